@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  readdirSync,
+  renameSync,
+  unlinkSync,
+  utimesSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { performance } from 'node:perf_hooks';
+
+import { CorruptDataError } from '../errors.ts';
+import { backendFailure, errnoOf } from './backend-failure.ts';
+import type { BackendOperation } from './backend-failure.ts';
+import type { Backend, BackendFile, BackendWriter } from './backend.ts';
+import { DescriptorCache } from './descriptor-cache.ts';
+import { LocalWriter } from './local-writer.ts';
+
+const DIRECTORY_MODE = 0o700;
+const FILE_MODE = 0o600;
+const OPEN_FILES_MAX = 32;
+
+/** What a file system answers that cannot, and need not, force a directory to the disk. */
+const NO_DIRECTORY_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP']);
+
+/** Not a name below the repository: absolute, empty between slashes, or with a step upwards. */
+const UNSAFE_NAME = /(?:^|\/)(?:\.{1,2})?(?:\/|$)|\0/;
+
+/**
+ * A directory of this machine. All calls are synchronous inside: for small files `node:fs` is many times faster than
+ * its promises. Directories and files are private to their owner whatever the umask says.
+ */
+export class LocalBackend implements Backend {
+  readonly location: string;
+  readonly #readers = new DescriptorCache(OPEN_FILES_MAX);
+  /** Directories in which `makeDirectory` may have made a name that is not durable yet. */
+  readonly #unsyncedParents = new Set<string>();
+
+  /** The directory need not exist yet; `makeDirectory('')` creates it. */
+  constructor(directory: string) {
+    this.location = resolve(directory);
+  }
+
+  async makeDirectory(name: string): Promise<void> {
+    const path = this.#pathOf(name);
+    this.#run('makeDirectory', name, () => {
+      const first = mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
+      if (first !== undefined && this.location.startsWith(first)) syncOuterDirectories(first, this.location);
+    });
+    // An existing directory counts too: a process that died may have made it and never forced it to the disk.
+    for (let inner = name; inner !== ''; inner = parentOf(inner)) this.#unsyncedParents.add(parentOf(inner));
+  }
+
+  async list(directory: string): Promise<BackendFile[]> {
+    return this.#run('list', directory, () => {
+      const files: BackendFile[] = [];
+      const pending = [directory];
+      for (let current = pending.pop(); current !== undefined; current = pending.pop()) {
+        const path = this.#pathOf(current);
+        for (const entry of readdirSync(path)) {
+          const stats = lstatSync(`${path}/${entry}`, { throwIfNoEntry: false });
+          // A file that is gone by now was removed by another process, which is as if it had been removed before.
+          if (stats === undefined) continue;
+          const name = current === '' ? entry : `${current}/${entry}`;
+          if (stats.isDirectory()) pending.push(name);
+          else files.push({ name, sizeBytes: stats.size });
+        }
+      }
+      return files.sort((a, b) => (a.name < b.name ? -1 : 1));
+    });
+  }
+
+  async sizeOf(name: string): Promise<number | undefined> {
+    return this.#run('sizeOf', name, () => {
+      const stats = lstatSync(this.#pathOf(name), { throwIfNoEntry: false });
+      return stats === undefined || stats.isDirectory() ? undefined : stats.size;
+    });
+  }
+
+  async read(name: string): Promise<Buffer> {
+    return this.#run('read', name, () => readFileSync(this.#pathOf(name)));
+  }
+
+  async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {
+    const path = this.#pathOf(name);
+    let filledBytes = 0;
+    this.#run('readRange', name, () => {
+      const descriptor = this.#readers.open(path);
+      while (filledBytes < target.length) {
+        const readBytes = readSync(descriptor, target, filledBytes, target.length - filledBytes, offset + filledBytes);
+        if (readBytes === 0) break;
+        filledBytes += readBytes;
+      }
+    });
+    if (filledBytes < target.length) {
+      throw new CorruptDataError(
+        `repository ${this.location}: ${name} ends at byte ${offset + filledBytes}, but ${target.length} bytes were expected from ${offset} on`,
+        { hint: 'Run check --read-data to see what is damaged.' },
+      );
+    }
+  }
+
+  async create(name: string): Promise<BackendWriter> {
+    const descriptor = this.#run('create', name, () => openSync(this.#pathOf(name), 'wx', FILE_MODE));
+    return new LocalWriter({ descriptor, location: this.location, name });
+  }
+
+  async rename(source: string, target: string): Promise<void> {
+    this.#run('rename', `${source} to ${target}`, () => {
+      this.#readers.forget(this.#pathOf(source));
+      this.#readers.forget(this.#pathOf(target));
+      renameSync(this.#pathOf(source), this.#pathOf(target));
+    });
+  }
+
+  async remove(name: string): Promise<boolean> {
+    return this.#run('remove', name, () => {
+      this.#readers.forget(this.#pathOf(name));
+      return unlessAbsent(() => unlinkSync(this.#pathOf(name)));
+    });
+  }
+
+  async syncDirectory(directory: string): Promise<void> {
+    this.#syncOne(directory);
+    for (let inner = directory; inner !== ''; inner = parentOf(inner)) {
+      const parent = parentOf(inner);
+      if (this.#unsyncedParents.has(parent)) this.#syncOne(parent);
+    }
+  }
+
+  async touch(name: string): Promise<boolean> {
+    // Date has whole milliseconds only; two heartbeats in one of them must differ.
+    const nowSeconds = (performance.timeOrigin + performance.now()) / 1000;
+    return this.#run('touch', name, () => unlessAbsent(() => utimesSync(this.#pathOf(name), nowSeconds, nowSeconds)));
+  }
+
+  async heartbeatOf(name: string): Promise<string | undefined> {
+    return this.#run('heartbeatOf', name, () => {
+      const stats = lstatSync(this.#pathOf(name), { throwIfNoEntry: false, bigint: true });
+      return stats?.mtimeNs.toString();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#run('close', '', () => this.#readers.close());
+  }
+
+  #syncOne(directory: string): void {
+    this.#run('syncDirectory', directory, () => syncDirectoryPath(this.#pathOf(directory)));
+    this.#unsyncedParents.delete(directory);
+  }
+
+  #pathOf(name: string): string {
+    if (name === '') return this.location;
+    assert(!UNSAFE_NAME.test(name), `not a name below a repository: ${name}`);
+    return `${this.location}/${name}`;
+  }
+
+  #run<T>(operation: BackendOperation, name: string, action: () => T): T {
+    try {
+      return action();
+    } catch (cause) {
+      if (cause instanceof assert.AssertionError) throw cause;
+      throw backendFailure({ location: this.location, operation, name, errno: errnoOf(cause), cause });
+    }
+  }
+}
+
+function parentOf(name: string): string {
+  return name.slice(0, Math.max(0, name.lastIndexOf('/')));
+}
+
+/** False if the file was absent. */
+function unlessAbsent(action: () => void): boolean {
+  try {
+    action();
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+function syncDirectoryPath(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } catch (error) {
+    if (!NO_DIRECTORY_SYNC.has(errnoOf(error) ?? '')) throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Makes the names of new directories from `first` down to the repository durable: nobody else can name what is above it. */
+function syncOuterDirectories(first: string, location: string): void {
+  for (let path = location; path.length >= first.length; path = dirname(path)) {
+    try {
+      syncDirectoryPath(dirname(path));
+    } catch (error) {
+      // A directory of somebody else that may be written but not read cannot be opened, and so not be forced either.
+      if (errnoOf(error) !== 'EACCES') throw error;
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { closeSync, fstatSync, fsyncSync, writeSync } from 'node:fs';
+
+import { BackendError } from '../errors.ts';
+import { backendFailure, errnoOf } from './backend-failure.ts';
+import type { BackendOperation } from './backend-failure.ts';
+import type { BackendWriter } from './backend.ts';
+
+/** Writes one new file of a `LocalBackend`. */
+export class LocalWriter implements BackendWriter {
+  readonly #location: string;
+  readonly #name: string;
+  #descriptor: number | undefined;
+  #appendedBytes = 0;
+  /** After a failed fsync the system may forget what it could not write, and a second one would wrongly succeed. */
+  #failed = false;
+
+  constructor(options: { descriptor: number; location: string; name: string }) {
+    this.#descriptor = options.descriptor;
+    this.#location = options.location;
+    this.#name = options.name;
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    this.#run('append', (descriptor) => {
+      let doneBytes = 0;
+      while (doneBytes < bytes.length) {
+        const writtenBytes = writeSync(descriptor, bytes, doneBytes, bytes.length - doneBytes);
+        if (writtenBytes === 0) throw this.#failure('append', 'EIO', 'the system accepts no more bytes');
+        doneBytes += writtenBytes;
+      }
+      this.#appendedBytes += doneBytes;
+    });
+  }
+
+  async sync(): Promise<void> {
+    this.#run('sync', (descriptor) => {
+      const { size } = fstatSync(descriptor);
+      if (size !== this.#appendedBytes) {
+        throw this.#failure('sync', 'EIO', `it is ${size} bytes long after ${this.#appendedBytes} bytes were written`);
+      }
+      fsyncSync(descriptor);
+    });
+  }
+
+  async close(): Promise<void> {
+    const descriptor = this.#descriptor;
+    if (descriptor === undefined) return;
+    // Even a close that fails gives the descriptor back, so there is never a second try.
+    this.#descriptor = undefined;
+    try {
+      closeSync(descriptor);
+    } catch (cause) {
+      throw this.#failure('close', errnoOf(cause), undefined, cause);
+    }
+  }
+
+  #run(operation: BackendOperation, action: (descriptor: number) => void): void {
+    assert(!this.#failed, `${this.#name}: nothing may be written or forced to the disk after a failure`);
+    assert(this.#descriptor !== undefined, `${this.#name}: already closed`);
+    try {
+      action(this.#descriptor);
+    } catch (cause) {
+      this.#failed = true;
+      throw cause instanceof BackendError ? cause : this.#failure(operation, errnoOf(cause), undefined, cause);
+    }
+  }
+
+  #failure(operation: BackendOperation, errno: string | undefined, reason?: string, cause?: unknown): Error {
+    return backendFailure({
+      location: this.#location,
+      operation,
+      name: this.#name,
+      errno,
+      ...(reason === undefined ? {} : { reason }),
+      cause,
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import { UsageError } from '../errors.ts';
+import type { Chunker, ChunkerParameters, FastCdcParameters, FixedParameters } from './chunker.ts';
+import { WINDOW_SIZE_BYTES } from './fastcdc.ts';
+import { createFixedChunker } from './fixed-chunker.ts';
+import { createWasmChunker } from './wasm-chunker.ts';
+
+/** The gear hash needs a full window before the first place where a chunk may end; chunks this small cost more than they save. */
+const SMALLEST_SIZE_BYTES = WINDOW_SIZE_BYTES;
+/** Two of these and the gear table still fit into the 4 GiB that WebAssembly can address. */
+const LARGEST_SIZE_BYTES = 2 ** 30;
+
+/** Makes the chunker that the parameters ask for. Allocates nothing yet. Throws a `UsageError` if they make no sense. */
+export function createChunker(parameters: ChunkerParameters): Chunker {
+  if (parameters.kind === 'fixed') {
+    checkFixed(parameters);
+    return createFixedChunker(parameters);
+  }
+  checkFastCdc(parameters);
+  return createWasmChunker(parameters);
+}
+
+function checkFixed({ sizeBytes }: FixedParameters): void {
+  checkSize('chunk size', sizeBytes);
+}
+
+function checkFastCdc({ minSizeBytes, averageSizeBytes, maxSizeBytes }: FastCdcParameters): void {
+  checkSize('minimum chunk size', minSizeBytes);
+  checkSize('average chunk size', averageSizeBytes);
+  checkSize('maximum chunk size', maxSizeBytes);
+  if (!(minSizeBytes < averageSizeBytes && averageSizeBytes < maxSizeBytes)) {
+    throw new UsageError(
+      `chunk sizes are out of order: minimum ${minSizeBytes}, average ${averageSizeBytes}, maximum ${maxSizeBytes} bytes`,
+      { hint: 'The minimum must be below the average, and the average below the maximum.' },
+    );
+  }
+  if (!Number.isInteger(Math.log2(averageSizeBytes))) {
+    throw new UsageError(`the average chunk size must be a power of two, not ${averageSizeBytes} bytes`, {
+      hint: `Choose ${2 ** Math.round(Math.log2(averageSizeBytes))}, for example.`,
+    });
+  }
+}
+
+function checkSize(name: string, sizeBytes: number): void {
+  if (Number.isInteger(sizeBytes) && sizeBytes >= SMALLEST_SIZE_BYTES && sizeBytes <= LARGEST_SIZE_BYTES) return;
+  throw new UsageError(`the ${name} cannot be ${sizeBytes} bytes`, {
+    hint: `Choose a whole number from ${SMALLEST_SIZE_BYTES} bytes to 1 GiB.`,
+  });
+}

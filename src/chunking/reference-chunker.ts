@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { bufferSizeBytesFor } from './chunker.ts';
+import type { Chunker, FastCdcParameters } from './chunker.ts';
+import { fastCdcRules, WINDOW_SIZE_BYTES } from './fastcdc.ts';
+import { createGearTable } from './gear-table.ts';
+
+/**
+ * FastCDC written to be read: this defines which cut points are correct, and `createWasmChunker` finds the same ones
+ * a hundred times faster. Only tests use it. `parameters` must be valid (see `createChunker`).
+ */
+export function createReferenceChunker(parameters: FastCdcParameters): Chunker {
+  const { minSizeBytes, maxSizeBytes } = parameters;
+  const { normalSizeBytes, strictBits, looseBits } = fastCdcRules(parameters);
+  // A hash below 2^(64 - n) starts with n zero bits.
+  const strictLimit = 1n << BigInt(64 - strictBits);
+  const looseLimit = 1n << BigInt(64 - looseBits);
+  const buffer = new Uint8Array(bufferSizeBytesFor(maxSizeBytes));
+  const gear = createGearTable();
+
+  function addByte(hash: bigint, offset: number): bigint {
+    return BigInt.asUintN(64, (hash << 1n) + gear[buffer[offset]!]!);
+  }
+
+  function cut(start: number, end: number): number {
+    assert(start >= 0 && start < end && end <= buffer.length);
+    const sizeBytes = Math.min(end - start, maxSizeBytes);
+    if (sizeBytes <= minSizeBytes) return sizeBytes;
+
+    let hash = 0n;
+    for (let length = minSizeBytes - WINDOW_SIZE_BYTES + 1; length < sizeBytes; length++) {
+      hash = addByte(hash, start + length - 1);
+      if (length < minSizeBytes) continue;
+      if (hash < (length < normalSizeBytes ? strictLimit : looseLimit)) return length;
+    }
+    return sizeBytes;
+  }
+
+  return { minSizeBytes, maxSizeBytes, buffer, cut };
+}

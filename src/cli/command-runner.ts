@@ -1,0 +1,45 @@
+import type { Command } from 'commander';
+import type { Output } from './output.ts';
+import type { Session } from './session.ts';
+import type { GlobalOptions } from './settings.ts';
+
+/** What a command does once its session is open; resolves with the exit code. */
+export type CommandHandler<Arguments extends unknown[]> = (
+  session: Session,
+  ...commandArguments: Arguments
+) => Promise<number>;
+
+/** An action as commander calls it: the arguments, the options, the command. */
+export type CommandAction = (...received: unknown[]) => Promise<void>;
+
+/** Runs commands for commander and keeps what they ended with. */
+export interface CommandRunner {
+  exitCode: number;
+  output: Output | undefined;
+  /** An action that opens a session and lets the handler work in it. */
+  inSession<Arguments extends unknown[]>(handler: CommandHandler<Arguments>): CommandAction;
+}
+
+export function createCommandRunner(): CommandRunner {
+  const runner: CommandRunner = {
+    exitCode: 0,
+    output: undefined,
+    inSession:
+      <Arguments extends unknown[]>(handler: CommandHandler<Arguments>): CommandAction =>
+      async (...received) => {
+        const globals = (received.pop() as Command).optsWithGlobals<GlobalOptions>();
+        const [{ Output }, { resolveSettings }] = await Promise.all([import('./output.ts'), import('./settings.ts')]);
+        runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true });
+        const settings = resolveSettings(globals, process.env);
+        // The operations are loaded only once the command line and the settings have proved to be right.
+        const { openSession } = await import('./session.ts');
+        const session = openSession(globals, settings, runner.output);
+        try {
+          runner.exitCode = await handler(session, ...(received as Arguments));
+        } finally {
+          await session.close();
+        }
+      },
+  };
+  return runner;
+}

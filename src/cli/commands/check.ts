@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../command-runner.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { omitUndefined } from '../omit-undefined.ts';
+import { partValue } from '../option-values.ts';
+
+interface CheckFlags {
+  readonly readData?: true | { readonly part: number; readonly of: number };
+}
+
+export function defineCheck(program: Command, runner: CommandRunner): void {
+  program
+    .command('check')
+    .description('Verify the repository. Only reads; `ldm repair` mends.')
+    .option('--read-data [n/m]', 'also read every byte, or the n-th of m parts', partValue)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm check', 'structure and reference counts'],
+          ['ldm check --read-data', 'every byte'],
+          ['ldm check --read-data=1/7', 'a seventh of it, for every day of the week'],
+        ],
+        exitCodes: [4, 10, 11, 130],
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }, { readData }: CheckFlags) => {
+        const [{ check }, { reportCheck }] = await Promise.all([
+          import('../../operations/check.ts'),
+          import('../reports/check-report.ts'),
+        ]);
+        const result = await check(context, omitUndefined({ readData }));
+        reportCheck(output, result);
+        return result.exitCode;
+      }),
+    );
+}

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { omitUndefined } from '../omit-undefined.ts';
+import { percentValue } from '../option-values.ts';
+
+interface CompactFlags {
+  readonly maxUnused?: number;
+  readonly dryRun?: boolean;
+  readonly forgetLost?: boolean;
+}
+
+export function defineCompact(program: Command, runner: CommandRunner): void {
+  program
+    .command('compact')
+    .description('Give the space of deleted snapshots back to the file system.')
+    .option('--max-unused <percent>', 'how much dead space may stay in the repository (default: 5)', percentValue)
+    .option('-n, --dry-run', 'change nothing, only say what would be reclaimed')
+    .option('--forget-lost', 'accept that snapshots whose manifests are gone are lost')
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm compact', 'reclaim what is worth it'],
+          ['ldm compact --max-unused 0', 'reclaim everything'],
+        ],
+        exitCodes: [10, 11, 130],
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }, flags: CompactFlags) => {
+        const [{ compact }, { reportCompact }] = await Promise.all([
+          import('../../operations/compact.ts'),
+          import('../reports/compact-report.ts'),
+        ]);
+        const { maxUnused: maxUnusedPercent, dryRun, forgetLost } = flags;
+        reportCompact(output, await compact(context, omitUndefined({ maxUnusedPercent, dryRun, forgetLost })));
+        return EXIT_SUCCESS;
+      }),
+    );
+}

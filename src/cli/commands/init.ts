@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import type { ChunkerParameters } from '../../chunking/chunker.ts';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { omitUndefined } from '../omit-undefined.ts';
+import type { Capacity } from '../option-values.ts';
+import { capacityValue, integerValue, positiveIntegerValue, rateValue, sizeValue } from '../option-values.ts';
+
+interface InitFlags {
+  readonly chunker: 'fastcdc' | 'fixed';
+  readonly chunkSize?: number;
+  readonly chunkHash: 'sha1' | 'sha256';
+  readonly fpr?: number;
+  readonly hashes?: number;
+  readonly capacity?: Capacity;
+  readonly compressionLevel?: number;
+}
+
+export function defineInit(program: Command, runner: CommandRunner): void {
+  program
+    .command('init')
+    .description('Make a new repository and print the plan of its LDM filter.')
+    .addOption(
+      new Option('--chunker <kind>', 'how files are cut into chunks').choices(['fastcdc', 'fixed']).default('fastcdc'),
+    )
+    .option(
+      '--chunk-size <size>',
+      'average size (fastcdc, default 1MiB) or exact size (fixed, default 64MiB)',
+      sizeValue,
+    )
+    .addOption(
+      new Option('--chunk-hash <name>', 'what chunk ids are made with').choices(['sha1', 'sha256']).default('sha1'),
+    )
+    .option('--fpr <rate>', 'false positive rate that the filter never passes, such as 0.01', rateValue)
+    .option('--hashes <k>', 'number of hash functions', positiveIntegerValue)
+    .option('--capacity <n>', 'chunks that the filter is first made for, or their size: 100000 or 40GiB', capacityValue)
+    .option('--compression-level <level>', 'zstd level', integerValue)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm init -r /mnt/disk/backup', 'a repository on another disk'],
+          ['ldm init --chunker fixed --chunk-size 64MiB --capacity 40GiB --hashes 7', 'files cut into equal chunks'],
+        ],
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }, flags: InitFlags) => {
+        const [{ initRepository }, { chunkerOf, capacityOf }, { reportInit }] = await Promise.all([
+          import('../../operations/init.ts'),
+          import('../chunker-options.ts'),
+          import('../reports/init-report.ts'),
+        ]);
+        const chunker: ChunkerParameters = chunkerOf(flags.chunker, flags.chunkSize);
+        const { chunkHash, fpr, hashes, compressionLevel } = flags;
+        const capacity = flags.capacity === undefined ? undefined : capacityOf(flags.capacity, chunker);
+        const result = await initRepository(
+          context,
+          omitUndefined({ chunker, chunkHash, fpr, hashes, capacity, compressionLevel }),
+        );
+        reportInit(output, result);
+        return EXIT_SUCCESS;
+      }),
+    );
+}

@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import type { OverwriteMode } from '../../operations/restore.ts';
+import type { CommandRunner } from '../command-runner.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { omitUndefined } from '../omit-undefined.ts';
+
+interface RestoreFlags {
+  readonly target?: string;
+  readonly overwrite: OverwriteMode;
+  readonly dryRun?: boolean;
+  readonly verify?: boolean;
+}
+
+export function defineRestore(program: Command, runner: CommandRunner): void {
+  program
+    .command('restore')
+    .description('Restore a snapshot, or one path of it, below a directory.')
+    .argument('<snapshot[:path]>', 'a unique beginning of its id, latest or latest~N; with a path inside')
+    .option('-t, --target <directory>', 'where to restore to (default: the current directory)')
+    .addOption(
+      new Option('--overwrite <when>', 'what to do with files that exist')
+        .choices(['never', 'if-changed', 'if-newer', 'always'])
+        .default('never'),
+    )
+    .option('-n, --dry-run', 'write nothing, only say what would be written')
+    .option('--verify', 'read every restored file again and compare')
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm restore latest --target /tmp/restored', 'everything of the newest snapshot'],
+          ['ldm restore 1a2b3c4d:work/notes.txt -t .', 'one file'],
+        ],
+        exitCodes: [3, 10, 11, 130],
+      }),
+    )
+    .action(
+      runner.inSession(async (session, selector: string, flags: RestoreFlags) => {
+        const [{ restore }, { reportRestore }] = await Promise.all([
+          import('../../operations/restore.ts'),
+          import('../reports/restore-report.ts'),
+        ]);
+        const { overwrite, dryRun, verify } = flags;
+        const startedAt = performance.now();
+        const result = await restore(session.context, {
+          selector,
+          target: flags.target ?? process.cwd(),
+          ...omitUndefined({ overwrite, dryRun, verify }),
+        });
+        reportRestore(session.output, result, { dryRun: dryRun === true, durationMs: performance.now() - startedAt });
+        return result.exitCode;
+      }),
+    );
+}

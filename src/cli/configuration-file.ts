@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { UsageError } from '../errors.ts';
+import { parseDuration } from '../util/format-duration.ts';
+
+export interface Configuration {
+  readonly repository?: string;
+  readonly lockWaitMs?: number;
+}
+
+type Parser = (value: unknown) => Configuration | undefined;
+
+const PARSERS: Readonly<Record<string, { readonly parse: Parser; readonly wanted: string }>> = {
+  repository: { parse: parseRepository, wanted: 'an absolute path, or one that begins with ~/' },
+  lockWait: { parse: parseLockWait, wanted: 'a time span such as "5m"' },
+};
+
+/** Reads the configuration file. An absent file is an empty configuration, anything unknown in it is a `UsageError`. */
+export function readConfiguration(path: string): Configuration {
+  const text = readIfPresent(path);
+  if (text === undefined) return {};
+  let configuration: Configuration = {};
+  for (const [key, value] of Object.entries(parseObject(path, text))) {
+    const setting = Object.hasOwn(PARSERS, key) ? PARSERS[key] : undefined;
+    if (setting === undefined)
+      throw invalid(path, `unknown setting ${JSON.stringify(key)}; known are ${Object.keys(PARSERS).join(', ')}`);
+    const parsed = setting.parse(value);
+    if (parsed === undefined) throw invalid(path, `${key} must be ${setting.wanted}, not ${JSON.stringify(value)}`);
+    configuration = { ...configuration, ...parsed };
+  }
+  return configuration;
+}
+
+function readIfPresent(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new UsageError(`cannot read the configuration file ${path}: ${code ?? String(error)}`, { cause: error });
+  }
+}
+
+function parseObject(path: string, text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw invalid(path, error instanceof Error ? error.message : String(error));
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalid(path, 'it must hold one JSON object');
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function parseRepository(value: unknown): Configuration | undefined {
+  if (typeof value !== 'string') return undefined;
+  if (value.startsWith('~/')) return { repository: join(homedir(), value.slice(2)) };
+  return value.startsWith('/') || value.includes('://') ? { repository: value } : undefined;
+}
+
+function parseLockWait(value: unknown): Configuration | undefined {
+  const lockWaitMs = typeof value === 'string' ? parseDuration(value) : undefined;
+  return lockWaitMs === undefined ? undefined : { lockWaitMs };
+}
+
+function invalid(path: string, problem: string): UsageError {
+  return new UsageError(`the configuration file ${path} is not valid: ${problem}`);
+}

@@ -1,0 +1,46 @@
+import { CommanderError } from 'commander';
+import { LdmError, RepositoryNotFoundError, UsageError } from '../errors.ts';
+import { escapeForTerminal } from '../files/display-path.ts';
+import { OutputClosedError } from './output.ts';
+import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE } from './exit-codes.ts';
+
+/** How a command that threw ends. */
+export interface Failure {
+  readonly exitCode: number;
+  /** What a person reads; undefined if everything has been said. */
+  readonly text: string | undefined;
+  /** The same for a script, without the stack. */
+  readonly message: string;
+  readonly hint: string | undefined;
+}
+
+const NO_REPOSITORY_HINT = 'Create one there with `ldm init`, or name another with -r or LDM_REPOSITORY.';
+
+/** Turns anything that was thrown into an exit code and words. `helpCommand` is where wrong usage is explained. */
+export function describeFailure(error: unknown, helpCommand = 'ldm --help'): Failure {
+  if (error instanceof CommanderError) return describeUsageFailure(error, helpCommand);
+  if (error instanceof LdmError) return describeExpectedFailure(error);
+  if (error instanceof OutputClosedError)
+    return { exitCode: EXIT_SUCCESS, text: undefined, message: '', hint: undefined };
+  const stack = error instanceof Error ? (error.stack ?? String(error)) : String(error);
+  const message = `internal error, please report: ${error instanceof Error ? error.message : String(error)}`;
+  return { exitCode: EXIT_FAILURE, text: `ldm: internal error, please report\n${stack}`, message, hint: undefined };
+}
+
+function describeExpectedFailure(error: LdmError): Failure {
+  const message = escapeForTerminal(error.message);
+  const hint = error.hint ?? (error instanceof RepositoryNotFoundError ? NO_REPOSITORY_HINT : undefined);
+  const lines = [`ldm: ${message}`, ...(hint === undefined ? [] : [escapeForTerminal(hint)])];
+  // One line is enough for somebody who mistyped; the rest may need the next step spelled out.
+  return { exitCode: error.exitCode, text: lines.join(error instanceof UsageError ? ' - ' : '\n'), message, hint };
+}
+
+/** Commander throws for wrong usage, and also to end after it has printed help. */
+function describeUsageFailure(error: CommanderError, helpCommand: string): Failure {
+  if (error.exitCode === EXIT_SUCCESS) return { exitCode: EXIT_SUCCESS, text: undefined, message: '', hint: undefined };
+  const hint = `see \`${helpCommand}\``;
+  if (error.code === 'commander.help')
+    return { exitCode: EXIT_USAGE, text: undefined, message: 'no command was given', hint };
+  const message = escapeForTerminal(error.message.replace(/^error: /, '').replaceAll('\n', ' '));
+  return { exitCode: EXIT_USAGE, text: `ldm: ${message} (${hint})`, message, hint };
+}

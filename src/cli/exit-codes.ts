@@ -1,0 +1,17 @@
+/** Every exit code with its meaning; scripts depend on them. Whatever is not listed means failure. */
+export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
+  [0, 'success'],
+  [1, 'error; nothing was saved'],
+  [2, 'wrong usage'],
+  [3, 'done, but some files could not be read or written'],
+  [4, 'damage was found'],
+  [10, 'there is no repository'],
+  [11, 'the repository is locked'],
+  [12, 'wrong password'],
+  [130, 'interrupted (143: terminated)'],
+]);
+
+export const EXIT_SUCCESS = 0;
+export const EXIT_FAILURE = 1;
+export const EXIT_USAGE = 2;
+export const EXIT_INCOMPLETE = 3;

@@ -1,0 +1,85 @@
+import { InvalidArgumentError } from 'commander';
+import { parseSize } from '../util/format-bytes.ts';
+import { parseDuration } from '../util/format-duration.ts';
+
+/** For an option that may be given several times: gathers the values. */
+export function collect(value: string, previous: readonly string[] | undefined): string[] {
+  return [...(previous ?? []), value];
+}
+
+/** For a flag that may be given several times: counts. */
+export function count(_value: string | undefined, previous: number): number {
+  return previous + 1;
+}
+
+export function sizeValue(text: string): number {
+  const sizeBytes = parseSize(text);
+  if (sizeBytes === undefined || sizeBytes === 0)
+    throw new InvalidArgumentError('Give a size such as 64MiB or 1048576.');
+  return sizeBytes;
+}
+
+export function durationValue(text: string): number {
+  const durationMs = parseDuration(text);
+  if (durationMs === undefined) throw new InvalidArgumentError('Give a time span such as 30s, 5m or 1h.');
+  return durationMs;
+}
+
+export function positiveIntegerValue(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('Give a whole number from 1 up.');
+  return value;
+}
+
+export function integerValue(text: string): number {
+  const value = Number(text);
+  if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('Give a whole number.');
+  return value;
+}
+
+export function percentValue(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)%?$/.exec(text);
+  const value = match === null ? NaN : Number(match[1]);
+  if (!(value <= 100)) throw new InvalidArgumentError('Give a percentage from 0 to 100.');
+  return value;
+}
+
+/** A rate strictly between 0 and 1, as `0.01` or `1%`. */
+export function rateValue(text: string): number {
+  const match = /^(\d*\.?\d+(?:e-?\d+)?)(%?)$/i.exec(text);
+  const value = match === null ? NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1);
+  if (!(value > 0 && value < 1)) throw new InvalidArgumentError('Give a rate between 0 and 1, such as 0.01.');
+  return value;
+}
+
+/** How many chunks a filter is made for: a bare number counts them, a size counts bytes. */
+export type Capacity = { readonly chunkCount: number } | { readonly sizeBytes: number };
+
+export function capacityValue(text: string): Capacity {
+  const amount = parseSize(text);
+  if (amount === undefined || amount === 0) {
+    throw new InvalidArgumentError('Give a number of chunks such as 100000, or a size such as 40GiB.');
+  }
+  return /^\d+$/.test(text) ? { chunkCount: amount } : { sizeBytes: amount };
+}
+
+/** `n/m`: the n-th of m parts. */
+export function partValue(text: string): { part: number; of: number } {
+  const match = /^(\d+)\/(\d+)$/.exec(text);
+  const part = Number(match?.[1]);
+  const of = Number(match?.[2]);
+  if (!(part >= 1 && part <= of && Number.isSafeInteger(of)))
+    throw new InvalidArgumentError('Give n/m with 1 <= n <= m, such as 1/7.');
+  return { part, of };
+}
+
+/** RFC 3339, or a local date with or without a time. Returns the moment in RFC 3339. */
+export function timeValue(text: string): string {
+  const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:\d{2})?)?$/.exec(text);
+  const date = match === null ? undefined : new Date(`${match[1]}T${match[2] ?? '00:00'}${match[3] ?? ''}`);
+  if (date === undefined || Number.isNaN(date.getTime())) {
+    throw new InvalidArgumentError('Give a time such as 2026-01-31, "2026-01-31 18:00" or 2026-01-31T18:00:00Z.');
+  }
+  return date.toISOString();
+}

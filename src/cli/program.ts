@@ -1,0 +1,67 @@
+import { Command } from 'commander';
+import type { CommandRunner } from './command-runner.ts';
+import { defineBackup } from './commands/backup.ts';
+import { defineCheck } from './commands/check.ts';
+import { defineCompact } from './commands/compact.ts';
+import { defineDelete } from './commands/delete.ts';
+import { defineInit } from './commands/init.ts';
+import { defineLs } from './commands/ls.ts';
+import { defineRepair } from './commands/repair.ts';
+import { defineRestore } from './commands/restore.ts';
+import { defineSnapshots } from './commands/snapshots.ts';
+import { defineStats } from './commands/stats.ts';
+import { defineUndelete } from './commands/undelete.ts';
+import { defineVersion } from './commands/version.ts';
+import { formatHelpFooter } from './help-footer.ts';
+import { count, durationValue } from './option-values.ts';
+
+/** In the order of the help: what a person needs first, first. */
+const DEFINITIONS: readonly ((program: Command, runner: CommandRunner) => void)[] = [
+  defineBackup,
+  defineSnapshots,
+  defineLs,
+  defineRestore,
+  defineDelete,
+  defineUndelete,
+  defineCompact,
+  defineStats,
+  defineCheck,
+  defineRepair,
+  defineInit,
+  defineVersion,
+];
+
+/** The whole command line. Nothing but commander is loaded until a command runs. */
+export function createProgram(runner: CommandRunner): Command {
+  const program = new Command('ldm')
+    .description('Backups with deduplication, and deletes that account for every byte at once.')
+    .usage('[options] <command>')
+    .helpCommand('help [command]', 'print the help of a command')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    // Errors are printed in one place, with an exit code of ours.
+    .configureOutput({ outputError: () => {} });
+  defineGlobalOptions(program);
+  for (const define of DEFINITIONS) define(program, runner);
+  program.addHelpText(
+    'after',
+    formatHelpFooter({
+      examples: [
+        ['ldm backup ~/work', 'back up a directory'],
+        ['ldm backup --help', 'explain a command'],
+      ],
+      exitCodes: [3, 4, 10, 11, 12, 130],
+    }),
+  );
+  return program;
+}
+
+function defineGlobalOptions(program: Command): void {
+  program
+    .option('-r, --repo <place>', 'the repository (also: LDM_REPOSITORY; by default $XDG_DATA_HOME/ldm/repository)')
+    .option('--json', 'one JSON object per line on stdout, told apart by message_type')
+    .option('-q, --quiet', 'say only what went wrong')
+    .option('-v, --verbose', 'say more; may be repeated', count, 0)
+    .option('--lock-wait <duration>', 'wait this long for a locked repository: 30s, 5m, 1h', durationValue)
+    .option('--no-progress', 'show no progress');
+}

@@ -1,0 +1,46 @@
+import { formatBytes } from '../../util/format-bytes.ts';
+import { formatDuration } from '../../util/format-duration.ts';
+import type { BackupResult } from '../../operations/backup.ts';
+import type { Session } from '../session.ts';
+import { formatTable } from '../tables.ts';
+import { countNoun, formatCount, shortId } from '../words.ts';
+import { summaryFields } from './snapshot-fields.ts';
+
+/** `backup`: what was stored. The problems themselves have been said when they turned up. */
+export function reportBackup({ output, verbosity }: Session, result: BackupResult, durationMs: number): void {
+  const { snapshotId } = result;
+  const dryRun = snapshotId === undefined;
+  output.message('summary', {
+    dry_run: dryRun,
+    ...summaryFields(result.summary),
+    total_duration: durationMs / 1000,
+    parent: result.parentId,
+    snapshot_id: snapshotId,
+  });
+  const { summary } = result;
+  if (verbosity > 0)
+    output.remark(
+      `compared with ${result.parentId === undefined ? 'no earlier snapshot' : `snapshot ${shortId(result.parentId)}`}`,
+    );
+  output.remark(
+    formatTable([
+      ['files', describeChanges(summary.filesNew, summary.filesChanged, summary.filesUnmodified)],
+      ['directories', describeChanges(summary.dirsNew, summary.dirsChanged, summary.dirsUnmodified)],
+      ['in total', `${countNoun(summary.totalFilesProcessed, 'file')}, ${formatBytes(summary.totalBytesProcessed)}`],
+      [
+        dryRun ? 'would add' : 'added',
+        `${formatBytes(summary.dataAdded)} in ${countNoun(summary.dataBlobs + summary.treeBlobs, 'chunk')}, ${formatBytes(summary.dataAddedPacked)} stored`,
+      ],
+    ]),
+  );
+  const took = formatDuration(durationMs);
+  output.remark(dryRun ? `dry run: nothing was stored (${took})` : `snapshot ${shortId(snapshotId)} saved in ${took}`);
+  if (result.problems.length > 0)
+    output.line(
+      `${countNoun(result.problems.length, 'problem')}: some sources are missing or incomplete in this snapshot`,
+    );
+}
+
+function describeChanges(added: number, changed: number, unmodified: number): string {
+  return `${formatCount(added)} new, ${formatCount(changed)} changed, ${formatCount(unmodified)} unmodified`;
+}

@@ -1,0 +1,44 @@
+import { displayPath, escapeForTerminal } from '../../files/display-path.ts';
+import type { Finding } from '../../operations/check.ts';
+import { pathFields } from '../paths.ts';
+import { formatCount, shortId } from '../words.ts';
+
+const SHOWN_PATHS = 20;
+
+/** Findings for a person: one group per kind, errors first, each with the files that it hits. */
+export function formatFindings(findings: readonly Finding[]): string[] {
+  const groups = new Map<string, string[]>();
+  for (const finding of findings.toSorted(errorsFirst)) {
+    const heading = `${finding.severity}: ${finding.kind}`;
+    groups.set(heading, [...(groups.get(heading) ?? []), formatFinding(finding).join('\n')]);
+  }
+  return [...groups].flatMap(([heading, members]) => [`${heading} (${formatCount(members.length)})`, ...members]);
+}
+
+export function findingFields(finding: Finding): Record<string, unknown> {
+  return {
+    severity: finding.severity,
+    kind: finding.kind,
+    message: finding.message,
+    file: finding.file,
+    snapshots: finding.snapshots,
+    paths: finding.paths?.map(({ snapshot, path }) => ({ snapshot, ...pathFields(path) })),
+    path_count: finding.pathCount,
+  };
+}
+
+function errorsFirst(left: Finding, right: Finding): number {
+  return Number(left.severity === 'warning') - Number(right.severity === 'warning');
+}
+
+function formatFinding({ file, message, snapshots = [], paths = [], pathCount = paths.length }: Finding): string[] {
+  const place = file === undefined || message.includes(file) ? '' : `${escapeForTerminal(file)}: `;
+  const lines = [`  ${place}${escapeForTerminal(message)}`];
+  if (snapshots.length > 0)
+    lines.push(`    hits ${snapshots.length === 1 ? 'snapshot' : 'snapshots'} ${snapshots.map(shortId).join(', ')}`);
+  for (const { snapshot, path } of paths.slice(0, SHOWN_PATHS))
+    lines.push(`    ${shortId(snapshot)}:${displayPath(path)}`);
+  const hidden = pathCount - Math.min(paths.length, SHOWN_PATHS);
+  if (hidden > 0) lines.push(`    and ${formatCount(hidden)} more files`);
+  return lines;
+}

@@ -1,0 +1,108 @@
+import type { EntryType, TreeEntry } from '../../format/tree-entry.ts';
+import { displayPath } from '../../files/display-path.ts';
+import type { ListedEntry } from '../../operations/ls.ts';
+import type { SnapshotListing } from '../../operations/snapshots.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+import { bytesOf, isUtf8, textOf } from '../../util/byte-string.ts';
+import type { Output } from '../output.ts';
+import { OutputClosedError } from '../output.ts';
+import { pathFields } from '../paths.ts';
+import { formatTime } from '../words.ts';
+import { snapshotFields } from './snapshot-fields.ts';
+
+const TYPE_LETTERS: Readonly<Record<EntryType, string>> = {
+  file: '-',
+  directory: 'd',
+  symlink: 'l',
+  fifo: 'p',
+  'character-device': 'c',
+  'block-device': 'b',
+  socket: 's',
+};
+
+/** restic's words for the types, where they differ. */
+const TYPE_WORDS: Partial<Readonly<Record<EntryType, string>>> = {
+  directory: 'dir',
+  'character-device': 'chardev',
+  'block-device': 'dev',
+};
+
+export interface Listing {
+  readonly visit: (listed: ListedEntry) => void;
+  readonly end: (listing: SnapshotListing) => void;
+}
+
+/** `ls`: the entries, each as soon as it is known, and with `--json` the snapshot. */
+export function createListing(output: Output, long: boolean): Listing {
+  return {
+    visit: ({ path, entry }) => {
+      if (output.failure !== undefined) throw new OutputClosedError();
+      if (output.json) output.message('node', nodeFields(path, entry));
+      else output.line(long ? formatLongLine(path, entry) : displayPath(path));
+    },
+    end: (listing) => output.message('snapshot', snapshotFields(listing)),
+  };
+}
+
+function nodeFields(path: ByteString, entry: TreeEntry): Record<string, unknown> {
+  return {
+    name: textOf(entry.name),
+    type: TYPE_WORDS[entry.type] ?? entry.type,
+    ...pathFields(path),
+    uid: entry.uid,
+    gid: entry.gid,
+    ...(entry.user === '' ? {} : { user: textOf(entry.user) }),
+    ...(entry.group === '' ? {} : { group: textOf(entry.group) }),
+    ...(entry.type === 'file' ? { size: entry.sizeBytes } : {}),
+    mode: entry.mode,
+    permissions: formatPermissions(entry),
+    mtime: formatNanosecondTime(entry.mtimeSeconds, entry.mtimeNanoseconds),
+    ctime: formatNanosecondTime(entry.ctimeSeconds, entry.ctimeNanoseconds),
+    inode: inodeField(entry.inode),
+    ...(entry.type === 'symlink' ? linkTargetFields(entry.linkTarget) : {}),
+    ...(entry.changedWhileRead ? { changed_while_read: true } : {}),
+  };
+}
+
+function linkTargetFields(linkTarget: ByteString): Record<string, unknown> {
+  if (isUtf8(linkTarget)) return { linktarget: textOf(linkTarget) };
+  return { linktarget: textOf(linkTarget), linktarget_b64: bytesOf(linkTarget).toString('base64') };
+}
+
+/** JSON numbers are exact up to 2^53 only; what is larger goes as text. */
+function inodeField(inode: bigint): number | string {
+  return inode <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(inode) : String(inode);
+}
+
+function formatLongLine(path: ByteString, entry: TreeEntry): string {
+  const user = entry.user === '' ? String(entry.uid) : displayPath(entry.user);
+  const group = entry.group === '' ? String(entry.gid) : displayPath(entry.group);
+  const owner = `${user.padEnd(8)} ${group.padEnd(8)}`;
+  const target = entry.type === 'symlink' ? ` -> ${displayPath(entry.linkTarget)}` : '';
+  const time = formatTime(new Date(entry.mtimeSeconds * 1000).toISOString());
+  return `${formatPermissions(entry)} ${owner} ${sizeColumn(entry).padStart(12)} ${time} ${displayPath(path)}${target}`;
+}
+
+function sizeColumn(entry: TreeEntry): string {
+  if (entry.type === 'character-device' || entry.type === 'block-device')
+    return `${entry.deviceMajor}, ${entry.deviceMinor}`;
+  return String(entry.sizeBytes);
+}
+
+/** As `ls -l` writes it: `drwxr-xr-x`, with s, S, t and T for the special bits. */
+export function formatPermissions({ type, mode }: Pick<TreeEntry, 'type' | 'mode'>): string {
+  const triplet = (shift: number, special: boolean, letter: string): string => {
+    const bits = mode >> shift;
+    const execute = (bits & 1) === 1;
+    const last = special ? (execute ? letter : letter.toUpperCase()) : execute ? 'x' : '-';
+    return `${(bits & 4) === 0 ? '-' : 'r'}${(bits & 2) === 0 ? '-' : 'w'}${last}`;
+  };
+  return `${TYPE_LETTERS[type]}${triplet(6, (mode & 0o4000) !== 0, 's')}${triplet(3, (mode & 0o2000) !== 0, 's')}${triplet(0, (mode & 0o1000) !== 0, 't')}`;
+}
+
+/** RFC 3339 with nanoseconds, UTC; a time beyond what dates can say as plain seconds. */
+export function formatNanosecondTime(seconds: number, nanoseconds: number): string {
+  const date = new Date(seconds * 1000);
+  if (Number.isNaN(date.getTime())) return `${seconds}.${String(nanoseconds).padStart(9, '0')}`;
+  return `${date.toISOString().slice(0, -5)}.${String(nanoseconds).padStart(9, '0')}Z`;
+}

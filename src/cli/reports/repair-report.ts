@@ -1,0 +1,24 @@
+import { escapeForTerminal } from '../../files/display-path.ts';
+import type { RepairResult } from '../../operations/repair.ts';
+import type { Output } from '../output.ts';
+import { countNoun } from '../words.ts';
+import { findingFields, formatFindings } from './finding-lines.ts';
+
+/** `repair`: what was done, and what could not be mended. */
+export function reportRepair(output: Output, { actions, remaining, dryRun }: RepairResult): void {
+  for (const { kind, file, message } of actions) {
+    output.message('action', { kind, file, message });
+    output.remark(`${dryRun ? 'would: ' : ''}${escapeForTerminal(message)}`);
+  }
+  for (const finding of remaining) output.message('finding', findingFields(finding));
+  output.message('summary', { dry_run: dryRun, num_actions: actions.length, num_remaining: remaining.length });
+  if (output.json) return;
+  if (remaining.length > 0) {
+    output.line(`${countNoun(remaining.length, 'finding')} cannot be mended:`);
+    for (const line of formatFindings(remaining)) output.line(line);
+  } else if (actions.length === 0) {
+    output.remark('the repository is healthy: there was nothing to do');
+  } else {
+    output.remark(dryRun ? 'dry run: nothing was changed' : `${countNoun(actions.length, 'repair')} done`);
+  }
+}

@@ -1,0 +1,48 @@
+import type { Snapshot, SnapshotSummary } from '../../format/snapshot.ts';
+import type { SnapshotListing } from '../../operations/snapshots.ts';
+import { bytesOf, isUtf8, textOf } from '../../util/byte-string.ts';
+import { shortId } from '../words.ts';
+
+/** A snapshot as JSON fields, named as restic names them. */
+export function snapshotFields({ id, snapshot }: SnapshotListing): Record<string, unknown> {
+  return {
+    time: snapshot.time,
+    parent: snapshot.parent,
+    tree: snapshot.tree,
+    ...pathListFields(snapshot),
+    hostname: snapshot.hostname,
+    username: snapshot.username,
+    uid: snapshot.uid,
+    gid: snapshot.gid,
+    tags: snapshot.tags,
+    program_version: snapshot.programVersion,
+    summary: summaryFields(snapshot.summary),
+    id,
+    short_id: shortId(id),
+  };
+}
+
+export function summaryFields(summary: SnapshotSummary): Record<string, unknown> {
+  return {
+    files_new: summary.filesNew,
+    files_changed: summary.filesChanged,
+    files_unmodified: summary.filesUnmodified,
+    dirs_new: summary.dirsNew,
+    dirs_changed: summary.dirsChanged,
+    dirs_unmodified: summary.dirsUnmodified,
+    data_blobs: summary.dataBlobs,
+    tree_blobs: summary.treeBlobs,
+    data_added: summary.dataAdded,
+    data_added_packed: summary.dataAddedPacked,
+    total_files_processed: summary.totalFilesProcessed,
+    total_bytes_processed: summary.totalBytesProcessed,
+    backup_start: summary.backupStart,
+    backup_end: summary.backupEnd,
+    error_count: summary.errorCount,
+  };
+}
+
+function pathListFields({ paths }: Snapshot): Record<string, unknown> {
+  if (paths.every(isUtf8)) return { paths: paths.map(textOf) };
+  return { paths: paths.map(textOf), paths_b64: paths.map((path) => bytesOf(path).toString('base64')) };
+}

@@ -1,0 +1,41 @@
+import { displayPath, escapeForTerminal } from '../../files/display-path.ts';
+import type { SnapshotListing } from '../../operations/snapshots.ts';
+import { formatBytes } from '../../util/format-bytes.ts';
+import type { Output } from '../output.ts';
+import { formatTable } from '../tables.ts';
+import { countNoun, formatTime, shortId } from '../words.ts';
+import { snapshotFields } from './snapshot-fields.ts';
+
+/** `snapshots`: one line or JSON object for each, oldest first. */
+export function reportSnapshots(output: Output, listings: readonly SnapshotListing[], verbosity: number): void {
+  for (const listing of listings) output.message('snapshot', snapshotFields(listing));
+  if (output.json) return;
+  if (listings.length > 0) {
+    const rows = listings.map((listing) => rowOf(listing, verbosity > 0));
+    output.line(formatTable(rows, { head: ['ID', 'Time', 'Host', 'Tags', 'Size', 'Paths'], rightAligned: [4] }));
+  }
+  output.remark(countNoun(listings.length, 'snapshot'));
+}
+
+/** The newest of each host and set of paths; the listings come oldest first and stay so. */
+export function keepLatest(listings: readonly SnapshotListing[], count: number): SnapshotListing[] {
+  const kept = new Map<string, number>();
+  const newestFirst = listings.toReversed().filter(({ snapshot }) => {
+    const group = JSON.stringify([snapshot.hostname, snapshot.paths]);
+    const rank = (kept.get(group) ?? 0) + 1;
+    kept.set(group, rank);
+    return rank <= count;
+  });
+  return newestFirst.toReversed();
+}
+
+function rowOf({ id, snapshot }: SnapshotListing, full: boolean): string[] {
+  return [
+    full ? id : shortId(id),
+    formatTime(snapshot.time),
+    escapeForTerminal(snapshot.hostname),
+    snapshot.tags.map(escapeForTerminal).join(','),
+    formatBytes(snapshot.summary.totalBytesProcessed),
+    snapshot.paths.map(displayPath).join(', '),
+  ];
+}

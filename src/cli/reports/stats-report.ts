@@ -1,0 +1,117 @@
+import type { StatsResult } from '../../operations/stats.ts';
+import { formatBytes } from '../../util/format-bytes.ts';
+import type { Output } from '../output.ts';
+import { formatBar, formatSection, formatTable } from '../tables.ts';
+import { countNoun, formatCount, formatPercent, formatRatio } from '../words.ts';
+
+const BAR_WIDTH = 40;
+
+/** `stats`: tables for a person, one object for a script. */
+export function reportStats(output: Output, stats: StatsResult): void {
+  output.message('stats', statsFields(stats));
+  if (output.json) return;
+  const sections = [describeData(stats), describeFilter(stats), describeChains(stats), describePacks(stats)];
+  output.line(sections.join('\n\n'));
+}
+
+function describeData(stats: StatsResult): string {
+  const deleted = stats.deletedSnapshotsCount === 0 ? '' : `, ${formatCount(stats.deletedSnapshotsCount)} deleted`;
+  return formatSection('Data', [
+    ['snapshots', `${formatCount(stats.snapshotsCount)}${deleted}`],
+    ['logical', `${formatBytes(stats.logicalBytes)} in ${countNoun(stats.logicalFileCount, 'file')}`],
+    ['unique', `${formatBytes(stats.uniqueBytes)} in ${countNoun(stats.uniqueChunkCount, 'chunk')}`],
+    ['trees', `${formatBytes(stats.treeBytes)} in ${countNoun(stats.treeCount, 'tree')}`],
+    ['stored', formatBytes(stats.storedBytes)],
+    ['repository', formatBytes(stats.repositoryBytes)],
+    ['deduplication', `${formatRatio(stats.dedupRatio)} (logical / unique)`],
+    ['compression', `${formatRatio(stats.compressionRatio)} (unique / stored)`],
+  ]);
+}
+
+function describeFilter({ filter }: StatsResult): string {
+  return formatSection('LDM filter', [
+    ['elements (n)', `${formatCount(filter.elements)} of ${formatCount(filter.capacity)} before it grows`],
+    ['positions (m)', formatCount(filter.positions)],
+    ['hash functions (k)', String(filter.hashes)],
+    [
+      'counters',
+      `${filter.counterBits} bits, largest ${formatCount(filter.counterMax)}, ${formatCount(filter.saturated)} saturated`,
+    ],
+    ['fill ratio', formatPercent(filter.fillRatio)],
+    [
+      'false positive rate',
+      `${formatPercent(filter.fprPredicted)} predicted, ${formatPercent(filter.fprMeasured)} measured`,
+    ],
+    ['memory', formatBytes(filter.memoryBytes)],
+  ]);
+}
+
+function describeChains({ filter: { chains } }: StatsResult): string {
+  const figures = `Chains: ${formatCount(chains.count)}, mean length ${chains.mean.toFixed(2)}, longest ${formatCount(chains.max)}`;
+  const lengths = chains.histogram
+    .map((positions, length) => ({ positions, length }))
+    .filter(({ positions }) => positions > 0);
+  if (lengths.length === 0) return figures;
+  const largest = Math.max(...lengths.map(({ positions }) => positions));
+  const rows = lengths.map(({ positions, length }) => [
+    String(length),
+    formatCount(positions),
+    formatBar(positions, largest, BAR_WIDTH),
+  ]);
+  return `${figures}\n${formatTable(rows, { head: ['length', 'positions', ''], rightAligned: [0, 1], indent: '  ' })}`;
+}
+
+function describePacks({ packs, segmentsCount }: StatsResult): string {
+  return formatSection('Packs', [
+    [
+      'packs',
+      `${formatCount(packs.count)} (${formatCount(packs.dataCount)} of data, ${formatCount(packs.treeCount)} of trees)`,
+    ],
+    ['size', formatBytes(packs.bytes)],
+    ['dead space', `${formatBytes(packs.deadBytes)} (${formatPercent(packs.deadRatio)})`],
+    ['unreferenced', countNoun(packs.unreferencedCount, 'pack')],
+    ['segments', formatCount(segmentsCount)],
+  ]);
+}
+
+function statsFields(stats: StatsResult): Record<string, unknown> {
+  const { filter, packs } = stats;
+  return {
+    snapshots_count: stats.snapshotsCount,
+    deleted_snapshots_count: stats.deletedSnapshotsCount,
+    total_file_count: stats.logicalFileCount,
+    logical_bytes: stats.logicalBytes,
+    unique_bytes: stats.uniqueBytes,
+    unique_chunks: stats.uniqueChunkCount,
+    tree_count: stats.treeCount,
+    tree_bytes: stats.treeBytes,
+    stored_bytes: stats.storedBytes,
+    repository_bytes: stats.repositoryBytes,
+    dedup_ratio: stats.dedupRatio,
+    compression_ratio: stats.compressionRatio,
+    filter: {
+      elements: filter.elements,
+      capacity: filter.capacity,
+      positions: filter.positions,
+      hashes: filter.hashes,
+      counter_bits: filter.counterBits,
+      fill_ratio: filter.fillRatio,
+      fpr_predicted: filter.fprPredicted,
+      fpr_measured: filter.fprMeasured,
+      counter_max: filter.counterMax,
+      saturated: filter.saturated,
+      memory_bytes: filter.memoryBytes,
+    },
+    chains: { ...filter.chains },
+    packs: {
+      count: packs.count,
+      data_count: packs.dataCount,
+      tree_count: packs.treeCount,
+      bytes: packs.bytes,
+      dead_bytes: packs.deadBytes,
+      dead_ratio: packs.deadRatio,
+      unreferenced_count: packs.unreferencedCount,
+    },
+    segments_count: stats.segmentsCount,
+  };
+}

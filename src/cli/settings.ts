@@ -1,0 +1,81 @@
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { UsageError } from '../errors.ts';
+import { readConfiguration } from './configuration-file.ts';
+
+const DEFAULT_FPS = 10;
+const MAX_FPS = 60;
+
+/** The options that every command takes, as commander delivers them. */
+export interface GlobalOptions {
+  readonly repo?: string;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly verbose: number;
+  readonly lockWait?: number;
+  readonly progress: boolean;
+}
+
+/** What options, environment and configuration file come to, in this order of precedence. */
+export interface Settings {
+  readonly repository: string;
+  /** Nobody named a repository: this is the default place, which the first backup may create. */
+  readonly isDefaultRepository: boolean;
+  readonly lockWaitMs: number;
+  /** How often progress is shown per second; undefined if nobody asked for a certain rate. */
+  readonly progressFps: number | undefined;
+}
+
+export function resolveSettings(options: GlobalOptions, environment: NodeJS.ProcessEnv): Settings {
+  const configuration = readConfiguration(
+    join(xdgDirectory(environment, 'XDG_CONFIG_HOME', '.config'), 'ldm', 'config.json'),
+  );
+  if (options.repo === '') throw new UsageError('--repo needs a place, not an empty text');
+  const named = options.repo ?? nonEmpty(environment['LDM_REPOSITORY']) ?? configuration.repository;
+  return {
+    repository:
+      named === undefined
+        ? join(xdgDirectory(environment, 'XDG_DATA_HOME', '.local/share'), 'ldm', 'repository')
+        : resolveLocation(named),
+    isDefaultRepository: named === undefined,
+    lockWaitMs: options.lockWait ?? configuration.lockWaitMs ?? 0,
+    progressFps: readProgressFps(environment),
+  };
+}
+
+/** How often the moving status line is drawn when nobody asked for a certain rate. */
+export function displayFps(settings: Settings): number {
+  return settings.progressFps ?? DEFAULT_FPS;
+}
+
+/** The XDG specification wants empty and relative values to be ignored. */
+function xdgDirectory(environment: NodeJS.ProcessEnv, variable: string, fallback: string): string {
+  const value = environment[variable];
+  return value !== undefined && isAbsolute(value) ? value : join(homedir(), fallback);
+}
+
+function resolveLocation(location: string): string {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(location)?.[1];
+  if (scheme !== undefined) {
+    throw new UsageError(`a repository at ${scheme}:// is not supported`, {
+      hint: 'Name a directory of this machine.',
+    });
+  }
+  return resolve(location);
+}
+
+function readProgressFps(environment: NodeJS.ProcessEnv): number | undefined {
+  const text = nonEmpty(environment['LDM_PROGRESS_FPS']);
+  if (text === undefined) return undefined;
+  const fps = Number(text);
+  if (!(fps > 0 && fps <= MAX_FPS)) {
+    throw new UsageError(`LDM_PROGRESS_FPS is ${JSON.stringify(text)}`, {
+      hint: `Give a number above 0 and up to ${MAX_FPS}, such as 1 or 0.1.`,
+    });
+  }
+  return fps;
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}

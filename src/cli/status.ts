@@ -1,0 +1,45 @@
+import type { Progress } from '../operations/context.ts';
+import { displayPath } from '../files/display-path.ts';
+import { textOf } from '../util/byte-string.ts';
+import { formatBytes } from '../util/format-bytes.ts';
+import { formatCount } from './words.ts';
+
+/** One line that says how far an operation has come; `columns` cuts the path at its end short. */
+export function formatStatus(progress: Progress, columns: number = 1000): string {
+  const parts = [
+    `${formatCount(progress.filesDone)}${ofTotal(progress.filesTotal, formatCount)} files`,
+    `${formatBytes(progress.bytesDone)}${ofTotal(progress.bytesTotal, formatBytes)}`,
+  ];
+  if (progress.storedBytes > 0) parts.push(`${formatBytes(progress.storedBytes)} stored`);
+  if (progress.errorCount > 0) parts.push(`${formatCount(progress.errorCount)} problems`);
+  const line = `${progress.phase || 'starting'}  ${parts.join(', ')}`;
+  return `${line}${shortenStart(displayPath(progress.currentPath), columns - line.length - 2)}`;
+}
+
+/** The same as JSON fields, named as in restic's `status` message. */
+export function statusFields(progress: Progress, elapsedMs: number): Record<string, unknown> {
+  return {
+    seconds_elapsed: Math.floor(elapsedMs / 1000),
+    phase: progress.phase,
+    ...(progress.bytesTotal === undefined || progress.bytesTotal === 0
+      ? {}
+      : { percent_done: Math.min(1, progress.bytesDone / progress.bytesTotal) }),
+    total_files: progress.filesTotal,
+    files_done: progress.filesDone,
+    total_bytes: progress.bytesTotal,
+    bytes_done: progress.bytesDone,
+    stored_bytes: progress.storedBytes,
+    error_count: progress.errorCount,
+    ...(progress.currentPath === '' ? {} : { current_files: [textOf(progress.currentPath)] }),
+  };
+}
+
+function ofTotal(total: number | undefined, format: (value: number) => string): string {
+  return total === undefined ? '' : ` of ${format(total)}`;
+}
+
+/** The end of a path says more than its beginning. */
+function shortenStart(path: string, columns: number): string {
+  if (path === '' || columns < 8) return '';
+  return `  ${path.length <= columns ? path : `…${path.slice(path.length - columns + 1)}`}`;
+}

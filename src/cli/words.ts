@@ -1,0 +1,38 @@
+const SHORT_ID_LENGTH = 8;
+
+/** How much of a snapshot's id a person sees. */
+export function shortId(id: string): string {
+  return id.slice(0, SHORT_ID_LENGTH);
+}
+
+export function formatCount(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** `1 file`, `2 files` */
+export function countNoun(value: number, noun: string): string {
+  return `${formatCount(value)} ${value === 1 ? noun : `${noun}s`}`;
+}
+
+/** A share of 1 as a percentage: `12.3 %`, `0.78 %`, `0.0012 %`. */
+export function formatPercent(share: number): string {
+  const percent = share * 100;
+  if (percent === 0 || percent >= 10) return `${percent.toFixed(1)} %`;
+  return `${Number(percent.toPrecision(2))} %`;
+}
+
+/** `2.50 x`; a ratio of nothing is no number. */
+export function formatRatio(ratio: number): string {
+  return Number.isFinite(ratio) && ratio > 0 ? `${ratio.toFixed(2)} x` : '-';
+}
+
+/** RFC 3339 in the local time zone, as `2026-01-31 18:00:00`. */
+export function formatTime(time: string): string {
+  const date = new Date(time);
+  const day = [date.getFullYear(), twoDigits(date.getMonth() + 1), twoDigits(date.getDate())].join('-');
+  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':')}`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0');
+}

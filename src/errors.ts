@@ -1,0 +1,117 @@
+import type { ByteString } from './util/byte-string.ts';
+
+/** What every error that a user may see carries besides its message. */
+export interface ErrorDetails {
+  /** What to do about it, as one sentence. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
+/**
+ * An expected failure: something outside the program (a disk, a file, a command line) is not as it must be.
+ * Programmer errors are plain `Error`s or failed assertions instead, and nobody catches those.
+ */
+export class LdmError extends Error {
+  /** Stable name for scripts. */
+  readonly code: string = 'ERROR';
+  /** What the process exits with when this error ends a command. */
+  readonly exitCode: number = 1;
+  readonly hint: string | undefined;
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.hint = details.hint;
+  }
+}
+
+/** The command line, the environment or a configuration value is wrong. */
+export class UsageError extends LdmError {
+  override readonly code: string = 'USAGE';
+  override readonly exitCode: number = 2;
+}
+
+export class RepositoryNotFoundError extends LdmError {
+  override readonly code: string = 'REPOSITORY_NOT_FOUND';
+  override readonly exitCode: number = 10;
+}
+
+export class RepositoryLockedError extends LdmError {
+  override readonly code: string = 'REPOSITORY_LOCKED';
+  override readonly exitCode: number = 11;
+}
+
+/** The repository, or one of its files, needs another version of ldm. */
+export class UnsupportedFormatError extends LdmError {
+  override readonly code: string = 'UNSUPPORTED_FORMAT';
+}
+
+/** Bytes in the repository are not what was written. */
+export class CorruptDataError extends LdmError {
+  override readonly code: string = 'CORRUPT_DATA';
+}
+
+/** Reading or writing the repository's storage failed. Never skippable: the command ends. */
+export class BackendError extends LdmError {
+  override readonly code: string = 'BACKEND';
+  /** The system's error name, such as ENOSPC. */
+  readonly errno: string | undefined;
+
+  constructor(message: string, details: ErrorDetails & { readonly errno?: string | undefined } = {}) {
+    super(message, details);
+    this.errno = details.errno;
+  }
+}
+
+/** What an error about one path of the user's file trees carries besides the message. */
+export interface PathErrorDetails extends ErrorDetails {
+  /** The system's error name, such as EACCES. */
+  readonly errno?: string | undefined;
+  /** The raw path; escape it before it reaches a terminal. */
+  readonly path?: ByteString | undefined;
+}
+
+/** A backed-up source could not be read. Skippable: the rest is saved and the command exits with 3. */
+export class SourceError extends LdmError {
+  override readonly code: string = 'SOURCE';
+  readonly errno: string | undefined;
+  readonly path: ByteString | undefined;
+
+  constructor(message: string, details: PathErrorDetails = {}) {
+    super(message, details);
+    this.errno = details.errno;
+    this.path = details.path;
+  }
+}
+
+/** Something could not be written where a restore puts it. */
+export class TargetError extends LdmError {
+  override readonly code: string = 'TARGET';
+  readonly errno: string | undefined;
+  readonly path: ByteString | undefined;
+
+  constructor(message: string, details: PathErrorDetails = {}) {
+    super(message, details);
+    this.errno = details.errno;
+    this.path = details.path;
+  }
+}
+
+export class SnapshotNotFoundError extends LdmError {
+  override readonly code: string = 'SNAPSHOT_NOT_FOUND';
+}
+
+/** The state of the repository does not allow what was asked. */
+export class RefusedError extends LdmError {
+  override readonly code: string = 'REFUSED';
+}
+
+export class CancelledError extends LdmError {
+  override readonly code: string = 'CANCELLED';
+  override readonly exitCode: number;
+
+  constructor(signal: 'SIGINT' | 'SIGTERM') {
+    super(`interrupted by ${signal}`);
+    this.exitCode = signal === 'SIGINT' ? 130 : 143;
+  }
+}

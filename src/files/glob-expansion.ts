@@ -1,0 +1,77 @@
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
+import type FastGlob from 'fast-glob';
+import type { ByteString } from '../util/byte-string.ts';
+import { byteStringFromText, fsPath, isUtf8, textOf } from '../util/byte-string.ts';
+import { isDamagedText } from './raw-arguments.ts';
+
+type FileSystemAdapter = Required<NonNullable<FastGlob.Options['fs']>>;
+
+const OPTIONS: FastGlob.Options = {
+  dot: true,
+  onlyFiles: false,
+  followSymbolicLinks: false,
+  unique: true,
+  // As in a shell: a directory that may not be listed matches nothing.
+  suppressErrors: true,
+};
+
+/** Finds what patterns match. Made once, because fast-glob is loaded only when a pattern needs it. */
+export interface GlobExpander {
+  isPattern(text: ByteString): boolean;
+  /** The matches below `directory`, as the pattern has them: relative, or absolute for an absolute pattern. */
+  expand(pattern: ByteString, directory: ByteString): ByteString[];
+}
+
+/** Whether the text has any character that could make it a pattern, to decide without fast-glob. */
+export function mayBePattern(text: ByteString): boolean {
+  return /[*?[\]{}()!+@\\]/.test(text);
+}
+
+export async function loadGlobExpander(): Promise<GlobExpander> {
+  const { default: fastGlob } = await import('fast-glob');
+  return {
+    isPattern: (text) => fastGlob.isDynamicPattern(text) || text.includes('\\'),
+    expand: (pattern, directory) => expand(fastGlob, pattern, directory),
+  };
+}
+
+/**
+ * fast-glob knows names as text, which damages those that are not UTF-8. Only where it met one, or the pattern is one,
+ * the search is repeated in strings of bytes; there `?` is one byte, so the readable names come from the first search.
+ */
+function expand(fastGlob: typeof FastGlob, pattern: ByteString, directory: ByteString): ByteString[] {
+  if (!isUtf8(pattern) || !isUtf8(directory)) return expandBytes(fastGlob, pattern, directory);
+  let isAnyDamaged = false;
+  const matches = fastGlob
+    .sync(textOf(pattern), { ...OPTIONS, cwd: textOf(directory), fs: watchedNames(() => (isAnyDamaged = true)) })
+    .filter((match) => !isDamagedText(match))
+    .map(byteStringFromText);
+  if (!isAnyDamaged) return matches;
+  return [...matches, ...expandBytes(fastGlob, pattern, directory).filter((match) => !isUtf8(match))];
+}
+
+function expandBytes(fastGlob: typeof FastGlob, pattern: ByteString, directory: ByteString): ByteString[] {
+  return fastGlob.sync(pattern, { ...OPTIONS, cwd: directory, fs: BYTE_NAMES }) as ByteString[];
+}
+
+/** The usual file system, with a call for each name that cannot be text. */
+function watchedNames(onDamagedName: () => void): Partial<FileSystemAdapter> {
+  const list = (path: string): Dirent[] => {
+    const entries = readdirSync(path, { withFileTypes: true });
+    if (entries.some((entry) => isDamagedText(entry.name))) onDamagedName();
+    return entries;
+  };
+  return { readdirSync: list as unknown as FileSystemAdapter['readdirSync'] };
+}
+
+/** The file system with strings of bytes for names. */
+const BYTE_NAMES: Partial<FileSystemAdapter> = {
+  lstatSync: ((path: ByteString): Stats => lstatSync(fsPath(path))) as FileSystemAdapter['lstatSync'],
+  statSync: ((path: ByteString): Stats => statSync(fsPath(path))) as FileSystemAdapter['statSync'],
+  readdirSync: ((path: ByteString): Dirent[] =>
+    readdirSync(fsPath(path), {
+      withFileTypes: true,
+      encoding: 'latin1',
+    })) as unknown as FileSystemAdapter['readdirSync'],
+};

@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import type { ByteString } from '../util/byte-string.ts';
+
+const DESCRIPTOR_PREFIX = '/proc/self/fd/';
+
+let isAvailable: boolean | undefined;
+const logicalPaths = new Map<number, ByteString>();
+
+/** Whether an open directory can stand in for its path here (Linux with /proc). */
+export function canHoldDirectories(): boolean {
+  isAvailable ??= process.platform === 'linux' && existsSync('/proc/self/fd/0');
+  return isAvailable;
+}
+
+/** How many directories are held open at present, in this thread. */
+export function heldDirectoryCount(): number {
+  return logicalPaths.size;
+}
+
+/** Records that the open descriptor stands for `logicalPath`, and returns the path to use instead. */
+export function holdDirectory(descriptor: number, logicalPath: ByteString): ByteString {
+  logicalPaths.set(descriptor, logicalPath);
+  return `${DESCRIPTOR_PREFIX}${descriptor}` as ByteString;
+}
+
+export function forgetDirectory(descriptor: number): void {
+  logicalPaths.delete(descriptor);
+}
+
+/**
+ * The path as a person knows it: `/proc/self/fd/<n>/name` with the held directory's own path in front.
+ * Every other path is returned as it is. Made for messages; the result can be longer than the system takes.
+ */
+export function logicalPathOf(path: ByteString): ByteString {
+  if (!path.startsWith(DESCRIPTOR_PREFIX)) return path;
+  const end = path.indexOf('/', DESCRIPTOR_PREFIX.length);
+  const digits = path.slice(DESCRIPTOR_PREFIX.length, end === -1 ? undefined : end);
+  const directory = logicalPaths.get(Number(digits));
+  if (directory === undefined) return path;
+  return (end === -1 ? directory : directory + path.slice(end)) as ByteString;
+}
+
+/**
+ * The path for calls that look at the last name itself (lstat, O_NOFOLLOW): a held directory's prefix is a symlink in
+ * the eyes of the system, and a closing `/.` leads to the directory.
+ */
+export function unfollowedPath(path: ByteString): ByteString {
+  if (!path.startsWith(DESCRIPTOR_PREFIX) || path.includes('/', DESCRIPTOR_PREFIX.length)) return path;
+  return logicalPaths.has(Number(path.slice(DESCRIPTOR_PREFIX.length))) ? (`${path}/.` as ByteString) : path;
+}

@@ -1,0 +1,47 @@
+import { getSystemErrorMap } from 'node:util';
+import { SourceError, TargetError } from '../errors.ts';
+import type { PathErrorDetails } from '../errors.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { textOf } from '../util/byte-string.ts';
+import { logicalPathOf } from './held-directories.ts';
+
+export interface PathFailure {
+  /** What was tried, to follow "cannot": "open", "read the metadata of". */
+  readonly operation: string;
+  readonly path: ByteString;
+  /** What was caught, or the reason in words. */
+  readonly cause: unknown;
+}
+
+/** The system's error name in a caught value, such as ENOENT. */
+export function errnoOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code = (error as NodeJS.ErrnoException).code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+export function sourceError(failure: PathFailure): SourceError {
+  return new SourceError(messageOf(failure), detailsOf(failure));
+}
+
+export function targetError(failure: PathFailure): TargetError {
+  return new TargetError(messageOf(failure), detailsOf(failure));
+}
+
+function messageOf({ operation, path, cause }: PathFailure): string {
+  return `cannot ${operation} ${textOf(logicalPathOf(path))}: ${reasonOf(cause)}`;
+}
+
+function detailsOf({ path, cause }: PathFailure): PathErrorDetails {
+  return { path: logicalPathOf(path), errno: errnoOf(cause), cause };
+}
+
+/** Node's own message repeats the path, and damages one that is not UTF-8. */
+function reasonOf(cause: unknown): string {
+  if (typeof cause === 'string') return cause;
+  const errno = errnoOf(cause);
+  const number = (cause as NodeJS.ErrnoException | undefined)?.errno;
+  const text = number === undefined ? undefined : getSystemErrorMap().get(number)?.[1];
+  if (errno !== undefined && text !== undefined) return `${text} (${errno})`;
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,103 @@
+import { constants, fstatSync, lstatSync, statSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
+import { SourceError } from '../errors.ts';
+import type { EntryType } from '../format/tree.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { fsPath } from '../util/byte-string.ts';
+import { deviceMajorOf, deviceMinorOf } from './device-number.ts';
+import { unfollowedPath } from './held-directories.ts';
+import { sourceError } from './path-failures.ts';
+
+/** What the system says about a file, without its names. */
+export interface SourceMetadata {
+  readonly type: EntryType;
+  /** Permission bits with set-id and sticky bits (07777). */
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  /** Whole seconds, rounded down: before 1970 they are negative, and the nanoseconds still count up from them. */
+  readonly mtimeSeconds: number;
+  readonly mtimeNanoseconds: number;
+  readonly ctimeSeconds: number;
+  readonly ctimeNanoseconds: number;
+  readonly inode: bigint;
+  readonly device: bigint;
+  readonly sizeBytes: number;
+  readonly linkCount: number;
+  /** Of a device file; otherwise 0. */
+  readonly deviceMajor: number;
+  readonly deviceMinor: number;
+}
+
+const BIGINT = { bigint: true } as const;
+const TYPES = new Map<number, EntryType>([
+  [constants.S_IFREG, 'file'],
+  [constants.S_IFDIR, 'directory'],
+  [constants.S_IFLNK, 'symlink'],
+  [constants.S_IFIFO, 'fifo'],
+  [constants.S_IFCHR, 'character-device'],
+  [constants.S_IFBLK, 'block-device'],
+  [constants.S_IFSOCK, 'socket'],
+]);
+
+/** Metadata of what is at the path; a symlink stands for itself. Throws SourceError. */
+export function readMetadata(path: ByteString): SourceMetadata {
+  try {
+    return metadataFrom(lstatSync(fsPath(unfollowedPath(path)), BIGINT));
+  } catch (cause) {
+    throw asSourceError(path, cause);
+  }
+}
+
+/** Metadata of what the path leads to, through symlinks; for roots and the directories above them. */
+export function readMetadataFollowing(path: ByteString): SourceMetadata {
+  try {
+    return metadataFrom(statSync(fsPath(path), BIGINT));
+  } catch (cause) {
+    throw asSourceError(path, cause);
+  }
+}
+
+/** Metadata of an open file. `path` is for the message only. */
+export function readMetadataOf(descriptor: number, path: ByteString = '' as ByteString): SourceMetadata {
+  try {
+    return metadataFrom(fstatSync(descriptor, BIGINT));
+  } catch (cause) {
+    throw asSourceError(path, cause);
+  }
+}
+
+function metadataFrom(stats: BigIntStats): SourceMetadata {
+  const modeAndType = Number(stats.mode);
+  const type = TYPES.get(modeAndType & constants.S_IFMT);
+  if (type === undefined) throw new SourceError(`unknown file type 0${modeAndType.toString(8)}`);
+  const isDevice = type === 'character-device' || type === 'block-device';
+  const mtimeSeconds = wholeSeconds(stats.mtimeNs);
+  const ctimeSeconds = wholeSeconds(stats.ctimeNs);
+  return {
+    type,
+    mode: modeAndType & 0o7777,
+    uid: Number(stats.uid),
+    gid: Number(stats.gid),
+    mtimeSeconds: Number(mtimeSeconds),
+    mtimeNanoseconds: Number(stats.mtimeNs - mtimeSeconds * 1_000_000_000n),
+    ctimeSeconds: Number(ctimeSeconds),
+    ctimeNanoseconds: Number(stats.ctimeNs - ctimeSeconds * 1_000_000_000n),
+    inode: BigInt.asUintN(64, stats.ino),
+    device: BigInt.asUintN(64, stats.dev),
+    sizeBytes: Number(stats.size),
+    linkCount: Number(stats.nlink),
+    deviceMajor: isDevice ? deviceMajorOf(stats.rdev) : 0,
+    deviceMinor: isDevice ? deviceMinorOf(stats.rdev) : 0,
+  };
+}
+
+/** Division of a BigInt rounds towards zero; times before 1970 need the second below. */
+function wholeSeconds(nanoseconds: bigint): bigint {
+  const seconds = nanoseconds / 1_000_000_000n;
+  return nanoseconds < 0n && seconds * 1_000_000_000n !== nanoseconds ? seconds - 1n : seconds;
+}
+
+function asSourceError(path: ByteString, cause: unknown): SourceError {
+  return sourceError({ operation: 'read the metadata of', path, cause });
+}

@@ -1,0 +1,123 @@
+import { chmodSync, fchmodSync, fchownSync, fstatSync, futimesSync, lchownSync, lstatSync, lutimesSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import type { TargetError } from '../errors.ts';
+import type { TreeEntry } from '../format/tree.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { fsPath } from '../util/byte-string.ts';
+import { nativeCalls } from './native.ts';
+import { targetError } from './path-failures.ts';
+import type { OwnedEntry, TargetPolicy } from './target-policy.ts';
+import { wantedGid, wantedUid } from './target-policy.ts';
+
+/** The part of an entry that is set on what was restored. */
+export type EntryMetadata = OwnedEntry & Pick<TreeEntry, 'type' | 'mode' | 'mtimeSeconds' | 'mtimeNanoseconds'>;
+
+/** How to reach what gets the metadata: an open file, or a path whose last name is not followed. */
+interface Handle {
+  stat(): Stats;
+  chown(uid: number, gid: number): void;
+  chmod(mode: number): void;
+  setModified(seconds: number, nanoseconds: number): void;
+}
+
+const SET_UID = 0o4000;
+const SET_GID = 0o2000;
+
+export interface MetadataTarget {
+  /** For the message, and to reach it where there is no descriptor. */
+  readonly path: ByteString;
+  readonly policy: TargetPolicy;
+}
+
+/**
+ * Gives an open file or directory its owner, mode and time, in this order: chown clears set-id bits, and everything
+ * else moves the time. Tries each step; returns the first failure, because the contents are whole without it.
+ */
+export function applyMetadata(
+  descriptor: number,
+  entry: EntryMetadata,
+  target: MetadataTarget,
+): TargetError | undefined {
+  return applyTo(descriptorHandle(descriptor), entry, target);
+}
+
+/** The same by path, for what must not be opened: symlinks, FIFOs, devices. */
+export function applyMetadataByPath(entry: EntryMetadata, target: MetadataTarget): TargetError | undefined {
+  return applyTo(pathHandle(target.path), entry, target);
+}
+
+function applyTo(handle: Handle, entry: EntryMetadata, { path, policy }: MetadataTarget): TargetError | undefined {
+  let failure: TargetError | undefined;
+  const attempt = (operation: string, action: () => void): boolean => {
+    try {
+      action();
+      return true;
+    } catch (cause) {
+      failure ??= targetError({ operation, path, cause });
+      return false;
+    }
+  };
+  attempt('set the owner or mode of', () => {
+    const stats = handle.stat();
+    const owner = ownerToSet(stats, entry, policy);
+    const isChanged = owner.uid !== stats.uid || owner.gid !== stats.gid;
+    const isOwned = isChanged && attempt('set the owner of', () => handle.chown(owner.uid, owner.gid));
+    if (entry.type === 'symlink') return;
+    const mode = modeToSet(entry, policy, isOwned ? owner : stats);
+    // The system may have cleared set-id bits that it was just given a new owner for.
+    if (mode !== (stats.mode & 0o7777) || (isOwned && (mode & (SET_UID | SET_GID)) !== 0)) handle.chmod(mode);
+  });
+  attempt('set the time of', () => handle.setModified(entry.mtimeSeconds, entry.mtimeNanoseconds));
+  return failure;
+}
+
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+function ownerToSet(current: Owner, entry: EntryMetadata, policy: TargetPolicy): Owner {
+  const gid = wantedGid(entry, policy);
+  if (policy.setsOwners) return { uid: wantedUid(entry, policy), gid };
+  return { uid: current.uid, gid: policy.ownGroups.has(gid) ? gid : current.gid };
+}
+
+/** A program that runs as its owner must not become one that runs as somebody else: such bits stay only with the owner they had. */
+function modeToSet(entry: EntryMetadata, policy: TargetPolicy, owner: Owner): number {
+  let mode = entry.mode & 0o7777;
+  if ((mode & SET_UID) !== 0 && owner.uid !== wantedUid(entry, policy)) mode &= ~SET_UID;
+  if ((mode & SET_GID) !== 0 && owner.gid !== wantedGid(entry, policy)) mode &= ~SET_GID;
+  return mode;
+}
+
+function descriptorHandle(descriptor: number): Handle {
+  return {
+    stat: () => fstatSync(descriptor),
+    chown: (uid, gid) => fchownSync(descriptor, uid, gid),
+    chmod: (mode) => fchmodSync(descriptor, mode),
+    setModified: (seconds, nanoseconds) => {
+      const native = nativeCalls();
+      if (native !== undefined) native.futimens(descriptor, undefined, { seconds, nanoseconds });
+      else futimesSync(descriptor, roundedTime(seconds, nanoseconds), roundedTime(seconds, nanoseconds));
+    },
+  };
+}
+
+function pathHandle(path: ByteString): Handle {
+  const target = fsPath(path);
+  return {
+    stat: () => lstatSync(target),
+    chown: (uid, gid) => lchownSync(target, uid, gid),
+    chmod: (mode) => chmodSync(target, mode),
+    setModified: (seconds, nanoseconds) => {
+      const native = nativeCalls();
+      if (native !== undefined) native.lutimens(path, undefined, { seconds, nanoseconds });
+      else lutimesSync(target, roundedTime(seconds, nanoseconds), roundedTime(seconds, nanoseconds));
+    },
+  };
+}
+
+/** Node takes a negative number for "now", but not a date before 1970. */
+function roundedTime(seconds: number, nanoseconds: number): Date {
+  return new Date(seconds * 1e3 + nanoseconds / 1e6);
+}

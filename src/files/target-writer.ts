@@ -1,0 +1,174 @@
+import {
+  closeSync,
+  constants,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
+import type { TargetError } from '../errors.ts';
+import type { TreeEntry } from '../format/tree.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { byteStringFromBytes, fsPath } from '../util/byte-string.ts';
+import { makeDevice } from './device-number.ts';
+import { unfollowedPath } from './held-directories.ts';
+import { nativeCalls } from './native.ts';
+import { errnoOf, targetError } from './path-failures.ts';
+import type { EntryMetadata, MetadataTarget } from './target-metadata.ts';
+import { applyMetadata, applyMetadataByPath } from './target-metadata.ts';
+import type { TargetPolicy } from './target-policy.ts';
+
+const CREATE_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
+const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/** What became of a FIFO, device or socket. */
+export interface SpecialOutcome {
+  /** Why it was left out: sockets are made by the programs that listen on them, devices only on request and by root. */
+  readonly skipped: 'socket' | 'device' | undefined;
+  /** Metadata that could not be set on what was made. */
+  readonly failure: TargetError | undefined;
+}
+
+/**
+ * Makes the directory that a restore goes to, with its parents, and returns its real path: symlinks on the way to the
+ * target are the caller's choice, those inside are not.
+ */
+export function makeTargetRoot(path: ByteString): ByteString {
+  try {
+    mkdirSync(fsPath(path), { recursive: true });
+    return byteStringFromBytes(realpathSync.native(fsPath(path), 'buffer'));
+  } catch (cause) {
+    throw targetError({ operation: 'make the target directory', path, cause });
+  }
+}
+
+/**
+ * Creates a file that is not there yet and returns a descriptor for writing. It gets the permission bits of `mode` at
+ * once, set-id bits only from `finishTargetFile`. Throws TargetError; errno EEXIST says that something has the name.
+ */
+export function createTargetFile(path: ByteString, mode: number): number {
+  try {
+    return openSync(fsPath(path), CREATE_FLAGS, mode & 0o777);
+  } catch (cause) {
+    throw targetError({ operation: 'create', path, cause });
+  }
+}
+
+/**
+ * Sets owner, mode and time of a written file, and closes it. Returns the first metadata that could not be set.
+ * Throws TargetError where closing fails, because then the contents may be lost.
+ */
+export function finishTargetFile(
+  descriptor: number,
+  entry: EntryMetadata,
+  target: MetadataTarget,
+): TargetError | undefined {
+  const failure = applyMetadata(descriptor, entry, target);
+  closeTarget(descriptor, target.path);
+  return failure;
+}
+
+/** Closes a descriptor of `createTargetFile` without more ado. */
+export function closeTarget(descriptor: number, path: ByteString): void {
+  try {
+    closeSync(descriptor);
+  } catch (cause) {
+    throw targetError({ operation: 'close', path, cause });
+  }
+}
+
+/**
+ * Makes a directory for us alone until `finishTargetDirectory`, or takes the one that is there. Returns whether it is
+ * new. Anything else under the name, a symlink to a directory too, is a TargetError: nothing is written through it.
+ */
+export function makeTargetDirectory(path: ByteString): boolean {
+  try {
+    mkdirSync(fsPath(path), 0o700);
+    return true;
+  } catch (cause) {
+    if (errnoOf(cause) === 'EEXIST' && isRealDirectory(path)) return false;
+    throw targetError({ operation: 'make the directory', path, cause });
+  }
+}
+
+function isRealDirectory(path: ByteString): boolean {
+  return lstatSync(fsPath(unfollowedPath(path)), { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/**
+ * Sets owner, mode and time of a directory; called after its contents, whose making moves its time.
+ * Returns the first metadata that could not be set.
+ */
+export function finishTargetDirectory(
+  path: ByteString,
+  entry: EntryMetadata,
+  policy: TargetPolicy,
+): TargetError | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(fsPath(unfollowedPath(path)), DIRECTORY_FLAGS);
+  } catch (cause) {
+    return targetError({ operation: 'set the metadata of', path, cause });
+  }
+  return finishTargetFile(descriptor, entry, { path, policy });
+}
+
+/** Makes a symlink with its own owner and time. Returns the first metadata that could not be set. */
+export function createSymlink(
+  path: ByteString,
+  entry: EntryMetadata & Pick<TreeEntry, 'linkTarget'>,
+  policy: TargetPolicy,
+): TargetError | undefined {
+  try {
+    symlinkSync(fsPath(entry.linkTarget), fsPath(path));
+  } catch (cause) {
+    throw targetError({ operation: 'make the symlink', path, cause });
+  }
+  return applyMetadataByPath(entry, { path, policy });
+}
+
+/** Makes `path` another name of `existing`, which the same restore must have created. */
+export function createHardlink(existing: ByteString, path: ByteString): void {
+  try {
+    linkSync(fsPath(existing), fsPath(path));
+  } catch (cause) {
+    throw targetError({ operation: 'make the hard link', path, cause });
+  }
+}
+
+/** Makes a FIFO or a device file. */
+export function createSpecial(
+  path: ByteString,
+  entry: EntryMetadata & Pick<TreeEntry, 'deviceMajor' | 'deviceMinor'>,
+  policy: TargetPolicy,
+): SpecialOutcome {
+  if (entry.type === 'socket') return { skipped: 'socket', failure: undefined };
+  if (entry.type !== 'fifo' && !policy.makesDevices) return { skipped: 'device', failure: undefined };
+  try {
+    makeSpecial(path, entry);
+  } catch (cause) {
+    throw targetError({ operation: `make the ${entry.type}`, path, cause });
+  }
+  return { skipped: undefined, failure: applyMetadataByPath(entry, { path, policy }) };
+}
+
+function makeSpecial(path: ByteString, entry: EntryMetadata & Pick<TreeEntry, 'deviceMajor' | 'deviceMinor'>): void {
+  const native = nativeCalls();
+  if (native === undefined) throw new Error('not possible on this system');
+  const mode = entry.mode & 0o600;
+  if (entry.type === 'fifo') return native.mkfifo(path, mode);
+  const type = entry.type === 'block-device' ? constants.S_IFBLK : constants.S_IFCHR;
+  native.mknod(path, type | mode, makeDevice(entry.deviceMajor, entry.deviceMinor));
+}
+
+/** Removes what has the name, unless it is a directory; for a restore that was asked to overwrite. */
+export function removeTarget(path: ByteString): void {
+  try {
+    unlinkSync(fsPath(path));
+  } catch (cause) {
+    throw targetError({ operation: 'remove', path, cause });
+  }
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import type { ChunkLocation } from './chunk-location.ts';
+import { ID_WORDS, writeIdWords } from './positions.ts';
+
+/** An entry is twelve 32-bit words: the id in words 0 to 4, then these. */
+export const ENTRY_WORDS = 12;
+export const PACK = 5;
+export const BLOCK_OFFSET = 6;
+export const OFFSET_IN_BLOCK = 7;
+export const LENGTH = 8;
+export const STORED = 9;
+export const REFS = 10;
+export const NEXT = 11;
+
+/** Ends a chain; no entry has this number. */
+export const NIL = 0xffff_ffff;
+/** The length of an entry that is not in use. No chunk is that long. */
+const FREE_LENGTH = 0xffff_ffff;
+
+const PAGE_BITS = 14;
+/** Entries come in pages, so that a growing table never copies what it has. */
+export const PAGE_ENTRIES: number = 2 ** PAGE_BITS;
+export const PAGE_WORDS: number = PAGE_ENTRIES * ENTRY_WORDS;
+const PAGE_MASK = PAGE_ENTRIES - 1;
+
+/** All known chunks, 48 bytes each in typed arrays. Slots of removed entries are used again. */
+export class EntryTable {
+  readonly pages: Uint32Array[];
+  #slotCount: number;
+  #freeHead = NIL;
+  #freeCount = 0;
+
+  /** @param pages - full pages (the last one too) that hold `entryCount` entries from the front, without gaps. */
+  constructor(pages: Uint32Array[] = [], entryCount = 0) {
+    assert(pages.every((page) => page.length === PAGE_WORDS));
+    assert(entryCount <= pages.length * PAGE_ENTRIES);
+    this.pages = pages;
+    this.#slotCount = entryCount;
+  }
+
+  /** Entries in use. */
+  get count(): number {
+    return this.#slotCount - this.#freeCount;
+  }
+
+  get memoryBytes(): number {
+    return this.pages.length * PAGE_WORDS * 4;
+  }
+
+  /** The page of an entry; its first word there is `baseOf(entry)`. */
+  pageOf(entry: number): Uint32Array {
+    return this.pages[entry >>> PAGE_BITS]!;
+  }
+
+  get(entry: number, field: number): number {
+    return this.pages[entry >>> PAGE_BITS]![(entry & PAGE_MASK) * ENTRY_WORDS + field]!;
+  }
+
+  set(entry: number, field: number, value: number): void {
+    this.pages[entry >>> PAGE_BITS]![(entry & PAGE_MASK) * ENTRY_WORDS + field] = value;
+  }
+
+  hasId(entry: number, id: Uint32Array): boolean {
+    const page = this.pages[entry >>> PAGE_BITS]!;
+    const base = (entry & PAGE_MASK) * ENTRY_WORDS;
+    return (
+      page[base] === id[0] &&
+      page[base + 1] === id[1] &&
+      page[base + 2] === id[2] &&
+      page[base + 3] === id[3] &&
+      page[base + 4] === id[4]
+    );
+  }
+
+  /** Whether the id of one entry sorts before that of another. The order means nothing but is always the same. */
+  hasIdBefore(entry: number, other: number): boolean {
+    for (let word = 0; word < ID_WORDS; word++) {
+      const difference = this.get(entry, word) - this.get(other, word);
+      if (difference !== 0) return difference < 0;
+    }
+    return false;
+  }
+
+  copyId(entry: number, target: Uint8Array, offset: number): void {
+    writeIdWords(this.pageOf(entry), baseOf(entry), target, offset);
+  }
+
+  readLocation(entry: number, target: ChunkLocation): void {
+    const page = this.pageOf(entry);
+    const base = baseOf(entry);
+    target.packIndex = page[base + PACK]!;
+    target.blockOffset = page[base + BLOCK_OFFSET]!;
+    target.offsetInBlock = page[base + OFFSET_IN_BLOCK]!;
+    target.lengthBytes = page[base + LENGTH]!;
+    target.storedBytes = page[base + STORED]!;
+  }
+
+  writeLocation(entry: number, location: ChunkLocation): void {
+    assert(location.lengthBytes < FREE_LENGTH);
+    const page = this.pageOf(entry);
+    const base = baseOf(entry);
+    page[base + PACK] = location.packIndex;
+    page[base + BLOCK_OFFSET] = location.blockOffset;
+    page[base + OFFSET_IN_BLOCK] = location.offsetInBlock;
+    page[base + LENGTH] = location.lengthBytes;
+    page[base + STORED] = location.storedBytes;
+  }
+
+  /** Takes a slot and gives it the id; all other words are 0. */
+  allocate(id: Uint32Array): number {
+    const entry = this.#takeSlot();
+    const page = this.pageOf(entry);
+    const base = baseOf(entry);
+    for (let word = 0; word < ID_WORDS; word++) page[base + word] = id[word]!;
+    page.fill(0, base + ID_WORDS, base + ENTRY_WORDS);
+    return entry;
+  }
+
+  free(entry: number): void {
+    assert(!this.isFree(entry));
+    this.set(entry, LENGTH, FREE_LENGTH);
+    this.set(entry, NEXT, this.#freeHead);
+    this.#freeHead = entry;
+    this.#freeCount++;
+  }
+
+  isFree(entry: number): boolean {
+    return this.get(entry, LENGTH) === FREE_LENGTH;
+  }
+
+  /** Visits every entry in use, in memory order. The visitor may change, free and add entries; added ones may be missed. */
+  forEach(visit: (entry: number) => void): void {
+    for (let entry = 0; entry < this.#slotCount; entry++) {
+      if (!this.isFree(entry)) visit(entry);
+    }
+  }
+
+  /** Visits every entry that has references, with its words at `page[base]` and on: for loops over millions. */
+  forEachReferenced(visit: (entry: number, page: Uint32Array, base: number) => void): void {
+    for (let entry = 0; entry < this.#slotCount; ) {
+      const page = this.pageOf(entry);
+      const end = Math.min(entry + PAGE_ENTRIES, this.#slotCount);
+      for (let base = 0; entry < end; entry++, base += ENTRY_WORDS) {
+        if (page[base + REFS] !== 0) visit(entry, page, base);
+      }
+    }
+  }
+
+  #takeSlot(): number {
+    const reused = this.#freeHead;
+    if (reused !== NIL) {
+      this.#freeHead = this.get(reused, NEXT);
+      this.#freeCount--;
+      return reused;
+    }
+    if (this.#slotCount === this.pages.length * PAGE_ENTRIES) this.pages.push(new Uint32Array(PAGE_WORDS));
+    return this.#slotCount++;
+  }
+}
+
+/** The index of an entry's first word in its page. */
+export function baseOf(entry: number): number {
+  return (entry & PAGE_MASK) * ENTRY_WORDS;
+}
+
+/** Pages that were saved, as full ones: the last may have been short. */
+export function wholePages(pages: Iterable<Uint32Array>): Uint32Array[] {
+  return Array.from(pages, (page) => {
+    if (page.length === PAGE_WORDS) return page;
+    const whole = new Uint32Array(PAGE_WORDS);
+    whole.set(page);
+    return whole;
+  });
+}

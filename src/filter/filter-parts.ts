@@ -1,0 +1,74 @@
+import type { DeadChains } from './chains-dead.ts';
+import { emptyHeads } from './chains.ts';
+import { baseOf, ENTRY_WORDS, NEXT, NIL, PAGE_ENTRIES, PAGE_WORDS, type EntryTable } from './entry-table.ts';
+import type { FilterPlan } from './formulas.ts';
+import type { LiveChunks } from './live-chunks.ts';
+
+/**
+ * All that a filter consists of, in a form that is saved and loaded without parsing.
+ *
+ * Entries are numbered 0, 1, 2, ... without gaps: first the live ones ordered by link position, then the dead ones chain
+ * by chain. So a chain is a run of neighbours: the `next` word of an entry is its own number plus 1, or NIL at the end.
+ * The layout of an entry is in entry-table.ts. All words are in the machine's byte order.
+ */
+export interface FilterParts {
+  readonly plan: FilterPlan;
+  readonly liveCount: number;
+  readonly deadCount: number;
+  /** Live entries without a location. */
+  readonly missingCount: number;
+  /** Two counters of 4 bits in a byte, the even position in the lower half; (m + 1) / 2 bytes, rounded down. */
+  readonly counters: Uint8Array;
+  /** The first entry of each live chain or NIL; capacity many. */
+  readonly heads: Uint32Array;
+  /** The first entry of each dead chain or NIL; a power of two many, at least 1024. */
+  readonly deadHeads: Uint32Array;
+  /** Pages of PAGE_ENTRIES entries, 12 words each; the last one may be short. */
+  readonly pages: Iterable<Uint32Array>;
+}
+
+export interface FilterContents {
+  readonly entries: EntryTable;
+  readonly live: LiveChunks;
+  readonly liveCount: number;
+  readonly dead: DeadChains;
+  readonly missingCount: number;
+}
+
+/** The parts of a filter with its entries put in the order of their chains. Needs 5 bytes a chunk meanwhile. */
+export function arrangeEntries(contents: FilterContents): FilterParts {
+  const { entries, live, liveCount, dead, missingCount } = contents;
+  const { plan, chains } = live;
+  const order = new Uint32Array(liveCount + dead.count);
+  const isFirst = new Uint8Array(order.length + 1).fill(1, order.length);
+  const heads = emptyHeads(chains.heads.length);
+  const deadHeads = emptyHeads(dead.heads.length);
+  let count = 0;
+  const append = (entry: number, headsOfKind: Uint32Array, head: number): void => {
+    if (headsOfKind[head] === NIL) {
+      headsOfKind[head] = count;
+      isFirst[count] = 1;
+    }
+    order[count++] = entry;
+  };
+  chains.forEachInOrder(plan.hashes, (entry, link) => append(entry, heads, chains.headOf(link)));
+  dead.forEachInOrder((entry, head) => append(entry, deadHeads, head));
+  const pages = { [Symbol.iterator]: () => arrangedPages(entries, order, isFirst) };
+  const counts = { liveCount, deadCount: dead.count, missingCount };
+  return { plan, ...counts, counters: live.counters.bytes, heads, deadHeads, pages };
+}
+
+/** Entries copied in the given order, a page at a time, always into the same page. */
+function* arrangedPages(entries: EntryTable, order: Uint32Array, isFirst: Uint8Array): Generator<Uint32Array> {
+  const page = new Uint32Array(PAGE_WORDS);
+  for (let start = 0; start < order.length; start += PAGE_ENTRIES) {
+    const end = Math.min(start + PAGE_ENTRIES, order.length);
+    for (let index = start, to = 0; index < end; index++, to += ENTRY_WORDS) {
+      const source = entries.pageOf(order[index]!);
+      const from = baseOf(order[index]!);
+      for (let word = 0; word < NEXT; word++) page[to + word] = source[from + word]!;
+      page[to + NEXT] = isFirst[index + 1] === 1 ? NIL : index + 1;
+    }
+    yield page.subarray(0, (end - start) * ENTRY_WORDS);
+  }
+}

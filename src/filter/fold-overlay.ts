@@ -1,0 +1,55 @@
+/** Entries of a filter: at most 2^32 - 2, so that entry + 1 fits in 32 bits and 0 marks a free slot. */
+const FREE = 0;
+const SLOTS_MIN = 16;
+/** 2^32 divided by the golden ratio: spreads neighbouring entries over the table (Knuth, TAOCP 3, 6.4). */
+const SPREAD = 0x9e3779b1;
+
+/**
+ * References that would be taken away, counted beside the filter that stays as it is. An open-addressing table in
+ * typed arrays: 16 to 32 bytes for each entry that is touched, and no limit at 2^24 as a Map has.
+ */
+export class FoldOverlay {
+  #keys: Uint32Array = new Uint32Array(SLOTS_MIN);
+  #counts: Uint32Array = new Uint32Array(SLOTS_MIN);
+  #used = 0;
+
+  /** Counts one more reference to `entry` as taken away, and returns how many are now. */
+  add(entry: number): number {
+    if (this.#used * 2 >= this.#keys.length) this.#grow();
+    const slot = this.#slotOf(entry);
+    if (this.#keys[slot] === FREE) {
+      this.#keys[slot] = entry + 1;
+      this.#used += 1;
+    }
+    this.#counts[slot]! += 1;
+    return this.#counts[slot]!;
+  }
+
+  forEach(visit: (entry: number, count: number) => void): void {
+    for (let slot = 0; slot < this.#keys.length; slot += 1) {
+      const key = this.#keys[slot]!;
+      if (key !== FREE) visit(key - 1, this.#counts[slot]!);
+    }
+  }
+
+  #slotOf(entry: number): number {
+    const keys = this.#keys;
+    const mask = keys.length - 1;
+    let slot = (Math.imul(entry, SPREAD) >>> 7) & mask;
+    while (keys[slot] !== FREE && keys[slot] !== entry + 1) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  #grow(): void {
+    const keys = this.#keys;
+    const counts = this.#counts;
+    this.#keys = new Uint32Array(keys.length * 2);
+    this.#counts = new Uint32Array(keys.length * 2);
+    keys.forEach((key, index) => {
+      if (key === FREE) return;
+      const slot = this.#slotOf(key - 1);
+      this.#keys[slot] = key;
+      this.#counts[slot] = counts[index]!;
+    });
+  }
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
+import { CorruptDataError } from '../errors.ts';
+import {
+  CHECKPOINT_DIGEST_BYTES,
+  CHECKPOINT_HEADER_BYTES,
+  CHECKPOINT_PACK_BYTES,
+  checkpointBytes,
+  decodeCheckpointHeader,
+  decodeCheckpointPacks,
+  decodeCheckpointSnapshots,
+  decodeFileIds,
+} from '../format/checkpoint.ts';
+import type { CheckpointHeader } from '../format/checkpoint.ts';
+import { FILE_ID_BYTES } from '../format/constants.ts';
+import { ENTRY_WORDS, PAGE_ENTRIES, PAGE_WORDS } from './entry-table.ts';
+import { FilterState } from './filter-state.ts';
+import { falsePositiveRate } from './formulas.ts';
+import type { FilterPlan } from './formulas.ts';
+import { bytesOver, refuseBigEndian } from './image-words.ts';
+import { LdmFilter } from './ldm-filter.ts';
+import { PackTable } from './pack-table.ts';
+
+/** A checkpoint to be read; `readRange` fills all of `target` from `offset`. */
+export interface ImageSource {
+  readonly sizeBytes: number;
+  readRange(offset: number, target: Uint8Array): Promise<void>;
+}
+
+const WHAT = 'checkpoint';
+const PIECE_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Reads an image into the state that was written. The bytes go straight into the filter's arrays and are hashed on the
+ * way; nothing is allocated before the header is known to fit the file.
+ * @throws CorruptDataError for any byte that is not as it was written
+ * @throws UnsupportedFormatError for another version
+ */
+export async function readImage(source: ImageSource): Promise<FilterState> {
+  refuseBigEndian();
+  const reader = new ImageReader(source);
+  const header = await readHeader(reader, source.sizeBytes);
+  const segments = await reader.bytes(header.segmentCount * FILE_ID_BYTES);
+  const absentPacks = await reader.bytes(header.absentPackCount * FILE_ID_BYTES);
+  const snapshots = await reader.bytes(header.snapshotsBytes);
+  const packs = await reader.bytes(header.packCount * CHECKPOINT_PACK_BYTES);
+  const filter = await readFilter(reader, header);
+  await reader.checkDigest();
+  const state = new FilterState(filter, new PackTable());
+  for (const id of decodeFileIds(segments)) state.segments.add(id);
+  for (const id of decodeFileIds(absentPacks)) state.absentPacks.add(id);
+  for (const { id, tree, manifest } of decodeCheckpointSnapshots(snapshots, header.snapshotCount, WHAT)) {
+    state.snapshots.set(id, { tree, manifest });
+  }
+  for (const pack of decodeCheckpointPacks(packs, WHAT)) state.packs.addInfo(pack);
+  return state;
+}
+
+async function readHeader(reader: ImageReader, sizeBytes: number): Promise<CheckpointHeader> {
+  if (sizeBytes < CHECKPOINT_HEADER_BYTES + CHECKPOINT_DIGEST_BYTES) {
+    throw new CorruptDataError(`${WHAT}: ${sizeBytes} bytes are too short for one`);
+  }
+  const header = decodeCheckpointHeader(await reader.bytes(CHECKPOINT_HEADER_BYTES), WHAT);
+  if (checkpointBytes(header) !== sizeBytes) {
+    throw new CorruptDataError(`${WHAT}: ${sizeBytes} bytes long, but the header says ${checkpointBytes(header)}`);
+  }
+  const isPowerOfTwo = Number.isInteger(Math.log2(header.deadHeadCount));
+  if (header.counterBytes !== Math.ceil(header.positions / 2) || !isPowerOfTwo) {
+    throw new CorruptDataError(`${WHAT}: the header's numbers do not agree`);
+  }
+  return header;
+}
+
+async function readFilter(reader: ImageReader, header: CheckpointHeader): Promise<LdmFilter> {
+  const counters = await reader.bytes(header.counterBytes);
+  const heads = await reader.words(header.liveHeadCount);
+  const deadHeads = await reader.words(header.deadHeadCount);
+  const entryCount = header.liveCount + header.deadCount;
+  const pages: Uint32Array[] = [];
+  for (let start = 0; start < entryCount; start += PAGE_ENTRIES) {
+    const count = Math.min(PAGE_ENTRIES, entryCount - start);
+    pages.push(await reader.words(count * ENTRY_WORDS, PAGE_WORDS));
+  }
+  const { liveCount, deadCount } = header;
+  const plan = planOf(header);
+  return LdmFilter.restore({ plan, liveCount, deadCount, missingCount: 0, counters, heads, deadHeads, pages });
+}
+
+function planOf({ capacity, hashes, positions, fprTarget }: CheckpointHeader): FilterPlan {
+  return { capacity, hashes, positions, fprTarget, fprPredicted: falsePositiveRate(positions, capacity, hashes) };
+}
+
+/** Reads an image from front to back and hashes what it reads. */
+class ImageReader {
+  readonly #source: ImageSource;
+  readonly #digest: Hash = createHash('sha256');
+  #offset = 0;
+
+  constructor(source: ImageSource) {
+    this.#source = source;
+  }
+
+  async bytes(length: number): Promise<Uint8Array> {
+    const target = new Uint8Array(length);
+    await this.#fill(target);
+    return target;
+  }
+
+  /** `arrayLength` words, of which the first `length` are read and the others are 0. */
+  async words(length: number, arrayLength: number = length): Promise<Uint32Array> {
+    const target = new Uint32Array(arrayLength);
+    await this.#fill(bytesOver(target.subarray(0, length)));
+    return target;
+  }
+
+  async checkDigest(): Promise<void> {
+    const stored = Buffer.alloc(CHECKPOINT_DIGEST_BYTES);
+    await this.#source.readRange(this.#offset, stored);
+    if (!this.#digest.digest().equals(stored)) throw new CorruptDataError(`${WHAT}: the content has a wrong SHA-256`);
+  }
+
+  async #fill(target: Uint8Array): Promise<void> {
+    for (let start = 0; start < target.length; start += PIECE_BYTES) {
+      const piece = target.subarray(start, start + PIECE_BYTES);
+      await this.#source.readRange(this.#offset, piece);
+      this.#digest.update(piece);
+      this.#offset += piece.length;
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import {
+  encodeCheckpointHeader,
+  encodeCheckpointPacks,
+  encodeCheckpointSnapshot,
+  encodeFileIds,
+} from '../format/checkpoint.ts';
+import type { CheckpointHeader } from '../format/checkpoint.ts';
+import { ENTRY_WORDS, PACK } from './entry-table.ts';
+import type { FilterParts } from './filter-parts.ts';
+import type { FilterState } from './filter-state.ts';
+import { bytesOver, refuseBigEndian } from './image-words.ts';
+import type { PackInfo } from './pack-table.ts';
+
+/** Large arrays are handed on in pieces of this size, so that hashing and writing take turns. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Writes the image of a complete state. `append` may use its argument until its promise settles and no longer; the
+ * state must not change meanwhile. Counters that have lost count are set right first, in the state as well; the pack
+ * indexes in the image have no gaps.
+ *
+ * Entries are put in order a page at a time: beside the state this needs about 10 bytes a chunk, not a second image.
+ */
+export async function writeImage(
+  state: FilterState,
+  append: (bytes: Uint8Array) => Promise<void>,
+): Promise<{ sizeBytes: number }> {
+  assert(state.isComplete, 'a state that is not complete must not become a checkpoint');
+  refuseBigEndian();
+  const digest = createHash('sha256');
+  let sizeBytes = 0;
+  const write = async (bytes: Uint8Array): Promise<void> => {
+    for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+      const piece = bytes.subarray(start, start + PIECE_BYTES);
+      digest.update(piece);
+      await append(piece);
+    }
+    sizeBytes += bytes.length;
+  };
+  if (state.filter.saturatedCount > 0) state.filter.rebuildCounters();
+  const parts = state.filter.parts();
+  const { packs, indexes } = numberPacks(state);
+  const snapshots = Buffer.concat(
+    Array.from(state.snapshots, ([id, folded]) => encodeCheckpointSnapshot({ id, ...folded })),
+  );
+  await write(encodeCheckpointHeader(describe(state, parts, snapshots.length)));
+  await write(encodeFileIds(state.segments));
+  await write(encodeFileIds(state.absentPacks));
+  await write(snapshots);
+  await write(encodeCheckpointPacks(packs));
+  await write(parts.counters);
+  await write(bytesOver(parts.heads));
+  await write(bytesOver(parts.deadHeads));
+  for (const page of parts.pages) {
+    renumberPacks(page, indexes);
+    await write(bytesOver(page));
+  }
+  const checksum = digest.digest();
+  await append(checksum);
+  return { sizeBytes: sizeBytes + checksum.length };
+}
+
+function describe(state: FilterState, parts: FilterParts, snapshotsBytes: number): CheckpointHeader {
+  const { plan, counters, heads, deadHeads, liveCount, deadCount } = parts;
+  return {
+    ...{ capacity: plan.capacity, hashes: plan.hashes, positions: plan.positions, fprTarget: plan.fprTarget },
+    ...{ segmentCount: state.segments.size, absentPackCount: state.absentPacks.size },
+    ...{ snapshotCount: state.snapshots.size, snapshotsBytes, packCount: state.packs.count },
+    ...{ counterBytes: counters.length, liveHeadCount: heads.length, deadHeadCount: deadHeads.length },
+    ...{ liveCount, deadCount },
+  };
+}
+
+/** The packs that are left, and each one's index among them at its present index. */
+function numberPacks(state: FilterState): { packs: PackInfo[]; indexes: number[] } {
+  const packs: PackInfo[] = [];
+  const indexes: number[] = [];
+  state.packs.forEach((pack, index) => {
+    indexes[index] = packs.push(pack) - 1;
+  });
+  return { packs, indexes };
+}
+
+function renumberPacks(page: Uint32Array, indexes: readonly number[]): void {
+  for (let word = PACK; word < page.length; word += ENTRY_WORDS) {
+    const index = indexes[page[word]!];
+    assert(index !== undefined, 'a chunk is in a pack that is not in the table');
+    page[word] = index;
+  }
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { MAX_U32 } from './constants.ts';
+
+/** Fills a buffer of known length with little-endian values. A value that does not fit is a programmer error. */
+export class ByteWriter {
+  readonly buffer: Buffer;
+  #offset = 0;
+
+  constructor(sizeBytes: number) {
+    this.buffer = Buffer.alloc(sizeBytes);
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  u8(value: number): void {
+    this.#offset = this.buffer.writeUInt8(value, this.#offset);
+  }
+
+  u16(value: number): void {
+    this.#offset = this.buffer.writeUInt16LE(value, this.#offset);
+  }
+
+  u32(value: number): void {
+    this.#offset = this.buffer.writeUInt32LE(value, this.#offset);
+  }
+
+  u64(value: number): void {
+    assert(Number.isSafeInteger(value) && value >= 0);
+    this.u32(value % (MAX_U32 + 1));
+    this.u32(Math.floor(value / (MAX_U32 + 1)));
+  }
+
+  bigU64(value: bigint): void {
+    this.#offset = this.buffer.writeBigUInt64LE(value, this.#offset);
+  }
+
+  /** A whole number with a sign, in two's complement. */
+  i64(value: number): void {
+    assert(Number.isSafeInteger(value));
+    const high = Math.floor(value / (MAX_U32 + 1));
+    this.u32(value - high * (MAX_U32 + 1));
+    this.#offset = this.buffer.writeInt32LE(high, this.#offset);
+  }
+
+  bytes(bytes: Uint8Array): void {
+    assert(bytes.length <= this.buffer.length - this.#offset);
+    this.buffer.set(bytes, this.#offset);
+    this.#offset += bytes.length;
+  }
+
+  /** One byte per character. */
+  latin1(text: string): void {
+    const written = this.buffer.write(text, this.#offset, 'latin1');
+    assert(written === text.length);
+    this.#offset += written;
+  }
+
+  /** Bytes that stay 0. */
+  skip(length: number): void {
+    this.#offset += length;
+  }
+
+  /** The buffer, which must be full. */
+  finish(): Buffer {
+    assert(this.#offset === this.buffer.length);
+    return this.buffer;
+  }
+}

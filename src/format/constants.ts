@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+
+/** The numbers of docs/format.md. A test compares them with the document's tables. */
+
+export const CHUNK_ID_BYTES = 20;
+/** SHA-256: names of packs, segments and snapshots. */
+export const FILE_ID_BYTES = 32;
+
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+
+export const MAX_U16 = 0xffff;
+export const MAX_U32 = 0xffff_ffff;
+
+/** The largest chunk that a chunker may be asked for; trees may be as large. */
+export const MAX_CHUNK_BYTES: number = GIB;
+/** A block gathers chunks up to a target and closes, or holds one large chunk: the slack is far above any target. */
+export const MAX_BLOCK_RAW_BYTES: number = MAX_CHUNK_BYTES + 64 * MIB;
+/** A codec may lengthen what it cannot shorten, by a little. */
+export const MAX_BLOCK_STORED_BYTES: number = MAX_BLOCK_RAW_BYTES + 16 * MIB;
+export const MAX_BLOCK_CHUNKS = 1_048_576;
+/** Offsets of blocks are 32 bits wide. */
+export const MAX_PACK_BYTES: number = MAX_U32;
+
+/** "LDMB" */
+export const BLOCK_MAGIC: number = 0x42_4d_44_4c;
+export const BLOCK_HEADER_BYTES = 24;
+/** The checksum covers what stands before it, and the table behind it. */
+export const BLOCK_CHECKSUM_OFFSET = 20;
+export const BLOCK_TABLE_ENTRY_BYTES = 4;
+
+export const PACK_MAGIC = 'LDMPACK1';
+export const PACK_END_MAGIC = 'LDMPEND1';
+export const PACK_VERSION = 1;
+export const PACK_HEADER_BYTES = 16;
+export const PACK_TRAILER_BYTES = 24;
+export const PACK_TRAILER_CHECKSUM_OFFSET = 12;
+export const PACK_FOOTER_BLOCK_BYTES = 20;
+/** In a footer: id and length. */
+export const PACK_FOOTER_CHUNK_BYTES: number = CHUNK_ID_BYTES + 4;
+
+export const SEGMENT_MAGIC = 'LDMSEGM1';
+export const SEGMENT_VERSION = 1;
+export const SEGMENT_HEADER_BYTES = 16;
+export const SEGMENT_PACK_BYTES = 48;
+
+/** "LDMT" */
+export const TREE_MAGIC: number = 0x54_4d_44_4c;
+export const TREE_VERSION = 1;
+export const TREE_HEADER_BYTES = 16;
+export const TREE_OWNER_BYTES = 10;
+/** An entry up to its name. */
+export const TREE_ENTRY_BYTES = 48;
+export const TREE_FILE_BYTES = 12;
+export const TREE_DEVICE_BYTES = 8;
+export const TREE_LINK_BYTES = 2;
+export const TREE_HARDLINK_BYTES = 12;
+export const TREE_EXTENSION_BYTES = 8;
+export const MAX_NAME_BYTES = 255;
+export const MAX_MODE = 0o7777;
+
+export const EXTENSION_EXTENDED_ATTRIBUTES = 1;
+export const EXTENSION_HOLE_MAP = 2;
+
+export const SNAPSHOT_VERSION = 1;
+export const CONFIG_VERSION = 1;
+export const MAX_SNAPSHOT_BYTES: number = 64 * MIB;
+export const MAX_CONFIG_BYTES: number = MIB;
+
+assert(BLOCK_CHECKSUM_OFFSET + 4 === BLOCK_HEADER_BYTES);
+assert(PACK_MAGIC.length === 8 && PACK_END_MAGIC.length === 8 && SEGMENT_MAGIC.length === 8);
+assert(PACK_TRAILER_CHECKSUM_OFFSET + 4 + PACK_END_MAGIC.length === PACK_TRAILER_BYTES);
+assert(MAX_BLOCK_RAW_BYTES >= MAX_CHUNK_BYTES && MAX_BLOCK_STORED_BYTES >= MAX_BLOCK_RAW_BYTES);
+assert(
+  PACK_HEADER_BYTES + BLOCK_HEADER_BYTES + MAX_BLOCK_CHUNKS * BLOCK_TABLE_ENTRY_BYTES + MAX_BLOCK_STORED_BYTES <
+    MAX_PACK_BYTES,
+);

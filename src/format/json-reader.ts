@@ -1,0 +1,102 @@
+import { CorruptDataError } from '../errors.ts';
+import { MAX_U32 } from './constants.ts';
+
+/** Takes members out of a parsed JSON object and insists on their types. Every failure names the member. */
+export class JsonReader {
+  readonly #members: Readonly<Record<string, unknown>>;
+  readonly #what: string;
+
+  /** `what` begins the messages of errors. */
+  constructor(value: unknown, what: string) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new CorruptDataError(`${what}: is not a JSON object`);
+    }
+    this.#members = value as Record<string, unknown>;
+    this.#what = what;
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(this.#members, name);
+  }
+
+  object(name: string): JsonReader {
+    return new JsonReader(this.#get(name), `${this.#what}: ${name}`);
+  }
+
+  /** `isValid` is the shape or the further condition on the text. */
+  string(name: string, isValid: RegExp | ((text: string) => boolean) = () => true): string {
+    return this.#checkString(this.#get(name), name, isValid);
+  }
+
+  strings(name: string, isValid: RegExp | ((text: string) => boolean) = () => true): string[] {
+    const values = this.#get(name);
+    if (!Array.isArray(values)) this.fail(name, 'is not a list');
+    return values.map((value) => this.#checkString(value, name, isValid));
+  }
+
+  oneOf<T extends string>(name: string, values: readonly T[]): T {
+    const found = this.string(name);
+    const value = values.find((candidate) => candidate === found);
+    return value ?? this.fail(name, `is ${JSON.stringify(found)} and not one of: ${values.join(', ')}`);
+  }
+
+  number(name: string): number {
+    const value = this.#get(name);
+    return typeof value === 'number' && Number.isFinite(value) ? value : this.fail(name, 'is not a number');
+  }
+
+  /** A whole number from `min` to `max`. */
+  integer(name: string, min: number, max: number): number {
+    const value = this.number(name);
+    if (!Number.isSafeInteger(value) || value < min || value > max) {
+      this.fail(name, `is ${value} and not a whole number from ${min} to ${max}`);
+    }
+    return value;
+  }
+
+  count(name: string): number {
+    return this.integer(name, 0, Number.MAX_SAFE_INTEGER);
+  }
+
+  u32(name: string): number {
+    return this.integer(name, 0, MAX_U32);
+  }
+
+  fail(name: string, problem: string): never {
+    throw new CorruptDataError(`${this.#what}: "${name}" ${problem}`);
+  }
+
+  #get(name: string): unknown {
+    return this.has(name) ? this.#members[name] : this.fail(name, 'is missing');
+  }
+
+  #checkString(value: unknown, name: string, isValid: RegExp | ((text: string) => boolean)): string {
+    if (typeof value !== 'string') return this.fail(name, 'is not text');
+    const valid = typeof isValid === 'function' ? isValid(value) : isValid.test(value);
+    return valid ? value : this.fail(name, `is ${JSON.stringify(value.slice(0, 100))}, which is not valid`);
+  }
+}
+
+/**
+ * Reads UTF-8 bytes as JSON.
+ * @throws CorruptDataError
+ */
+export function parseJson(bytes: Uint8Array, options: { readonly maxBytes: number; readonly what: string }): unknown {
+  const { maxBytes, what } = options;
+  if (bytes.length > maxBytes) throw new CorruptDataError(`${what}: ${bytes.length} bytes are more than ${maxBytes}`);
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch (cause) {
+    throw new CorruptDataError(`${what}: is not JSON`, { cause });
+  }
+}
+
+/** Hex digits in lower case, two per byte. */
+export function hexPattern(byteCount: number): RegExp {
+  return new RegExp(`^[0-9a-f]{${byteCount * 2}}$`);
+}
+
+/** Whether a text is a moment in UTC as RFC 3339 writes it, with at most nanoseconds. */
+export function isUtcTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(text) && !Number.isNaN(Date.parse(text));
+}

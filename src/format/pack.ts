@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { UnsupportedFormatError } from '../errors.ts';
+import { blockBytes, codecOfCode, codeOfCodec, findLengthProblem, findSizeProblem } from './block.ts';
+import type { Codec } from './block.ts';
+import { ByteReader, checksumOf } from './byte-reader.ts';
+import { ByteWriter } from './byte-writer.ts';
+import { chunkKindOfCode, codeOfChunkKind } from './chunk-kind.ts';
+import type { ChunkKind } from './chunk-kind.ts';
+import {
+  CHUNK_ID_BYTES,
+  MAX_PACK_BYTES,
+  PACK_END_MAGIC,
+  PACK_FOOTER_BLOCK_BYTES,
+  PACK_FOOTER_CHUNK_BYTES,
+  PACK_HEADER_BYTES,
+  PACK_MAGIC,
+  PACK_TRAILER_BYTES,
+  PACK_TRAILER_CHECKSUM_OFFSET,
+  PACK_VERSION,
+} from './constants.ts';
+
+export { PACK_HEADER_BYTES, PACK_TRAILER_BYTES } from './constants.ts';
+
+/** A block in a pack, and the chunks in it. */
+export interface PackedBlock {
+  /** Where its header begins in the pack. */
+  readonly offset: number;
+  readonly codec: Codec;
+  readonly rawBytes: number;
+  /** The payload only. */
+  readonly storedBytes: number;
+  /** 20 bytes per chunk. */
+  readonly chunkIds: Uint8Array;
+  readonly chunkLengths: Uint32Array;
+}
+
+export interface PackContents {
+  /** Hex SHA-256 of the file. */
+  readonly id: string;
+  readonly kind: ChunkKind;
+  readonly sizeBytes: number;
+  readonly blocks: readonly PackedBlock[];
+}
+
+interface Trailer {
+  readonly blockCount: number;
+  readonly chunkCount: number;
+  readonly footerBytes: number;
+}
+
+export function encodePackHeader(kind: ChunkKind): Buffer {
+  const writer = new ByteWriter(PACK_HEADER_BYTES);
+  writer.latin1(PACK_MAGIC);
+  writer.u32(PACK_VERSION);
+  writer.u8(codeOfChunkKind(kind));
+  writer.skip(3);
+  return writer.finish();
+}
+
+/**
+ * Reads the first 16 bytes of a pack.
+ * @throws CorruptDataError
+ * @throws UnsupportedFormatError for another version
+ */
+export function decodePackHeader(bytes: Uint8Array, what = 'pack'): ChunkKind {
+  const reader = new ByteReader(bytes, what);
+  reader.magic(PACK_MAGIC);
+  const version = reader.u32();
+  if (version !== PACK_VERSION) throw new UnsupportedFormatError(`${what}: version ${version} of packs is not known`);
+  const kind = chunkKindOfCode(reader.u8(), what);
+  reader.zeros(3);
+  return kind;
+}
+
+/** The list of a pack's blocks and chunks, with the trailer that leads to it. */
+export function encodePackFooter(blocks: readonly PackedBlock[]): Buffer {
+  const chunkCount = blocks.reduce((sum, block) => sum + block.chunkLengths.length, 0);
+  const footerBytes = blocks.length * PACK_FOOTER_BLOCK_BYTES + chunkCount * PACK_FOOTER_CHUNK_BYTES;
+  const writer = new ByteWriter(footerBytes + PACK_TRAILER_BYTES);
+  let offset = PACK_HEADER_BYTES;
+  for (const block of blocks) {
+    assert(block.offset === offset, 'blocks follow one another');
+    const problem = findSizeProblem(block) ?? findLengthProblem(block.chunkLengths, block.rawBytes);
+    assert(problem === undefined, problem);
+    writeBlock(writer, block);
+    offset += blockBytes(block.chunkLengths.length, block.storedBytes);
+  }
+  assert(offset + writer.buffer.length <= MAX_PACK_BYTES, 'a pack is below 4 GiB');
+  writer.u32(blocks.length);
+  writer.u32(chunkCount);
+  writer.u32(footerBytes);
+  writer.u32(checksumOf(writer.buffer.subarray(0, writer.offset)));
+  writer.latin1(PACK_END_MAGIC);
+  return writer.finish();
+}
+
+function writeBlock(writer: ByteWriter, block: PackedBlock): void {
+  assert(block.chunkIds.length === block.chunkLengths.length * CHUNK_ID_BYTES);
+  writer.u32(block.offset);
+  writer.u32(block.storedBytes);
+  writer.u32(block.rawBytes);
+  writer.u32(block.chunkLengths.length);
+  writer.u8(codeOfCodec(block.codec));
+  writer.skip(3);
+  writer.bytes(block.chunkIds);
+  for (const length of block.chunkLengths) writer.u32(length);
+}
+
+/**
+ * Reads the last 24 bytes of a pack, to learn where its footer is.
+ * @throws CorruptDataError
+ */
+export function decodePackTrailer(
+  bytes: Uint8Array,
+  packSizeBytes: number,
+  what = 'pack trailer',
+): { footerBytes: number; footerOffset: number } {
+  const reader = new ByteReader(bytes, what);
+  const { footerBytes } = readTrailer(reader);
+  reader.end();
+  const footerOffset = packSizeBytes - PACK_TRAILER_BYTES - footerBytes;
+  if (footerOffset < PACK_HEADER_BYTES) {
+    reader.fail(`a footer of ${footerBytes} bytes does not fit into a pack of ${packSizeBytes} bytes`);
+  }
+  return { footerBytes, footerOffset };
+}
+
+function readTrailer(reader: ByteReader): Trailer {
+  const blockCount = reader.u32();
+  const chunkCount = reader.u32();
+  const footerBytes = reader.u32();
+  reader.u32();
+  reader.magic(PACK_END_MAGIC);
+  const expected = blockCount * PACK_FOOTER_BLOCK_BYTES + chunkCount * PACK_FOOTER_CHUNK_BYTES;
+  if (footerBytes !== expected) {
+    reader.fail(
+      `${blockCount} blocks with ${chunkCount} chunks need a footer of ${expected} bytes, not ${footerBytes}`,
+    );
+  }
+  return { blockCount, chunkCount, footerBytes };
+}
+
+/**
+ * Reads footer and trailer. The ids in the result are views of `bytes`.
+ * @throws CorruptDataError also if the blocks do not fill the pack exactly, from its header to its footer
+ */
+export function decodePackFooter(
+  bytes: Uint8Array,
+  pack: { readonly id: string; readonly kind: ChunkKind; readonly sizeBytes: number },
+  what = 'pack footer',
+): PackContents {
+  const { id, kind, sizeBytes } = pack;
+  const reader = new ByteReader(bytes, what);
+  if (bytes.length < PACK_TRAILER_BYTES) reader.fail(`${bytes.length} bytes are too short for a trailer`);
+  const trailerOffset = bytes.length - PACK_TRAILER_BYTES;
+  const trailer = readTrailer(new ByteReader(bytes, what, trailerOffset));
+  if (trailer.footerBytes !== trailerOffset) {
+    reader.fail(`${trailerOffset} bytes long, but the trailer says ${trailer.footerBytes}`);
+  }
+  const checksumOffset = trailerOffset + PACK_TRAILER_CHECKSUM_OFFSET;
+  const checksum = new ByteReader(bytes, what, checksumOffset).u32();
+  if (checksum !== checksumOf(bytes.subarray(0, checksumOffset))) reader.fail('wrong checksum');
+  return { id, kind, sizeBytes, blocks: readBlocks(reader, trailer, { endOffset: sizeBytes - bytes.length, what }) };
+}
+
+function readBlocks(
+  reader: ByteReader,
+  trailer: Trailer,
+  options: { readonly endOffset: number; readonly what: string },
+): PackedBlock[] {
+  const blocks: PackedBlock[] = [];
+  let offset = PACK_HEADER_BYTES;
+  let chunkCount = 0;
+  for (let i = 0; i < trailer.blockCount; i++) {
+    const block = readBlock(reader, options.what);
+    if (block.offset !== offset) reader.fail(`block ${i} begins at byte ${block.offset} instead of ${offset}`);
+    offset += blockBytes(block.chunkLengths.length, block.storedBytes);
+    chunkCount += block.chunkLengths.length;
+    blocks.push(block);
+  }
+  if (chunkCount !== trailer.chunkCount) reader.fail(`lists ${chunkCount} chunks instead of ${trailer.chunkCount}`);
+  if (offset !== options.endOffset) {
+    reader.fail(`the blocks end at byte ${offset} of the pack, but the footer begins at ${options.endOffset}`);
+  }
+  return blocks;
+}
+
+function readBlock(reader: ByteReader, what: string): PackedBlock {
+  const offset = reader.u32();
+  const storedBytes = reader.u32();
+  const rawBytes = reader.u32();
+  const chunkCount = reader.u32();
+  const codec = codecOfCode(reader.u8(), what);
+  reader.zeros(3);
+  const problem = findSizeProblem({ codec, rawBytes, storedBytes, chunkLengths: { length: chunkCount } });
+  if (problem !== undefined) reader.fail(problem);
+  const chunkIds = reader.view(chunkCount * CHUNK_ID_BYTES);
+  const chunkLengths = reader.u32Array(chunkCount);
+  const lengthProblem = findLengthProblem(chunkLengths, rawBytes);
+  if (lengthProblem !== undefined) reader.fail(lengthProblem);
+  return { offset, codec, rawBytes, storedBytes, chunkIds, chunkLengths };
+}
+
+/**
+ * How many bytes of the whole block (header, table and payload) the first `endBytes` of its raw bytes stand for.
+ * Differences of these shares add up to the block exactly, whatever the rounding.
+ */
+export function shareOfBlock(block: PackedBlock, endBytes: number): number {
+  return Math.floor((endBytes / block.rawBytes) * blockBytes(block.chunkLengths.length, block.storedBytes));
+}
+
+/** Visits a block's chunks in order; `idOffset` counts into `chunkIds`, and the `storedBytes` add up to the block. */
+export function forEachChunk(
+  block: PackedBlock,
+  visit: (idOffset: number, offsetInBlock: number, lengthBytes: number, storedBytes: number) => void,
+): void {
+  const { chunkLengths } = block;
+  let offset = 0;
+  let share = 0;
+  for (let i = 0; i < chunkLengths.length; i++) {
+    const length = chunkLengths[i]!;
+    const nextShare = shareOfBlock(block, offset + length);
+    visit(i * CHUNK_ID_BYTES, offset, length, nextShare - share);
+    offset += length;
+    share = nextShare;
+  }
+}

@@ -1,0 +1,201 @@
+import { CorruptDataError, UnsupportedFormatError } from '../errors.ts';
+import { bytesOf, byteStringFromBytes, byteStringFromText, isUtf8, joinPath, textOf } from '../util/byte-string.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { CHUNK_ID_BYTES, FILE_ID_BYTES, MAX_SNAPSHOT_BYTES, SNAPSHOT_VERSION } from './constants.ts';
+import { JsonReader, hexPattern, isUtcTime, parseJson } from './json-reader.ts';
+import { isEntryName } from './tree-encoder.ts';
+
+/** One backup's manifest. Its id is the hex SHA-256 of its bytes. */
+export interface Snapshot {
+  readonly formatVersion: 1;
+  /** Makes the ids of two snapshots differ even if everything else agrees. */
+  readonly nonce: string;
+  /** Hex id of the root tree. */
+  readonly tree: string;
+  /** The absolute path that the root tree stands for: the common parent of the roots. */
+  readonly base: ByteString;
+  /** The absolute paths that were backed up, sorted by bytes, each once. */
+  readonly paths: readonly ByteString[];
+  /** RFC 3339, UTC. */
+  readonly time: string;
+  readonly hostname: string;
+  readonly username: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly tags: readonly string[];
+  /** Hex id of the snapshot with which this one was compared. */
+  readonly parent?: string;
+  readonly programVersion: string;
+  readonly summary: SnapshotSummary;
+}
+
+export interface SnapshotSummary {
+  readonly filesNew: number;
+  readonly filesChanged: number;
+  readonly filesUnmodified: number;
+  readonly dirsNew: number;
+  readonly dirsChanged: number;
+  readonly dirsUnmodified: number;
+  readonly dataBlobs: number;
+  readonly treeBlobs: number;
+  readonly dataAdded: number;
+  readonly dataAddedPacked: number;
+  readonly totalFilesProcessed: number;
+  readonly totalBytesProcessed: number;
+  readonly backupStart: string;
+  readonly backupEnd: string;
+  readonly errorCount: number;
+}
+
+const NONCE = /^[0-9A-Za-z_-]{1,128}$/;
+const TREE_ID = hexPattern(CHUNK_ID_BYTES);
+const SNAPSHOT_ID = hexPattern(FILE_ID_BYTES);
+
+export function encodeSnapshot(snapshot: Snapshot): Buffer {
+  const { base, paths } = snapshot;
+  const bytes = Buffer.from(
+    `${JSON.stringify({
+      format_version: snapshot.formatVersion,
+      nonce: snapshot.nonce,
+      time: snapshot.time,
+      tree: snapshot.tree,
+      base: textOf(base),
+      ...(isUtf8(base) ? {} : { base_b64: base64Of(base) }),
+      paths: paths.map(textOf),
+      ...(paths.every(isUtf8) ? {} : { paths_b64: paths.map(base64Of) }),
+      hostname: snapshot.hostname,
+      username: snapshot.username,
+      uid: snapshot.uid,
+      gid: snapshot.gid,
+      tags: snapshot.tags,
+      ...(snapshot.parent === undefined ? {} : { parent: snapshot.parent }),
+      program_version: snapshot.programVersion,
+      summary: encodeSummary(snapshot.summary),
+    })}\n`,
+  );
+  // What cannot be read back must never become a commit.
+  decodeSnapshot(bytes, 'new snapshot');
+  return bytes;
+}
+
+function encodeSummary(summary: SnapshotSummary): Record<string, number | string> {
+  return {
+    files_new: summary.filesNew,
+    files_changed: summary.filesChanged,
+    files_unmodified: summary.filesUnmodified,
+    dirs_new: summary.dirsNew,
+    dirs_changed: summary.dirsChanged,
+    dirs_unmodified: summary.dirsUnmodified,
+    data_blobs: summary.dataBlobs,
+    tree_blobs: summary.treeBlobs,
+    data_added: summary.dataAdded,
+    data_added_packed: summary.dataAddedPacked,
+    total_files_processed: summary.totalFilesProcessed,
+    total_bytes_processed: summary.totalBytesProcessed,
+    backup_start: summary.backupStart,
+    backup_end: summary.backupEnd,
+    error_count: summary.errorCount,
+  };
+}
+
+/**
+ * Members that this version does not know are ignored.
+ * @throws CorruptDataError
+ * @throws UnsupportedFormatError for another version
+ */
+export function decodeSnapshot(bytes: Uint8Array, what = 'snapshot'): Snapshot {
+  const reader = new JsonReader(parseJson(bytes, { maxBytes: MAX_SNAPSHOT_BYTES, what }), what);
+  const version = reader.count('format_version');
+  if (version !== SNAPSHOT_VERSION) {
+    throw new UnsupportedFormatError(`${what}: version ${version} of snapshots is not known`);
+  }
+  const base = readBase(reader);
+  const paths = readPaths(reader);
+  const problem = findPathProblem(base, paths);
+  if (problem !== undefined) throw new CorruptDataError(`${what}: ${problem}`);
+  return {
+    formatVersion: version,
+    nonce: reader.string('nonce', NONCE),
+    tree: reader.string('tree', TREE_ID),
+    base,
+    paths,
+    time: reader.string('time', isUtcTime),
+    hostname: reader.string('hostname'),
+    username: reader.string('username'),
+    uid: reader.u32('uid'),
+    gid: reader.u32('gid'),
+    tags: reader.strings('tags'),
+    ...(reader.has('parent') ? { parent: reader.string('parent', SNAPSHOT_ID) } : {}),
+    programVersion: reader.string('program_version'),
+    summary: readSummary(reader.object('summary')),
+  };
+}
+
+function readBase(reader: JsonReader): ByteString {
+  const text = reader.string('base');
+  if (!reader.has('base_b64')) return byteStringFromText(text);
+  const base = byteStringFromBase64(reader.string('base_b64', isBase64));
+  if (textOf(base) !== text) reader.fail('base_b64', 'contradicts "base"');
+  return base;
+}
+
+function readPaths(reader: JsonReader): ByteString[] {
+  const texts = reader.strings('paths');
+  if (!reader.has('paths_b64')) return texts.map(byteStringFromText);
+  const paths = reader.strings('paths_b64', isBase64).map(byteStringFromBase64);
+  if (paths.length !== texts.length || paths.some((path, i) => textOf(path) !== texts[i])) {
+    reader.fail('paths_b64', 'contradicts "paths"');
+  }
+  return paths;
+}
+
+function readSummary(reader: JsonReader): SnapshotSummary {
+  return {
+    filesNew: reader.count('files_new'),
+    filesChanged: reader.count('files_changed'),
+    filesUnmodified: reader.count('files_unmodified'),
+    dirsNew: reader.count('dirs_new'),
+    dirsChanged: reader.count('dirs_changed'),
+    dirsUnmodified: reader.count('dirs_unmodified'),
+    dataBlobs: reader.count('data_blobs'),
+    treeBlobs: reader.count('tree_blobs'),
+    dataAdded: reader.count('data_added'),
+    dataAddedPacked: reader.count('data_added_packed'),
+    totalFilesProcessed: reader.count('total_files_processed'),
+    totalBytesProcessed: reader.count('total_bytes_processed'),
+    backupStart: reader.string('backup_start', isUtcTime),
+    backupEnd: reader.string('backup_end', isUtcTime),
+    errorCount: reader.count('error_count'),
+  };
+}
+
+function findPathProblem(base: ByteString, paths: readonly ByteString[]): string | undefined {
+  if (!isAbsolutePath(base)) return 'the base is not an absolute path in its shortest form';
+  if (paths.length === 0) return 'there are no paths';
+  const below = joinPath(base, byteStringFromText(''));
+  for (const [i, path] of paths.entries()) {
+    if (!isAbsolutePath(path)) return `path ${i} is not an absolute path in its shortest form`;
+    if (path !== base && !path.startsWith(below)) return `path ${i} is not below the base`;
+    if (i > 0 && path <= paths[i - 1]!) return 'the paths are not sorted';
+  }
+  return undefined;
+}
+
+/** Also without '.', '..' and empty names. */
+function isAbsolutePath(path: ByteString): boolean {
+  if (path === '/') return true;
+  return path.startsWith('/') && (path.slice(1).split('/') as ByteString[]).every(isEntryName);
+}
+
+function base64Of(name: ByteString): string {
+  return bytesOf(name).toString('base64');
+}
+
+function byteStringFromBase64(text: string): ByteString {
+  return byteStringFromBytes(Buffer.from(text, 'base64'));
+}
+
+/** In its one canonical form. */
+function isBase64(text: string): boolean {
+  return Buffer.from(text, 'base64').toString('base64') === text;
+}

@@ -1,0 +1,174 @@
+import { byteStringFromText } from '../util/byte-string.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { bufferOver } from './byte-reader.ts';
+import type { ChunkKind } from './chunk-kind.ts';
+import {
+  CHUNK_ID_BYTES,
+  MAX_U32,
+  TREE_DEVICE_BYTES,
+  TREE_EXTENSION_BYTES,
+  TREE_FILE_BYTES,
+  TREE_HARDLINK_BYTES,
+  TREE_HEADER_BYTES,
+  TREE_LINK_BYTES,
+  TREE_OWNER_BYTES,
+} from './constants.ts';
+import { checkTree, readSeconds } from './tree-check.ts';
+import {
+  ENTRY_OFFSETS,
+  ENTRY_TYPES,
+  FLAG_CHANGED_WHILE_READ,
+  FLAG_HARDLINK,
+  TYPE_DIRECTORY,
+  TYPE_FILE,
+} from './tree-entry.ts';
+import type { EntryExtension, EntryType, TreeEntry } from './tree-entry.ts';
+
+export { encodeTree, isEntryName } from './tree-encoder.ts';
+export type { EntryExtension, EntryType, TreeEntry } from './tree-entry.ts';
+
+const NO_BYTES = new Uint8Array(0);
+const NO_EXTENSIONS: readonly EntryExtension[] = [];
+const NO_NAME = byteStringFromText('');
+
+/**
+ * The entries of a directory. Ids and extensions are views of `bytes`.
+ * @throws CorruptDataError
+ * @throws UnsupportedFormatError for another version
+ */
+export function decodeTree(bytes: Uint8Array, what = 'tree'): TreeEntry[] {
+  const tree = bufferOver(bytes);
+  const { firstEntry, entryCount } = checkTree(tree, what);
+  const owners = readOwners(tree, firstEntry);
+  const entries: TreeEntry[] = [];
+  let offset = firstEntry;
+  for (let i = 0; i < entryCount; i++) {
+    entries.push(readEntry(tree, offset, owners));
+    offset += tree.readUInt32LE(offset);
+  }
+  return entries;
+}
+
+/**
+ * Visits the ids of a directory's children: of each entry in turn its sub-tree or its chunks, repeated where they repeat.
+ * Reference counts are counts of these visits. A damaged tree is reported before anything is visited.
+ * @throws as `decodeTree`
+ */
+export function forEachChild(
+  bytes: Uint8Array,
+  visit: (kind: ChunkKind, idOffset: number) => void,
+  what = 'tree',
+): void {
+  const tree = bufferOver(bytes);
+  const { firstEntry, entryCount } = checkTree(tree, what);
+  let offset = firstEntry;
+  for (let i = 0; i < entryCount; i++) {
+    const type = tree[offset + ENTRY_OFFSETS.type];
+    const content = offset + ENTRY_OFFSETS.name + tree.readUInt16LE(offset + ENTRY_OFFSETS.nameBytes);
+    if (type === TYPE_DIRECTORY) {
+      visit('tree', content);
+    } else if (type === TYPE_FILE) {
+      const ids = content + TREE_FILE_BYTES;
+      const idsEnd = ids + tree.readUInt32LE(content + 8) * CHUNK_ID_BYTES;
+      for (let id = ids; id < idsEnd; id += CHUNK_ID_BYTES) visit('data', id);
+    }
+    offset += tree.readUInt32LE(offset);
+  }
+}
+
+type Owner = Pick<TreeEntry, 'uid' | 'gid' | 'user' | 'group'>;
+
+function readOwners(tree: Buffer, end: number): Owner[] {
+  const owners: Owner[] = [];
+  let offset = TREE_HEADER_BYTES;
+  while (offset < end) {
+    const user = offset + TREE_OWNER_BYTES;
+    const group = user + tree[offset + 8]!;
+    const next = group + tree[offset + 9]!;
+    owners.push({
+      uid: tree.readUInt32LE(offset),
+      gid: tree.readUInt32LE(offset + 4),
+      user: text(tree, user, group),
+      group: text(tree, group, next),
+    });
+    offset = next;
+  }
+  return owners;
+}
+
+function readEntry(tree: Buffer, offset: number, owners: readonly Owner[]): TreeEntry {
+  const flags = tree[offset + ENTRY_OFFSETS.flags]!;
+  const name = offset + ENTRY_OFFSETS.name;
+  const nameEnd = name + tree.readUInt16LE(offset + ENTRY_OFFSETS.nameBytes);
+  const type = ENTRY_TYPES[tree[offset + ENTRY_OFFSETS.type]! - 1]!;
+  const owner = owners[tree.readUInt32LE(offset + ENTRY_OFFSETS.owner)]!;
+  const isFile = type === 'file';
+  const isDevice = type === 'character-device' || type === 'block-device';
+  const contentEnd = endOfContent(tree, type, nameEnd);
+  const isHardlink = (flags & FLAG_HARDLINK) !== 0;
+  const extensions = isHardlink ? contentEnd + TREE_HARDLINK_BYTES : contentEnd;
+  return {
+    name: text(tree, name, nameEnd),
+    type,
+    mode: tree.readUInt16LE(offset + ENTRY_OFFSETS.mode),
+    uid: owner.uid,
+    gid: owner.gid,
+    user: owner.user,
+    group: owner.group,
+    mtimeSeconds: readSeconds(tree, offset + ENTRY_OFFSETS.mtimeSeconds),
+    mtimeNanoseconds: tree.readUInt32LE(offset + ENTRY_OFFSETS.mtimeNanoseconds),
+    ctimeSeconds: readSeconds(tree, offset + ENTRY_OFFSETS.ctimeSeconds),
+    ctimeNanoseconds: tree.readUInt32LE(offset + ENTRY_OFFSETS.ctimeNanoseconds),
+    inode: tree.readBigUInt64LE(offset + ENTRY_OFFSETS.inode),
+    sizeBytes: isFile ? tree.readUInt32LE(nameEnd) + tree.readUInt32LE(nameEnd + 4) * (MAX_U32 + 1) : 0,
+    chunkIds: isFile ? viewOf(tree, nameEnd + TREE_FILE_BYTES, contentEnd) : NO_BYTES,
+    treeId: type === 'directory' ? viewOf(tree, nameEnd, contentEnd) : undefined,
+    linkTarget: type === 'symlink' ? text(tree, nameEnd + TREE_LINK_BYTES, contentEnd) : NO_NAME,
+    deviceMajor: isDevice ? tree.readUInt32LE(nameEnd) : 0,
+    deviceMinor: isDevice ? tree.readUInt32LE(nameEnd + 4) : 0,
+    hardlink: isHardlink
+      ? { device: tree.readBigUInt64LE(contentEnd), linkCount: tree.readUInt32LE(contentEnd + 8) }
+      : undefined,
+    changedWhileRead: (flags & FLAG_CHANGED_WHILE_READ) !== 0,
+    extensions: readExtensions(tree, extensions, offset + tree.readUInt32LE(offset)),
+  };
+}
+
+/** Where the part that belongs to the entry's type ends. */
+function endOfContent(tree: Buffer, type: EntryType, start: number): number {
+  switch (type) {
+    case 'file':
+      return start + TREE_FILE_BYTES + tree.readUInt32LE(start + 8) * CHUNK_ID_BYTES;
+    case 'directory':
+      return start + CHUNK_ID_BYTES;
+    case 'symlink':
+      return start + TREE_LINK_BYTES + tree.readUInt16LE(start);
+    case 'character-device':
+    case 'block-device':
+      return start + TREE_DEVICE_BYTES;
+    default:
+      return start;
+  }
+}
+
+function readExtensions(tree: Buffer, start: number, end: number): readonly EntryExtension[] {
+  if (start === end) return NO_EXTENSIONS;
+  const extensions: EntryExtension[] = [];
+  let offset = start;
+  while (offset < end) {
+    const content = offset + TREE_EXTENSION_BYTES;
+    const next = content + tree.readUInt32LE(offset + 4);
+    extensions.push({ type: tree.readUInt16LE(offset), bytes: viewOf(tree, content, next) });
+    offset = next;
+  }
+  return extensions;
+}
+
+/** As `subarray`, without making a Buffer, which takes several times as long. */
+function viewOf(tree: Buffer, start: number, end: number): Uint8Array {
+  return new Uint8Array(tree.buffer, tree.byteOffset + start, end - start);
+}
+
+function text(tree: Buffer, start: number, end: number): ByteString {
+  return start === end ? NO_NAME : (tree.toString('latin1', start, end) as ByteString);
+}

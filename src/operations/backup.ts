@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto';
+import { hostname as systemHostname, userInfo } from 'node:os';
+import { createChunker } from '../chunking/create-chunker.ts';
+import { CancelledError, UsageError } from '../errors.ts';
+import { encodeSnapshot } from '../format/snapshot.ts';
+import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+import type { Repository } from '../repository/repository.ts';
+import { BackupTally } from './backup/backup-tally.ts';
+import { ChunkDepot } from './backup/chunk-depot.ts';
+import { createExclusion } from './backup/exclusion.ts';
+import { FileSaver } from './backup/file-saver.ts';
+import { FileStore } from './backup/file-store.ts';
+import { findParent } from './backup/parent-snapshot.ts';
+import type { ParentSnapshot } from './backup/parent-snapshot.ts';
+import type { SourceProblem } from './backup/problems.ts';
+import { planSources } from './backup/source-plan.ts';
+import type { SourcePlan } from './backup/source-plan.ts';
+import { SourceWalk } from './backup/source-walk.ts';
+import { TreeSaver } from './backup/tree-saver.ts';
+import { refreshCheckpoint } from './checkpointing.ts';
+import { Pacer, withRepository } from './context.ts';
+import type { OperationContext } from './context.ts';
+import { VERSION } from './version.ts';
+
+export type { SourceProblem } from './backup/problems.ts';
+
+export interface BackupOptions {
+  /** Paths and glob patterns, as a person types them. */
+  readonly sources: readonly string[];
+  /** What relative paths are relative to. */
+  readonly cwd: string;
+  readonly hostname?: string;
+  readonly tags?: readonly string[];
+  /** Reads every file, also those that look unchanged. */
+  readonly force?: boolean;
+  /** Stores nothing. */
+  readonly dryRun?: boolean;
+  /** RFC 3339; now by default. */
+  readonly time?: string;
+  /** As in a .gitignore file. */
+  readonly exclude?: readonly string[];
+}
+
+export interface BackupResult {
+  /** Undefined for a dry run. */
+  readonly snapshotId: string | undefined;
+  readonly snapshot: Snapshot;
+  readonly parentId: string | undefined;
+  readonly summary: SnapshotSummary;
+  /** What is not in the snapshot, or not as it should be. */
+  readonly problems: readonly SourceProblem[];
+}
+
+/** Backs the sources up as one snapshot. Throws, with nothing committed, when the repository cannot be written. */
+export async function backup(context: OperationContext, options: BackupOptions): Promise<BackupResult> {
+  const startedAt = new Date();
+  const time = parseTime(options.time, startedAt);
+  const problems: SourceProblem[] = [];
+  const onProblem = (problem: SourceProblem): void => {
+    problems.push(problem);
+    if (context.progress !== undefined) context.progress.errorCount += 1;
+    context.onNotice?.({ kind: 'source-problem', ...problem });
+  };
+  const plan = await planSources(options.sources, options.cwd, onProblem);
+  return await withRepository(context, 'shared', async (repository) => {
+    const opened = await repository.openState();
+    const run = new BackupRun({ context, options, repository, opened, plan, onProblem });
+    const { tree, tally, depot, parent } = await run.store();
+    const summary = summarize(tally, depot, startedAt, problems.length);
+    const snapshot = describe({ options, plan, tree, time, summary, parentId: parent?.id });
+    const bytes = encodeSnapshot(snapshot);
+    const result = { snapshot, summary, parentId: parent?.id, problems };
+    if (options.dryRun === true) return { ...result, snapshotId: undefined };
+    const snapshotId = await repository.order.commitSnapshot(bytes, async () => {
+      await repository.assertLocked();
+      await depot.assertPacksPresent();
+    });
+    await refreshCheckpoint(context, repository, opened, depot.counts.dataBlobs + depot.counts.treeBlobs + 1);
+    return { ...result, snapshotId };
+  });
+}
+
+interface BackupRunOptions {
+  readonly context: OperationContext;
+  readonly options: BackupOptions;
+  readonly repository: Repository;
+  readonly opened: OpenedState;
+  readonly plan: SourcePlan;
+  readonly onProblem: (problem: SourceProblem) => void;
+}
+
+interface StoredSources {
+  readonly tree: Uint8Array;
+  readonly tally: BackupTally;
+  readonly depot: ChunkDepot;
+  readonly parent: ParentSnapshot | undefined;
+}
+
+/** One run over the sources, from the first name to durable segments. */
+class BackupRun {
+  readonly #given: BackupRunOptions;
+
+  constructor(given: BackupRunOptions) {
+    this.#given = given;
+  }
+
+  async store(): Promise<StoredSources> {
+    const { context, options, repository, opened, plan, onProblem } = this.#given;
+    const { hasher, config } = repository;
+    const parent = findParent(opened, options.hostname ?? systemHostname(), plan.roots);
+    const depot = new ChunkDepot(repository, opened.state, { writes: options.dryRun !== true });
+    const tally = new BackupTally(context.progress);
+    const pacer = new Pacer(context.signal);
+    const saver = new FileSaver({ chunker: createChunker(config.chunker), hasher, depot, pacer });
+    const services = {
+      reader: opened.reader,
+      files: new FileStore(saver, depot, this.#parentStartMs(parent)),
+      trees: new TreeSaver(hasher, depot),
+      exclusion: createExclusion(options.exclude ?? [], plan.base, repository.backend.location),
+      tally,
+      pacer,
+      onProblem,
+    };
+    try {
+      const parentTree = parent === undefined ? undefined : Buffer.from(parent.snapshot.tree, 'hex');
+      const tree = await new SourceWalk(plan, services).run(parentTree);
+      await depot.finish();
+      return { tree, tally, depot, parent };
+    } catch (error) {
+      // Cleaning up must not hide what went wrong.
+      await depot.abandon({ keepsWork: error instanceof CancelledError }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  #parentStartMs(parent: ParentSnapshot | undefined): number | undefined {
+    if (parent === undefined || this.#given.options.force === true) return undefined;
+    return Date.parse(parent.snapshot.summary.backupStart);
+  }
+}
+
+function summarize(tally: BackupTally, depot: ChunkDepot, startedAt: Date, errorCount: number): SnapshotSummary {
+  const { filesNew, filesChanged, filesUnmodified, dirsNew, dirsChanged, dirsUnmodified } = tally;
+  return {
+    filesNew,
+    filesChanged,
+    filesUnmodified,
+    dirsNew,
+    dirsChanged,
+    dirsUnmodified,
+    ...depot.counts,
+    totalFilesProcessed: filesNew + filesChanged + filesUnmodified,
+    totalBytesProcessed: tally.totalBytesProcessed,
+    backupStart: startedAt.toISOString(),
+    backupEnd: new Date().toISOString(),
+    errorCount,
+  };
+}
+
+function describe(made: {
+  readonly options: BackupOptions;
+  readonly plan: SourcePlan;
+  readonly tree: Uint8Array;
+  readonly time: string;
+  readonly summary: SnapshotSummary;
+  readonly parentId: string | undefined;
+}): Snapshot {
+  const { options, plan, tree, time, summary, parentId } = made;
+  const { username, uid, gid } = userInfo();
+  return {
+    formatVersion: 1,
+    nonce: randomBytes(16).toString('hex'),
+    tree: Buffer.from(tree).toString('hex'),
+    base: plan.base,
+    paths: plan.roots,
+    time,
+    hostname: options.hostname ?? systemHostname(),
+    username,
+    uid,
+    gid,
+    tags: options.tags ?? [],
+    ...(parentId === undefined ? {} : { parent: parentId }),
+    programVersion: `ldm ${VERSION}`,
+    summary,
+  };
+}
+
+function parseTime(text: string | undefined, now: Date): string {
+  if (text === undefined) return now.toISOString();
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) {
+    throw new UsageError(`"${text}" is not a time`, { hint: 'Write it as 2026-11-20T10:00:00Z.' });
+  }
+  return time.toISOString();
+}

@@ -1,0 +1,38 @@
+import type { TreeEntry } from '../../format/tree.ts';
+import type { Progress } from '../context.ts';
+
+/** Counts files and directories as a summary needs them. */
+export class BackupTally {
+  filesNew = 0;
+  filesChanged = 0;
+  filesUnmodified = 0;
+  dirsNew = 0;
+  dirsChanged = 0;
+  dirsUnmodified = 0;
+  totalBytesProcessed = 0;
+  readonly #progress: Progress | undefined;
+
+  constructor(progress: Progress | undefined) {
+    this.#progress = progress;
+  }
+
+  countFile(entry: TreeEntry, previous: TreeEntry | undefined): void {
+    if (previous?.type !== 'file') this.filesNew += 1;
+    else if (sameIds(entry.chunkIds, previous.chunkIds)) this.filesUnmodified += 1;
+    else this.filesChanged += 1;
+    this.totalBytesProcessed += entry.sizeBytes;
+    if (this.#progress === undefined) return;
+    this.#progress.filesDone += 1;
+    this.#progress.bytesDone += entry.sizeBytes;
+  }
+
+  countDirectory(entry: TreeEntry, previous: TreeEntry | undefined): void {
+    if (previous?.type !== 'directory') this.dirsNew += 1;
+    else if (sameIds(entry.treeId!, previous.treeId!)) this.dirsUnmodified += 1;
+    else this.dirsChanged += 1;
+  }
+}
+
+function sameIds(a: Uint8Array, b: Uint8Array): boolean {
+  return a === b || Buffer.compare(a, b) === 0;
+}

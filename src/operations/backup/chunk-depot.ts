@@ -1,0 +1,139 @@
+import { RefusedError } from '../../errors.ts';
+import type { FilterState } from '../../filter/filter-state.ts';
+import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import type { ChunkKind } from '../../format/chunk-kind.ts';
+import type { PackContents } from '../../format/pack.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { ChunkWriter } from '../../store/chunk-writer.ts';
+import { packName } from '../../store/pack-reader.ts';
+import { Compressor } from '../../workers/compression.ts';
+
+/** The pack of a chunk that this backup has taken but whose pack has no name yet. */
+const PENDING_PACK = 0xffff_fffe;
+
+/** A segment is written whenever this much is in packs that none names yet: so much at most does an interruption lose. */
+const SEGMENT_BYTES = 256 * 1024 * 1024;
+
+export interface DepotCounts {
+  dataBlobs: number;
+  treeBlobs: number;
+  /** Raw bytes of the chunks and trees that were new. */
+  dataAdded: number;
+  /** Bytes of the packs written. */
+  dataAddedPacked: number;
+}
+
+/** Takes chunks, and stores those that the LDM filter does not know. */
+export class ChunkDepot {
+  readonly counts: DepotCounts = { dataBlobs: 0, treeBlobs: 0, dataAdded: 0, dataAddedPacked: 0 };
+  readonly #repository: Repository;
+  readonly #state: FilterState;
+  readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
+  /** By pack index: whether the new snapshot needs the pack. */
+  readonly #isNeeded: Uint8Array;
+  #unnamed: PackContents[] = [];
+  #unnamedBytes = 0;
+
+  /** Without `writes` nothing is stored: a dry run. */
+  constructor(repository: Repository, state: FilterState, options: { readonly writes: boolean }) {
+    this.#repository = repository;
+    this.#state = state;
+    this.#isNeeded = new Uint8Array(highestIndex(state) + 1);
+    if (options.writes) this.#writers = { data: this.#createWriter('data'), tree: this.#createWriter('tree') };
+  }
+
+  /** Whether a chunk is in the repository already; if so, the new snapshot relies on it from now on. */
+  has(ids: Uint8Array, offset: number): boolean {
+    const { filter } = this.#state;
+    const entry = filter.find(ids, offset);
+    if (entry < 0 || !filter.hasLocation(entry)) return false;
+    const packIndex = filter.packIndexOf(entry);
+    if (packIndex !== PENDING_PACK) this.#isNeeded[packIndex] = 1;
+    return true;
+  }
+
+  /** As `has`, for every id in a row. */
+  hasAll(ids: Uint8Array): boolean {
+    for (let offset = 0; offset < ids.length; offset += CHUNK_ID_BYTES) if (!this.has(ids, offset)) return false;
+    return true;
+  }
+
+  /** Takes a chunk; the bytes are copied if they are stored. The promise, if there is one, asks the caller to wait. */
+  put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
+    if (this.has(id, 0)) return undefined;
+    this.#remember(id, bytes.length);
+    if (kind === 'data') this.counts.dataBlobs += 1;
+    else this.counts.treeBlobs += 1;
+    this.counts.dataAdded += bytes.length;
+    const full = this.#writers?.[kind].add(id, bytes);
+    if (full !== undefined || this.#unnamedBytes < SEGMENT_BYTES) return full;
+    return this.#nameChunks();
+  }
+
+  /** Makes everything taken so far durable, in packs that a durable segment names. */
+  async finish(): Promise<void> {
+    await this.#writers?.data.finish();
+    await this.#writers?.tree.finish();
+    await this.#nameChunks();
+  }
+
+  /**
+   * Ends a backup that failed or was interrupted. What is in packs already is named, so that the next backup does not
+   * store it again; where not even that can be written, the packs go, since nothing names them.
+   */
+  async abandon(options: { readonly keepsWork: boolean }): Promise<void> {
+    await this.#writers?.data.abort();
+    await this.#writers?.tree.abort();
+    const names = this.#unnamed.map((pack) => packName(pack.id));
+    if (!options.keepsWork) return await this.#repository.order.remove(names);
+    await this.#nameChunks().catch(async () => this.#repository.order.remove(names));
+  }
+
+  /** Throws unless every pack that the new snapshot relies on is still there. */
+  async assertPacksPresent(): Promise<void> {
+    for (const [index, isNeeded] of this.#isNeeded.entries()) {
+      if (isNeeded === 0) continue;
+      const { id } = this.#state.packs.get(index);
+      if ((await this.#repository.backend.sizeOf(packName(id))) !== undefined) continue;
+      throw new RefusedError(`pack ${id}, which this backup relies on, vanished while it ran; nothing was committed`, {
+        hint: 'Run the backup again: it stores what is missing.',
+      });
+    }
+  }
+
+  #remember(id: Uint8Array, lengthBytes: number): void {
+    const { filter } = this.#state;
+    const location = { packIndex: PENDING_PACK, blockOffset: 0, offsetInBlock: 0, lengthBytes, storedBytes: 0 };
+    const entry = filter.find(id, 0);
+    if (entry < 0) filter.insert(id, 0, location);
+    else filter.relocate(entry, location);
+  }
+
+  #createWriter(kind: ChunkKind): ChunkWriter {
+    const { order, config } = this.#repository;
+    const compressor = new Compressor(config.compression.level);
+    return new ChunkWriter({ sink: order, kind, compressor, onPack: (pack) => this.#onPack(pack) });
+  }
+
+  #onPack(pack: PackContents): void {
+    this.#unnamed.push(pack);
+    this.#unnamedBytes += pack.sizeBytes;
+    this.counts.dataAddedPacked += pack.sizeBytes;
+  }
+
+  async #nameChunks(): Promise<void> {
+    const packs = this.#unnamed;
+    if (packs.length === 0) return;
+    this.#unnamed = [];
+    this.#unnamedBytes = 0;
+    await this.#repository.order.publishSegment(packs);
+  }
+}
+
+function highestIndex(state: FilterState): number {
+  let highest = -1;
+  state.packs.forEach((_, index) => {
+    highest = Math.max(highest, index);
+  });
+  return highest;
+}

@@ -1,0 +1,57 @@
+import type { SourceMetadata } from '../../files/source-metadata.ts';
+import type { TreeEntry } from '../../format/tree.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+import type { ChunkDepot } from './chunk-depot.ts';
+import { hasSameContent, isSameEntry } from './entry-builder.ts';
+import type { FileSaver, SavedFile } from './file-saver.ts';
+
+/** The content of a file that need not be read. */
+export interface KnownFile {
+  readonly chunkIds: Uint8Array;
+  readonly sizeBytes: number;
+  readonly changedWhileRead: boolean;
+  /** Whether the previous entry can stand as it is. */
+  readonly isSameEntry: boolean;
+}
+
+/** Decides which files are read, and reads those. */
+export class FileStore {
+  readonly #saver: FileSaver;
+  readonly #depot: ChunkDepot;
+  /** Before this moment the parent snapshot had read nothing; undefined to read every file. */
+  readonly #parentStartMs: number | undefined;
+  /** Files with several names that were read already, by device and inode. */
+  readonly #linked = new Map<string, SavedFile>();
+
+  constructor(saver: FileSaver, depot: ChunkDepot, parentStartMs: number | undefined) {
+    this.#saver = saver;
+    this.#depot = depot;
+    this.#parentStartMs = parentStartMs;
+  }
+
+  /** The content as an earlier snapshot has it, if the file is unchanged and every chunk is still known. */
+  reuse(metadata: SourceMetadata, previous: TreeEntry | undefined): KnownFile | undefined {
+    const linked = metadata.linkCount > 1 ? this.#linked.get(linkKey(metadata)) : undefined;
+    if (linked !== undefined && hasSameTimes(linked.metadata, metadata)) return { ...linked, isSameEntry: false };
+    if (previous === undefined || this.#parentStartMs === undefined) return undefined;
+    if (!hasSameContent(previous, metadata, this.#parentStartMs)) return undefined;
+    // A chunk that was lost is stored again from the file.
+    if (!this.#depot.hasAll(previous.chunkIds)) return undefined;
+    const { chunkIds, sizeBytes, changedWhileRead } = previous;
+    return { chunkIds, sizeBytes, changedWhileRead, isSameEntry: isSameEntry(previous, metadata) };
+  }
+
+  async save(location: ByteString, metadata: SourceMetadata): Promise<SavedFile> {
+    const saved = await this.#saver.save(location, metadata);
+    if (metadata.linkCount > 1) this.#linked.set(linkKey(metadata), saved);
+    return saved;
+  }
+}
+
+function hasSameTimes(a: SourceMetadata, b: SourceMetadata): boolean {
+  return a.ctimeSeconds === b.ctimeSeconds && a.ctimeNanoseconds === b.ctimeNanoseconds && a.sizeBytes === b.sizeBytes;
+}
+
+function linkKey({ device, inode }: SourceMetadata): string {
+  return `${device}:${inode}`;
+}

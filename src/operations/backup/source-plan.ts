@@ -1,0 +1,60 @@
+import { SourceError, UsageError } from '../../errors.ts';
+import { commonParent, resolveRoots } from '../../files/source-roots.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+import { byteStringFromText } from '../../util/byte-string.ts';
+import type { SourceProblem } from './problems.ts';
+
+/** A name on the way from the common parent to the roots. */
+export interface PlannedName {
+  /** The root itself: everything below it is saved. Otherwise a directory of which only `children` are. */
+  readonly isRoot: boolean;
+  readonly children: Map<ByteString, PlannedName>;
+}
+
+/** What a backup saves, laid out as its root tree. */
+export interface SourcePlan {
+  readonly base: ByteString;
+  readonly roots: readonly ByteString[];
+  /** What lies under `base`; undefined if that is a root itself. */
+  readonly names: ReadonlyMap<ByteString, PlannedName> | undefined;
+  /** Roots that are symlinks, and where they lead. */
+  readonly followed: ReadonlyMap<ByteString, ByteString>;
+}
+
+/** Finds out what is to be saved. What was named and is not there is reported as a problem, unless that is all. */
+export async function planSources(
+  sources: readonly string[],
+  cwd: string,
+  onProblem: (problem: SourceProblem) => void,
+): Promise<SourcePlan> {
+  if (sources.length === 0) {
+    throw new UsageError('nothing to back up was named', { hint: 'Name files or directories: `ldm backup ~/work`.' });
+  }
+  const { roots, followed, missing, failures } = await resolveRoots(sources, cwd);
+  if (roots.length === 0) {
+    const first = failures[0]?.message ?? `${missing[0] ?? ''} does not exist, and nothing matches it as a pattern`;
+    throw new SourceError(`there is nothing to back up: ${first}`);
+  }
+  for (const word of missing) {
+    onProblem({ path: byteStringFromText(word), during: 'missing', message: 'does not exist, and nothing matches it' });
+  }
+  for (const failure of failures) {
+    onProblem({ path: failure.path ?? ('' as ByteString), during: 'stat', message: failure.message });
+  }
+  const base = commonParent(roots);
+  return { base, roots, followed, names: roots.includes(base) ? undefined : namesUnder(base, roots) };
+}
+
+function namesUnder(base: ByteString, roots: readonly ByteString[]): Map<ByteString, PlannedName> {
+  const top = new Map<ByteString, PlannedName>();
+  for (const root of roots) {
+    const parts = root.slice(base === '/' ? 1 : base.length + 1).split('/') as ByteString[];
+    let names = top;
+    for (const [index, part] of parts.entries()) {
+      const planned = names.get(part) ?? { isRoot: index === parts.length - 1, children: new Map() };
+      names.set(part, planned);
+      names = planned.children;
+    }
+  }
+  return new Map([...top].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

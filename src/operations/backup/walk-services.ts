@@ -1,0 +1,18 @@
+import type { StateReader } from '../../repository/state-reader.ts';
+import type { Pacer } from '../context.ts';
+import type { BackupTally } from './backup-tally.ts';
+import type { Exclusion } from './exclusion.ts';
+import type { FileStore } from './file-store.ts';
+import type { SourceProblem } from './problems.ts';
+import type { TreeSaver } from './tree-saver.ts';
+
+/** What a walk over the sources works with. */
+export interface WalkServices {
+  readonly reader: StateReader;
+  readonly files: FileStore;
+  readonly trees: TreeSaver;
+  readonly tally: BackupTally;
+  readonly exclusion: Exclusion;
+  readonly pacer: Pacer;
+  readonly onProblem: (problem: SourceProblem) => void;
+}

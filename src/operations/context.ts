@@ -1,0 +1,100 @@
+import type { Backend } from '../backend/backend.ts';
+import { CancelledError } from '../errors.ts';
+import { Repository } from '../repository/repository.ts';
+import type { LockMode } from '../repository/lock.ts';
+import type { LockOwner } from '../repository/lock-owner.ts';
+import type { ByteString } from '../util/byte-string.ts';
+
+/** How far an operation is. It writes the fields as it goes; whoever shows them looks when it likes. */
+export interface Progress {
+  phase: string;
+  filesDone: number;
+  filesTotal: number | undefined;
+  bytesDone: number;
+  bytesTotal: number | undefined;
+  /** Bytes written to the repository. */
+  storedBytes: number;
+  errorCount: number;
+  currentPath: ByteString;
+}
+
+export function createProgress(): Progress {
+  return {
+    phase: '',
+    filesDone: 0,
+    filesTotal: undefined,
+    bytesDone: 0,
+    bytesTotal: undefined,
+    storedBytes: 0,
+    errorCount: 0,
+    currentPath: '' as ByteString,
+  };
+}
+
+/** Something a person should hear while the operation goes on. */
+export interface Notice {
+  readonly kind: 'lock-wait' | 'source-problem' | 'warning' | 'info';
+  readonly message: string;
+  readonly path?: ByteString;
+  readonly during?: string;
+}
+
+/** What every operation works with. */
+export interface OperationContext {
+  readonly backend: Backend;
+  /** How long to wait for a lock; 0 by default. */
+  readonly lockWaitMs?: number | undefined;
+  /** Aborted with a `CancelledError` as its reason. */
+  readonly signal?: AbortSignal | undefined;
+  readonly progress?: Progress | undefined;
+  readonly onNotice?: ((notice: Notice) => void) | undefined;
+  /** Who the locks say holds them; this process by default. */
+  readonly lockOwner?: LockOwner | undefined;
+}
+
+/** Runs `work` on an opened repository and gives the lock back whatever happens. */
+export async function withRepository<T>(
+  context: OperationContext,
+  mode: LockMode,
+  work: (repository: Repository) => Promise<T>,
+): Promise<T> {
+  const { backend, lockWaitMs, lockOwner, onNotice } = context;
+  const onWait = (holder: string): void => onNotice?.({ kind: 'lock-wait', message: `waiting for the lock of ${holder}` });
+  const repository = await Repository.open({ backend, mode, lockWaitMs, lockOwner, onWait });
+  try {
+    return await work(repository);
+  } finally {
+    await repository.close();
+  }
+}
+
+/** How long a run of synchronous work may last before timers and signals get their turn. */
+const PAUSE_INTERVAL_MS = 50;
+
+/** Lets timers and signal handlers run now and then in the middle of synchronous work. */
+export class Pacer {
+  readonly #signal: AbortSignal | undefined;
+  #nextMs = performance.now() + PAUSE_INTERVAL_MS;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+  }
+
+  /** A promise when it is time for a pause; otherwise go on. Throws the signal's reason once it is aborted. */
+  pause(): Promise<void> | undefined {
+    this.throwIfAborted();
+    if (performance.now() < this.#nextMs) return undefined;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        this.#nextMs = performance.now() + PAUSE_INTERVAL_MS;
+        resolve();
+      });
+    });
+  }
+
+  throwIfAborted(): void {
+    if (this.#signal?.aborted !== true) return;
+    const reason: unknown = this.#signal.reason;
+    throw reason instanceof CancelledError ? reason : new CancelledError('SIGINT');
+  }
+}

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { createChunker } from '../chunking/create-chunker.ts';
+import { DEFAULT_CHUNKER } from '../chunking/chunker.ts';
+import type { ChunkerParameters } from '../chunking/chunker.ts';
+import { RefusedError, UsageError } from '../errors.ts';
+import { planFilter } from '../filter/formulas.ts';
+import type { FilterPlan } from '../filter/formulas.ts';
+import { encodeConfig } from '../format/config.ts';
+import type { RepositoryConfig } from '../format/config.ts';
+import { repositoryExists } from '../repository/config-file.ts';
+import { DurableOrder } from '../repository/durable-order.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES } from '../repository/layout.ts';
+import { FilterState } from '../filter/filter-state.ts';
+import { LdmFilter } from '../filter/ldm-filter.ts';
+import { writeImage } from '../filter/image.ts';
+import { checkpointName } from '../repository/checkpoint-names.ts';
+import type { OperationContext } from './context.ts';
+
+export { repositoryExists } from '../repository/config-file.ts';
+
+export interface InitOptions {
+  readonly chunker?: ChunkerParameters;
+  readonly chunkHash?: 'sha1' | 'sha256';
+  /** The false positive rate that the filter must stay below. */
+  readonly fpr?: number;
+  readonly hashes?: number;
+  /** How many chunks the filter is laid out for at first; it grows. */
+  readonly capacity?: number;
+  /** zstd's, -7 to 22. */
+  readonly compressionLevel?: number;
+}
+
+export interface InitResult {
+  readonly repositoryId: string;
+  readonly location: string;
+  readonly chunker: ChunkerParameters;
+  readonly chunkHash: 'sha1' | 'sha256';
+  readonly plan: FilterPlan;
+}
+
+/** The filter grows by itself; a small one keeps the image of a small repository small. */
+const CAPACITY = 16_384;
+
+/** zstd's own default: on the whole of /usr a tenth smaller than level 1, and the disk is seldom slower. */
+const COMPRESSION_LEVEL = 3;
+
+/** Makes a repository in a place that has none. The configuration is written last: with it the repository exists. */
+export async function initRepository(context: OperationContext, options: InitOptions = {}): Promise<InitResult> {
+  const { backend } = context;
+  const chunker = options.chunker ?? DEFAULT_CHUNKER;
+  createChunker(chunker);
+  const level = options.compressionLevel ?? COMPRESSION_LEVEL;
+  if (!Number.isInteger(level) || level < -7 || level > 22) {
+    throw new UsageError(`the compression level ${level} does not exist`, { hint: 'Choose a level from -7 to 22.' });
+  }
+  const plan = planFilter({ capacity: CAPACITY, ...options });
+  if (await repositoryExists(backend)) {
+    throw new RefusedError(`there is a repository at ${backend.location} already`, {
+      hint: 'It was left as it is. Choose another place, or use this one.',
+    });
+  }
+  const chunkHash = options.chunkHash ?? 'sha1';
+  const repositoryId = randomBytes(32).toString('hex');
+  const config: RepositoryConfig = {
+    formatVersion: 1,
+    requiredFeatures: [],
+    repositoryId,
+    created: new Date().toISOString(),
+    chunker,
+    chunkHash,
+    idKey: randomBytes(32).toString('hex'),
+    ldm: { fprTarget: plan.fprTarget, hashes: plan.hashes, capacity: plan.capacity },
+    compression: { algorithm: 'zstd', level },
+  };
+  await writeRepository(context, config, plan);
+  return { repositoryId, location: backend.location, chunker, chunkHash, plan };
+}
+
+async function writeRepository(context: OperationContext, config: RepositoryConfig, plan: FilterPlan): Promise<void> {
+  const { backend } = context;
+  for (const directory of DIRECTORIES) await backend.makeDirectory(directory);
+  await backend.syncDirectory('');
+  const order = new DurableOrder(backend);
+  await order.keepReserve();
+  // A checkpoint from the start: "no snapshot was ever made" and "every manifest was lost" can be told apart.
+  const empty = new FilterState(new LdmFilter(plan));
+  await order.publishStream(checkpointName(1), async (append) => writeImage(empty, append));
+  const bytes = encodeConfig(config);
+  await order.publishFile(CONFIG_COPY_NAME, bytes);
+  await order.publishFile(CONFIG_NAME, bytes);
+}

@@ -1,0 +1,123 @@
+import { resolve } from 'node:path';
+import { CorruptDataError } from '../errors.ts';
+import { createTargetPolicy } from '../files/target-policy.ts';
+import { makeTargetRoot } from '../files/target-writer.ts';
+import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import type { TreeEntry } from '../format/tree.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+import { byteStringFromText } from '../util/byte-string.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { Pacer, withRepository } from './context.ts';
+import type { OperationContext } from './context.ts';
+import type { OverwriteMode } from './restore/file-restorer.ts';
+import { Prefetcher } from './restore/prefetcher.ts';
+import { RestoreTally } from './restore/restore-result.ts';
+import type { RestoreResult } from './restore/restore-result.ts';
+import { RestoreSteps } from './restore/restore-steps.ts';
+import { Restorer } from './restore/restorer.ts';
+import { findSnapshot, parseSelector, readSnapshots } from './select-snapshots.ts';
+import { findPlace } from './snapshot-path.ts';
+import type { SnapshotPlace } from './snapshot-path.ts';
+
+export type { OverwriteMode } from './restore/file-restorer.ts';
+export type { RestoreProblem, RestoreResult } from './restore/restore-result.ts';
+
+export interface RestoreOptions {
+  /** `ID[:path]`, `latest`, `latest~N`. */
+  readonly selector: string;
+  /** The directory that the backed-up roots are laid out under; made if it is not there. */
+  readonly target: string;
+  /** `never` by default. */
+  readonly overwrite?: OverwriteMode;
+  readonly dryRun?: boolean;
+}
+
+/** So many steps, or chunks, are looked at ahead of the writing. */
+const STEPS_AHEAD = 256;
+const CHUNKS_AHEAD = 512;
+/** The blocks read ahead and the last ones used. */
+const CACHE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Restores a snapshot or a part of it. What cannot be restored is reported and the rest is restored; a file whose bytes
+ * are not those that were backed up is never left at the target.
+ */
+export async function restore(context: OperationContext, options: RestoreOptions): Promise<RestoreResult> {
+  const { name, path } = parseSelector(options.selector);
+  return await withRepository(context, 'shared', async (repository) => {
+    const listing = findSnapshot(await readSnapshots(repository.backend), name);
+    const opened = await repository.openState({ cacheBytes: CACHE_BYTES });
+    const place = await findPlace(opened.reader, listing, path);
+    const tally = new RestoreTally((problem) => context.onNotice?.({ kind: 'warning', ...problem }));
+    const dryRun = options.dryRun === true;
+    const directory = byteStringFromText(resolve(options.target));
+    const target = dryRun ? directory : makeTargetRoot(directory);
+    await runSteps({ context, options, opened, place, tally, target });
+    const { exitCode, problems, filesRestored, filesUnchanged, filesKept } = tally;
+    const { directoriesRestored, othersRestored, bytesRestored } = tally;
+    const counts = { filesRestored, filesUnchanged, filesKept, directoriesRestored, othersRestored, bytesRestored };
+    return { snapshotId: listing.id, target: options.target, ...counts, problems, exitCode };
+  });
+}
+
+interface RestoreRun {
+  readonly context: OperationContext;
+  readonly options: RestoreOptions;
+  readonly opened: OpenedState;
+  readonly place: SnapshotPlace;
+  readonly tally: RestoreTally;
+  readonly target: ByteString;
+}
+
+/** Looks at steps ahead of the writing, so that blocks are read and decompressed beside it. */
+async function runSteps({ context, options, opened, place, tally, target }: RestoreRun): Promise<void> {
+  const { reader, state } = opened;
+  const chunks = new Prefetcher(reader, state);
+  const steps = new RestoreSteps(reader, place);
+  const pacer = new Pacer(context.signal);
+  const restorer = new Restorer({
+    target,
+    policy: createTargetPolicy({ makesDevices: true }),
+    overwrite: options.overwrite ?? 'never',
+    dryRun: options.dryRun === true,
+    chunks,
+    tally,
+    pacer,
+    progress: context.progress,
+  });
+  const incomplete = new Map<TreeEntry, unknown>();
+  const onFile = (entry: TreeEntry): void => {
+    try {
+      for (const chunk of entriesOf(opened, entry)) chunks.append(chunk);
+    } catch (error) {
+      if (!(error instanceof CorruptDataError)) throw error;
+      incomplete.set(entry, error);
+    }
+  };
+  const umask = process.umask(0);
+  try {
+    for (;;) {
+      while (!steps.isAtEnd && steps.waitingCount < STEPS_AHEAD && chunks.waitingCount < CHUNKS_AHEAD) {
+        await steps.advance(onFile);
+      }
+      const step = steps.take();
+      if (step === undefined) return;
+      const missing = incomplete.get(step.entry);
+      if (missing !== undefined && step.kind === 'entry') tally.report(step.path, missing);
+      else await restorer.run(step, step.entry.chunkIds.length / CHUNK_ID_BYTES);
+      await pacer.pause();
+    }
+  } finally {
+    process.umask(umask);
+    restorer.close();
+  }
+}
+
+/** Throws `CorruptDataError` if the repository lacks one of a file's chunks. */
+function entriesOf({ reader }: OpenedState, entry: TreeEntry): number[] {
+  const entries: number[] = [];
+  for (let offset = 0; offset < entry.chunkIds.length; offset += CHUNK_ID_BYTES) {
+    entries.push(reader.entryOf(entry.chunkIds, offset));
+  }
+  return entries;
+}

@@ -1,0 +1,107 @@
+import { closeSync, lstatSync, renameSync, writeSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readLinkTarget } from '../../files/source-files.ts';
+import { targetError } from '../../files/path-failures.ts';
+import { createTargetFile, finishTargetFile, removeTarget } from '../../files/target-writer.ts';
+import { TargetError } from '../../errors.ts';
+import type { TargetPolicy } from '../../files/target-policy.ts';
+import type { TreeEntry } from '../../format/tree.ts';
+import { fsPath, joinPath } from '../../util/byte-string.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+import type { Pacer } from '../context.ts';
+
+export type OverwriteMode = 'never' | 'if-changed' | 'if-newer' | 'always';
+
+/** What is to become of a file, given what has its name already. */
+export type FileDecision = 'create' | 'replace' | 'unchanged' | 'keep' | 'refuse';
+
+export interface FileTarget {
+  readonly directory: ByteString;
+  /** Full path of the file. */
+  readonly path: ByteString;
+  readonly policy: TargetPolicy;
+  readonly replaces: boolean;
+}
+
+/**
+ * Decides about a file. Same size and time counts as the same file; what differs stays unless overwriting was asked
+ * for, and a directory is never replaced by a file.
+ */
+export function decide(path: ByteString, entry: TreeEntry, mode: OverwriteMode): FileDecision {
+  const existing = lstatSync(fsPath(path), { bigint: true, throwIfNoEntry: false });
+  if (existing === undefined) return 'create';
+  if (existing.isDirectory()) return 'refuse';
+  const isSame = entry.type === 'file' ? isSameFile(existing, entry) : isSameOther(existing, path, entry);
+  if (mode === 'always') return 'replace';
+  if (isSame) return 'unchanged';
+  if (mode === 'if-changed') return 'replace';
+  if (mode === 'if-newer') return mtimeOf(entry) > existing.mtimeNs ? 'replace' : 'keep';
+  return 'refuse';
+}
+
+function isSameFile(existing: BigIntStats, entry: TreeEntry): boolean {
+  return existing.isFile() && existing.size === BigInt(entry.sizeBytes) && existing.mtimeNs === mtimeOf(entry);
+}
+
+/** Symlinks and special files have no content of their own: what they are decides. */
+function isSameOther(existing: BigIntStats, path: ByteString, entry: TreeEntry): boolean {
+  if (entry.type === 'symlink') return existing.isSymbolicLink() && readLinkTarget(path) === entry.linkTarget;
+  return entry.type === 'fifo' && existing.isFIFO();
+}
+
+function mtimeOf(entry: TreeEntry): bigint {
+  return BigInt(entry.mtimeSeconds) * 1_000_000_000n + BigInt(entry.mtimeNanoseconds);
+}
+
+/**
+ * Writes a file's chunks and then its metadata. A file that replaces another is written beside it and renamed, so that
+ * the old one stays whole until then; a file that fails half way is removed. Returns metadata that could not be set.
+ */
+export async function writeFile(
+  target: FileTarget,
+  entry: TreeEntry,
+  chunks: { readonly count: number; readonly next: () => Uint8Array | Promise<Uint8Array> },
+  pacer: Pacer,
+): Promise<TargetError | undefined> {
+  const { path, policy, replaces } = target;
+  const workPath = replaces ? joinPath(target.directory, temporaryName()) : path;
+  const descriptor = createTargetFile(workPath, entry.mode);
+  let isOpen = true;
+  try {
+    for (let index = 0; index < chunks.count; index += 1) {
+      const read = chunks.next();
+      writeAll(descriptor, read instanceof Promise ? await read : read, path);
+      const pause = pacer.pause();
+      if (pause !== undefined) await pause;
+    }
+    isOpen = false;
+    const failure = finishTargetFile(descriptor, entry, { path: workPath, policy });
+    if (replaces) rename(workPath, path);
+    return failure;
+  } catch (error) {
+    if (isOpen) closeSync(descriptor);
+    removeTarget(workPath);
+    throw error;
+  }
+}
+
+function writeAll(descriptor: number, bytes: Uint8Array, path: ByteString): void {
+  try {
+    for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done, bytes.length - done);
+  } catch (cause) {
+    throw targetError({ operation: 'write', path, cause });
+  }
+}
+
+function rename(source: ByteString, target: ByteString): void {
+  try {
+    renameSync(fsPath(source), fsPath(target));
+  } catch (cause) {
+    throw targetError({ operation: 'replace', path: target, cause });
+  }
+}
+
+function temporaryName(): ByteString {
+  return `.ldm-restore-${randomBytes(6).toString('hex')}` as ByteString;
+}

@@ -1,0 +1,73 @@
+import type { FilterState } from '../../filter/filter-state.ts';
+import type { StateReader } from '../../repository/state-reader.ts';
+
+/** So many blocks are read and decompressed ahead; enough for every core, and a bound on the memory. */
+const BLOCKS_AHEAD = 8;
+
+const OFFSETS_PER_PACK = 2 ** 32;
+
+/** Reads the blocks of a known sequence of chunks ahead of their use. */
+export class Prefetcher {
+  readonly #reader: StateReader;
+  readonly #state: FilterState;
+  readonly #sequence: number[] = [];
+  #consumed = 0;
+  #requested = 0;
+  /** Blocks read ahead, and the position of their last use that is known. */
+  readonly #ahead = new Map<number, number>();
+
+  constructor(reader: StateReader, state: FilterState) {
+    this.#reader = reader;
+    this.#state = state;
+  }
+
+  /** How many chunks of the sequence wait to be used. */
+  get waitingCount(): number {
+    return this.#sequence.length - this.#consumed;
+  }
+
+  /** The next chunk of the sequence, by its entry. */
+  append(entry: number): void {
+    this.#sequence.push(entry);
+  }
+
+  /** The bytes of the next chunk. */
+  next(): Uint8Array | Promise<Uint8Array> {
+    this.#request();
+    const entry = this.#sequence[this.#consumed]!;
+    this.#pass();
+    return this.#reader.readEntry(entry);
+  }
+
+  /** Leaves out chunks of a file that is given up. */
+  skip(count: number): void {
+    for (let skipped = 0; skipped < count; skipped += 1) this.#pass();
+  }
+
+  #pass(): void {
+    const block = this.#blockOf(this.#sequence[this.#consumed]!);
+    if (this.#ahead.get(block) === this.#consumed) this.#ahead.delete(block);
+    this.#consumed += 1;
+    this.#requested = Math.max(this.#requested, this.#consumed);
+    if (this.#consumed < 65_536) return;
+    this.#sequence.splice(0, this.#consumed);
+    this.#requested -= this.#consumed;
+    for (const [key, position] of this.#ahead) this.#ahead.set(key, position - this.#consumed);
+    this.#consumed = 0;
+  }
+
+  #request(): void {
+    while (this.#ahead.size < BLOCKS_AHEAD && this.#requested < this.#sequence.length) {
+      const entry = this.#sequence[this.#requested]!;
+      const block = this.#blockOf(entry);
+      if (!this.#ahead.has(block)) this.#reader.prefetch(entry);
+      this.#ahead.set(block, this.#requested);
+      this.#requested += 1;
+    }
+  }
+
+  #blockOf(entry: number): number {
+    const { packIndex, blockOffset } = this.#state.filter.location(entry);
+    return packIndex * OFFSETS_PER_PACK + blockOffset;
+  }
+}

@@ -1,0 +1,72 @@
+import { CorruptDataError, LdmError, TargetError } from '../../errors.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+
+/** Something that is not at the target as the snapshot has it. */
+export interface RestoreProblem {
+  readonly path: ByteString;
+  readonly message: string;
+  /** The code of the error. */
+  readonly code: string;
+}
+
+export interface RestoreResult {
+  readonly snapshotId: string;
+  readonly target: string;
+  readonly filesRestored: number;
+  /** They were there with the same size and time. */
+  readonly filesUnchanged: number;
+  /** They were there, differ, and were not to be overwritten. */
+  readonly filesKept: number;
+  readonly directoriesRestored: number;
+  /** Symlinks, FIFOs and devices. */
+  readonly othersRestored: number;
+  readonly bytesRestored: number;
+  readonly problems: readonly RestoreProblem[];
+  /** 1: data in the repository is damaged; 3: something could not be made at the target; 0: all is there. */
+  readonly exitCode: 0 | 1 | 3;
+}
+
+/** Collects what became of each entry. */
+export class RestoreTally {
+  filesRestored = 0;
+  filesUnchanged = 0;
+  filesKept = 0;
+  directoriesRestored = 0;
+  othersRestored = 0;
+  bytesRestored = 0;
+  readonly problems: RestoreProblem[] = [];
+  readonly #onProblem: (problem: RestoreProblem) => void;
+
+  constructor(onProblem: (problem: RestoreProblem) => void) {
+    this.#onProblem = onProblem;
+  }
+
+  /** Takes note of damaged data and of what the target refused; any other error ends the restore. */
+  report(path: ByteString, error: unknown): void {
+    const isExpected = error instanceof CorruptDataError || error instanceof TargetError;
+    if (!isExpected) throw error;
+    if (error instanceof TargetError && error.errno === 'ENOSPC') throw fullTarget(error);
+    this.note(path, error.message, error.code);
+  }
+
+  note(path: ByteString, message: string, code: string): void {
+    const problem = { path, message, code };
+    this.problems.push(problem);
+    this.#onProblem(problem);
+  }
+
+  get exitCode(): 0 | 1 | 3 {
+    if (this.problems.length === 0) return 0;
+    return this.problems.some((problem) => problem.code === 'CORRUPT_DATA') ? 1 : 3;
+  }
+}
+
+/** No use to go on: every further file would fail alike. */
+function fullTarget(cause: TargetError): LdmError {
+  return new TargetError(`the target is full: ${cause.message}`, {
+    path: cause.path,
+    errno: cause.errno,
+    cause,
+    hint: 'Make room and run the restore again with `--overwrite if-changed`.',
+  });
+}

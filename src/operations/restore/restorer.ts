@@ -1,0 +1,179 @@
+import { openDirectoryPath } from '../../files/directory-path.ts';
+import type { DirectoryPath } from '../../files/directory-path.ts';
+import {
+  createHardlink,
+  createSpecial,
+  createSymlink,
+  finishTargetDirectory,
+  makeTargetDirectory,
+  removeTarget,
+} from '../../files/target-writer.ts';
+import { TargetError } from '../../errors.ts';
+import type { TargetPolicy } from '../../files/target-policy.ts';
+import type { TreeEntry } from '../../format/tree.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+import type { Pacer, Progress } from '../context.ts';
+import { decide, writeFile } from './file-restorer.ts';
+import type { OverwriteMode } from './file-restorer.ts';
+import type { RestoreStep } from './restore-steps.ts';
+import type { RestoreTally } from './restore-result.ts';
+
+/** The chunks of the file that is next in line. */
+export interface FileChunks {
+  next(): Uint8Array | Promise<Uint8Array>;
+  skip(count: number): void;
+}
+
+export interface RestorerOptions {
+  readonly target: ByteString;
+  readonly policy: TargetPolicy;
+  readonly overwrite: OverwriteMode;
+  readonly dryRun: boolean;
+  readonly chunks: FileChunks;
+  readonly tally: RestoreTally;
+  readonly pacer: Pacer;
+  readonly progress: Progress | undefined;
+}
+
+/** Carries out the steps of a restore. */
+export class Restorer {
+  readonly #options: RestorerOptions;
+  readonly #directories: (DirectoryPath | undefined)[];
+  /** Where the first name of a file with several names was restored, by device and inode. */
+  readonly #linked = new Map<string, ByteString>();
+
+  constructor(options: RestorerOptions) {
+    this.#options = options;
+    this.#directories = [options.dryRun ? undefined : openDirectoryPath(options.target, { side: 'target' })];
+  }
+
+  close(): void {
+    for (const directory of this.#directories) directory?.close();
+  }
+
+  /** `chunkCount` is how many chunks the sequence holds for a file; undefined if one of them is missing. */
+  async run(step: RestoreStep, chunkCount: number | undefined): Promise<void> {
+    const { tally } = this.#options;
+    try {
+      if (step.kind === 'unreadable') tally.report(step.path, step.error);
+      else if (step.kind === 'enter') this.#enter(step.entry);
+      else if (step.kind === 'leave') this.#leave(step);
+      else if (step.entry.type === 'file') await this.#restoreFile(step, chunkCount ?? 0);
+      else this.#restoreOther(step);
+    } catch (error) {
+      tally.report(step.path, error);
+    }
+  }
+
+  #enter(entry: TreeEntry): void {
+    const parent = this.#directories.at(-1);
+    // What lies below a directory that could not be made is passed over; its failure was reported once.
+    let made: DirectoryPath | undefined;
+    try {
+      if (parent !== undefined) {
+        makeTargetDirectory(parent.childPath(entry.name));
+        made = parent.enter(entry.name);
+      }
+    } finally {
+      this.#directories.push(made);
+    }
+  }
+
+  #leave({ path, entry }: RestoreStep): void {
+    const { tally, policy, dryRun } = this.#options;
+    const directory = this.#directories.pop();
+    directory?.close();
+    const parent = this.#directories.at(-1);
+    if (dryRun) tally.directoriesRestored += 1;
+    if (directory === undefined || parent === undefined) return;
+    tally.directoriesRestored += 1;
+    this.#note(path, finishTargetDirectory(parent.childPath(entry.name), entry, policy));
+  }
+
+  async #restoreFile({ path, entry }: RestoreStep, chunkCount: number): Promise<void> {
+    const { chunks, tally, dryRun, progress, policy, pacer, overwrite } = this.#options;
+    const directory = this.#directories.at(-1);
+    let used = 0;
+    const next = (): Uint8Array | Promise<Uint8Array> => {
+      used += 1;
+      return chunks.next();
+    };
+    try {
+      if (dryRun) return this.#countFile(entry);
+      if (directory === undefined) return;
+      const location = directory.childPath(entry.name);
+      const decision = decide(location, entry, overwrite);
+      if (this.#isSettled(decision, path)) return;
+      if (this.#restoreLink(entry, location, decision === 'replace')) return this.#countFile(entry);
+      const target = { directory: directory.prefix, path: location, policy, replaces: decision === 'replace' };
+      const failure = await writeFile(target, entry, { count: chunkCount, next }, pacer);
+      if (entry.hardlink !== undefined) this.#linked.set(linkKey(entry), location);
+      this.#note(path, failure);
+      this.#countFile(entry);
+    } finally {
+      chunks.skip(chunkCount - used);
+      if (progress !== undefined) progress.filesDone += 1;
+      if (entry.changedWhileRead) tally.note(path, 'had changed while it was backed up; it may mix two states', 'CHANGED');
+    }
+  }
+
+  /** Whether nothing is left to do for a file, because of what has its name. */
+  #isSettled(decision: ReturnType<typeof decide>, path: ByteString): boolean {
+    const { tally } = this.#options;
+    if (decision === 'unchanged') tally.filesUnchanged += 1;
+    if (decision === 'keep' || decision === 'refuse') tally.filesKept += 1;
+    if (decision === 'refuse') {
+      tally.note(path, 'exists and differs; it was kept (choose with --overwrite)', 'EXISTS');
+    }
+    return decision !== 'create' && decision !== 'replace';
+  }
+
+  #restoreLink(entry: TreeEntry, location: ByteString, replaces: boolean): boolean {
+    const first = entry.hardlink === undefined ? undefined : this.#linked.get(linkKey(entry));
+    if (first === undefined) return false;
+    if (replaces) removeTarget(location);
+    try {
+      createHardlink(first, location);
+      return true;
+    } catch (error) {
+      // A file system without hard links, or a path too long for one call: the content is restored once more.
+      if (!(error instanceof TargetError)) throw error;
+      return false;
+    }
+  }
+
+  #restoreOther({ path, entry }: RestoreStep): void {
+    const { tally, policy, dryRun, overwrite } = this.#options;
+    const directory = this.#directories.at(-1);
+    if (dryRun) tally.othersRestored += 1;
+    if (directory === undefined) return;
+    const location = directory.childPath(entry.name);
+    const decision = decide(location, entry, overwrite);
+    if (this.#isSettled(decision, path)) return;
+    if (decision === 'replace') removeTarget(location);
+    if (entry.type === 'symlink') {
+      this.#note(path, createSymlink(location, entry, policy));
+    } else {
+      const { skipped, failure } = createSpecial(location, entry, policy);
+      this.#note(path, failure);
+      if (skipped === 'device') tally.note(path, 'is a device file; only root makes those', 'SKIPPED');
+      if (skipped !== undefined) return;
+    }
+    tally.othersRestored += 1;
+  }
+
+  #countFile(entry: TreeEntry): void {
+    const { tally, progress } = this.#options;
+    tally.filesRestored += 1;
+    tally.bytesRestored += entry.sizeBytes;
+    if (progress !== undefined) progress.bytesDone += entry.sizeBytes;
+  }
+
+  #note(path: ByteString, failure: TargetError | undefined): void {
+    if (failure !== undefined) this.#options.tally.note(path, failure.message, failure.code);
+  }
+}
+
+function linkKey(entry: TreeEntry): string {
+  return `${entry.hardlink!.device}:${entry.inode}`;
+}

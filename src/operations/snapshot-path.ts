@@ -1,0 +1,55 @@
+import { SnapshotNotFoundError } from '../errors.ts';
+import { decodeTree } from '../format/tree.ts';
+import type { TreeEntry } from '../format/tree.ts';
+import type { StateReader } from '../repository/state-reader.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { byteStringFromText, joinPath, textOf } from '../util/byte-string.ts';
+import type { SnapshotListing } from './select-snapshots.ts';
+
+/** Where a selector points: a directory as a whole, or one entry in it. */
+export interface SnapshotPlace {
+  /** The directory's path inside the snapshot, '' for the root. */
+  readonly directory: ByteString;
+  /** The entries selected there. */
+  readonly entries: readonly TreeEntry[];
+}
+
+/** A tree's entries, copied, so that they outlive the block that they were read from. */
+export async function readEntries(reader: StateReader, treeId: Uint8Array): Promise<TreeEntry[]> {
+  return decodeTree(Uint8Array.from(await reader.read(treeId, 0)));
+}
+
+/**
+ * Follows a path inside a snapshot: relative to its root tree, or absolute as it was on the machine backed up.
+ * A directory's path selects what is in it, a file's path the file.
+ */
+export async function findPlace(
+  reader: StateReader,
+  { id, snapshot }: SnapshotListing,
+  path: string,
+): Promise<SnapshotPlace> {
+  let entries = await readEntries(reader, Buffer.from(snapshot.tree, 'hex'));
+  let directory = '' as ByteString;
+  const names = namesOf(path, snapshot.base);
+  for (const [index, name] of names.entries()) {
+    const entry = entries.find((candidate) => candidate.name === name);
+    const isLast = index === names.length - 1;
+    if (entry === undefined || (entry.treeId === undefined && !isLast)) {
+      throw new SnapshotNotFoundError(`snapshot ${id.slice(0, 8)} has no ${textOf(joinPath(directory, name))}`, {
+        hint: `See \`ldm ls ${id.slice(0, 8)}\`.`,
+      });
+    }
+    if (entry.treeId === undefined) return { directory, entries: [entry] };
+    directory = joinPath(directory, name);
+    entries = await readEntries(reader, entry.treeId);
+  }
+  return { directory, entries };
+}
+
+function namesOf(path: string, base: ByteString): ByteString[] {
+  const bytes = byteStringFromText(path);
+  const prefix = base === '/' ? '/' : `${base}/`;
+  const isAbsolute = bytes.startsWith(prefix) || bytes === base;
+  const relative = isAbsolute ? bytes.slice(prefix.length) : bytes;
+  return relative.split('/').filter((name) => name !== '' && name !== '.') as ByteString[];
+}

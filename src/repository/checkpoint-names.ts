@@ -1,0 +1,15 @@
+import { randomBytes } from 'node:crypto';
+import { baseName } from './layout.ts';
+
+const GENERATION_DIGITS = 12;
+
+/** `filter/<generation>-<random>`: sorted by name is sorted by age, and two processes never choose the same. */
+export function checkpointName(generation: number): string {
+  return `filter/${String(generation).padStart(GENERATION_DIGITS, '0')}-${randomBytes(4).toString('hex')}`;
+}
+
+/** One more than the newest of these names. */
+export function generationAfter(names: readonly string[]): number {
+  const generations = names.map((name) => Number.parseInt(baseName(name), 10));
+  return Math.max(0, ...generations.filter((generation) => Number.isSafeInteger(generation))) + 1;
+}

@@ -1,0 +1,192 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Backend, BackendWriter } from '../backend/backend.ts';
+import { BackendError } from '../errors.ts';
+import { encodeSegment } from '../format/segment.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { PackFile, PackSink } from '../store/pack-sink.ts';
+import { packName } from '../store/pack-reader.ts';
+import { RESERVE_BYTES, RESERVE_NAME, deletedName, directoryOf, segmentName, snapshotName } from './layout.ts';
+
+/**
+ * THE order of durable writes; nothing else in ldm writes into, renames in or removes from a repository.
+ *
+ * - A name appears only by: temporary file, write, length check, fsync, rename; and its directory is fsynced before
+ *   anything that relies on the name is written, and before success is reported.
+ * - Packs are durable before the segment that names them, the segment before the snapshot.
+ * - A pack is removed only when no durable segment and no checkpoint names it any more.
+ */
+export class DurableOrder implements PackSink {
+  readonly #backend: Backend;
+  /** Directories with names that are not durable yet. */
+  readonly #unsynced = new Set<string>();
+
+  constructor(backend: Backend) {
+    this.#backend = backend;
+  }
+
+  /** A pack under a temporary name. */
+  async create(): Promise<PackFile> {
+    const { name, writer } = await this.#createTemporary();
+    return {
+      writer,
+      publish: async (id) => this.#publish(name, writer, packName(id)),
+      abort: async () => this.#discard(name, writer),
+    };
+  }
+
+  /** Names packs, after making them durable. Returns the segment's id; the segment itself is durable on return. */
+  async publishSegment(packs: readonly PackContents[]): Promise<string> {
+    await this.#barrier();
+    const bytes = encodeSegment(packs);
+    const id = sha256(bytes);
+    await this.#publishBytes(bytes, segmentName(id));
+    await this.#barrier();
+    return id;
+  }
+
+  /** The commit of a backup. `verify` runs right before it and stops it by throwing. Returns the snapshot's id. */
+  async commitSnapshot(bytes: Uint8Array, verify: () => Promise<void>): Promise<string> {
+    await this.#barrier();
+    const id = sha256(bytes);
+    await this.#publishBytes(bytes, snapshotName(id), verify);
+    try {
+      await this.#barrier();
+    } catch (error) {
+      // Whether the name would survive a power cut is not known: better no snapshot than one that may vanish.
+      await this.#backend.remove(snapshotName(id)).catch(() => false);
+      throw error;
+    }
+    return id;
+  }
+
+  /** The commit of a delete. */
+  async commitDelete(snapshotIds: readonly string[]): Promise<void> {
+    for (const id of snapshotIds) await this.#rename(snapshotName(id), deletedName(id));
+    await this.#barrier();
+  }
+
+  async undoDelete(snapshotIds: readonly string[]): Promise<void> {
+    for (const id of snapshotIds) await this.#rename(deletedName(id), snapshotName(id));
+    await this.#barrier();
+  }
+
+  /** Writes a file piece by piece under its final name, durably. */
+  async publishStream(name: string, write: (append: BackendWriter['append']) => Promise<unknown>): Promise<void> {
+    const temporary = await this.#createTemporary();
+    try {
+      await write(async (bytes) => temporary.writer.append(bytes));
+    } catch (error) {
+      await this.#discard(temporary.name, temporary.writer);
+      throw error;
+    }
+    await this.#publish(temporary.name, temporary.writer, name);
+    await this.#barrier();
+  }
+
+  async publishFile(name: string, bytes: Uint8Array): Promise<void> {
+    await this.publishStream(name, async (append) => append(bytes));
+  }
+
+  /** Removes files; durably gone on return. The caller names what nothing durable relies on any more. */
+  async remove(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      if (await this.#backend.remove(name)) this.#unsynced.add(directoryOf(name));
+    }
+    await this.#barrier();
+  }
+
+  /** Sets a damaged file aside; ldm never deletes what it could not read. */
+  async quarantine(name: string): Promise<void> {
+    await this.#rename(name, `quarantine/${name.replaceAll('/', '-')}`);
+    await this.#barrier();
+  }
+
+  /** Gives up the reserve and the files named, so that a full disk has room for what a reclaim must write first. */
+  async makeRoom(names: readonly string[]): Promise<void> {
+    await this.remove([RESERVE_NAME, ...names]);
+  }
+
+  /** Puts the reserve back; no error if there is no room. */
+  async keepReserve(): Promise<void> {
+    if ((await this.#backend.sizeOf(RESERVE_NAME)) === RESERVE_BYTES) return;
+    try {
+      // Random, so that a file system that compresses still sets the space aside.
+      await this.publishFile(RESERVE_NAME, randomBytes(RESERVE_BYTES));
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    }
+  }
+
+  async #publishBytes(bytes: Uint8Array, name: string, verify?: () => Promise<void>): Promise<void> {
+    const temporary = await this.#createTemporary();
+    try {
+      await temporary.writer.append(bytes);
+    } catch (error) {
+      await this.#discard(temporary.name, temporary.writer);
+      throw error;
+    }
+    await this.#publish(temporary.name, temporary.writer, name, verify);
+  }
+
+  async #createTemporary(): Promise<{ name: string; writer: BackendWriter }> {
+    const name = `tmp/${randomBytes(16).toString('hex')}`;
+    return { name, writer: await this.#backend.create(name) };
+  }
+
+  /** A failed fsync is never tried again on the same file: the kernel may have dropped the bytes. The file goes. */
+  async #publish(
+    temporaryName: string,
+    writer: BackendWriter,
+    name: string,
+    verify?: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await writer.sync();
+      await writer.close();
+      await verify?.();
+      await this.#rename(temporaryName, name);
+    } catch (error) {
+      await this.#discard(temporaryName, writer);
+      throw error;
+    }
+  }
+
+  async #rename(source: string, target: string): Promise<void> {
+    try {
+      await this.#backend.rename(source, target);
+    } catch (error) {
+      if (!(error instanceof BackendError && error.errno === 'ENOENT')) throw error;
+      await this.#makeDirectory(directoryOf(target));
+      await this.#backend.rename(source, target);
+    }
+    this.#unsynced.add(directoryOf(target));
+    if (!source.startsWith('tmp/')) this.#unsynced.add(directoryOf(source));
+  }
+
+  /** A copy of a repository may have lost its empty directories. */
+  async #makeDirectory(directory: string): Promise<void> {
+    await this.#backend.makeDirectory(directory);
+    await this.#backend.syncDirectory(directoryOf(directory));
+  }
+
+  /** Cleans up after a failure, which is what the caller reports; a second failure here adds nothing to it. */
+  async #discard(name: string, writer: BackendWriter): Promise<void> {
+    await writer.close().catch(() => undefined);
+    await this.#backend.remove(name).catch(() => false);
+  }
+
+  async #barrier(): Promise<void> {
+    for (const directory of this.#unsynced) {
+      await this.#backend.syncDirectory(directory);
+      this.#unsynced.delete(directory);
+    }
+  }
+}
+
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof BackendError && (error.errno === 'ENOSPC' || error.errno === 'EDQUOT');
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

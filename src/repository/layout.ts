@@ -1,0 +1,36 @@
+/** Where things lie in a repository; docs/format.md describes it. */
+export const DIRECTORIES = ['packs', 'index', 'snapshots', 'deleted', 'filter', 'quarantine', 'locks', 'tmp'] as const;
+export const CONFIG_NAME = 'config';
+export const CONFIG_COPY_NAME = 'config.bak';
+/** A few bytes that nobody needs, given up when the disk is full, so that a delete can still reclaim. */
+export const RESERVE_NAME = 'reserve';
+export const RESERVE_BYTES: number = 1024 * 1024;
+
+export function segmentName(id: string): string {
+  return `index/${id}`;
+}
+
+export function snapshotName(id: string): string {
+  return `snapshots/${id}`;
+}
+
+export function deletedName(id: string): string {
+  return `deleted/${id}`;
+}
+
+/** The last part of a name: the id for everything that is named by one. */
+export function baseName(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
+}
+
+export function directoryOf(name: string): string {
+  const slash = name.lastIndexOf('/');
+  return slash < 0 ? '' : name.slice(0, slash);
+}
+
+const ID = /^[0-9a-f]{64}$/;
+
+/** Whether a name is an id (hex SHA-256); anything else in a directory of ids is not ours. */
+export function isId(name: string): boolean {
+  return ID.test(name);
+}

@@ -1,0 +1,44 @@
+import type { Backend, BackendFile } from '../backend/backend.ts';
+import { BackendError } from '../errors.ts';
+import { baseName, isId } from './layout.ts';
+
+/** What is in a repository right now, by name. */
+export interface Listing {
+  readonly snapshotIds: readonly string[];
+  readonly deletedIds: readonly string[];
+  readonly segmentIds: readonly string[];
+  /** Size in bytes by pack id. */
+  readonly packs: ReadonlyMap<string, number>;
+  /** Names of the checkpoints, newest first. */
+  readonly checkpoints: readonly string[];
+}
+
+/**
+ * Lists a repository, in the opposite order of writing: a snapshot that is listed had its segments in place before, and
+ * a segment its packs. A listing that fails is an error, never an empty repository.
+ */
+export async function listRepository(backend: Backend): Promise<Listing> {
+  const snapshotIds = idsOf(await backend.list('snapshots'));
+  const deletedIds = idsOf(await listOptional(backend, 'deleted'));
+  const checkpoints = (await listOptional(backend, 'filter')).map((file) => file.name).toReversed();
+  const segmentIds = idsOf(await backend.list('index'));
+  const packs = new Map<string, number>();
+  for (const file of await backend.list('packs')) {
+    if (isId(baseName(file.name))) packs.set(baseName(file.name), file.sizeBytes);
+  }
+  return { snapshotIds, deletedIds, segmentIds, packs, checkpoints };
+}
+
+/** A directory that says nothing about what must be there: a copy of a repository may lack it when it was empty. */
+export async function listOptional(backend: Backend, directory: string): Promise<BackendFile[]> {
+  try {
+    return await backend.list(directory);
+  } catch (error) {
+    if (error instanceof BackendError && error.errno === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function idsOf(files: readonly BackendFile[]): string[] {
+  return files.map((file) => baseName(file.name)).filter((name) => isId(name));
+}

@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+/** Which process holds a lock: enough to tell, on the same machine, whether it still runs. Unknown fields are empty. */
+export interface LockOwner {
+  readonly host: string;
+  /** Of this installation of the operating system; the same after a reboot. */
+  readonly machineId: string;
+  /** Random, new with every boot. */
+  readonly bootId: string;
+  /** A process id means something only inside its namespace (containers). */
+  readonly pidNamespace: string;
+  readonly pid: number;
+  /** Clock ticks from the boot to the start of the process: tells a process from a later one with the same id. */
+  readonly startTime: string;
+}
+
+/** 'unknown': nothing that this process can see tells whether the owner still runs. */
+export type OwnerState = 'running' | 'dead' | 'unknown';
+
+let ownerOfThisProcess: LockOwner | undefined;
+
+/** This process as the owner of a lock. */
+export function currentLockOwner(): LockOwner {
+  ownerOfThisProcess ??= {
+    host: hostname(),
+    ...machineAndBoot(),
+    pidNamespace: pidNamespace(),
+    pid: process.pid,
+    startTime: readProcess('self')?.startTime ?? '',
+  };
+  return ownerOfThisProcess;
+}
+
+/** What `self` can tell about `other`. It says 'dead' only when that is certain. */
+export function ownerState(other: LockOwner, self: LockOwner): OwnerState {
+  if (isSameBoot(other, self)) {
+    return other.pidNamespace === self.pidNamespace ? processState(other) : 'unknown';
+  }
+  const isSameMachine = other.machineId !== '' && other.machineId === self.machineId && other.host === self.host;
+  return isSameMachine && isOtherBoot(other, self) ? 'dead' : 'unknown';
+}
+
+function isSameBoot(other: LockOwner, self: LockOwner): boolean {
+  const isSame = other.host === self.host && other.machineId === self.machineId && other.bootId === self.bootId;
+  // A host name alone is no proof: two machines may share one.
+  return isSame && (self.bootId !== '' || self.machineId !== '');
+}
+
+function isOtherBoot(other: LockOwner, self: LockOwner): boolean {
+  return other.bootId !== '' && self.bootId !== '' && other.bootId !== self.bootId;
+}
+
+function processState(owner: LockOwner): OwnerState {
+  if (!processExists(owner.pid)) return 'dead';
+  // Where /proc belongs to another namespace, its numbers name other processes.
+  const found = isProcOfThisNamespace() ? readProcess(String(owner.pid)) : undefined;
+  if (found === undefined) return 'running';
+  const isAnotherProcess = owner.startTime !== '' && found.startTime !== owner.startTime;
+  return isAnotherProcess || found.isZombie ? 'dead' : 'running';
+}
+
+function processExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it runs, as another user.
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
+}
+
+function isProcOfThisNamespace(): boolean {
+  try {
+    return readlinkSync('/proc/self') === String(process.pid);
+  } catch {
+    return false;
+  }
+}
+
+/** Reads /proc/<pid>/stat; undefined where it is absent or hidden from this user. */
+function readProcess(pid: string): { startTime: string; isZombie: boolean } | undefined {
+  const text = readText(`/proc/${pid}/stat`);
+  // The second field is the program's name in brackets and may hold anything, brackets and blanks too.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [state] = fields;
+  const startTime = fields[22 - 3];
+  if (state === undefined || startTime === undefined) return undefined;
+  return { startTime, isZombie: state === 'Z' || state === 'X' };
+}
+
+function pidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid').replaceAll(/\D/g, '');
+  } catch {
+    return '';
+  }
+}
+
+function machineAndBoot(): { machineId: string; bootId: string } {
+  if (process.platform === 'darwin') return machineAndBootOfMacos();
+  return {
+    machineId: readText('/etc/machine-id'),
+    bootId: readText('/proc/sys/kernel/random/boot_id').replaceAll('-', ''),
+  };
+}
+
+function machineAndBootOfMacos(): { machineId: string; bootId: string } {
+  try {
+    const output = execFileSync('/usr/sbin/sysctl', ['-n', 'kern.uuid', 'kern.bootsessionuuid'], { encoding: 'utf8' });
+    const [machineId = '', bootId = ''] = output.replaceAll('-', '').split('\n');
+    return { machineId, bootId };
+  } catch {
+    return { machineId: '', bootId: '' };
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Backend } from '../backend/backend.ts';
+import { BackendError } from '../errors.ts';
+import { LOCK_DIRECTORY, findLockConflict, lockedError, lostLockError } from './lock-conflict.ts';
+import type { LockConflict } from './lock-conflict.ts';
+import { encodeLockName, fitOwner } from './lock-name.ts';
+import type { LockMode } from './lock-name.ts';
+import { currentLockOwner } from './lock-owner.ts';
+import type { LockOwner } from './lock-owner.ts';
+import { HeartbeatWatch } from './lock-watch.ts';
+
+export { currentLockOwner } from './lock-owner.ts';
+export type { LockOwner } from './lock-owner.ts';
+export type { LockMode } from './lock-name.ts';
+
+const HEARTBEAT_INTERVAL_MS = 60_000;
+const BACK_OFF_MS_MIN = 10;
+const BACK_OFF_MS_MAX = 1000;
+
+/** A monotonic clock; tests put their own in its place. */
+export interface LockClock {
+  nowMs(): number;
+  sleep(durationMs: number): Promise<void>;
+}
+
+export interface LockOptions {
+  readonly mode: LockMode;
+  /** For how long to wait for other holders; 0, the default, is not at all. */
+  readonly waitMs?: number | undefined;
+  readonly owner?: LockOwner | undefined;
+  /** Called when the wait begins, and again whenever somebody else is in the way. */
+  readonly onWait?: ((holder: string) => void) | undefined;
+  readonly clock?: LockClock | undefined;
+}
+
+const MONOTONIC_CLOCK: LockClock = {
+  nowMs: () => performance.now(),
+  sleep: async (durationMs) => sleep(durationMs),
+};
+
+/** Locks that this process gave back but could not remove: it knows for sure that nobody holds them. */
+const abandonedNonces = new Set<string>();
+
+/**
+ * A lock on a repository. Shared locks stand beside each other; an exclusive one stands alone. There is no upgrade:
+ * release the one before you acquire the other.
+ */
+export class RepositoryLock {
+  readonly #backend: Backend;
+  readonly #file: LockFile;
+  readonly #heartbeat: NodeJS.Timeout;
+  #release: Promise<void> | undefined;
+
+  private constructor(backend: Backend, file: LockFile) {
+    this.#backend = backend;
+    this.#file = file;
+    // A heartbeat that fails is no failure yet: whoever takes the lock for dead removes it, and `assertHeld` sees that.
+    this.#heartbeat = setInterval(() => {
+      backend.touch(file.name).catch(() => false);
+    }, HEARTBEAT_INTERVAL_MS);
+    this.#heartbeat.unref();
+  }
+
+  /**
+   * Both of two contenders create their lock file first and list the directory then, so at least one sees the other.
+   * @throws RepositoryLockedError when others are in the way for longer than `waitMs`.
+   */
+  static async acquire(backend: Backend, options: LockOptions): Promise<RepositoryLock> {
+    const clock = options.clock ?? MONOTONIC_CLOCK;
+    const contender = new Contender(backend, options, clock);
+    const deadlineMs = clock.nowMs() + (options.waitMs ?? 0);
+    let announcedHolder: string | undefined;
+    for (let attempt = 0; ; attempt += 1) {
+      const outcome = await contender.attempt(attempt > 0);
+      if ('name' in outcome) return new RepositoryLock(backend, outcome);
+      const remainingMs = deadlineMs - clock.nowMs();
+      if (remainingMs <= 0) throw lockedError(backend, outcome);
+      if (outcome.holder !== announcedHolder) options.onWait?.(outcome.holder);
+      announcedHolder = outcome.holder;
+      await clock.sleep(Math.min(remainingMs, backOffMs(attempt)));
+    }
+  }
+
+  /** @throws RefusedError when another process has taken the lock for dead and removed it. Call it right before a commit. */
+  async assertHeld(): Promise<void> {
+    if ((await this.#backend.sizeOf(this.#file.name)) === undefined) throw lostLockError(this.#backend);
+  }
+
+  /** Gives the lock back; a second call does nothing. */
+  async release(): Promise<void> {
+    clearInterval(this.#heartbeat);
+    this.#release ??= removeLockFile(this.#backend, this.#file);
+    await this.#release;
+  }
+}
+
+interface LockFile {
+  readonly name: string;
+  readonly nonce: string;
+}
+
+class Contender {
+  readonly #backend: Backend;
+  readonly #mode: LockMode;
+  readonly #self: LockOwner;
+  readonly #clock: LockClock;
+  readonly #watch: HeartbeatWatch;
+
+  constructor(backend: Backend, options: LockOptions, clock: LockClock) {
+    this.#backend = backend;
+    this.#mode = options.mode;
+    this.#self = fitOwner(options.owner ?? currentLockOwner());
+    this.#clock = clock;
+    this.#watch = new HeartbeatWatch(backend);
+  }
+
+  /** With `looksFirst`, a lock in the way is noticed before an own file appears that would be in the way of others. */
+  async attempt(looksFirst: boolean): Promise<LockFile | LockConflict> {
+    const known = looksFirst ? await this.#findConflict(undefined) : undefined;
+    if (known !== undefined) return known;
+    const nonce = randomBytes(8).toString('hex');
+    const name = `${LOCK_DIRECTORY}/${encodeLockName({ mode: this.#mode, owner: this.#self, nonce })}`;
+    const file = { name, nonce };
+    const conflict = await this.#claim(file);
+    if (conflict === undefined) return file;
+    await removeLockFile(this.#backend, file);
+    return conflict;
+  }
+
+  async #claim(file: LockFile): Promise<LockConflict | undefined> {
+    try {
+      await createLockFile(this.#backend, file.name);
+      return await this.#findConflict(file.name);
+    } catch (error) {
+      // The first failure is the one to tell; a lock file that stays is known to be nobody's.
+      await removeLockFile(this.#backend, file).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #findConflict(ownName: string | undefined): Promise<LockConflict | undefined> {
+    return findLockConflict({
+      backend: this.#backend,
+      mode: this.#mode,
+      self: this.#self,
+      watch: this.#watch,
+      abandoned: abandonedNonces,
+      nowMs: this.#clock.nowMs(),
+      ownName,
+    });
+  }
+}
+
+async function createLockFile(backend: Backend, name: string): Promise<void> {
+  try {
+    await createEmptyFile(backend, name);
+  } catch (error) {
+    // A repository that was copied may have lost its empty directories.
+    if (!(error instanceof BackendError && error.errno === 'ENOENT')) throw error;
+    await backend.makeDirectory(LOCK_DIRECTORY);
+    await createEmptyFile(backend, name);
+  }
+}
+
+async function createEmptyFile(backend: Backend, name: string): Promise<void> {
+  const writer = await backend.create(name);
+  await writer.close();
+}
+
+async function removeLockFile(backend: Backend, file: LockFile): Promise<void> {
+  abandonedNonces.add(file.nonce);
+  await backend.remove(file.name);
+  abandonedNonces.delete(file.nonce);
+}
+
+/** Doubles with every attempt; random, so that two contenders do not meet again and again. */
+function backOffMs(attempt: number): number {
+  const durationMs = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** Math.min(attempt, 16));
+  return durationMs * (0.5 + Math.random());
+}

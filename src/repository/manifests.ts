@@ -1,0 +1,48 @@
+import type { Backend } from '../backend/backend.ts';
+import { CorruptDataError } from '../errors.ts';
+import { decodeSegment } from '../format/segment.ts';
+import type { PackContents } from '../format/pack.ts';
+import { decodeSnapshot } from '../format/snapshot.ts';
+import type { Snapshot } from '../format/snapshot.ts';
+import { sha256 } from './durable-order.ts';
+import { deletedName, segmentName, snapshotName } from './layout.ts';
+
+/** A snapshot with the bytes of its manifest. */
+export interface ReadManifest {
+  readonly bytes: Uint8Array;
+  readonly snapshot: Snapshot;
+}
+
+export async function readManifest(
+  backend: Backend,
+  id: string,
+  options: { readonly deleted?: boolean } = {},
+): Promise<ReadManifest> {
+  const name = options.deleted === true ? deletedName(id) : snapshotName(id);
+  const bytes = await readProved(backend, name, id);
+  return { bytes, snapshot: decodeNamed(name, () => decodeSnapshot(bytes)) };
+}
+
+export async function readSegment(backend: Backend, id: string): Promise<PackContents[]> {
+  const name = segmentName(id);
+  const bytes = await readProved(backend, name, id);
+  return decodeNamed(name, () => decodeSegment(bytes));
+}
+
+/** Reads a file whose name is the SHA-256 of its bytes. */
+async function readProved(backend: Backend, name: string, id: string): Promise<Buffer> {
+  const bytes = await backend.read(name);
+  if (sha256(bytes) === id) return bytes;
+  throw new CorruptDataError(`${name}: its bytes are not what was stored (SHA-256 differs from the name)`, {
+    hint: 'Run `ldm check`, then `ldm repair`.',
+  });
+}
+
+function decodeNamed<T>(name: string, decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (!(error instanceof CorruptDataError)) throw error;
+    throw new CorruptDataError(`${name}: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,160 @@
+import type { Backend } from '../backend/backend.ts';
+import { BackendError, CorruptDataError, UnsupportedFormatError } from '../errors.ts';
+import { planFilter } from '../filter/formulas.ts';
+import { RebuildNeededError, FilterState } from '../filter/filter-state.ts';
+import { addSegment, retainSnapshot } from '../filter/fold.ts';
+import { releaseSnapshots } from '../filter/fold-release.ts';
+import { readImage } from '../filter/image.ts';
+import { LdmFilter } from '../filter/ldm-filter.ts';
+import type { RepositoryConfig } from '../format/config.ts';
+import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
+import { ChunkReader } from '../store/chunk-reader.ts';
+import { listRepository } from './listing.ts';
+import type { Listing } from './listing.ts';
+import { readManifest, readSegment } from './manifests.ts';
+import { StateReader } from './state-reader.ts';
+
+/** The filter state of everything that was present when it was opened. */
+export interface OpenedState {
+  readonly state: FilterState;
+  readonly listing: Listing;
+  readonly reader: StateReader;
+  /** Snapshots whose manifest cannot be read, with the reason. */
+  readonly damagedSnapshots: ReadonlyMap<string, string>;
+  /** Segments that cannot be read, with the reason: their chunks are unknown. */
+  readonly damagedSegments: ReadonlyMap<string, string>;
+  /** Snapshots that a checkpoint knows and that are neither in snapshots/ nor in deleted/. They stay retained. */
+  readonly lostSnapshots: readonly string[];
+  /** Checkpoints that could not be used because they are damaged, with the reason. */
+  readonly damagedCheckpoints: ReadonlyMap<string, string>;
+  /** The checkpoint that was used. */
+  readonly checkpoint: string | undefined;
+  /** How many chunks and snapshots were folded on top of the checkpoint ... */
+  readonly foldedCount: number;
+  /** ... and how many of them were snapshots. */
+  readonly foldedSnapshotCount: number;
+}
+
+export interface OpenStateOptions {
+  readonly backend: Backend;
+  readonly config: RepositoryConfig;
+  readonly hasher: ChunkHasher;
+  readonly cacheBytes: number;
+  /** From segments and snapshots alone. */
+  readonly ignoreCheckpoints?: boolean;
+}
+
+/**
+ * Opens the filter state: the newest checkpoint that is usable, and everything that differs folded in. The state is a
+ * pure function of the segments and snapshots present, so which checkpoint was used cannot be seen in it.
+ */
+export async function openState(options: OpenStateOptions): Promise<OpenedState> {
+  const listing = await listRepository(options.backend);
+  const damagedCheckpoints = new Map<string, string>();
+  for (const name of options.ignoreCheckpoints === true ? [] : listing.checkpoints) {
+    const state = await loadCheckpoint(options.backend, name, damagedCheckpoints);
+    if (state === undefined) continue;
+    try {
+      return await new StateOpening(options, listing, state, name).fold(damagedCheckpoints);
+    } catch (error) {
+      // An older checkpoint, or at last a rebuild, needs less of what cannot be read.
+      if (!(error instanceof RebuildNeededError || error instanceof CorruptDataError)) throw error;
+    }
+  }
+  const plan = planFilter({ capacity: options.config.ldm.capacity, hashes: options.config.ldm.hashes });
+  const empty = new FilterState(new LdmFilter(plan));
+  return await new StateOpening(options, listing, empty, undefined).fold(damagedCheckpoints);
+}
+
+async function loadCheckpoint(
+  backend: Backend,
+  name: string,
+  damaged: Map<string, string>,
+): Promise<FilterState | undefined> {
+  try {
+    const sizeBytes = await backend.sizeOf(name);
+    if (sizeBytes === undefined) return undefined;
+    return await readImage({ sizeBytes, readRange: async (offset, target) => backend.readRange(name, offset, target) });
+  } catch (error) {
+    const isGone = error instanceof BackendError && error.errno === 'ENOENT';
+    if (error instanceof CorruptDataError) damaged.set(name, error.message);
+    else if (!isGone && !(error instanceof UnsupportedFormatError)) throw error;
+    return undefined;
+  }
+}
+
+/** One try to bring a state up to date with a listing. */
+class StateOpening {
+  readonly #options: OpenStateOptions;
+  readonly #listing: Listing;
+  readonly #state: FilterState;
+  readonly #checkpoint: string | undefined;
+  readonly #reader: StateReader;
+  readonly #damagedSnapshots = new Map<string, string>();
+  readonly #damagedSegments = new Map<string, string>();
+
+  constructor(options: OpenStateOptions, listing: Listing, state: FilterState, checkpoint: string | undefined) {
+    const { backend, hasher, cacheBytes } = options;
+    this.#options = options;
+    this.#listing = listing;
+    this.#state = state;
+    this.#checkpoint = checkpoint;
+    this.#reader = new StateReader(state, new ChunkReader(backend, hasher, { cacheBytes }));
+  }
+
+  async fold(damagedCheckpoints: ReadonlyMap<string, string>): Promise<OpenedState> {
+    const state = this.#state;
+    const { snapshotIds, deletedIds, segmentIds, packs } = this.#listing;
+    const segments = new Set(segmentIds);
+    if (!state.isCurrent({ segmentIds: segments, isPresent: (id) => packs.has(id) })) {
+      throw new RebuildNeededError('the checkpoint lists segments or packs that are gone');
+    }
+    const knownBefore = state.filter.liveCount + state.filter.deadCount;
+    await this.#addSegments();
+    const present = new Set(snapshotIds);
+    const missing = [...state.snapshots.keys()].filter((id) => !present.has(id));
+    const deleted = new Set(deletedIds);
+    const gone = missing.filter((id) => deleted.has(id));
+    const fresh = snapshotIds.filter((id) => !state.snapshots.has(id));
+    for (const id of fresh) await this.#retain(id);
+    await releaseSnapshots(state, gone, this.#reader.readTree);
+    return {
+      state,
+      listing: this.#listing,
+      reader: this.#reader,
+      damagedSnapshots: this.#damagedSnapshots,
+      damagedSegments: this.#damagedSegments,
+      lostSnapshots: missing.filter((id) => !deleted.has(id)),
+      damagedCheckpoints,
+      checkpoint: this.#checkpoint,
+      foldedCount: state.filter.liveCount + state.filter.deadCount - knownBefore + fresh.length + gone.length,
+      foldedSnapshotCount: fresh.length + gone.length,
+    };
+  }
+
+  async #addSegments(): Promise<void> {
+    const { packs } = this.#listing;
+    for (const id of this.#listing.segmentIds) {
+      if (this.#state.segments.has(id)) continue;
+      try {
+        addSegment(this.#state, id, await readSegment(this.#options.backend, id), (packId) => packs.has(packId));
+      } catch (error) {
+        if (!(error instanceof CorruptDataError)) throw error;
+        this.#damagedSegments.set(id, error.message);
+      }
+    }
+  }
+
+  async #retain(id: string): Promise<void> {
+    try {
+      const { bytes, snapshot } = await readManifest(this.#options.backend, id);
+      const folded = { tree: Buffer.from(snapshot.tree, 'hex'), manifest: bytes };
+      await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
+    } catch (error) {
+      // Deleted or reclaimed by another process since the listing.
+      if (error instanceof BackendError && error.errno === 'ENOENT') return;
+      if (!(error instanceof CorruptDataError)) throw error;
+      this.#damagedSnapshots.set(id, error.message);
+    }
+  }
+}

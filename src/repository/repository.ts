@@ -1,0 +1,89 @@
+import type { Backend } from '../backend/backend.ts';
+import { ChunkHasher } from '../crypto/chunk-hasher.ts';
+import { RefusedError } from '../errors.ts';
+import { writeImage } from '../filter/image.ts';
+import type { FilterState } from '../filter/filter-state.ts';
+import type { RepositoryConfig } from '../format/config.ts';
+import { checkpointName, generationAfter } from './checkpoint-names.ts';
+import { readConfig } from './config-file.ts';
+import { DurableOrder } from './durable-order.ts';
+import { listOptional } from './listing.ts';
+import { RepositoryLock } from './lock.ts';
+import type { LockMode } from './lock.ts';
+import type { LockOwner } from './lock-owner.ts';
+import { openState } from './opened-state.ts';
+import type { OpenedState } from './opened-state.ts';
+
+export interface OpenRepositoryOptions {
+  readonly backend: Backend;
+  readonly mode: LockMode;
+  readonly lockWaitMs?: number | undefined;
+  readonly lockOwner?: LockOwner | undefined;
+  /** Hears who holds the lock while this process waits for it. */
+  readonly onWait?: ((holder: string) => void) | undefined;
+}
+
+/** Enough for the trees of a large directory and for a run of blocks. */
+const CACHE_BYTES = 32 * 1024 * 1024;
+
+/** Two, so that a damaged one costs a longer fold and not a rebuild. */
+const CHECKPOINTS_KEPT = 2;
+
+/** An opened repository: its configuration, its lock and the ways to read and change it. */
+export class Repository {
+  readonly backend: Backend;
+  readonly config: RepositoryConfig;
+  readonly hasher: ChunkHasher;
+  readonly order: DurableOrder;
+  readonly #lock: RepositoryLock;
+
+  private constructor(backend: Backend, config: RepositoryConfig, hasher: ChunkHasher, lock: RepositoryLock) {
+    this.backend = backend;
+    this.config = config;
+    this.hasher = hasher;
+    this.order = new DurableOrder(backend);
+    this.#lock = lock;
+  }
+
+  /** Reads the configuration and takes the lock. */
+  static async open(options: OpenRepositoryOptions): Promise<Repository> {
+    const { backend, mode, lockWaitMs, lockOwner, onWait } = options;
+    const config = await readConfig(backend);
+    const hasher = await ChunkHasher.create(config.chunkHash, Buffer.from(config.idKey, 'hex'));
+    const lock = await RepositoryLock.acquire(backend, {
+      mode,
+      ...(lockWaitMs === undefined ? {} : { waitMs: lockWaitMs }),
+      ...(lockOwner === undefined ? {} : { owner: lockOwner }),
+      ...(onWait === undefined ? {} : { onWait }),
+    });
+    return new Repository(backend, config, hasher, lock);
+  }
+
+  /** The filter state of what is present now. */
+  async openState(options: { readonly ignoreCheckpoints?: boolean; readonly cacheBytes?: number } = {}): Promise<OpenedState> {
+    const { backend, config, hasher } = this;
+    return await openState({ backend, config, hasher, cacheBytes: CACHE_BYTES, ...options });
+  }
+
+  /** Throws if the lock of this process is gone: it may have slept while another process reclaimed. */
+  async assertLocked(): Promise<void> {
+    await this.#lock.assertHeld();
+  }
+
+  /**
+   * Writes a checkpoint and removes all but the newest two. The state must be complete.
+   * Returns the name of the checkpoint.
+   */
+  async writeCheckpoint(state: FilterState): Promise<string> {
+    if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
+    const existing = (await listOptional(this.backend, 'filter')).map((file) => file.name);
+    const name = checkpointName(generationAfter(existing));
+    await this.order.publishStream(name, async (append) => writeImage(state, append));
+    await this.order.remove(existing.slice(0, Math.max(0, existing.length + 1 - CHECKPOINTS_KEPT)));
+    return name;
+  }
+
+  async close(): Promise<void> {
+    await this.#lock.release();
+  }
+}

@@ -1,0 +1,115 @@
+import type { ChunkKind } from '../format/chunk-kind.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { Compressor } from '../workers/compression.ts';
+import { BLOCK_RAW_BYTES, BlockGatherer } from './block-gatherer.ts';
+import type { RawBlock } from './block-gatherer.ts';
+import { BufferPool } from './buffer-pool.ts';
+import type { PackSink } from './pack-sink.ts';
+import { PackWriter } from './pack-writer.ts';
+import type { StoredBlock } from './pack-writer.ts';
+
+/** How much may be on its way through compression; bounds the memory, and keeps every core busy. */
+const IN_FLIGHT_BYTES_MAX = 12 * BLOCK_RAW_BYTES;
+
+/**
+ * Takes chunks of one kind, gathers them into blocks, compresses several blocks at a time and writes them, in the order
+ * they came, into packs.
+ */
+export class ChunkWriter {
+  readonly #gatherer: BlockGatherer;
+  readonly #packs: PackWriter;
+  readonly #compressor: Compressor;
+  readonly #pool = new BufferPool({ sizeBytesMin: BLOCK_RAW_BYTES, retainedMax: 12 });
+  #tail: Promise<void> = Promise.resolve();
+  #inFlightBytes = 0;
+  #failure: { readonly error: unknown } | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: {
+    readonly sink: PackSink;
+    readonly kind: ChunkKind;
+    readonly compressor: Compressor;
+    readonly onPack: (pack: PackContents) => void;
+  }) {
+    this.#packs = new PackWriter(options.sink, options.kind, options.onPack);
+    this.#gatherer = new BlockGatherer(this.#pool);
+    this.#compressor = options.compressor;
+  }
+
+  /** Takes a copy of a chunk. The promise, if there is one, asks the caller to wait for room. */
+  add(id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
+    for (const block of this.#gatherer.add(id, bytes)) this.#submit(block);
+    return this.#inFlightBytes > IN_FLIGHT_BYTES_MAX ? this.#roomAgain() : this.#raise();
+  }
+
+  /** Writes a block that is compressed already, behind everything that was added before. */
+  async addStored(block: StoredBlock): Promise<void> {
+    this.#enqueue(async () => this.#packs.writeBlock(block));
+    await this.#settled();
+  }
+
+  /** Writes what is gathered and closes the pack: afterwards every chunk that was added is in a published pack. */
+  async finish(): Promise<void> {
+    for (const block of this.#gatherer.flush()) this.#submit(block);
+    await this.#settled();
+    await this.#packs.finish();
+  }
+
+  /** Stops writing and removes the temporary file. */
+  async abort(): Promise<void> {
+    await this.#tail;
+    await this.#packs.abort();
+  }
+
+  #submit(block: RawBlock): void {
+    this.#inFlightBytes += block.rawBytes;
+    const compressed = this.#compressor.compress(block.buffer.subarray(0, block.rawBytes));
+    // The failure is taken where the block is awaited, in order; until then it must not count as unhandled.
+    compressed.catch(() => undefined);
+    this.#enqueue(async () => {
+      const { codec, bytes } = await compressed;
+      await this.#packs.writeBlock({ ...block, codec, payload: bytes });
+      this.#inFlightBytes -= block.rawBytes;
+      this.#pool.give(block.buffer);
+    });
+  }
+
+  #enqueue(write: () => Promise<void>): void {
+    this.#tail = this.#tail.then(async () => {
+      try {
+        if (this.#failure === undefined) await write();
+      } catch (error) {
+        this.#failure = { error };
+      }
+      this.#wake?.();
+    });
+  }
+
+  async #roomAgain(): Promise<void> {
+    while (this.#inFlightBytes > IN_FLIGHT_BYTES_MAX / 2 && this.#failure === undefined) {
+      const { promise, resolve } = settleLater();
+      this.#wake = resolve;
+      await promise;
+    }
+    await this.#raise();
+  }
+
+  async #settled(): Promise<void> {
+    await this.#tail;
+    await this.#raise();
+  }
+
+  #raise(): Promise<void> | undefined {
+    // The very error object of the storage, so that its class decides what happens.
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors
+    return this.#failure === undefined ? undefined : Promise.reject(this.#failure.error);
+  }
+}
+
+function settleLater(): { promise: Promise<void>; resolve: () => void } {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

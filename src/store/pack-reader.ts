@@ -1,0 +1,87 @@
+import type { Backend } from '../backend/backend.ts';
+import { CorruptDataError } from '../errors.ts';
+import { BLOCK_HEADER_BYTES, blockBytes, decodeBlockHeader, decodeBlockPrefix } from '../format/block.ts';
+import type { BlockHeader } from '../format/block.ts';
+import {
+  PACK_HEADER_BYTES,
+  PACK_TRAILER_BYTES,
+  decodePackFooter,
+  decodePackHeader,
+  decodePackTrailer,
+} from '../format/pack.ts';
+import type { PackContents } from '../format/pack.ts';
+import { decompress } from '../workers/compression.ts';
+
+/** A block as it lies in a pack. */
+export interface ReadBlock {
+  readonly header: BlockHeader;
+  readonly payload: Uint8Array;
+}
+
+/** `packs/ab/abcdef...` */
+export function packName(id: string): string {
+  return `packs/${id.slice(0, 2)}/${id}`;
+}
+
+/** Reads one block, header and payload; damage is a `CorruptDataError` that names the pack and the offset. */
+export async function readBlock(backend: Backend, packId: string, offset: number): Promise<ReadBlock> {
+  const name = packName(packId);
+  try {
+    const prefix = Buffer.allocUnsafe(BLOCK_HEADER_BYTES);
+    await backend.readRange(name, offset, prefix);
+    const { chunkCount, storedBytes } = decodeBlockPrefix(prefix);
+    const sizeBytes = blockBytes(chunkCount, storedBytes);
+    await checkWithin(backend, name, offset + sizeBytes);
+    const bytes = Buffer.allocUnsafeSlow(sizeBytes);
+    await backend.readRange(name, offset, bytes);
+    return { header: decodeBlockHeader(bytes), payload: bytes.subarray(sizeBytes - storedBytes) };
+  } catch (error) {
+    throw located(error, `${name} at offset ${offset}`);
+  }
+}
+
+/** Nothing is allocated on the word of a damaged header. Small blocks need no look at the file. */
+async function checkWithin(backend: Backend, name: string, endOffset: number): Promise<void> {
+  const packBytes = await backend.sizeOf(name);
+  if (packBytes === undefined) throw new CorruptDataError('the pack is missing');
+  if (endOffset > packBytes) throw new CorruptDataError(`the block ends at ${endOffset}, the pack at ${packBytes}`);
+}
+
+/** One block's raw bytes. */
+export async function readRawBlock(backend: Backend, packId: string, offset: number): Promise<Uint8Array> {
+  const { header, payload } = await readBlock(backend, packId, offset);
+  try {
+    return await decompress({ codec: header.codec, bytes: payload }, header.rawBytes);
+  } catch (error) {
+    throw located(error, `${packName(packId)} at offset ${offset}`);
+  }
+}
+
+/** What a pack holds, from its own footer. */
+export async function readPackContents(backend: Backend, packId: string): Promise<PackContents> {
+  const name = packName(packId);
+  try {
+    const sizeBytes = await backend.sizeOf(name);
+    if (sizeBytes === undefined) throw new CorruptDataError('the pack is missing');
+    if (sizeBytes < PACK_HEADER_BYTES + PACK_TRAILER_BYTES) throw new CorruptDataError(`it has only ${sizeBytes} bytes`);
+    const header = Buffer.allocUnsafe(PACK_HEADER_BYTES);
+    await backend.readRange(name, 0, header);
+    const kind = decodePackHeader(header);
+    const trailer = Buffer.allocUnsafe(PACK_TRAILER_BYTES);
+    await backend.readRange(name, sizeBytes - PACK_TRAILER_BYTES, trailer);
+    const { footerOffset } = decodePackTrailer(trailer, sizeBytes);
+    const footer = Buffer.allocUnsafe(sizeBytes - footerOffset);
+    await backend.readRange(name, footerOffset, footer);
+    return decodePackFooter(footer, { id: packId, kind, sizeBytes });
+  } catch (error) {
+    throw located(error, name);
+  }
+}
+
+function located(error: unknown, where: string): unknown {
+  if (!(error instanceof CorruptDataError)) return error;
+  return new CorruptDataError(`${where}: ${error.message}`, {
+    cause: error,
+    hint: 'Run `ldm check --read-data` to see what is hit, then `ldm repair`.',
+  });
+}

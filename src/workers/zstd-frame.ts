@@ -1,0 +1,40 @@
+import { CorruptDataError } from '../errors.ts';
+
+const FRAME_MAGIC = 0xfd2fb528;
+const BLOCK_OUTPUT_BYTES_MAX = 128 * 1024;
+const DICTIONARY_ID_BYTES = [0, 1, 2, 4] as const;
+const CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const;
+
+/**
+ * The most bytes that a zstd frame can unfold to, from its block headers alone (RFC 8878, 3.1.1), without decompressing:
+ * the decoder takes no limit, and a few hostile bytes could otherwise fill the memory.
+ */
+export function frameOutputBytesMax(frame: Buffer): number {
+  if (frame.length < 6 || frame.readUInt32LE(0) !== FRAME_MAGIC) throw corrupt('no zstd frame');
+  let offset = 4 + headerBytes(frame[4]!);
+  let outputBytes = 0;
+  for (let last = false; !last; ) {
+    if (offset + 3 > frame.length) throw corrupt('the zstd frame ends early');
+    const header = frame.readUIntLE(offset, 3);
+    last = (header & 1) === 1;
+    const type = (header >> 1) & 3;
+    const size = header >> 3;
+    outputBytes += type === 2 ? BLOCK_OUTPUT_BYTES_MAX : size;
+    offset += 3 + (type === 1 ? 1 : size);
+  }
+  // Bytes after the frame would be decoded as one more frame; only the frame's optional checksum may follow.
+  const checksumBytes = (frame[4]! & 4) === 0 ? 0 : 4;
+  if (offset + checksumBytes !== frame.length) throw corrupt('the zstd frame does not end with its block');
+  return outputBytes;
+}
+
+function headerBytes(descriptor: number): number {
+  const isSingleSegment = (descriptor & 0x20) !== 0;
+  const contentSizeFlag = descriptor >> 6;
+  const contentSizeBytes = contentSizeFlag === 0 && isSingleSegment ? 1 : CONTENT_SIZE_BYTES[contentSizeFlag]!;
+  return 1 + (isSingleSegment ? 0 : 1) + DICTIONARY_ID_BYTES[descriptor & 3]! + contentSizeBytes;
+}
+
+function corrupt(message: string): CorruptDataError {
+  return new CorruptDataError(`a compressed block is damaged: ${message}`);
+}

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { parseBenchOptions } from './bench-options.ts';
+import type { ScenarioResult, Tool } from './bench-types.ts';
+import { selectFiles } from './data/select-files.ts';
+import { describeMachine } from './machine.ts';
+import { medianOf, runCommand } from './measure.ts';
+import { formatJsonLines, formatReport } from './report.ts';
+import { runBench } from './run-bench.ts';
+import { scenarios } from './scenarios/scenarios.ts';
+import { findTools } from './tools/find-tools.ts';
+
+const ldm = findTools(['ldm']);
+const peers = findTools(['restic', 'borg zstd', 'tar + zstd -1']);
+const small = { size: 'small', runCount: 1, workDirectory: undefined, keepsWork: false } as const;
+
+async function runSmall(slugs: readonly string[], tools: readonly Tool[]): Promise<ScenarioResult[]> {
+  return runBench({ ...small, slugs }, tools, () => undefined);
+}
+
+/** Every tool ran, and whatever was looked at was right. How long it took says nothing here. */
+function expectRight(result: ScenarioResult | undefined, tools: readonly Tool[]): void {
+  const measurements = (result?.measurements ?? []).filter(({ tool }) => tools.some(({ name }) => name === tool));
+  expect(measurements.map(({ tool }) => tool)).toEqual(tools.map(({ name }) => name));
+  for (const { seconds, problems } of measurements) {
+    expect(seconds.every((value) => value > 0)).toBe(true);
+    expect(problems ?? []).toEqual([]);
+  }
+}
+
+describe('the benchmark in its small size', () => {
+  it.skipIf(ldm.length === 0).each(scenarios.filter(({ slug }) => slug !== 'restore').map(({ slug }) => slug))(
+    'runs %s with ldm',
+    async (slug) => {
+      const results = await runSmall([slug], ldm);
+      if (slug !== 'filter') expectRight(results[0], ldm);
+    },
+  );
+
+  it.skipIf(ldm.length + peers.length === 0)('restores with every installed tool what it backed up', async () => {
+    const tools = [...ldm, ...peers];
+    const results = await runSmall(['restore'], tools);
+    expectRight(results[0], tools);
+    const report = formatReport(results, describeMachine(tools));
+    expect(report).not.toContain('wrong result');
+    for (const { name } of tools) expect(report).toContain(name);
+  });
+});
+
+describe('runCommand', () => {
+  it('fails with what the command printed', () => {
+    expect(() => runCommand({ file: 'sh', args: ['-c', 'echo broken >&2; exit 3'] })).toThrow(/exit code 3\nbroken/);
+  });
+});
+
+describe('medianOf', () => {
+  it('takes the middle, or the mean of the two in the middle', () => {
+    expect(medianOf([3, 1, 2])).toBe(2);
+    expect(medianOf([10, 1, 2, 4])).toBe(3);
+  });
+});
+
+describe('selectFiles', () => {
+  it('selects the same again, and no more than was asked for', () => {
+    const options = { roots: ['/usr/bin', '/usr/share/doc'], fileCount: 100, sizeBytes: 1e6 };
+    const selected = selectFiles(options);
+    expect(selected.flatMap(({ files }) => files).length).toBeLessThanOrEqual(100);
+    expect(selected.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)).toBeLessThanOrEqual(1.05e6);
+    expect(selectFiles(options)).toEqual(selected);
+  });
+});
+
+describe('parseBenchOptions', () => {
+  it('knows its defaults and refuses what it does not know', () => {
+    expect(parseBenchOptions([])).toMatchObject({
+      size: 'full',
+      runCount: 3,
+      slugs: scenarios.map(({ slug }) => slug),
+    });
+    expect(() => parseBenchOptions(['--scenario', 'nonsense'])).toThrow('unknown scenario');
+    expect(() => parseBenchOptions(['--runs', '0'])).toThrow('--runs');
+    expect(() => parseBenchOptions(['--size', 'huge'])).toThrow('--size');
+    expect(() => parseBenchOptions(['--faster'])).toThrow('--faster');
+  });
+});
+
+describe('the report', () => {
+  const result: ScenarioResult = {
+    slug: 'first-backup',
+    title: 'first backup',
+    goal: { mustReach: 0.5, aim: 1.25, aimAgainst: 'floor' },
+    measurements: [
+      { tool: 'ldm', version: '1', isFloor: false, seconds: [4, 3, 5], repositorySizeBytes: 85e6, problems: ['lost'] },
+      { tool: 'restic', version: '2', isFloor: false, seconds: [10, 8, 9], repositorySizeBytes: 100e6 },
+      { tool: 'tar', version: '3', isFloor: true, seconds: [2, 2, 3] },
+    ],
+  };
+
+  it('compares medians with restic and the floor, and hides no wrong result', () => {
+    const report = formatReport([result], describeMachine([]));
+    expect(report).toContain('| first backup | 4.00 | 9.00 | 2.00 | 0.44 | 0.5 | 1.25 x floor | 2.00 |');
+    expect(report).toContain('| first backup | 85 MB | 100 MB |  | 0.85 |');
+    expect(report).toContain('**first-backup, ldm**: wrong result: lost');
+  });
+
+  it('is also one JSON object per line', () => {
+    const rows = formatJsonLines([result], describeMachine([])).trim().split('\n');
+    expect(rows.map((row) => (JSON.parse(row) as { kind: string }).kind)).toEqual([
+      'machine',
+      'measurement',
+      'measurement',
+      'measurement',
+      'goal',
+    ]);
+  });
+});

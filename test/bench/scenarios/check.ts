@@ -1,0 +1,25 @@
+import type { Scenario } from '../bench-types.ts';
+import { measureRounds } from '../rounds.ts';
+import { baseOf, baseOnTop } from './base-states.ts';
+
+export const check: Scenario = {
+  slug: 'check',
+  datasets: ['usr', 'big'],
+  run: (bench) => {
+    const measurements = measureRounds(bench, {
+      tools: bench.tools.filter((tool) => tool.check !== undefined),
+      base: baseOnTop(bench.workspace, baseOf(bench.workspace, 'usr'), 'big'),
+      isReadOnly: true,
+      measuresSize: true,
+      commands: (tool, state) => tool.check?.(state) ?? [],
+      // A check that found damage where there is none has failed as a command by now.
+      verify: () => [],
+    });
+    return {
+      slug: 'check',
+      title: 'check, reading everything',
+      goal: { mustReach: 1, aim: 0.6, aimAgainst: 'restic' },
+      measurements,
+    };
+  },
+};

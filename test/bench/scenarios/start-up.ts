@@ -1,0 +1,43 @@
+import type { Command, Measurement, Scenario } from '../bench-types.ts';
+import { runCommand, versionOf } from '../measure.ts';
+import { ldmProgram } from '../tools/ldm.ts';
+
+/** So short that one run says little. */
+const runCountFactor = 5;
+
+/** `ldm version` against the least that any program of this kind can take: Node doing nothing. */
+export const startUp: Scenario = {
+  slug: 'start-up',
+  datasets: [],
+  run: (bench) => {
+    const ldm = bench.tools.find((tool) => tool.name === 'ldm');
+    const contestants: { tool: string; version: string; isFloor: boolean; command: Command }[] = [
+      { tool: 'node -e 0', version: process.versions.node, isFloor: true, command: node(['-e', '0']) },
+    ];
+    if (ldm !== undefined) {
+      contestants.unshift({ ...ldm, tool: 'ldm', command: node([ldmProgram, 'version']) });
+    }
+    for (const [tool, args] of [
+      ['restic', ['version']],
+      ['borg', ['--version']],
+    ] as const) {
+      const version = bench.tools.some(({ name }) => name.startsWith(tool)) ? versionOf(tool, args) : undefined;
+      if (version !== undefined) contestants.push({ tool, version, isFloor: false, command: { file: tool, args } });
+    }
+    const seconds = contestants.map((): number[] => []);
+    for (let round = 0; round < bench.runCount * runCountFactor; round++) {
+      contestants.forEach(({ command }, index) => seconds[index]!.push(runCommand(command).seconds));
+    }
+    const measurements = contestants.map(({ tool, version, isFloor }, index): Measurement => ({
+      tool,
+      version,
+      isFloor,
+      seconds: seconds[index]!,
+    }));
+    return { slug: 'start-up', title: 'start-up: print the version', measurements };
+  },
+};
+
+function node(args: readonly string[]): Command {
+  return { file: process.execPath, args };
+}

@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Command, Tool } from '../bench-types.ts';
+import { versionOf } from '../measure.ts';
+
+/** The built program of this checkout. */
+export const ldmProgram: string = join(findProject(import.meta.dirname), 'bin', 'ldm.js');
+
+/** Undefined while the program is not built. */
+export function findLdm(): Tool | undefined {
+  const version = versionOf(process.execPath, [ldmProgram, 'version']);
+  return version === undefined ? undefined : createLdm(version);
+}
+
+function createLdm(version: string): Tool {
+  const repositoryOf = (state: string): string => join(state, 'repository');
+  const ldm = (state: string, args: readonly string[]): Command[] => [
+    {
+      file: process.execPath,
+      args: [ldmProgram, '-r', repositoryOf(state), ...args],
+      env: {
+        HOME: state,
+        XDG_CACHE_HOME: join(state, 'cache'),
+        XDG_CONFIG_HOME: join(state, 'config'),
+        XDG_DATA_HOME: join(state, 'data'),
+        XDG_STATE_HOME: join(state, 'state'),
+      },
+    },
+  ];
+  return {
+    name: 'ldm',
+    version,
+    isFloor: false,
+    repositoryOf,
+    initialize: (state) => ldm(state, ['init']),
+    backup: (state, { source }) => ldm(state, ['backup', source]),
+    restore: (state, { target }) => ldm(state, ['restore', 'latest', '--target', target]),
+    restoredRoot: (target, source) => join(target, basename(source)),
+    deleteAndReclaim: (state) => ldm(state, ['delete', 'latest']),
+    check: (state) => ldm(state, ['check', '--read-data']),
+  };
+}
+
+/** The benchmark runs from `test/` under vitest and from `build/test/` as a program. */
+function findProject(directory: string): string {
+  if (existsSync(join(directory, 'package.json'))) return directory;
+  if (dirname(directory) === directory) throw new Error('no package.json above the benchmark');
+  return findProject(dirname(directory));
+}

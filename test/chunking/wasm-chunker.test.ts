@@ -1,0 +1,59 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { FastCdcParameters } from '../../src/chunking/chunker.ts';
+import { createReferenceChunker } from '../../src/chunking/reference-chunker.ts';
+import { createWasmChunker } from '../../src/chunking/wasm-chunker.ts';
+import { runChunkerContract } from '../contracts/chunker-contract.ts';
+import { createPrng } from '../support/prng.ts';
+import { streamCuts } from '../support/stream-cuts.ts';
+
+runChunkerContract('the WebAssembly chunker', createWasmChunker, {
+  kind: 'fastcdc',
+  minSizeBytes: 256,
+  averageSizeBytes: 1024,
+  maxSizeBytes: 4096,
+});
+
+runChunkerContract('the WebAssembly chunker with odd sizes', createWasmChunker, {
+  kind: 'fastcdc',
+  minSizeBytes: 1001,
+  averageSizeBytes: 2048,
+  maxSizeBytes: 5003,
+});
+
+const anyParameters: fc.Arbitrary<FastCdcParameters> = fc
+  .tuple(fc.integer({ min: 7, max: 11 }), fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 5000 }))
+  .map(([averageBits, minShare, excess]) => ({
+    kind: 'fastcdc',
+    minSizeBytes: 64 + Math.floor(minShare * (2 ** averageBits - 65)),
+    averageSizeBytes: 2 ** averageBits,
+    maxSizeBytes: 2 ** averageBits + excess,
+  }));
+
+/** Random bytes, repeated patterns and long runs: the last two reach the maximum size, the first hardly ever. */
+const anyData: fc.Arbitrary<Buffer> = fc
+  .array(
+    fc.record({
+      seed: fc.nat(),
+      sizeBytes: fc.integer({ min: 1, max: 8000 }),
+      patternSizeBytes: fc.constantFrom(1, 3, 64, 500, 8000),
+    }),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((runs) =>
+    Buffer.concat(
+      runs.map(({ seed, sizeBytes, patternSizeBytes }) =>
+        Buffer.alloc(sizeBytes, createPrng(seed).bytes(Math.min(patternSizeBytes, sizeBytes))),
+      ),
+    ),
+  );
+
+test('the cut points are those of the reference, for any parameters and any bytes', () => {
+  fc.assert(
+    fc.property(anyParameters, anyData, (parameters, data) => {
+      const cuts = streamCuts(createWasmChunker(parameters), data);
+      expect(cuts).toEqual(streamCuts(createReferenceChunker(parameters), data));
+    }),
+    { numRuns: 150 },
+  );
+});

@@ -1,0 +1,65 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { RepositoryLock } from '../../src/repository/lock.ts';
+import { makeScenario } from './scenario.ts';
+
+describe('exit codes', () => {
+  it('3 when a source is missing and the rest is saved', async () => {
+    const { run } = await makeScenario();
+    const { code, stdout } = await run(['backup', 'source', 'absent']);
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/snapshot [0-9a-f]{8} saved/);
+    expect(stdout).toMatch(/1 problem: /);
+  });
+
+  it('3 when a restore kept a file that is different', async () => {
+    const { run, directory } = await makeScenario();
+    await run(['backup', 'source']);
+    writeFileSync(join(directory, 'source', 'a.txt'), 'mine');
+    const { code, stderr } = await run(['restore', 'latest', '--target', directory]);
+    expect(code).toBe(3);
+    expect(stderr).toContain('a.txt');
+    expect(readFileSync(join(directory, 'source', 'a.txt'), 'utf8')).toBe('mine');
+  });
+
+  it('4 when check finds damage, which it names', async () => {
+    const { run, repository } = await makeScenario();
+    await run(['backup', 'source']);
+    for (const name of readdirSync(join(repository, 'packs'), { recursive: true, encoding: 'utf8' })) {
+      if (name.length > 60) flipByte(join(repository, 'packs', name), 60);
+    }
+    const { code, stdout } = await run(['check', '--read-data']);
+    expect(code).toBe(4);
+    expect(stdout).toMatch(/^error: [a-z-]+ \(\d+\)$/m);
+  });
+
+  it('10 when there is no repository', async () => {
+    const { run, directory } = await makeScenario();
+    const { code, stderr } = await run(['snapshots', '-r', join(directory, 'nowhere')]);
+    expect(code).toBe(10);
+    expect(stderr).toMatch(/^ldm: .*nowhere.*\n.*init.*\n$/);
+  });
+
+  it('11 when somebody else holds the repository', async () => {
+    const { run, repository } = await makeScenario();
+    const lock = await RepositoryLock.acquire(new LocalBackend(repository), { mode: 'exclusive' });
+    try {
+      const { code, stderr } = await run(['backup', 'source']);
+      expect(code).toBe(11);
+      expect(stderr).toContain(String(process.pid));
+      expect(stderr).not.toContain('internal error');
+    } finally {
+      await lock.release();
+    }
+    expect((await run(['backup', 'source'])).code).toBe(0);
+  });
+});
+
+function flipByte(path: string, offset: number): void {
+  const bytes = readFileSync(path);
+  bytes[offset]! ^= 0xff;
+  writeFileSync(path, bytes);
+}

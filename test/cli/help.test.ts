@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+
+import { createCommandRunner } from '../../src/cli/command-runner.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { runLdm } from '../support/run-ldm.ts';
+
+const commandNames = createProgram(createCommandRunner()).commands.map((command) => command.name());
+
+describe('help', () => {
+  it('knows every command of the tool', () => {
+    expect(commandNames.toSorted()).toEqual([
+      'backup',
+      'check',
+      'compact',
+      'delete',
+      'init',
+      'ls',
+      'repair',
+      'restore',
+      'snapshots',
+      'stats',
+      'undelete',
+      'version',
+    ]);
+  });
+
+  it.each(commandNames)('of %s has an example, the exit codes and the global options', async (name) => {
+    const { code, stdout, stderr } = await runLdm([name, '--help']);
+    expect(code).toBe(0);
+    expect(stderr).toBe('');
+    expect(stdout).toContain(`Usage: ldm ${name}`);
+    expect(stdout).toMatch(new RegExp(`Examples:\n  ldm ${name}`));
+    expect(stdout).toMatch(/Exit codes:\n {2}0 +success/);
+    expect(stdout).toContain('--lock-wait');
+  });
+
+  it('goes to stderr with exit 2 when no command is given', async () => {
+    const { code, stdout, stderr } = await runLdm([]);
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('Usage: ldm [options] <command>');
+  });
+
+  it('goes to stdout with exit 0 when it is asked for', async () => {
+    const asked = await runLdm(['--help']);
+    expect(asked.code).toBe(0);
+    expect(asked.stdout).toContain('Commands:');
+    expect((await runLdm(['help', 'backup'])).stdout).toContain('Usage: ldm backup');
+  });
+});
+
+describe('version', () => {
+  it.each([['version'], ['--version'], ['-V']])('is printed by ldm %s', async (word) => {
+    const { code, stdout } = await runLdm([word]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ldm \d+\.\d+\.\d+ \(node \d+\./);
+  });
+
+  it('is an object with --json', async () => {
+    const { stdout } = await runLdm(['--json', 'version']);
+    expect(JSON.parse(stdout)).toMatchObject({ message_type: 'version', version: expect.stringMatching(/^\d+\.\d+/) });
+  });
+});

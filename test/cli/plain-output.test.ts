@@ -1,0 +1,99 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { makeScenario } from './scenario.ts';
+import { startLdm } from './start-ldm.ts';
+
+// oxlint-disable-next-line no-control-regex -- escape sequences are what this is about
+const CONTROL = /[\u0000-\u0009\u000b-\u001f]/;
+
+describe('output in a pipe', () => {
+  it('is plain: no progress, no escape sequences, nothing on stderr', async () => {
+    const { run } = await makeScenario();
+    for (const args of [['backup', 'source'], ['snapshots'], ['stats'], ['check'], ['ls', '-l', 'latest']]) {
+      const { code, stdout, stderr } = await run(args);
+      expect(code, args[0]).toBe(0);
+      expect(stderr, args[0]).toBe('');
+      expect(stdout, args[0]).not.toMatch(CONTROL);
+    }
+  });
+
+  it('says what a backup stored', async () => {
+    const { run } = await makeScenario();
+    const { stdout } = await run(['backup', 'source']);
+    expect(stdout).toMatch(/^files +2 new, 0 changed, 0 unmodified$/m);
+    expect(stdout).toMatch(/^in total +2 files, 9 B$/m);
+    expect(stdout).toMatch(/^added +.* stored$/m);
+    expect(stdout).toMatch(/^snapshot [0-9a-f]{8} saved in \d+\.\d s$/m);
+  });
+
+  it('is nothing at all with --quiet when all is well, and only the problem when not', async () => {
+    const { run } = await makeScenario();
+    expect(await run(['-q', 'backup', 'source'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect(await run(['check', '-q'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    const incomplete = await run(['backup', '--quiet', 'source', 'absent']);
+    expect(incomplete.code).toBe(3);
+    expect(incomplete.stderr).toMatch(/^ldm: .*absent: .*\n$/);
+  });
+
+  it('draws the chains as bars', async () => {
+    const { run } = await makeScenario();
+    await run(['backup', 'source']);
+    expect((await run(['stats'])).stdout).toMatch(/^ +1 +\d+ +█+$/m);
+  });
+
+  it('escapes names that would drive the terminal', async () => {
+    const { run, source } = await makeScenario();
+    writeFileSync(join(source, 'evil\u001b[2J\nname'), 'x');
+    mkdirSync(join(source, 'dir\u0007'));
+    await run(['backup', 'source']);
+    const { stdout } = await run(['ls', 'latest']);
+    expect(stdout).not.toMatch(CONTROL);
+    expect(stdout).toContain('evil\\x1b[2J\\x0aname\n');
+  });
+
+  it('ends quietly when its reader has seen enough', async () => {
+    const { run, source, repository, directory } = await makeScenario();
+    // More than a pipe holds, so that the program must notice.
+    for (let index = 0; index < 2000; index++) writeFileSync(join(source, `${index}-${'x'.repeat(100)}`), '');
+    await run(['backup', 'source']);
+    const listing = startLdm(['ls', 'latest', '-r', repository], { home: directory });
+    await listing.stdoutMatching(/\n/);
+    listing.child.stdout!.destroy();
+    expect(await listing.ended).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe('snapshot names', () => {
+  it.each([
+    ['latest', 1, /no snapshot latest/],
+    ['latest~3', 1, /no snapshot latest~3/],
+    ['abcdef', 1, /no snapshot begins with abcdef/],
+    ['not-an-id', 2, /does not name a snapshot/],
+  ])('%s in an empty repository ends with exit %d and a hint', async (selector, expectedCode, expected) => {
+    const { run } = await makeScenario();
+    const { code, stdout, stderr } = await run(['ls', selector]);
+    expect(stderr).toMatch(expected);
+    expect(stderr).toMatch(/ldm (snapshots|backup)/);
+    expect(stderr).not.toContain(' at ');
+    expect(stdout).toBe('');
+    expect(code).toBe(expectedCode);
+  });
+
+  it('are refused when they fit several', async () => {
+    const { run, runJson } = await makeScenario();
+    const seen = new Map<string, string>();
+    // Seventeen ids cannot all begin with different digits.
+    for (let index = 0; index < 17; index++) await run(['backup', 'source/sub', '-q', '--host', `host-${index}`]);
+    let ambiguous: string | undefined;
+    for (const { id } of (await runJson(['snapshots'])).messages) {
+      const digit = (id as string).slice(0, 1);
+      if (seen.has(digit)) ambiguous = digit;
+      seen.set(digit, id as string);
+    }
+    const { code, stderr } = await run(['ls', ambiguous!]);
+    expect(stderr).toMatch(/fits several snapshots.*\nGive more digits/);
+    expect(code).toBe(1);
+  });
+});

@@ -1,0 +1,57 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { runLdm } from '../support/run-ldm.ts';
+import type { RunLdmOptions, RunLdmResult } from '../support/run-ldm.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+/** A directory with a source tree and an empty repository. */
+export interface Scenario {
+  readonly directory: string;
+  readonly source: string;
+  readonly repository: string;
+  /** Runs `ldm` on the repository, in the directory. */
+  run(args: readonly string[], options?: RunLdmOptions): Promise<RunLdmResult>;
+  /** The same with `--json`: every line of stdout as an object. Throws if one of them is not. */
+  runJson(args: readonly string[]): Promise<{ readonly code: number | null; readonly messages: JsonMessage[] }>;
+}
+
+export type JsonMessage = Readonly<Record<string, unknown>> & { readonly message_type: string };
+
+export async function makeScenario(): Promise<Scenario> {
+  const directory = temporaryDirectory();
+  const source = join(directory, 'source');
+  const repository = join(directory, 'repository');
+  mkdirSync(join(source, 'sub'), { recursive: true });
+  writeFileSync(join(source, 'a.txt'), 'alpha');
+  writeFileSync(join(source, 'sub', 'b.txt'), 'beta');
+  const run = (args: readonly string[], options: RunLdmOptions = {}): Promise<RunLdmResult> =>
+    runLdm(args, { cwd: directory, ...options, env: { LDM_REPOSITORY: repository, ...options.env } });
+  const made = await run(['init']);
+  if (made.code !== 0) throw new Error(`init ended with ${made.code}: ${made.stderr}`);
+  return {
+    directory,
+    source,
+    repository,
+    run,
+    runJson: async (args) => {
+      const { code, stdout } = await run([...args, '--json']);
+      return { code, messages: parseJsonLines(stdout) };
+    },
+  };
+}
+
+export function parseJsonLines(text: string): JsonMessage[] {
+  if (text !== '' && !text.endsWith('\n'))
+    throw new Error(`the last line is cut off: ${JSON.stringify(text.slice(-80))}`);
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => {
+      const message: unknown = JSON.parse(line);
+      if (typeof message !== 'object' || message === null || !('message_type' in message)) {
+        throw new Error(`not a message: ${line}`);
+      }
+      return message as JsonMessage;
+    });
+}

@@ -1,0 +1,62 @@
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { RepositoryLock } from '../../src/repository/lock.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+import { makeScenario, parseJsonLines } from './scenario.ts';
+import { startLdm } from './start-ldm.ts';
+import type { RunningLdm } from './start-ldm.ts';
+
+/** Zeros that take no space on the disk, and far longer to read than any of these tests. */
+const ENDLESS_BYTES = 2 ** 40;
+
+/** A backup that has begun and would not end by itself. */
+async function startEndlessBackup(): Promise<RunningLdm> {
+  const home = temporaryDirectory();
+  mkdirSync(join(home, 'work'));
+  writeFileSync(join(home, 'work', 'zeros'), '');
+  truncateSync(join(home, 'work', 'zeros'), ENDLESS_BYTES);
+  const running = startLdm(['backup', join(home, 'work'), '--json'], { home, env: { LDM_PROGRESS_FPS: '20' } });
+  await running.stdoutMatching(/"bytes_done":[1-9]/);
+  return running;
+}
+
+describe('signals', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends a backup with exit %d, no snapshot and no stack', async (signal, expectedCode) => {
+    const running = await startEndlessBackup();
+    running.child.kill(signal);
+    const stderr = await running.stderrMatching(/\n/);
+    expect(parseJsonLines(stderr)).toEqual([
+      expect.objectContaining({ message_type: 'exit_error', code: expectedCode, message: `interrupted by ${signal}` }),
+    ]);
+    expect(await running.ended).toEqual({ code: expectedCode, signal: null });
+    expect(await running.stdoutMatching(/status/)).not.toContain('"summary"');
+  });
+
+  it('SIGUSR1 prints one status line on stderr and changes nothing else', async () => {
+    const running = await startEndlessBackup();
+    running.child.kill('SIGUSR1');
+    const stderr = await running.stderrMatching(/\n/);
+    expect(parseJsonLines(stderr)).toEqual([expect.objectContaining({ message_type: 'status' })]);
+    running.child.kill('SIGINT');
+    expect((await running.ended).code).toBe(130);
+  });
+
+  it('end the wait for a lock', async () => {
+    const { directory, repository } = await makeScenario();
+    const lock = await RepositoryLock.acquire(new LocalBackend(repository), { mode: 'exclusive' });
+    try {
+      const running = startLdm(['backup', 'source', '-r', repository, '--lock-wait', '1h'], { home: directory });
+      expect(await running.stderrMatching(/\n/)).toContain(`${process.pid}`);
+      running.child.kill('SIGINT');
+      expect(await running.ended).toEqual({ code: 130, signal: null });
+    } finally {
+      await lock.release();
+    }
+  });
+});

@@ -1,0 +1,81 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { runLdm } from '../support/run-ldm.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+describe('wrong usage', () => {
+  it.each([
+    [['frobnicate'], "unknown command 'frobnicate'"],
+    [['bakup', '.'], 'Did you mean backup?'],
+    [['backup'], "missing required argument 'paths'"],
+    [['backup', '--frob', '.'], "unknown option '--frob'"],
+    [['stats', 'extra'], 'too many arguments'],
+    [['restore', 'latest', '--overwrite', 'maybe'], 'Allowed choices are never, if-changed'],
+    [['--lock-wait', '5', 'stats'], 'Give a time span such as 30s'],
+    [['init', '--chunk-size', 'big'], 'Give a size such as 64MiB'],
+    [['init', '--fpr', '2'], 'Give a rate between 0 and 1'],
+    [['init', '--capacity', '-3'], 'Give a number of chunks such as 100000'],
+    [['compact', '--max-unused', '101'], 'Give a percentage from 0 to 100'],
+    [['check', '--read-data=8/7'], 'Give n/m with 1 <= n <= m'],
+    [['backup', '.', '--time', 'yesterday'], 'Give a time such as 2026-01-31'],
+    [['snapshots', '--latest', '0'], 'Give a whole number from 1 up'],
+    [['stats', '-r', ''], '--repo needs a place'],
+    [['stats', '-r', 's3://bucket/ldm'], 'a repository at s3:// is not supported'],
+  ])('%j ends with one line and exit 2', async (args, expected) => {
+    const { code, stdout, stderr } = await runLdm(args);
+    expect(stderr).toContain(expected);
+    expect(stderr).toMatch(/^ldm: [^\n]+\n$/);
+    expect(stdout).toBe('');
+    expect(code).toBe(2);
+  });
+
+  it('names the help of the command that was meant', async () => {
+    const { stderr } = await runLdm(['backup', '--frob']);
+    expect(stderr).toContain('see `ldm backup --help`');
+  });
+
+  it('is one JSON object on stderr with --json', async () => {
+    const { code, stdout, stderr } = await runLdm(['frobnicate', '--json']);
+    expect(JSON.parse(stderr)).toMatchObject({
+      message_type: 'exit_error',
+      code: 2,
+      message: "unknown command 'frobnicate'",
+    });
+    expect(stdout).toBe('');
+    expect(code).toBe(2);
+  });
+
+  it('does not drive the terminal with what was mistyped', async () => {
+    const { stderr } = await runLdm(['\u001b[31mred']);
+    expect(stderr).not.toContain('\u001b');
+    expect(stderr).toContain('\\x1b[31mred');
+  });
+});
+
+describe('environment and configuration file', () => {
+  it.each(['0', '-1', '61', 'often', 'NaN'])('refuses LDM_PROGRESS_FPS=%s', async (fps) => {
+    const { code, stderr } = await runLdm(['stats'], { env: { LDM_PROGRESS_FPS: fps } });
+    expect(stderr).toContain(`LDM_PROGRESS_FPS is "${fps}"`);
+    expect(code).toBe(2);
+  });
+
+  it.each([
+    ['{', 'is not valid'],
+    ['[]', 'it must hold one JSON object'],
+    ['{"repositry": "/x"}', 'unknown setting "repositry"'],
+    ['{"repository": "relative"}', 'repository must be an absolute path'],
+    ['{"repository": 7}', 'repository must be an absolute path'],
+    ['{"lockWait": "soon"}', 'lockWait must be a time span'],
+    ['{"toString": 1}', 'unknown setting "toString"'],
+  ])('refuses the configuration %s', async (text, expected) => {
+    const directory = temporaryDirectory();
+    mkdirSync(join(directory, 'ldm'));
+    writeFileSync(join(directory, 'ldm', 'config.json'), text);
+    const { code, stderr } = await runLdm(['stats'], { env: { XDG_CONFIG_HOME: directory } });
+    expect(stderr).toContain(expected);
+    expect(stderr).toContain(join(directory, 'ldm', 'config.json'));
+    expect(code).toBe(2);
+  });
+});

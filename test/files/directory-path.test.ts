@@ -1,0 +1,131 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { openDirectoryPath } from '../../src/files/directory-path.ts';
+import type { DirectoryPath } from '../../src/files/directory-path.ts';
+import { heldDirectoryCount } from '../../src/files/held-directories.ts';
+import { createTargetPolicy } from '../../src/files/target-policy.ts';
+import { listNames } from '../../src/files/source-files.ts';
+import { readMetadata } from '../../src/files/source-metadata.ts';
+import {
+  createTargetFile,
+  finishTargetDirectory,
+  finishTargetFile,
+  makeTargetDirectory,
+} from '../../src/files/target-writer.ts';
+import { byteStringFromText } from '../../src/util/byte-string.ts';
+import type { ByteString } from '../../src/util/byte-string.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+import { bytes, sampleEntry } from './sample-entry.ts';
+
+const linux = process.platform === 'linux';
+const SOURCE = { side: 'source' } as const;
+
+describe.runIf(linux)('DirectoryPath', () => {
+  it('creates and walks a tree far beyond the longest path, with few descriptors', () => {
+    const top = temporaryDirectory();
+    // Node's own removal ends at 4096 bytes too.
+    onTestFinished(() => void spawnSync('rm', ['-rf', join(top, 'd')]));
+    const name = bytes('d', 0xff, 'x'.repeat(198));
+    const policy = createTargetPolicy();
+    const open: DirectoryPath[] = [];
+    let current = openDirectoryPath(byteStringFromText(top), { side: 'target' });
+    for (const child of ['d' as ByteString, ...Array<ByteString>(60).fill(name)]) {
+      open.push(current);
+      makeTargetDirectory(current.childPath(child));
+      current = current.enter(child);
+    }
+    const entry = sampleEntry({ mode: 0o600 });
+    const path = current.childPath(bytes('leaf'));
+    const descriptor = createTargetFile(path, 0o600);
+    writeSync(descriptor, 'deep');
+    expect(finishTargetFile(descriptor, entry, { path, policy })).toBeUndefined();
+    expect(
+      finishTargetDirectory(current.prefix, sampleEntry({ type: 'directory', mode: 0o711 }), policy),
+    ).toBeUndefined();
+    expect(readMetadata(current.prefix)).toMatchObject({
+      type: 'directory',
+      mode: 0o711,
+      mtimeNanoseconds: 123_456_789,
+    });
+    expect(heldDirectoryCount()).toBeLessThan(5);
+    current.close();
+    for (const directory of open) directory.close();
+    expect(heldDirectoryCount()).toBe(0);
+
+    const walked = walkDown(openDirectoryPath(byteStringFromText(top), SOURCE));
+    expect(walked).toEqual({ depth: 61, content: 'deep' });
+    expect(heldDirectoryCount()).toBe(0);
+    expect(spawnSync('find', [top, '-name', 'leaf', '-printf', '%s %m'], { encoding: 'utf8' }).stdout).toBe('4 600');
+  });
+
+  it('starts at a long path and speaks of logical paths in messages', () => {
+    const top = temporaryDirectory();
+    onTestFinished(() => void spawnSync('rm', ['-rf', join(top, 'd')]));
+    const names = ['d', ...Array<string>(25).fill('n'.repeat(200))] as ByteString[];
+    const made = names.reduce(
+      (directory, name) => {
+        makeTargetDirectory(directory.childPath(name));
+        const child = directory.enter(name);
+        directory.close();
+        return child;
+      },
+      openDirectoryPath(byteStringFromText(top), { side: 'target' }),
+    );
+    made.close();
+    const whole = `${top}/${names.join('/')}` as ByteString;
+    const start = openDirectoryPath(whole, SOURCE);
+    expect(listNames(start.prefix)).toEqual([]);
+    expect(() => readMetadata(start.childPath(bytes('gone')))).toThrow(
+      expect.objectContaining({ path: `${whole}/gone`, errno: 'ENOENT' }),
+    );
+    start.close();
+    expect(heldDirectoryCount()).toBe(0);
+  });
+
+  it('may be closed before its children', () => {
+    const top = temporaryDirectory();
+    mkdirSync(join(top, 'a/b'), { recursive: true });
+    writeFileSync(join(top, 'a/b/file'), '');
+    const directory = openDirectoryPath(byteStringFromText(top), { side: 'source', hold: 'always' });
+    const child = directory.enter(bytes('a'));
+    directory.close();
+    directory.close();
+    const grandchild = child.enter(bytes('b'));
+    child.close();
+    expect(listNames(grandchild.prefix)).toEqual(['file']);
+    grandchild.close();
+    expect(heldDirectoryCount()).toBe(0);
+  });
+
+  it('held always, is not redirected by a directory exchanged for a symlink', () => {
+    const top = temporaryDirectory();
+    mkdirSync(join(top, 'target/sub'), { recursive: true });
+    mkdirSync(join(top, 'outside'));
+    const target = openDirectoryPath(byteStringFromText(join(top, 'target')), { side: 'target', hold: 'always' });
+    const sub = target.enter(bytes('sub'));
+    renameSync(join(top, 'target/sub'), join(top, 'target/moved'));
+    symlinkSync('../outside', join(top, 'target/sub'));
+    writeFileSync(sub.childPath(bytes('file')), 'x');
+    expect(readdirSync(join(top, 'outside'))).toEqual([]);
+    expect(readFileSync(join(top, 'target/moved/file'), 'utf8')).toBe('x');
+    expect(() => target.enter(bytes('sub'))).toThrow(expect.objectContaining({ code: 'TARGET', errno: 'ENOTDIR' }));
+    sub.close();
+    target.close();
+  });
+});
+
+function walkDown(directory: DirectoryPath, depth = 0): { depth: number; content: string } {
+  const [name] = listNames(directory.prefix);
+  const path = directory.childPath(name!);
+  try {
+    if (readMetadata(path).type === 'file')
+      return { depth, content: readFileSync(Buffer.from(path, 'latin1'), 'utf8') };
+    return walkDown(directory.enter(name!), depth + 1);
+  } finally {
+    directory.close();
+  }
+}

@@ -1,0 +1,159 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { resolveRoots } from '../../src/files/source-roots.ts';
+import type { SourceRoots } from '../../src/files/source-roots.ts';
+import { byteStringFromText, fsPath, joinPath } from '../../src/util/byte-string.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+import { bytes, isRoot } from './sample-entry.ts';
+
+/** A directory with some files (paths that end in "/" are directories). */
+function directoryWith(...paths: string[]): string {
+  const directory = temporaryDirectory();
+  for (const path of paths) {
+    mkdirSync(join(directory, path.endsWith('/') ? path : join(path, '..')), { recursive: true });
+    if (!path.endsWith('/')) writeFileSync(join(directory, path), '');
+  }
+  return directory;
+}
+
+function names(directory: string, { roots }: SourceRoots): string[] {
+  return roots.map((root) => root.replace(`${directory}/`, ''));
+}
+
+describe('paths', () => {
+  it('become absolute, normalised, sorted, and each once', async () => {
+    const directory = directoryWith('b/', 'a/x', 'a b');
+    const result = await resolveRoots(['./b//', 'a/../a/./x', join(directory, 'b'), 'a b'], directory);
+    expect(names(directory, result)).toEqual(['a b', 'a/x', 'b']);
+    expect(result).toMatchObject({ missing: [], failures: [] });
+  });
+
+  it('under another are merged into it, also where other names sort between', async () => {
+    const directory = directoryWith('a/b/c', 'a-z', 'a.z', 'ab');
+    const result = await resolveRoots(['a/b/c', 'a-z', 'a/b', 'a', 'a.z', 'ab'], directory);
+    expect(names(directory, result)).toEqual(['a', 'a-z', 'a.z', 'ab']);
+    expect((await resolveRoots(['a', '/'], directory)).roots).toEqual(['/']);
+    expect((await resolveRoots(['.', 'a'], directory)).roots).toEqual([directory]);
+  });
+
+  it('that do not exist are reported as given', async () => {
+    const directory = directoryWith('file');
+    const result = await resolveRoots(['./gone', '', 'file/below', 'file', 'no*match'], directory);
+    expect(result.missing).toEqual(['./gone', '', 'file/below', 'no*match']);
+    expect(names(directory, result)).toEqual(['file']);
+  });
+
+  it.skipIf(isRoot)('that the system keeps from us are failures, not missing', async () => {
+    const directory = directoryWith('closed/file');
+    chmodSync(join(directory, 'closed'), 0);
+    const result = await resolveRoots(['closed/file'], directory);
+    expect(result).toMatchObject({ missing: [], failures: [{ code: 'SOURCE', errno: 'EACCES' }] });
+    chmodSync(join(directory, 'closed'), 0o700);
+  });
+
+  it('after a symlink, take ".." as the system does', async () => {
+    const directory = directoryWith('deep/inner/', 'deep/file', 'other/file');
+    symlinkSync('../deep/inner', join(directory, 'other/link'));
+    const result = await resolveRoots(['other/link/../file'], directory);
+    expect(names(directory, result)).toEqual(['deep/file']);
+  });
+});
+
+describe('symlinks', () => {
+  it('that were named are followed, and say so', async () => {
+    const directory = directoryWith('real/', 'file');
+    symlinkSync('real', join(directory, 'link'));
+    symlinkSync('gone', join(directory, 'dangling'));
+    const result = await resolveRoots(['link/', 'file', 'dangling'], directory);
+    expect(names(directory, result)).toEqual(['dangling', 'file', 'link']);
+    expect([...result.followed]).toEqual([[join(directory, 'link'), join(directory, 'real')]]);
+  });
+
+  it('that a pattern found are not followed', async () => {
+    const directory = directoryWith('real/');
+    symlinkSync('real', join(directory, 'link'));
+    const result = await resolveRoots(['l*'], directory);
+    expect(names(directory, result)).toEqual(['link']);
+    expect(result.followed.size).toBe(0);
+  });
+
+  it('under another root stay links, and what they lead to is saved by its own name', async () => {
+    const directory = directoryWith('a/file', 'elsewhere/');
+    symlinkSync('../elsewhere', join(directory, 'a/link'));
+    symlinkSync('file', join(directory, 'a/inside'));
+    const result = await resolveRoots(['a', 'a/link', 'a/inside'], directory);
+    expect(names(directory, result)).toEqual(['a', 'elsewhere']);
+    expect(result.followed.size).toBe(0);
+  });
+});
+
+describe('patterns', () => {
+  it('are expanded, dot files and directories too', async () => {
+    const directory = directoryWith('one.txt', 'two.txt', '.three.txt', 'sub.txt/', 'other', 'deep/er/four.txt');
+    expect(names(directory, await resolveRoots(['*.txt'], directory))).toEqual([
+      '.three.txt',
+      'one.txt',
+      'sub.txt',
+      'two.txt',
+    ]);
+    expect(names(directory, await resolveRoots(['**/four*', '{one,two}.txt'], directory))).toEqual([
+      'deep/er/four.txt',
+      'one.txt',
+      'two.txt',
+    ]);
+    expect(names(directory, await resolveRoots([`${directory}/o*`], '/'))).toEqual(['one.txt', 'other']);
+    expect(names(directory, await resolveRoots(['../deep/e?'], join(directory, 'sub.txt')))).toEqual(['deep/er']);
+  });
+
+  it('are literal where something has that very name', async () => {
+    const directory = directoryWith('a*', 'abc', '[x]/', 'x/', '\\*');
+    expect(names(directory, await resolveRoots(['a*', '[x]', '\\*'], directory))).toEqual(['[x]', '\\*', 'a*']);
+    expect(names(directory, await resolveRoots(['[a]*'], directory))).toEqual(['a*', 'abc']);
+    expect(names(directory, await resolveRoots(['[a]\\*'], directory))).toEqual(['a*']);
+  });
+
+  it('find names that are not UTF-8, beside those that are', async () => {
+    const directory = temporaryDirectory();
+    const odd = bytes(directory, '/caf', 0xe9);
+    const even = bytes(directory, '/café');
+    for (const path of [odd, even]) writeFileSync(fsPath(path), '');
+    expect((await resolveRoots(['caf*'], directory)).roots).toEqual([even, odd]);
+    expect((await resolveRoots(['caf?'], directory)).roots).toEqual([even, odd]);
+    expect((await resolveRoots(['café'], directory)).roots).toEqual([even]);
+  });
+});
+
+// What the build makes, which `npm test` runs first: a process of its own cannot load TypeScript.
+const built = join(import.meta.dirname, '../../dist/files/source-roots.js');
+
+describe.runIf(process.platform === 'linux' && existsSync(built))('arguments that are not UTF-8', () => {
+  it('are recovered from the system, also as patterns and as the current directory', () => {
+    const directory = bytes(temporaryDirectory(), '/', 0xfe);
+    mkdirSync(fsPath(directory));
+    for (const byte of [0xe8, 0xe9]) writeFileSync(fsPath(joinPath(directory, bytes('caf', byte))), '');
+    const program = `
+      import { resolveRoots } from ${JSON.stringify(built)};
+      const result = await resolveRoots(process.argv.slice(1), process.cwd());
+      console.log(JSON.stringify(result));`;
+    // Node cannot pass such arguments either, so a shell does.
+    const command = `cd "$(printf '%s/\\376' "$1")" && exec "$2" --input-type=module -e "$3" -- "$(printf 'caf\\351')" "$(printf 'caf\\350')" "$(printf 'gone\\377')" "$(printf '../\\376/c*f\\350')"`;
+    const parent = directory.slice(0, -2);
+    const { stdout, stderr } = spawnSync('sh', ['-c', command, 'sh', parent, process.execPath, program], {
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toMatchObject({
+      roots: [0xe8, 0xe9].map((byte) => joinPath(directory, bytes('caf', byte))),
+      missing: ['gone\ufffd'],
+    });
+  });
+});
+
+it('takes text as UTF-8', async () => {
+  const directory = directoryWith('é/');
+  expect((await resolveRoots(['é'], directory)).roots).toEqual([byteStringFromText(join(directory, 'é'))]);
+});

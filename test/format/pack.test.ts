@@ -1,0 +1,157 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
+import { blockBytes } from '../../src/format/block.ts';
+import { checksumOf } from '../../src/format/byte-reader.ts';
+import {
+  PACK_HEADER_BYTES,
+  PACK_TRAILER_BYTES,
+  decodePackFooter,
+  decodePackHeader,
+  decodePackTrailer,
+  encodePackFooter,
+  encodePackHeader,
+  forEachChunk,
+  shareOfBlock,
+} from '../../src/format/pack.ts';
+import type { PackContents } from '../../src/format/pack.ts';
+import { arbBlock, arbPack, packOf, placeBlocks } from './arbitraries.ts';
+import { expectNoSurprise, expectWholeOnly, findSilentBytes, isReported } from './damage.ts';
+
+const ids = (count: number): Uint8Array => Uint8Array.from({ length: count * 20 }, (_, i) => i);
+
+const SAMPLE: PackContents = packOf(
+  placeBlocks([
+    { codec: 'zstd', rawBytes: 30, storedBytes: 12, chunkIds: ids(2), chunkLengths: Uint32Array.of(10, 20) },
+    { codec: 'raw', rawBytes: 5, storedBytes: 5, chunkIds: ids(1), chunkLengths: Uint32Array.of(5) },
+  ]),
+  { id: 'ab'.repeat(32), kind: 'data' },
+);
+
+const readSample = (bytes: Uint8Array): PackContents => decodePackFooter(bytes, SAMPLE);
+
+/** A footer with one number changed and a checksum that agrees again. */
+function forge(offset: number, value: number): Buffer {
+  const bytes = encodePackFooter(SAMPLE.blocks);
+  bytes.writeUInt32LE(value, offset);
+  const checksumOffset = bytes.length - PACK_TRAILER_BYTES + 12;
+  bytes.writeUInt32LE(checksumOf(bytes.subarray(0, checksumOffset)), checksumOffset);
+  return bytes;
+}
+
+describe('pack header', () => {
+  test('reads back as it was written', () => {
+    expect(decodePackHeader(encodePackHeader('data'))).toBe('data');
+    expect(decodePackHeader(encodePackHeader('tree'))).toBe('tree');
+  });
+
+  test('keeps its bytes', () => {
+    expect(encodePackHeader('tree').toString('hex')).toMatchInlineSnapshot(`"4c444d5041434b310100000002000000"`);
+  });
+
+  test('every changed byte and every truncation is reported', () => {
+    const bytes = encodePackHeader('data');
+    expect(bytes.length).toBe(PACK_HEADER_BYTES);
+    expect(findSilentBytes(bytes, decodePackHeader)).toEqual([]);
+    for (let length = 0; length < bytes.length; length++) {
+      expect(isReported(() => decodePackHeader(bytes.subarray(0, length)))).toBe(true);
+    }
+  });
+
+  test('another version is not guessed at', () => {
+    const bytes = encodePackHeader('data');
+    bytes.writeUInt32LE(2, 8);
+    expect(() => decodePackHeader(bytes)).toThrow(UnsupportedFormatError);
+  });
+});
+
+describe('pack footer', () => {
+  test('reads back as it was written', () => {
+    fc.assert(
+      fc.property(arbPack, (pack) => {
+        const bytes = encodePackFooter(pack.blocks);
+        const { id, kind, sizeBytes } = pack;
+        expect(decodePackFooter(bytes, { id, kind, sizeBytes })).toEqual(pack);
+        expect(decodePackTrailer(bytes.subarray(-PACK_TRAILER_BYTES), sizeBytes)).toEqual({
+          footerBytes: bytes.length - PACK_TRAILER_BYTES,
+          footerOffset: sizeBytes - bytes.length,
+        });
+      }),
+    );
+  });
+
+  test('keeps its bytes', () => {
+    expect(encodePackFooter(SAMPLE.blocks).toString('hex')).toMatchInlineSnapshot(
+      `"100000000c0000001e0000000200000001000000000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20212223242526270a000000140000003c00000005000000050000000100000000000000000102030405060708090a0b0c0d0e0f1011121305000000020000000300000070000000a407ed624c444d50454e4431"`,
+    );
+  });
+
+  test('every changed byte is reported', () => {
+    expect(findSilentBytes(encodePackFooter(SAMPLE.blocks), readSample)).toEqual([]);
+  });
+
+  test('every truncation is reported', () => {
+    expectWholeOnly(encodePackFooter(SAMPLE.blocks), readSample);
+  });
+
+  test('any bytes at all are read or reported', () => {
+    const bytes = encodePackFooter(SAMPLE.blocks);
+    expectNoSurprise(bytes, readSample);
+    expectNoSurprise(bytes.subarray(-PACK_TRAILER_BYTES), (damaged) => decodePackTrailer(damaged, 10_000));
+  });
+
+  test.each([
+    ['a block that does not begin where the one before ends', 0, 17, 'block 0 begins at byte 17 instead of 16'],
+    ['a payload of another length', 4, 13, 'block 1 begins at byte 60 instead of 61'],
+    ['more chunks than the footer has room for', 12, 30, 'bytes are needed from byte 20 on'],
+    ['chunks that do not add up', 8, 31, 'the chunks add up to 30 bytes instead of 31'],
+    ['a codec that is not known', 16, 2, 'codec 2 is neither raw (0) nor zstd (1)'],
+  ])('%s is reported although the checksum agrees', (_, offset, value, message) => {
+    expect(() => readSample(forge(offset, value))).toThrow(CorruptDataError);
+    expect(() => readSample(forge(offset, value))).toThrow(message);
+  });
+
+  test('blocks must fill the pack up to the footer', () => {
+    const bytes = encodePackFooter(SAMPLE.blocks);
+    expect(() => decodePackFooter(bytes, { ...SAMPLE, sizeBytes: SAMPLE.sizeBytes + 1 })).toThrow(
+      'the blocks end at byte 93 of the pack, but the footer begins at 94',
+    );
+  });
+
+  test('a footer that cannot be in a pack of that size is refused before it is read', () => {
+    const trailer = encodePackFooter(SAMPLE.blocks).subarray(-PACK_TRAILER_BYTES);
+    expect(() => decodePackTrailer(trailer, 151)).toThrow(
+      'a footer of 112 bytes does not fit into a pack of 151 bytes',
+    );
+    expect(decodePackTrailer(trailer, 152).footerOffset).toBe(PACK_HEADER_BYTES);
+  });
+
+  test('blocks out of place are a programmer error', () => {
+    expect(() => encodePackFooter(SAMPLE.blocks.slice(1))).toThrow('blocks follow one another');
+  });
+});
+
+describe('shares of a block', () => {
+  test('add up to the whole block, one by one and in order', () => {
+    fc.assert(
+      fc.property(arbBlock, (fields) => {
+        const block = { ...fields, offset: PACK_HEADER_BYTES };
+        let sum = 0;
+        let expectedOffset = 0;
+        let count = 0;
+        forEachChunk(block, (idOffset, offset, length, storedBytes) => {
+          expect(idOffset).toBe(count * 20);
+          expect(offset).toBe(expectedOffset);
+          expect(length).toBe(block.chunkLengths[count]);
+          expect(storedBytes).toBeGreaterThanOrEqual(0);
+          expectedOffset += length;
+          sum += storedBytes;
+          count += 1;
+          expect(shareOfBlock(block, expectedOffset)).toBe(sum);
+        });
+        expect(count).toBe(block.chunkLengths.length);
+        expect(sum).toBe(blockBytes(count, block.storedBytes));
+      }),
+    );
+  });
+});

@@ -1,0 +1,248 @@
+import { AssertionError } from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
+import type { ChunkKind } from '../../src/format/chunk-kind.ts';
+import { decodeTree, encodeTree, forEachChild } from '../../src/format/tree.ts';
+import type { TreeEntry } from '../../src/format/tree.ts';
+import { byteStringFromBytes, byteStringFromText as text } from '../../src/util/byte-string.ts';
+import type { ByteString } from '../../src/util/byte-string.ts';
+import { arbTree, entryOf } from './arbitraries.ts';
+import { expectNoSurprise, expectWholeOnly, findSilentBytes, isReported } from './damage.ts';
+
+const ids = (count: number): Uint8Array => Uint8Array.from({ length: count * 20 }, (_, i) => i);
+
+const SAMPLE: TreeEntry[] = [
+  entryOf({ name: text('a'), sizeBytes: 5_000_000_000, chunkIds: ids(2), hardlink: { device: 66n, linkCount: 2 } }),
+  entryOf({ name: text('b'), type: 'directory', mode: 0o1755, treeId: ids(1), uid: 0, gid: 0, user: text('root') }),
+  entryOf({ name: text('c'), type: 'symlink', mode: 0o777, linkTarget: text('../x') }),
+  entryOf({ name: text('d'), type: 'block-device', deviceMajor: 8, deviceMinor: 1, mtimeSeconds: -1 }),
+  entryOf({ name: text('e'), type: 'fifo', changedWhileRead: true, extensions: [{ type: 1, bytes: ids(1) }] }),
+];
+
+type Child = readonly [ChunkKind, string];
+
+const hexAt = (bytes: Uint8Array, offset: number): string =>
+  Buffer.from(bytes.subarray(offset, offset + 20)).toString('hex');
+
+function childrenByVisit(bytes: Uint8Array): Child[] {
+  const children: Child[] = [];
+  forEachChild(bytes, (kind, offset) => children.push([kind, hexAt(bytes, offset)]));
+  return children;
+}
+
+function childrenByEntries(bytes: Uint8Array): Child[] {
+  return decodeTree(bytes).flatMap((entry): Child[] => {
+    if (entry.treeId !== undefined) return [['tree', hexAt(entry.treeId, 0)]];
+    return Array.from({ length: entry.chunkIds.length / 20 }, (_, i): Child => ['data', hexAt(entry.chunkIds, i * 20)]);
+  });
+}
+
+describe('tree', () => {
+  test('reads back as it was written', () => {
+    fc.assert(
+      fc.property(arbTree, (entries) => {
+        const bytes = encodeTree(entries);
+        expect(decodeTree(bytes)).toEqual(entries);
+        expect(encodeTree(decodeTree(bytes))).toEqual(bytes);
+      }),
+    );
+  });
+
+  test('keeps its bytes', () => {
+    expect(
+      encodeTree(SAMPLE)
+        .toString('hex')
+        .match(/.{1,64}/g),
+    ).toMatchInlineSnapshot(`
+      [
+        "4c444d54010000000200000005000000e8030000e80300000305616461737461",
+        "666600000000000000000405726f6f747374616666710000000102a401000000",
+        "0015cd5b0700f153650000000001f15365000000000500000067120000000000",
+        "00010000006100f2052a0100000002000000000102030405060708090a0b0c0d",
+        "0e0f101112131415161718191a1b1c1d1e1f2021222324252627420000000000",
+        "000002000000450000000200ed030100000015cd5b0700f153650000000001f1",
+        "5365000000000500000067120000000000000100000062000102030405060708",
+        "090a0b0c0d0e0f10111213370000000300ff010000000015cd5b0700f1536500",
+        "00000001f1536500000000050000006712000000000000010000006304002e2e",
+        "2f78390000000600a4010000000015cd5b07ffffffffffffffff01f153650000",
+        "0000050000006712000000000000010000006408000000010000004d00000004",
+        "01a4010000000015cd5b0700f153650000000001f15365000000000500000067",
+        "1200000000000001000000650100000014000000000102030405060708090a0b",
+        "0c0d0e0f10111213",
+      ]
+    `);
+  });
+
+  test('is read from any place in a larger buffer', () => {
+    const bytes = encodeTree(SAMPLE);
+    const within = new Uint8Array(bytes.length + 5);
+    within.set(bytes, 3);
+    expect(decodeTree(within.subarray(3, 3 + bytes.length))).toEqual(SAMPLE);
+    expect(childrenByVisit(within.subarray(3, 3 + bytes.length))).toEqual(childrenByEntries(bytes));
+  });
+
+  test('an empty directory has bytes, so that it is a chunk', () => {
+    expect(encodeTree([]).length).toBe(16);
+    expect(decodeTree(encodeTree([]))).toEqual([]);
+  });
+
+  test('100,000 chunks of one file', () => {
+    const chunkIds = ids(100_000);
+    const [entry] = decodeTree(encodeTree([entryOf({ sizeBytes: 2 ** 40, chunkIds })]));
+    expect(Buffer.compare(entry!.chunkIds, chunkIds)).toBe(0);
+  });
+
+  test('every truncation is reported', () => {
+    expectWholeOnly(encodeTree(SAMPLE), decodeTree);
+  });
+
+  test('any bytes at all are read or reported', () => {
+    expectNoSurprise(encodeTree(SAMPLE), decodeTree);
+    expectNoSurprise(encodeTree(SAMPLE), childrenByVisit);
+  });
+
+  test('a changed byte is reported, or is one whose values are all possible', () => {
+    const bytes = encodeTree(SAMPLE);
+    for (const offset of findSilentBytes(bytes, decodeTree)) {
+      const damaged = Buffer.from(bytes);
+      damaged[offset]! ^= 1;
+      if (isReported(() => decodeTree(damaged))) continue;
+      const entries = decodeTree(damaged);
+      expect(entries).not.toEqual(SAMPLE);
+      expect(decodeTree(encodeTree(entries))).toEqual(entries);
+    }
+  });
+
+  test('another version is not guessed at', () => {
+    const bytes = encodeTree(SAMPLE);
+    bytes.writeUInt16LE(2, 4);
+    expect(() => decodeTree(bytes)).toThrow(UnsupportedFormatError);
+    expect(() => childrenByVisit(bytes)).toThrow(UnsupportedFormatError);
+  });
+});
+
+describe('children', () => {
+  test('agree with the entries', () => {
+    fc.assert(
+      fc.property(arbTree, (entries) => {
+        const bytes = encodeTree(entries);
+        expect(childrenByVisit(bytes)).toEqual(childrenByEntries(bytes));
+      }),
+    );
+  });
+
+  test('repeat where chunks repeat', () => {
+    const twice = Buffer.concat([ids(1), ids(1)]);
+    const bytes = encodeTree([entryOf({ sizeBytes: 2, chunkIds: twice })]);
+    expect(childrenByVisit(bytes)).toHaveLength(2);
+  });
+
+  test('agree with the entries on which trees are damaged, and are not visited then', () => {
+    const bytes = encodeTree(SAMPLE);
+    const change = fc.record({ offset: fc.nat({ max: bytes.length - 1 }), value: fc.nat({ max: 255 }) });
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 2 }), (changes) => {
+        const damaged = Buffer.from(bytes);
+        for (const { offset, value } of changes) damaged[offset] = value;
+        if (isReported(() => decodeTree(damaged))) {
+          let visits = 0;
+          expect(isReported(() => forEachChild(damaged, () => (visits += 1)))).toBe(true);
+          expect(visits).toBe(0);
+        } else {
+          expect(childrenByVisit(damaged)).toEqual(childrenByEntries(damaged));
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('names', () => {
+  const nameOf = (...bytes: number[]): ByteString => byteStringFromBytes(Uint8Array.from(bytes));
+  const impossible: [string, ByteString][] = [
+    ['an empty name', text('')],
+    ['.', text('.')],
+    ['..', text('..')],
+    ['a name with a slash', text('a/b')],
+    ['a name with a 0 byte', nameOf(97, 0)],
+    ['a name of 256 bytes', text('x'.repeat(256))],
+  ];
+
+  test.each(impossible)('%s cannot be written', (_, name) => {
+    expect(() => encodeTree([entryOf({ name })])).toThrow(AssertionError);
+  });
+
+  test.each(impossible)('%s is reported when it is read', (_, name) => {
+    const bytes = encodeTree([entryOf({ name: text('x'.repeat(Math.min(255, Math.max(1, name.length)))) })]);
+    const nameOffset = bytes.indexOf('x');
+    bytes.write(name, nameOffset, 'latin1');
+    bytes.writeUInt16LE(name.length, nameOffset - 4);
+    expect(() => decodeTree(bytes)).toThrow(CorruptDataError);
+    expect(() => childrenByVisit(bytes)).toThrow(CorruptDataError);
+  });
+
+  test.each([[text('...')], [text('.a')], [nameOf(255, 254)], [nameOf(1)], [text('x'.repeat(255))]])(
+    '%j is fine',
+    (name) => {
+      expect(decodeTree(encodeTree([entryOf({ name })]))[0]!.name).toBe(name);
+    },
+  );
+
+  test('must ascend by their bytes', () => {
+    const [a, b] = [entryOf({ name: text('a') }), entryOf({ name: text('b') })];
+    expect(() => encodeTree([b, a])).toThrow('not sorted');
+    expect(() => encodeTree([a, a])).toThrow('not sorted');
+    for (const second of ['a', '`']) {
+      const bytes = encodeTree([a, b]);
+      bytes.write(second, bytes.lastIndexOf('b'), 'latin1');
+      expect(() => decodeTree(bytes)).toThrow('is out of order');
+    }
+  });
+
+  test('ascend as bytes, shorter before longer', () => {
+    const names = [text('a'), text('a!'), text('aa'), text('é'), nameOf(0xff)];
+    expect(decodeTree(encodeTree(names.map((name) => entryOf({ name })))).map((entry) => entry.name)).toEqual(names);
+  });
+});
+
+describe('owners', () => {
+  test('are stored once', () => {
+    const alone = encodeTree([entryOf({ name: text('a') })]).length;
+    const pair = encodeTree([entryOf({ name: text('a') }), entryOf({ name: text('b') })]).length;
+    const entryBytes = 48 + 1 + 12;
+    expect(pair - alone).toBe(entryBytes);
+  });
+
+  test('70,000 different ones fit into a directory', () => {
+    const entries = Array.from({ length: 70_000 }, (_, i) =>
+      entryOf({ name: text(String(i).padStart(5, '0')), uid: i, user: text(`u${i}`) }),
+    );
+    expect(decodeTree(encodeTree(entries)).map((entry) => entry.uid)).toEqual(entries.map((entry) => entry.uid));
+  });
+});
+
+test.each<[string, Partial<TreeEntry>]>([
+  ['a fifo with chunks', { type: 'fifo', chunkIds: ids(1) }],
+  ['half a chunk id', { chunkIds: new Uint8Array(19) }],
+  ['a directory without a tree', { type: 'directory' }],
+  ['a file with a tree', { treeId: ids(1) }],
+  ['a symlink without a target', { type: 'symlink' }],
+  ['a file with a target', { linkTarget: text('x') }],
+  ['a file with device numbers', { deviceMajor: 1 }],
+  ['a hardlink group of one', { hardlink: { device: 1n, linkCount: 1 } }],
+  ['a directory with several names', { type: 'directory', treeId: ids(1), hardlink: { device: 1n, linkCount: 2 } }],
+  ['a second of more than a second', { mtimeNanoseconds: 1_000_000_000 }],
+  ['an impossible mode', { mode: 0o10000 }],
+  [
+    'extensions out of order',
+    {
+      extensions: [
+        { type: 2, bytes: ids(1) },
+        { type: 1, bytes: ids(1) },
+      ],
+    },
+  ],
+])('%s is a programmer error', (_, fields) => {
+  expect(() => encodeTree([entryOf(fields)])).toThrow();
+});

@@ -1,0 +1,229 @@
+import * as fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+
+import { RepositoryLockedError } from '../../src/errors.ts';
+import { RepositoryLock, currentLockOwner } from '../../src/repository/lock.ts';
+import type { LockClock, LockMode, LockOwner } from '../../src/repository/lock.ts';
+import { encodeLockName } from '../../src/repository/lock-name.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+
+const MINUTE_MS = 60_000;
+const self = currentLockOwner();
+const otherHost: LockOwner = { ...self, host: 'another', machineId: 'm2', bootId: 'b2', pid: 77 };
+
+let backend: MemoryBackend;
+
+beforeEach(async () => {
+  backend = new MemoryBackend();
+  await backend.makeDirectory('locks');
+});
+
+/** Puts the lock of somebody else there; gives its name. */
+function forgeLock(mode: LockMode, owner: LockOwner, nonce = '00'): string {
+  const name = `locks/${encodeLockName({ mode, owner, nonce })}`;
+  backend.poke(name, Buffer.alloc(0));
+  return name;
+}
+
+/** Time passes only when somebody sleeps. */
+function fakeClock(onSleep: (nowMs: number) => void = () => undefined): LockClock {
+  let nowMs = 0;
+  return {
+    nowMs: () => nowMs,
+    sleep: async (durationMs) => {
+      nowMs += durationMs;
+      onSleep(nowMs);
+    },
+  };
+}
+
+describe('two locks', () => {
+  test.each<[LockMode, LockMode, boolean]>([
+    ['shared', 'shared', true],
+    ['shared', 'exclusive', false],
+    ['exclusive', 'shared', false],
+    ['exclusive', 'exclusive', false],
+  ])('%s and then %s: both at once is %s', async (first, second, isAllowed) => {
+    const lock = await RepositoryLock.acquire(backend, { mode: first });
+    const attempt = RepositoryLock.acquire(backend, { mode: second });
+    if (isAllowed) await (await attempt).release();
+    else await expect(attempt).rejects.toThrow(RepositoryLockedError);
+    expect(backend.names()).toHaveLength(1);
+    await lock.release();
+    expect(backend.names()).toEqual([]);
+  });
+
+  test('the error names the place, the process, its host and its kind of work, and says what to do', async () => {
+    forgeLock('exclusive', otherHost);
+    const error = await RepositoryLock.acquire(backend, { mode: 'shared' }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(RepositoryLockedError);
+    const { message, hint, exitCode } = error as RepositoryLockedError;
+    expect(message).toBe(
+      'the repository memory is locked by process 77 on host another (exclusive, as for compact or repair)',
+    );
+    expect(hint).toContain('--lock-wait');
+    expect(exitCode).toBe(11);
+  });
+
+  test('a host name cannot send control characters to the terminal', async () => {
+    forgeLock('exclusive', { ...otherHost, host: 'a\u001B[31m\u009B\u202Eb' });
+    const attempt = RepositoryLock.acquire(backend, { mode: 'shared' });
+    await expect(attempt).rejects.toThrow('on host a?[31m??b ');
+  });
+
+  test('whatever the order of their steps, conflicting ones are never held together', async () => {
+    const modes = fc.array(fc.constantFrom<LockMode>('shared', 'exclusive'), { minLength: 2, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), modes, async (scheduler, contenders) => {
+        const shared = new MemoryBackend();
+        await shared.makeDirectory('locks');
+        const held: LockMode[] = [];
+        const contend = async (mode: LockMode): Promise<void> => {
+          const slow = new FaultyBackend(shared);
+          const guard = slow.guard.bind(slow);
+          slow.guard = async (operation, name, action) => {
+            await scheduler.schedule(Promise.resolve(), `${mode} ${operation}`);
+            return guard(operation, name, action);
+          };
+          const lock = await RepositoryLock.acquire(slow, { mode }).catch(ignoreLocked);
+          if (lock === undefined) return;
+          expect(mode === 'exclusive' ? held : held.filter((other) => other === 'exclusive')).toEqual([]);
+          held.push(mode);
+          await lock.assertHeld();
+          held.splice(held.indexOf(mode), 1);
+          await lock.release();
+        };
+        await scheduler.waitFor(Promise.all(contenders.map(contend)));
+        expect(shared.names()).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('a dead holder', () => {
+  test.each<LockMode>(['shared', 'exclusive'])('loses its lock to a %s one at once', async (mode) => {
+    forgeLock('exclusive', { ...self, machineId: 'm1', bootId: 'before' }, 'aa');
+    forgeLock('shared', { ...self, machineId: 'm1', bootId: 'before' }, 'bb');
+    const owner = { ...self, machineId: 'm1', bootId: 'now' };
+    const lock = await RepositoryLock.acquire(backend, { mode, owner });
+    expect(backend.names()).toHaveLength(1);
+    await lock.release();
+  });
+
+  test('a host name that had to be cut is still the same host', async () => {
+    const host = 'h'.repeat(200);
+    forgeLock('exclusive', { ...self, host, machineId: 'm1', bootId: 'before' });
+    const owner = { ...self, host, machineId: 'm1', bootId: 'now' };
+    await (await RepositoryLock.acquire(backend, { mode: 'exclusive', owner })).release();
+    expect(backend.names()).toEqual([]);
+  });
+});
+
+describe('a holder of whom nothing is known', () => {
+  const otherNamespace: LockOwner = { ...self, pidNamespace: '1', pid: 1, startTime: '1' };
+
+  test.each([
+    ['another host', otherHost],
+    ['another pid namespace', otherNamespace],
+  ])('on %s keeps its lock, and the hint tells how it ends', async (_, owner) => {
+    const name = forgeLock('exclusive', owner);
+    const error = await RepositoryLock.acquire(backend, { mode: 'shared' }).catch((reason: unknown) => reason);
+    expect((error as RepositoryLockedError).hint).toContain('30 minutes');
+    expect(backend.names()).toEqual([name]);
+  });
+
+  test('loses its lock after its heartbeat stood still for 30 minutes of our clock, and not earlier', async () => {
+    forgeLock('exclusive', otherHost);
+    const clock = fakeClock();
+    const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive', waitMs: 60 * MINUTE_MS, clock });
+    expect(clock.nowMs()).toBeGreaterThanOrEqual(30 * MINUTE_MS);
+    expect(clock.nowMs()).toBeLessThan(31 * MINUTE_MS);
+    await lock.release();
+  });
+
+  test('keeps it while its heartbeat moves, however rarely', async () => {
+    const name = forgeLock('exclusive', otherHost);
+    let nextBeatMs = 0;
+    const clock = fakeClock((nowMs) => {
+      if (nowMs < nextBeatMs) return;
+      nextBeatMs = nowMs + 25 * MINUTE_MS;
+      void backend.touch(name);
+    });
+    const attempt = RepositoryLock.acquire(backend, { mode: 'exclusive', waitMs: 120 * MINUTE_MS, clock });
+    await expect(attempt).rejects.toThrow(RepositoryLockedError);
+    expect(backend.names()).toEqual([name]);
+  });
+
+  test('keeps it when only our clock jumped, as after a suspended machine', async () => {
+    const name = forgeLock('exclusive', otherHost);
+    let nowMs = 0;
+    const clock: LockClock = {
+      nowMs: () => nowMs,
+      sleep: async () => {
+        nowMs += 40 * MINUTE_MS;
+      },
+    };
+    const attempt = RepositoryLock.acquire(backend, { mode: 'exclusive', waitMs: 100 * MINUTE_MS, clock });
+    await expect(attempt).rejects.toThrow(RepositoryLockedError);
+    expect(backend.names()).toEqual([name]);
+  });
+});
+
+describe('other files among the locks', () => {
+  test.each(['exclusive-of-a-later-version', 'something'])('%s is in the way of everybody', async (fileName) => {
+    backend.poke(`locks/${fileName}`, Buffer.alloc(0));
+    const attempt = RepositoryLock.acquire(backend, { mode: 'shared' });
+    await expect(attempt).rejects.toThrow(RepositoryLockedError);
+    await expect(attempt).rejects.toThrow(`locks/${fileName}`);
+    expect(backend.names()).toEqual([`locks/${fileName}`]);
+  });
+
+  test.each(['.DS_Store', '.nfs0000000001'])('%s, left by the system, is not', async (fileName) => {
+    backend.poke(`locks/${fileName}`, Buffer.alloc(0));
+    await (await RepositoryLock.acquire(backend, { mode: 'exclusive' })).release();
+    expect(backend.names()).toEqual([`locks/${fileName}`]);
+  });
+});
+
+describe('waiting', () => {
+  test('ends when the holder is done, announces each holder once, and leaves room for others meanwhile', async () => {
+    const first = await RepositoryLock.acquire(backend, { mode: 'exclusive' });
+    const holders: string[] = [];
+    let roundCount = 0;
+    const clock = fakeClock(() => {
+      roundCount += 1;
+      expect(backend.names()).toHaveLength(1);
+      if (roundCount === 5) void first.release();
+    });
+    const lock = await RepositoryLock.acquire(backend, {
+      mode: 'exclusive',
+      waitMs: MINUTE_MS,
+      clock,
+      onWait: (holder) => holders.push(holder),
+    });
+    expect(roundCount).toBe(5);
+    expect(holders).toEqual([expect.stringContaining(`process ${process.pid} `)]);
+    await lock.release();
+  });
+
+  test('ends in an error at its time, and not before', async () => {
+    await RepositoryLock.acquire(backend, { mode: 'exclusive' });
+    const clock = fakeClock();
+    const attempt = RepositoryLock.acquire(backend, { mode: 'shared', waitMs: 5 * MINUTE_MS, clock });
+    await expect(attempt).rejects.toThrow(RepositoryLockedError);
+    expect(clock.nowMs()).toBeCloseTo(5 * MINUTE_MS);
+  });
+
+  test('without a wait there is none', async () => {
+    await RepositoryLock.acquire(backend, { mode: 'exclusive' });
+    const clock = fakeClock(() => expect.unreachable());
+    const attempt = RepositoryLock.acquire(backend, { mode: 'shared', clock });
+    await expect(attempt).rejects.toThrow(RepositoryLockedError);
+  });
+});
+
+function ignoreLocked(error: unknown): undefined {
+  if (!(error instanceof RepositoryLockedError)) throw error;
+}

@@ -1,0 +1,234 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const fileLinesMax = 250;
+const functionLinesMax = 70;
+
+/** What each folder of src may import besides itself and the errors; everything else is above it, or beside it. */
+const ground = ['util'];
+const pure = ['chunking', 'format', 'crypto', ...ground];
+const outside = ['files', 'backend', 'workers', ...pure];
+const stored = ['store', 'filter', ...outside];
+const belowOf: Readonly<Record<string, readonly string[]>> = {
+  util: [],
+  chunking: ground,
+  format: ground,
+  crypto: ground,
+  files: pure,
+  backend: pure,
+  workers: pure,
+  store: outside,
+  filter: outside,
+  repository: stored,
+  operations: ['repository', ...stored],
+  cli: ['operations', 'repository', ...stored],
+};
+
+/** Files that nobody needs to import: where a program or a thread begins, and the reference that tests compare with. */
+const entryPattern =
+  /^src\/(index|cli\/main|cli\/commands\/.*|chunking\/reference-chunker|.*-(worker|thread))\.ts$|\.d\.ts$/;
+
+interface Ban {
+  readonly pattern: RegExp;
+  readonly instead: string;
+  /** Where it is allowed. */
+  readonly except: RegExp;
+  readonly where: RegExp;
+}
+
+const sources = /^src\//;
+const bans: readonly Ban[] = [
+  {
+    pattern: /from '(node:)?fs\/promises'|\bfs\.promises\b/,
+    instead: 'the synchronous calls of node:fs: asynchronous ones cost about 0.15 ms each',
+    where: sources,
+    except: /^src\/cli\//,
+  },
+  {
+    pattern: /\bMath\.random\(/,
+    instead: 'randomBytes of node:crypto in src, createPrng(seed) in tests',
+    where: /./,
+    except: /^$/,
+  },
+  {
+    pattern: /\bDate\.now\(|\bnew Date\(\)/,
+    instead: 'the clock that the caller passes in: time decides nothing but display and retention',
+    where: sources,
+    except: /^src\/(cli|operations|util\/clock|repository\/lock|backend\/local)/,
+  },
+  { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
+  {
+    pattern: /\bprocess\.(exit\(|exitCode\b|argv\b)/,
+    instead: 'an error with an exit code, which src/cli/main.ts turns into one',
+    where: sources,
+    except: /^src\/cli\//,
+  },
+  {
+    pattern: /\bPromise\.withResolvers\b|\bnew AsyncDisposableStack\b|\bnew DisposableStack\b/,
+    instead: 'new Promise, try and finally: Node 20 has neither, although they compile',
+    where: /./,
+    except: /^$/,
+  },
+  {
+    pattern: /\breaddirSync\((?!.*(encoding: 'buffer'|'buffer'|'latin1'))/,
+    instead: "'latin1' or 'buffer': names that are not UTF-8 are lost as strings",
+    where: /^src\/files\//,
+    except: /^$/,
+  },
+  { pattern: /\b(FIXME|TODO|XXX|HACK)\b/, instead: 'the work itself, or an issue', where: /./, except: /^$/ },
+  {
+    pattern: /\b(describe|it|test)\.only\(|\bfit\(/,
+    instead: 'the whole suite',
+    where: /^test\//,
+    except: /^$/,
+  },
+  {
+    pattern: /['"`(\s](\/work\/|\/root\/|\/home\/(?!me\b|user\b|you\b|alice\b|bob\b)\w)/,
+    instead: 'a path relative to the project or a temporary directory: nothing may depend on one machine',
+    where: /./,
+    except: /^$/,
+  },
+];
+
+interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+  readonly lines: readonly string[];
+}
+
+const files: readonly SourceFile[] = ['src', 'test', 'bin'].flatMap((folder) => listFiles(folder)).map(readSource);
+const sourceFiles = files.filter((file) => sources.test(file.path));
+
+function listFiles(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => `${folder}/${name}`)
+    .filter((path) => /\.(ts|js|mjs)$/.test(path))
+    .filter((path) => !/^src\/chunking\/wasm\/|\.generated\.ts$|^test\/tidy\.test\.ts$/.test(path))
+    .sort();
+}
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(join(root, path), 'utf8');
+  return { path, text, lines: text.replace(/\n$/, '').split('\n') };
+}
+
+/** Relative imports of a file, as paths below the project; type imports count, since they tie layers together as well. */
+function importsOf(file: SourceFile): string[] {
+  const specifiers = [...file.text.matchAll(/(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g)].map((match) => match[1]!);
+  return specifiers.map((specifier) => relative(root, join(root, dirname(file.path), specifier)));
+}
+
+function layerOf(path: string): string {
+  return path.split('/').length > 2 ? path.split('/')[1]! : '';
+}
+
+/** A comment may speak of what is banned. */
+function withoutComments(line: string): string {
+  return /^\s*(\*|\/\/|\/\*)/.test(line) ? '' : line.replace(/\s\/\/ .*$/, '');
+}
+
+describe('layers', () => {
+  it('know every folder of src', () => {
+    const folders = new Set(sourceFiles.map((file) => layerOf(file.path)).filter((layer) => layer !== ''));
+    expect([...folders].filter((folder) => !(folder in belowOf))).toEqual([]);
+  });
+
+  it('import only what is below them', () => {
+    const violations: string[] = [];
+    for (const file of sourceFiles.filter(({ path }) => layerOf(path) !== '')) {
+      const layer = layerOf(file.path);
+      for (const path of importsOf(file)) {
+        const target = layerOf(path);
+        const isAllowed =
+          path === 'src/errors.ts' ||
+          (path.startsWith('src/') && (target === layer || belowOf[layer]!.includes(target)));
+        if (!isAllowed) violations.push(`${file.path} imports ${path}, which is not below ${layer}`);
+      }
+    }
+    expect(violations).toEqual([]);
+  });
+
+  it('are not reached into by type declarations or build output', () => {
+    const reaching = files.filter((file) => importsOf(file).some((path) => /^(dist|build)\//.test(path)));
+    expect(reaching.map((file) => file.path).filter((path) => !/^(bin|test)\//.test(path))).toEqual([]);
+  });
+});
+
+describe('size', () => {
+  it(`of a file is at most ${fileLinesMax} lines`, () => {
+    const long = files.filter((file) => file.lines.length > fileLinesMax);
+    expect(long.map((file) => `${file.path}: ${file.lines.length} lines`)).toEqual([]);
+  });
+
+  it(`of a function is at most ${functionLinesMax} lines`, () => {
+    const suites = /^test\/contracts\//;
+    const measured = files.filter((file) => !suites.test(file.path));
+    const long = measured.flatMap((file) => functionsOf(file).filter((entry) => entry.lineCount > functionLinesMax));
+    expect(long.map((entry) => `${entry.name}: ${entry.lineCount} lines`)).toEqual([]);
+  });
+});
+
+/** Relies on the formatter: a function ends at the first closing brace that stands as deep as its first line. */
+function functionsOf(file: SourceFile): { name: string; lineCount: number }[] {
+  const head =
+    /^(\s*)(?:export )?(?:(?:async )?function\*? (\w+)|const (\w+)[^=]*= (?:async )?\(|(?:static |async |get |set |override |\*)*(#?\w+)(?:<[^>]*>)?\((?!.*;$))/;
+  return file.lines.flatMap((line, start) => {
+    const match = head.exec(line);
+    const name = match?.[2] ?? match?.[3] ?? match?.[4];
+    if (match === null || name === undefined || /^(describe|it|test|if|for|while|switch|return)$/.test(name)) return [];
+    const indent = match[1]!;
+    // The next line that stands as deep; one such as `): Promise<void> {` ends the parameters, not the function.
+    const end = file.lines.findIndex(
+      (other, index) => index > start && /^\S/.test(other.slice(indent.length)) && !/^[)}].*\{$/.test(other.trim()),
+    );
+    const isFunction = end > start + 1 && file.lines[end]!.startsWith(`${indent}}`);
+    return !isFunction ? [] : [{ name: `${file.path}:${start + 1} ${name}`, lineCount: end - start + 1 }];
+  });
+}
+
+describe('banned', () => {
+  it.each(bans.map((ban) => [ban.pattern.source, ban] as const))('%s', (_name, ban) => {
+    const uses: string[] = [];
+    for (const file of files.filter(({ path }) => ban.where.test(path) && !ban.except.test(path))) {
+      const keepsComments = /FIXME/.test(ban.pattern.source);
+      file.lines.forEach((line, index) => {
+        if (ban.pattern.test(keepsComments ? line : withoutComments(line))) {
+          uses.push(`${file.path}:${index + 1} ${line.trim()} -- use ${ban.instead}`);
+        }
+      });
+    }
+    expect(uses).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  it('of src are imported by another one of src, or are an entry', () => {
+    const imported = new Set(sourceFiles.flatMap((file) => importsOf(file)));
+    const dead = sourceFiles.map((file) => file.path).filter((path) => !imported.has(path) && !entryPattern.test(path));
+    expect(dead).toEqual([]);
+  });
+
+  it('of test mirror src, where they stand in a folder of that name', () => {
+    const lonely = files
+      .map((file) => file.path)
+      .filter((path) => path.endsWith('.test.ts') && layerOf(path) in belowOf)
+      .filter((path) => layerOf(path) !== 'cli')
+      .filter((path) => !hasSource(path));
+    expect(lonely).toEqual([]);
+  });
+
+  it('are named in kebab-case', () => {
+    const odd = files.filter(
+      (file) => !/^([a-z0-9-]+\/)*[a-z0-9-]+(\.(test|bench))?\.(d\.)?(ts|js|mjs)$/.test(file.path),
+    );
+    expect(odd.map((file) => file.path)).toEqual([]);
+  });
+});
+
+/** `test/store/pack-writer.test.ts` wants `src/store/pack-writer.ts`; `pack-writer.damage.test.ts` is its part as well. */
+function hasSource(path: string): boolean {
+  const base = path.replace(/^test\//, 'src/').replace(/\.test\.ts$/, '');
+  return existsSync(join(root, `${base}.ts`)) || existsSync(join(root, base)) || base.includes('.');
+}

@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config';
+
+// The two-core machine that this suite must suit gains nothing from more processes than cores.
+const workerCountMax = 2;
+
+export default defineConfig({
+  test: {
+    environment: 'node',
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: workerCountMax,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 10_000,
+    restoreMocks: true,
+  },
+});

@@ -1,9 +1,9 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
 // The two-core machine that this suite must suit gains nothing from more processes than cores.
 const workerCountMax = 2;
 
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   test: {
     environment: 'node',
     include: ['test/**/*.test.ts'],
@@ -15,3 +15,5 @@ export default defineConfig({
     restoreMocks: true,
   },
 });
+
+export default config;

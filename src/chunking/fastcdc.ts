@@ -17,8 +17,8 @@ export interface FastCdcRules {
  * FastCDC with level 2 normalisation: 2 bits more than log2(average) below the normal size, 2 fewer from there on.
  * Source: Xia et al., "FastCDC", USENIX ATC 2016, and "The Design of Fast Content-Defined Chunking", IEEE TPDS 2020.
  * It differs from the papers in three places:
- * - The bits are the top bits of the hash instead of bits spread by hand. The top bits already depend on the whole
- *   window (the papers' spread only widens the window of low bits), and the test is one comparison.
+ * - The bits are the top bits of the hash instead of bits spread by hand. The spread widens the window of low bits; each
+ *   of the top bits used here (31 at most) already depends on more than 32 bytes, and the test is one comparison.
  * - The hash runs through the 64 bytes before the first place where a chunk may end. So every decision has a full window,
  *   and the same 64 bytes decide the same wherever the chunk began.
  * - The papers switch masks at the average size, which makes the mean 14 % larger than the average with the default sizes.

@@ -57,7 +57,7 @@ export function createWasmChunker(parameters: FastCdcParameters): Chunker {
       const address = BUFFER_ADDRESS + start;
       const strictEnd = Math.min(normalSizeBytes, sizeBytes);
       const strictLength = minSizeBytes + scan(address + minSizeBytes, address + strictEnd, strictBits);
-      if (strictLength < strictEnd || strictEnd === sizeBytes) return strictLength;
+      if (strictLength < strictEnd) return strictLength;
       return strictEnd + scan(address + strictEnd, address + sizeBytes, looseBits);
     },
   };

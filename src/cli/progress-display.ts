@@ -33,8 +33,13 @@ export function startProgressDisplay(options: ProgressDisplayOptions): ProgressD
       : `ldm: ${formatStatus(progress)}`,
   );
   if (options.enabled && output.json) return startStatusLines(options, startedAt, jsonFps);
-  if (options.enabled && process.stderr.isTTY) return startSpinnerLater(options);
+  if (options.enabled && canDraw()) return startSpinnerLater(options);
   return { stop: () => {} };
+}
+
+/** A terminal that does not know its width counts as 0 columns wide, and ora would clear its lines without end. */
+function canDraw(): boolean {
+  return process.stderr.isTTY && process.stderr.columns > 0 && process.env['TERM'] !== 'dumb';
 }
 
 function startStatusLines(
@@ -79,7 +84,7 @@ function startSpinner(ora: typeof Ora, options: ProgressDisplayOptions): () => v
     interval: intervalMs,
   });
   const draw = (): void => {
-    spinner.text = formatStatus(options.progress, (process.stderr.columns || 80) - 3);
+    spinner.text = formatStatus(options.progress, process.stderr.columns - 3);
   };
   draw();
   spinner.start();

@@ -57,13 +57,10 @@ function reportNotice(output: Output, verbosity: number, notice: Notice): void {
   if (notice.kind === 'lock-wait' && output.quiet) return;
   if (notice.kind === 'info' && (verbosity === 0 || output.quiet)) return;
   const message = escapeForTerminal(notice.message);
-  if (notice.kind === 'source-problem') {
-    const place = notice.path === undefined ? '' : `${displayPath(notice.path)}: `;
-    output.problem(`ldm: ${place}${message}`, 'error', {
-      error: { message: notice.message },
-      during: notice.during,
-      ...(notice.path === undefined ? {} : { item: pathFields(notice.path).path, ...pathFields(notice.path) }),
-    });
+  if (notice.path !== undefined) {
+    const fields = pathFields(notice.path);
+    const details = { error: { message: notice.message }, during: notice.during, item: fields.path, ...fields };
+    output.problem(`ldm: ${displayPath(notice.path)}: ${message}`, 'error', details);
     return;
   }
   const prefix = notice.kind === 'warning' ? 'ldm: warning: ' : 'ldm: ';

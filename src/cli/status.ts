@@ -2,13 +2,16 @@ import type { Progress } from '../operations/context.ts';
 import { displayPath } from '../files/display-path.ts';
 import { textOf } from '../util/byte-string.ts';
 import { formatBytes } from '../util/format-bytes.ts';
-import { formatCount } from './words.ts';
+import { countNoun, formatCount } from './words.ts';
 
 /** One line that says how far an operation has come; `columns` cuts the path at its end short. */
 export function formatStatus(progress: Progress, columns: number = 1000): string {
   const parts = [
-    `${formatCount(progress.filesDone)}${ofTotal(progress.filesTotal, formatCount)} files`,
-    `${formatBytes(progress.bytesDone)}${ofTotal(progress.bytesTotal, formatBytes)}`,
+    progress.filesTotal === undefined
+      ? countNoun(progress.filesDone, 'file')
+      : `${formatCount(progress.filesDone)} of ${countNoun(progress.filesTotal, 'file')}`,
+    formatBytes(progress.bytesDone) +
+      (progress.bytesTotal === undefined ? '' : ` of ${formatBytes(progress.bytesTotal)}`),
   ];
   if (progress.storedBytes > 0) parts.push(`${formatBytes(progress.storedBytes)} stored`);
   if (progress.errorCount > 0) parts.push(`${formatCount(progress.errorCount)} problems`);
@@ -20,7 +23,7 @@ export function formatStatus(progress: Progress, columns: number = 1000): string
 export function statusFields(progress: Progress, elapsedMs: number): Record<string, unknown> {
   return {
     seconds_elapsed: Math.floor(elapsedMs / 1000),
-    phase: progress.phase,
+    phase: progress.phase === '' ? undefined : progress.phase,
     ...(progress.bytesTotal === undefined || progress.bytesTotal === 0
       ? {}
       : { percent_done: Math.min(1, progress.bytesDone / progress.bytesTotal) }),
@@ -32,10 +35,6 @@ export function statusFields(progress: Progress, elapsedMs: number): Record<stri
     error_count: progress.errorCount,
     ...(progress.currentPath === '' ? {} : { current_files: [textOf(progress.currentPath)] }),
   };
-}
-
-function ofTotal(total: number | undefined, format: (value: number) => string): string {
-  return total === undefined ? '' : ` of ${format(total)}`;
 }
 
 /** The end of a path says more than its beginning. */

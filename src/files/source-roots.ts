@@ -49,6 +49,7 @@ export async function resolveRoots(patterns: readonly string[], cwd: string): Pr
       else if (matches.length === 0) missing.push(patterns[i]!);
       for (const match of matches) matched.add(absolutePath(match, directory));
     } catch (cause) {
+      if (errnoOf(cause) === undefined) throw cause;
       failures.push(sourceError({ operation: 'find', path: absolutePath(word, directory), cause }));
     }
   }
@@ -81,9 +82,16 @@ function mergeFollowing(
     const target = linkDestination(path);
     if (target !== undefined) targets.set(path, target);
   }
-  const asked = [...named, ...matched];
-  const displaced = [...targets].filter(([link]) => asked.some((other) => other !== link && isWithin(link, other)));
-  const roots = mergeRoots([...asked, ...displaced.map(([, target]) => target)]);
+  const asked = new Set([...named, ...matched]);
+  let askedCount = 0;
+  // A target that is added may in turn hold other named symlinks.
+  while (askedCount < asked.size) {
+    askedCount = asked.size;
+    for (const [link, target] of targets) {
+      if ([...asked].some((other) => other !== link && isWithin(link, other))) asked.add(target);
+    }
+  }
+  const roots = mergeRoots(asked);
   return { roots, followed: new Map([...targets].filter(([link]) => roots.includes(link))) };
 }
 

@@ -137,7 +137,7 @@ export class EntryTable {
 
   /** Visits every entry that has references, with its words at `page[base]` and on: for loops over millions. */
   forEachReferenced(visit: (entry: number, page: Uint32Array, base: number) => void): void {
-    for (let entry = 0; entry < this.#slotCount; ) {
+    for (let entry = 0; entry < this.#slotCount;) {
       const page = this.pageOf(entry);
       const end = Math.min(entry + PAGE_ENTRIES, this.#slotCount);
       for (let base = 0; entry < end; entry++, base += ENTRY_WORDS) {

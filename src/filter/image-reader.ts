@@ -13,13 +13,13 @@ import {
 } from '../format/checkpoint.ts';
 import type { CheckpointHeader } from '../format/checkpoint.ts';
 import { FILE_ID_BYTES } from '../format/constants.ts';
-import { ENTRY_WORDS, PAGE_ENTRIES, PAGE_WORDS } from './entry-table.ts';
+import { ENTRY_WORDS, PAGE_ENTRIES } from './entry-table.ts';
+import type { FilterParts } from './filter-parts.ts';
 import { FilterState } from './filter-state.ts';
 import { falsePositiveRate } from './formulas.ts';
 import type { FilterPlan } from './formulas.ts';
 import { bytesOver, refuseBigEndian } from './image-words.ts';
 import { LdmFilter } from './ldm-filter.ts';
-import { PackTable } from './pack-table.ts';
 
 /** A checkpoint to be read; `readRange` fills all of `target` from `offset`. */
 export interface ImageSource {
@@ -44,9 +44,9 @@ export async function readImage(source: ImageSource): Promise<FilterState> {
   const absentPacks = await reader.bytes(header.absentPackCount * FILE_ID_BYTES);
   const snapshots = await reader.bytes(header.snapshotsBytes);
   const packs = await reader.bytes(header.packCount * CHECKPOINT_PACK_BYTES);
-  const filter = await readFilter(reader, header);
+  const parts = await readParts(reader, header);
   await reader.checkDigest();
-  const state = new FilterState(filter, new PackTable());
+  const state = new FilterState(LdmFilter.restore(parts));
   for (const id of decodeFileIds(segments)) state.segments.add(id);
   for (const id of decodeFileIds(absentPacks)) state.absentPacks.add(id);
   for (const { id, tree, manifest } of decodeCheckpointSnapshots(snapshots, header.snapshotCount, WHAT)) {
@@ -71,19 +71,18 @@ async function readHeader(reader: ImageReader, sizeBytes: number): Promise<Check
   return header;
 }
 
-async function readFilter(reader: ImageReader, header: CheckpointHeader): Promise<LdmFilter> {
+async function readParts(reader: ImageReader, header: CheckpointHeader): Promise<FilterParts> {
   const counters = await reader.bytes(header.counterBytes);
   const heads = await reader.words(header.liveHeadCount);
   const deadHeads = await reader.words(header.deadHeadCount);
   const entryCount = header.liveCount + header.deadCount;
   const pages: Uint32Array[] = [];
   for (let start = 0; start < entryCount; start += PAGE_ENTRIES) {
-    const count = Math.min(PAGE_ENTRIES, entryCount - start);
-    pages.push(await reader.words(count * ENTRY_WORDS, PAGE_WORDS));
+    pages.push(await reader.words(Math.min(PAGE_ENTRIES, entryCount - start) * ENTRY_WORDS));
   }
   const { liveCount, deadCount } = header;
-  const plan = planOf(header);
-  return LdmFilter.restore({ plan, liveCount, deadCount, missingCount: 0, counters, heads, deadHeads, pages });
+  // An image is of a complete state, in which no chunk is missing.
+  return { plan: planOf(header), liveCount, deadCount, missingCount: 0, counters, heads, deadHeads, pages };
 }
 
 function planOf({ capacity, hashes, positions, fprTarget }: CheckpointHeader): FilterPlan {
@@ -106,10 +105,9 @@ class ImageReader {
     return target;
   }
 
-  /** `arrayLength` words, of which the first `length` are read and the others are 0. */
-  async words(length: number, arrayLength: number = length): Promise<Uint32Array> {
-    const target = new Uint32Array(arrayLength);
-    await this.#fill(bytesOver(target.subarray(0, length)));
+  async words(length: number): Promise<Uint32Array> {
+    const target = new Uint32Array(length);
+    await this.#fill(bytesOver(target));
     return target;
   }
 

@@ -63,13 +63,22 @@ export async function writeImage(
 }
 
 function describe(state: FilterState, parts: FilterParts, snapshotsBytes: number): CheckpointHeader {
-  const { plan, counters, heads, deadHeads, liveCount, deadCount } = parts;
+  const { capacity, hashes, positions, fprTarget } = parts.plan;
   return {
-    ...{ capacity: plan.capacity, hashes: plan.hashes, positions: plan.positions, fprTarget: plan.fprTarget },
-    ...{ segmentCount: state.segments.size, absentPackCount: state.absentPacks.size },
-    ...{ snapshotCount: state.snapshots.size, snapshotsBytes, packCount: state.packs.count },
-    ...{ counterBytes: counters.length, liveHeadCount: heads.length, deadHeadCount: deadHeads.length },
-    ...{ liveCount, deadCount },
+    capacity,
+    hashes,
+    positions,
+    fprTarget,
+    segmentCount: state.segments.size,
+    absentPackCount: state.absentPacks.size,
+    snapshotCount: state.snapshots.size,
+    snapshotsBytes,
+    packCount: state.packs.count,
+    counterBytes: parts.counters.length,
+    liveCount: parts.liveCount,
+    deadCount: parts.deadCount,
+    liveHeadCount: parts.heads.length,
+    deadHeadCount: parts.deadHeads.length,
   };
 }
 

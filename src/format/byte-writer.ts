@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { MAX_U32 } from './constants.ts';
 
+/** Up to it a loop copies faster than a call of `set`. */
+const SHORT_BYTES = 40;
+
 /** Fills a buffer of known length with little-endian values. A value that does not fit is a programmer error. */
 export class ByteWriter {
   readonly buffer: Buffer;
@@ -33,7 +36,9 @@ export class ByteWriter {
   }
 
   bigU64(value: bigint): void {
-    this.#offset = this.buffer.writeBigUInt64LE(value, this.#offset);
+    const number = Number(value);
+    if (Number.isSafeInteger(number)) this.u64(number);
+    else this.#offset = this.buffer.writeBigUInt64LE(value, this.#offset);
   }
 
   /** A whole number with a sign, in two's complement. */
@@ -46,7 +51,8 @@ export class ByteWriter {
 
   bytes(bytes: Uint8Array): void {
     assert(bytes.length <= this.buffer.length - this.#offset);
-    this.buffer.set(bytes, this.#offset);
+    if (bytes.length > SHORT_BYTES) this.buffer.set(bytes, this.#offset);
+    else for (let i = 0; i < bytes.length; i++) this.buffer[this.#offset + i] = bytes[i]!;
     this.#offset += bytes.length;
   }
 

@@ -10,8 +10,8 @@ import { CHUNK_ID_BYTES, FILE_ID_BYTES } from './constants.ts';
 
 export const CHECKPOINT_MAGIC = 'LDMFILT1';
 export const CHECKPOINT_VERSION = 1;
-export const CHECKPOINT_HEADER_BYTES = 96;
-export const CHECKPOINT_HEADER_CHECKSUM_OFFSET = 92;
+export const CHECKPOINT_HEADER_BYTES = 84;
+export const CHECKPOINT_HEADER_CHECKSUM_OFFSET = 80;
 /** A snapshot before its manifest. */
 export const CHECKPOINT_SNAPSHOT_BYTES: number = FILE_ID_BYTES + CHUNK_ID_BYTES + 4;
 export const CHECKPOINT_PACK_BYTES = 56;
@@ -72,13 +72,12 @@ export function encodeCheckpointHeader(header: CheckpointHeader): Buffer {
   writer.u32(header.deadCount);
   writer.u32(header.liveHeadCount);
   writer.u32(header.deadHeadCount);
-  writer.skip(CHECKPOINT_HEADER_CHECKSUM_OFFSET - writer.offset);
   writer.u32(checksumOf(writer.buffer.subarray(0, writer.offset)));
   return writer.finish();
 }
 
 /**
- * Reads a checkpoint's first 96 bytes. What they promise fits the file when `checkpointBytes` of it is the file's size.
+ * Reads a checkpoint's first 84 bytes. What they promise fits the file when `checkpointBytes` of it is the file's size.
  * The checksum is the same in every version, so that a damaged version is not taken for another one.
  * @throws CorruptDataError
  * @throws UnsupportedFormatError for another version
@@ -108,11 +107,21 @@ export function decodeCheckpointHeader(bytes: Uint8Array, what = 'checkpoint'): 
   const deadCount = reader.u32();
   const liveHeadCount = reader.u32();
   const deadHeadCount = reader.u32();
-  reader.zeros(CHECKPOINT_HEADER_CHECKSUM_OFFSET - reader.offset);
   return {
-    ...{ capacity, hashes, positions, fprTarget },
-    ...{ segmentCount, absentPackCount, snapshotCount, snapshotsBytes, packCount, counterBytes },
-    ...{ liveCount, deadCount, liveHeadCount, deadHeadCount },
+    capacity,
+    hashes,
+    positions,
+    fprTarget,
+    segmentCount,
+    absentPackCount,
+    snapshotCount,
+    snapshotsBytes,
+    packCount,
+    counterBytes,
+    liveCount,
+    deadCount,
+    liveHeadCount,
+    deadHeadCount,
   };
 }
 

@@ -42,7 +42,7 @@ export interface Notice {
 /** What every operation works with. */
 export interface OperationContext {
   readonly backend: Backend;
-  /** How long to wait for a lock; 0 by default. */
+  /** How long to wait for a lock. By default a minute for what may run beside others, else not at all. */
   readonly lockWaitMs?: number | undefined;
   /** Aborted with a `CancelledError` as its reason. */
   readonly signal?: AbortSignal | undefined;
@@ -52,14 +52,19 @@ export interface OperationContext {
   readonly lockOwner?: LockOwner | undefined;
 }
 
+/** A backup that starts while a delete is giving space back must not fail for it. */
+const SHARED_WAIT_MS = 60_000;
+
 /** Runs `work` on an opened repository and gives the lock back whatever happens. */
 export async function withRepository<T>(
   context: OperationContext,
   mode: LockMode,
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
-  const { backend, lockWaitMs, lockOwner, onNotice } = context;
-  const onWait = (holder: string): void => onNotice?.({ kind: 'lock-wait', message: `waiting for the lock of ${holder}` });
+  const { backend, lockOwner, onNotice } = context;
+  const lockWaitMs = context.lockWaitMs ?? (mode === 'shared' ? SHARED_WAIT_MS : 0);
+  const onWait = (holder: string): void =>
+    onNotice?.({ kind: 'lock-wait', message: `waiting for the lock of ${holder}` });
   const repository = await Repository.open({ backend, mode, lockWaitMs, lockOwner, onWait });
   try {
     return await work(repository);

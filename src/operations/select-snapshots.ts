@@ -73,7 +73,9 @@ function findByPrefix({ listings, damaged }: ReadSnapshots, prefix: string): Sna
   const matches = listings.filter(({ id }) => id.startsWith(prefix));
   if (matches.length + damagedMatches.length > 1) {
     const ids = [...matches.map(({ id }) => id), ...damagedMatches.map(([id]) => id)].map((id) => id.slice(0, 12));
-    throw new SnapshotNotFoundError(`${prefix} fits several snapshots: ${ids.join(', ')}`, { hint: 'Give more digits.' });
+    throw new SnapshotNotFoundError(`${prefix} fits several snapshots: ${ids.join(', ')}`, {
+      hint: 'Give more digits.',
+    });
   }
   if (damagedMatches[0] !== undefined) throw new CorruptDataError(damagedMatches[0][1], { hint: 'Run `ldm check`.' });
   if (matches[0] !== undefined) return matches[0];

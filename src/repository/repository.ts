@@ -60,7 +60,9 @@ export class Repository {
   }
 
   /** The filter state of what is present now. */
-  async openState(options: { readonly ignoreCheckpoints?: boolean; readonly cacheBytes?: number } = {}): Promise<OpenedState> {
+  async openState(
+    options: { readonly ignoreCheckpoints?: boolean; readonly cacheBytes?: number } = {},
+  ): Promise<OpenedState> {
     const { backend, config, hasher } = this;
     return await openState({ backend, config, hasher, cacheBytes: CACHE_BYTES, ...options });
   }

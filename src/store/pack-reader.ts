@@ -63,7 +63,8 @@ export async function readPackContents(backend: Backend, packId: string): Promis
   try {
     const sizeBytes = await backend.sizeOf(name);
     if (sizeBytes === undefined) throw new CorruptDataError('the pack is missing');
-    if (sizeBytes < PACK_HEADER_BYTES + PACK_TRAILER_BYTES) throw new CorruptDataError(`it has only ${sizeBytes} bytes`);
+    if (sizeBytes < PACK_HEADER_BYTES + PACK_TRAILER_BYTES)
+      throw new CorruptDataError(`it has only ${sizeBytes} bytes`);
     const header = Buffer.allocUnsafe(PACK_HEADER_BYTES);
     await backend.readRange(name, 0, header);
     const kind = decodePackHeader(header);

@@ -13,7 +13,7 @@ export function frameOutputBytesMax(frame: Buffer): number {
   if (frame.length < 6 || frame.readUInt32LE(0) !== FRAME_MAGIC) throw corrupt('no zstd frame');
   let offset = 4 + headerBytes(frame[4]!);
   let outputBytes = 0;
-  for (let last = false; !last; ) {
+  for (let last = false; !last;) {
     if (offset + 3 > frame.length) throw corrupt('the zstd frame ends early');
     const header = frame.readUIntLE(offset, 3);
     last = (header & 1) === 1;

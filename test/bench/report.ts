@@ -34,7 +34,9 @@ function formatMachine(machine: Machine): string {
     `${machine.coreCount} x ${machine.cpu}, ${formatSize(machine.memoryBytes)} memory`,
     `Linux ${machine.kernel}, ${machine.distribution}, Node ${machine.node}`,
     versions.join(', '),
-  ].join('; ');
+  ]
+    .filter((part) => part !== '')
+    .join('; ');
 }
 
 function formatTimes(results: readonly ScenarioResult[]): string {
@@ -88,9 +90,16 @@ function formatColumns(
 
 function formatFigures(results: readonly ScenarioResult[]): string {
   const rows = results.flatMap(({ figures }) =>
-    Object.entries(figures ?? {}).map(([name, value]) => [name, `${value}`]),
+    Object.entries(figures ?? {}).map(([name, value]) => [name, formatFigure(value)]),
   );
   return rows.length === 0 ? '' : formatTable(['the LDM filter alone', ''], rows);
+}
+
+function formatFigure(value: number | string): string {
+  if (typeof value === 'string') return value;
+  return Math.abs(value) >= 100 || Number.isInteger(value)
+    ? Math.round(value).toLocaleString('en')
+    : value.toPrecision(3);
 }
 
 function formatProblems(results: readonly ScenarioResult[]): string {

@@ -57,3 +57,18 @@ test('the cut points are those of the reference, for any parameters and any byte
     { numRuns: 150 },
   );
 });
+
+test('addresses beyond 2 GiB work, which the largest chunks need', () => {
+  const sizes = { kind: 'fastcdc', minSizeBytes: 64, averageSizeBytes: 1024 } as const;
+  const data = createPrng(9).bytes(5000);
+  const chunker = createWasmChunker({ ...sizes, maxSizeBytes: 2 ** 30 });
+  const reference = createReferenceChunker({ ...sizes, maxSizeBytes: data.length });
+  const startOffset = chunker.buffer.length - data.length;
+  expect(startOffset + data.length).toBe(2 ** 31);
+  // Only the pages that are touched cost memory.
+  chunker.buffer.set(data, startOffset);
+  reference.buffer.set(data);
+  for (const start of [0, 1000, 2000, data.length - 100]) {
+    expect(chunker.cut(startOffset + start, 2 ** 31)).toBe(reference.cut(start, data.length));
+  }
+});

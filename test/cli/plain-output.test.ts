@@ -55,12 +55,15 @@ describe('output in a pipe', () => {
 
   it('ends quietly when its reader has seen enough', async () => {
     const { run, source, repository, directory } = await makeScenario();
-    // More than a pipe holds, so that the program must notice.
-    for (let index = 0; index < 2000; index++) writeFileSync(join(source, `${index}-${'x'.repeat(100)}`), '');
+    // Tens of megabytes of output from long paths: the listing takes long enough to notice that nobody reads it.
+    const deep = join(source, ...Array.from({ length: 15 }, () => 'x'.repeat(240)));
+    mkdirSync(deep, { recursive: true });
+    for (let index = 0; index < 4000; index++) writeFileSync(join(deep, `${index}`), '');
     await run(['backup', 'source']);
-    const listing = startLdm(['ls', 'latest', '-r', repository], { home: directory });
+    const listing = startLdm(['ls', 'latest', '--json', '-r', repository], { home: directory });
     await listing.stdoutMatching(/\n/);
     listing.child.stdout!.destroy();
+    expect(await listing.stderrMatching(/^/)).toBe('');
     expect(await listing.ended).toEqual({ code: 0, signal: null });
   });
 });

@@ -11,9 +11,11 @@ export interface Scenario {
   readonly source: string;
   readonly repository: string;
   /** Runs `ldm` on the repository, in the directory. */
-  run(args: readonly string[], options?: RunLdmOptions): Promise<RunLdmResult>;
+  readonly run: (args: readonly string[], options?: RunLdmOptions) => Promise<RunLdmResult>;
   /** The same with `--json`: every line of stdout as an object. Throws if one of them is not. */
-  runJson(args: readonly string[]): Promise<{ readonly code: number | null; readonly messages: JsonMessage[] }>;
+  readonly runJson: (
+    args: readonly string[],
+  ) => Promise<{ readonly code: number | null; readonly messages: JsonMessage[] }>;
 }
 
 export type JsonMessage = Readonly<Record<string, unknown>> & { readonly message_type: string };

@@ -1,25 +1,18 @@
-import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { RepositoryLock } from '../../src/repository/lock.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { makeEndlessHome } from './endless-backup.ts';
 import { makeScenario, parseJsonLines } from './scenario.ts';
 import { startLdm } from './start-ldm.ts';
 import type { RunningLdm } from './start-ldm.ts';
 
-/** Zeros that take no space on the disk, and far longer to read than any of these tests. */
-const ENDLESS_BYTES = 2 ** 40;
-
 /** A backup that has begun and would not end by itself. */
 async function startEndlessBackup(): Promise<RunningLdm> {
-  const home = temporaryDirectory();
-  mkdirSync(join(home, 'work'));
-  writeFileSync(join(home, 'work', 'zeros'), '');
-  truncateSync(join(home, 'work', 'zeros'), ENDLESS_BYTES);
+  const home = makeEndlessHome();
   const running = startLdm(['backup', join(home, 'work'), '--json'], { home, env: { LDM_PROGRESS_FPS: '20' } });
-  await running.stdoutMatching(/"bytes_done":[1-9]/);
+  await running.stdoutMatching(/"files_done":1/);
   return running;
 }
 
@@ -48,10 +41,10 @@ describe('signals', () => {
   });
 
   it('end the wait for a lock', async () => {
-    const { directory, repository } = await makeScenario();
+    const { directory, repository, source } = await makeScenario();
     const lock = await RepositoryLock.acquire(new LocalBackend(repository), { mode: 'exclusive' });
     try {
-      const running = startLdm(['backup', 'source', '-r', repository, '--lock-wait', '1h'], { home: directory });
+      const running = startLdm(['backup', source, '-r', repository, '--lock-wait', '1h'], { home: directory });
       expect(await running.stderrMatching(/\n/)).toContain(`${process.pid}`);
       running.child.kill('SIGINT');
       expect(await running.ended).toEqual({ code: 130, signal: null });

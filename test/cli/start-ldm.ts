@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 
+import { onTestFinished } from 'vitest';
+
 import { ldmProgram } from '../support/run-ldm.ts';
 
 /** A running `ldm` that a test talks with while it works. */
@@ -18,13 +20,27 @@ export interface StartLdmOptions {
 }
 
 /** Starts the built program with a home of its own. */
-export function startLdm(args: readonly string[], { home, env = {} }: StartLdmOptions): RunningLdm {
-  const child = spawn(process.execPath, [ldmProgram, ...args], {
-    env: { PATH: process.env['PATH'], HOME: home, ...env },
+export function startLdm(args: readonly string[], options: StartLdmOptions): RunningLdm {
+  return start([process.execPath, ldmProgram, ...args], options);
+}
+
+/**
+ * The same on a terminal of 100 columns, where stdout and stderr are one. The first line says the process id, since the
+ * child is `script`, which keeps the terminal.
+ */
+export function startLdmOnTerminal(args: readonly string[], options: StartLdmOptions): RunningLdm {
+  const words = [process.execPath, ldmProgram, ...args].map((word) => `'${word}'`);
+  return start(['script', '-qefc', `stty cols 100; echo pid $$; exec ${words.join(' ')}`, '/dev/null'], options);
+}
+
+function start([program, ...args]: readonly string[], { home, env = {} }: StartLdmOptions): RunningLdm {
+  const child = spawn(program!, args, {
+    env: { PATH: process.env['PATH'], HOME: home, TERM: 'xterm', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 60_000,
     killSignal: 'SIGKILL',
   });
+  onTestFinished(() => void child.kill('SIGKILL'));
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.on('close', (code, signal) => resolve({ code, signal }));
   });

@@ -219,11 +219,13 @@ export function testBackendContract(backendName: string, makeBackend: () => Back
     describe('heartbeats', () => {
       test('each touch changes the heartbeat, and nothing else does', async () => {
         await writeFile(backend, 'packs/a', Buffer.from('x'));
-        const seen = new Set([await backend.heartbeatOf('packs/a')]);
-        expect(await backend.heartbeatOf('packs/a')).toBe([...seen][0]);
-        expect(await backend.touch('packs/a')).toBe(true);
-        seen.add(await backend.heartbeatOf('packs/a'));
-        expect(seen.size).toBe(2);
+        const seen = [await backend.heartbeatOf('packs/a')];
+        expect(await backend.heartbeatOf('packs/a')).toBe(seen[0]);
+        for (let round = 0; round < 5; round += 1) {
+          expect(await backend.touch('packs/a')).toBe(true);
+          seen.push(await backend.heartbeatOf('packs/a'));
+        }
+        expect(new Set(seen).size).toBe(6);
         expect(await backend.sizeOf('packs/a')).toBe(1);
       });
 

@@ -89,6 +89,14 @@ describe('symlinks', () => {
     expect(names(directory, result)).toEqual(['a', 'elsewhere']);
     expect(result.followed.size).toBe(0);
   });
+
+  it('are not lost when the target of another becomes a root above them', async () => {
+    const directory = directoryWith('a/', 'b/', 'elsewhere/');
+    symlinkSync('../b', join(directory, 'a/link'));
+    symlinkSync('../elsewhere', join(directory, 'b/link'));
+    const result = await resolveRoots(['b/link', 'a/link', 'a'], directory);
+    expect(names(directory, result)).toEqual(['a', 'b', 'elsewhere']);
+  });
 });
 
 describe('patterns', () => {

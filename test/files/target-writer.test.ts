@@ -95,44 +95,6 @@ describe('files', () => {
     expect(existsSync(join(directory, 'link'))).toBe(false);
     expect(() => removeTarget(bytes(directory))).toThrow(expect.objectContaining({ code: 'TARGET' }));
   });
-
-  it('lose set-id bits when they do not get their owner', () => {
-    const path = bytes(temporaryDirectory(), '/file');
-    const other = process.geteuid!() + 4321;
-    const own = createTargetPolicy({ setsOwners: false });
-    expect(restoreFile(path, { mode: 0o6755, uid: other, gid: 4321 }, own)).toBeUndefined();
-    expect(readMetadata(path)).toMatchObject({ mode: 0o755, uid: process.geteuid!() });
-  });
-
-  it.skipIf(isRoot)('report an owner that was refused, and finish the rest', () => {
-    const path = bytes(temporaryDirectory(), '/file');
-    const failure = restoreFile(path, { mode: 0o4755, uid: 0 }, createTargetPolicy({ setsOwners: true }));
-    expect(failure).toMatchObject({ code: 'TARGET', errno: 'EPERM', path });
-    expect(readMetadata(path)).toMatchObject({ mode: 0o755, mtimeNanoseconds: 123_456_789 });
-  });
-
-  // Only root can give files away.
-  it.runIf(isRoot)('get owner and set-id bits from root', () => {
-    const path = bytes(temporaryDirectory(), '/file');
-    expect(restoreFile(path, { mode: 0o6751, uid: 4321, gid: 1234 })).toBeUndefined();
-    expect(readMetadata(path)).toMatchObject({ mode: 0o6751, uid: 4321, gid: 1234, mtimeNanoseconds: 123_456_789 });
-  });
-
-  it.runIf(isRoot)('get our own group back where the directory hands down another', () => {
-    const directory = bytes(temporaryDirectory(), '/shared');
-    makeTargetDirectory(directory);
-    finishTargetDirectory(directory, sampleEntry({ type: 'directory', mode: 0o2775, gid: 1234 }), policy);
-    const path = bytes(directory, '/file');
-    restoreFile(path, { gid: process.getegid!() });
-    expect(readMetadata(path).gid).toBe(process.getegid!());
-  });
-
-  it.runIf(isRoot)('are found their owner by name on request', () => {
-    const path = bytes(temporaryDirectory(), '/file');
-    const names = { uid: 4321, gid: 4321, user: bytes('root'), group: bytes('no such group') };
-    restoreFile(path, names, createTargetPolicy({ byName: true }));
-    expect(readMetadata(path)).toMatchObject({ uid: 0, gid: 4321 });
-  });
 });
 
 describe('directories', () => {
@@ -191,7 +153,8 @@ describe('links', () => {
     writeFileSync(join(directory, 'file'), '');
     const before = readMetadata(bytes(directory, '/file'));
     const uid = isRoot ? 4321 : process.geteuid!();
-    const entry = sampleEntry({ type: 'symlink', mode: 0o777, linkTarget: bytes('file'), uid });
+    // Some systems have links with modes; setting one here would reach the file.
+    const entry = sampleEntry({ type: 'symlink', mode: 0o711, linkTarget: bytes('file'), uid });
     expect(createSymlink(bytes(directory, '/link'), entry, policy)).toBeUndefined();
     expect(readMetadata(bytes(directory, '/file'))).toEqual(before);
     expect(readMetadata(bytes(directory, '/link')).uid).toBe(uid);
@@ -229,6 +192,7 @@ describe('special files', () => {
     expect(createSpecial(path, sampleEntry({ type: 'socket' }), policy).skipped).toBe('socket');
     const device = sampleEntry({ type: 'character-device', deviceMajor: 1, deviceMinor: 3 });
     expect(createSpecial(path, device, createTargetPolicy()).skipped).toBe('device');
+    if (!isRoot) expect(createSpecial(path, device, policy).skipped).toBe('device');
     expect(existsSync(path)).toBe(false);
   });
 

@@ -3,7 +3,7 @@ import { runFoldModel } from './fold-model.ts';
 import type { ModelBug } from './fold-model.ts';
 
 const SEEDS = [1, 2, 3, 4];
-const ROUNDS = 1000;
+const ROUNDS = 600;
 
 describe('the filter state as a function of segments and snapshots', () => {
   it.each(SEEDS)('holds under random commands, crashes and lost checkpoints, seed %i', async (seed) => {

@@ -1,17 +1,10 @@
-import assert from 'node:assert/strict';
-import { CorruptDataError } from '../../src/errors.ts';
-import type { FilterState, RepositoryListing } from '../../src/filter/filter-state.ts';
-import { RebuildNeededError } from '../../src/filter/filter-state.ts';
-import { releaseSnapshot } from '../../src/filter/fold-release.ts';
-import { addSegment, retainSnapshot } from '../../src/filter/fold.ts';
-import type { ReadTree } from '../../src/filter/fold.ts';
-import { readImage } from '../../src/filter/image.ts';
+import type { FilterState } from '../../src/filter/filter-state.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { createPrng } from '../support/prng.ts';
 import type { Prng } from '../support/prng.ts';
+import { FoldModelDisk } from './fold-model-disk.ts';
 import type { Chunk } from './fold-support.ts';
-import { closureOf, emptyState, fileId, findDifference, idOf, leaf, pack, snapshotOf, tree } from './fold-support.ts';
-import { imageOf, sourceOf } from './image-support.ts';
+import { closureOf, fileId, leaf, tree } from './fold-support.ts';
 
 /**
  * A deliberate mistake: packs removed before the segments that name them, a checkpoint used although a segment that it
@@ -48,11 +41,7 @@ class FoldModel {
   readonly result: ModelResult = { steps: 0, commits: 0, compactions: 0, crashes: 0, folds: 0, rebuilds: 0 };
   readonly #prng: Prng;
   readonly #bug: ModelBug | undefined;
-  readonly #packs = new Map<string, { contents: PackContents; chunks: readonly Chunk[] }>();
-  readonly #segments = new Map<string, readonly PackContents[]>();
-  readonly #snapshots = new Map<string, Chunk>();
-  /** The newest last. */
-  readonly #checkpoints: Buffer[] = [];
+  readonly #disk: FoldModelDisk;
   readonly #sharing = new Set<Command>();
   #exclusive: Command | undefined;
   readonly #trees: readonly Chunk[];
@@ -60,6 +49,7 @@ class FoldModel {
   constructor(prng: Prng, bug: ModelBug | undefined) {
     this.#prng = prng;
     this.#bug = bug;
+    this.#disk = new FoldModelDisk(bug === 'stale-checkpoint');
     const leaves = (): Chunk[] => Array.from({ length: 3 }, () => leaf(prng.int(12)));
     this.#trees = Array.from({ length: 8 }, () => tree(...leaves()));
   }
@@ -68,7 +58,7 @@ class FoldModel {
     const isShared = this.#sharing.size > 0 && this.#bug !== 'no-lock';
     const mayShare = this.#exclusive === undefined && this.#sharing.size < 3;
     const dice = this.#prng.int(100);
-    if (dice < 3) this.#loseCheckpoint();
+    if (dice < 3) this.#disk.loseCheckpoint(this.#prng);
     else if (dice < 13 && mayShare) this.#sharing.add(this.#backup(this.#randomRoot()));
     else if (dice < 23 && mayShare) this.#sharing.add(this.#delete());
     else if (dice < 38 && this.#exclusive === undefined && !isShared) this.#exclusive = this.#compact();
@@ -92,11 +82,9 @@ class FoldModel {
     }
     this.result.steps += 1;
     this.result.commits += value === 'commit' ? 1 : 0;
-    await this.#check(value);
-  }
-
-  #loseCheckpoint(): void {
-    if (this.#checkpoints.length > 0) this.#checkpoints.splice(this.#prng.int(this.#checkpoints.length), 1);
+    await this.#disk.check(value);
+    this.result.folds = this.#disk.foldCount;
+    this.result.rebuilds = this.#disk.rebuildCount;
   }
 
   #drop(command: Command): void {
@@ -105,65 +93,67 @@ class FoldModel {
   }
 
   async *#backup(root: Chunk): Command {
-    const { filter } = await this.#open();
+    const { filter } = await this.#disk.open();
     yield 'open';
     let absent = closureOf(root).filter(({ id }) => filter.find(id, 0) < 0);
     let unnamed: PackContents[] = [];
     while (absent.length > 0) {
       const count = 1 + this.#prng.int(4);
-      unnamed.push(this.#writePack(absent.slice(0, count)));
+      unnamed.push(this.#disk.writePack(this.#newId(), absent.slice(0, count)));
       absent = absent.slice(count);
       yield 'pack';
       if (this.#prng.int(10) < 3) {
-        this.#segments.set(this.#newId(), unnamed);
+        this.#disk.segments.set(this.#newId(), unnamed);
         unnamed = [];
         yield 'segment';
       }
     }
     if (unnamed.length > 0) {
-      this.#segments.set(this.#newId(), unnamed);
+      this.#disk.segments.set(this.#newId(), unnamed);
       yield 'segment';
     }
-    this.#snapshots.set(this.#newId(), root);
+    this.#disk.snapshots.set(this.#newId(), root);
     yield 'commit';
     yield* this.#maybeCheckpoint();
   }
 
   async *#delete(): Command {
     yield 'open';
-    if (this.#snapshots.size > 0) {
-      this.#snapshots.delete(this.#prng.pick([...this.#snapshots.keys()]));
+    if (this.#disk.snapshots.size > 0) {
+      this.#disk.snapshots.delete(this.#prng.pick([...this.#disk.snapshots.keys()]));
       yield 'commit';
     }
     yield* this.#maybeCheckpoint();
   }
 
   async *#compact(): Command {
-    const state = await this.#open();
+    const state = await this.#disk.open();
     yield 'open';
-    this.#compareWithMark(state);
+    this.#disk.compareWithMark(state);
     const doomed = this.#chooseDoomed(state);
     let live = doomed.flatMap((id) =>
-      this.#packs.get(id)!.chunks.filter((chunk) => this.#isNeededFrom(state, chunk, id)),
+      this.#disk.packs.get(id)!.filter((chunk) => this.#isNeededFrom(state, chunk, id)),
     );
     const written: PackContents[] = [];
     while (live.length > 0) {
       const count = 1 + this.#prng.int(4);
-      written.push(this.#writePack(live.slice(0, count)));
+      written.push(this.#disk.writePack(this.#newId(), live.slice(0, count)));
       live = live.slice(count);
       yield 'pack';
     }
-    const replaced = [...this.#segments].filter(([, packs]) => packs.some(({ id }) => doomed.includes(id)));
+    const replaced = [...this.#disk.segments].filter(([, packs]) => packs.some(({ id }) => doomed.includes(id)));
     const kept = replaced.flatMap(([, packs]) => packs.filter(({ id }) => !doomed.includes(id)));
     if (this.#bug === 'pack-first') yield* this.#removePacks(doomed);
     if (written.length + kept.length > 0) {
-      this.#segments.set(this.#newId(), [...written, ...kept]);
+      this.#disk.segments.set(this.#newId(), [...written, ...kept]);
       yield 'segment';
     }
-    await this.#writeCheckpoint(await this.#rebuild(new Set(replaced.map(([id]) => id))));
+    const gone = new Set(replaced.map(([id]) => id));
+    const isCarried = this.#prng.int(2) === 0;
+    await this.#disk.writeCheckpoint(isCarried ? this.#disk.carry(state, gone) : await this.#disk.rebuild(gone));
     yield 'checkpoint';
     for (const [id] of replaced) {
-      this.#segments.delete(id);
+      this.#disk.segments.delete(id);
       yield 'segment removed';
     }
     yield* this.#removePacks(doomed);
@@ -171,15 +161,15 @@ class FoldModel {
 
   *#removePacks(ids: readonly string[]): Generator<Step, void> {
     for (const id of ids) {
-      this.#packs.delete(id);
+      this.#disk.packs.delete(id);
       yield 'pack removed';
     }
   }
 
   /** Packs that no segment names, and most of those that hold something dead or stored elsewhere too. */
   #chooseDoomed(state: FilterState): string[] {
-    const named = new Set([...this.#segments.values()].flatMap((packs) => packs.map(({ id }) => id)));
-    return [...this.#packs].flatMap(([id, { chunks }]) => {
+    const named = new Set([...this.#disk.segments.values()].flatMap((packs) => packs.map(({ id }) => id)));
+    return [...this.#disk.packs].flatMap(([id, chunks]) => {
       const hasWaste = chunks.some((chunk) => !this.#isNeededFrom(state, chunk, id));
       return !named.has(id) || (hasWaste && this.#prng.int(10) < 7) ? [id] : [];
     });
@@ -190,95 +180,15 @@ class FoldModel {
     return entry >= 0 && filter.refs(entry) > 0 && packs.get(filter.packIndexOf(entry)).id === packId;
   }
 
-  #compareWithMark(state: FilterState): void {
-    const marked = closureOf(...this.#snapshots.values()).map(({ hex }) => hex);
-    const counted: string[] = [];
-    state.filter.forEachEntry((entry, isLive) => {
-      if (isLive) counted.push(idOf(state, entry));
-    });
-    assert.deepEqual(counted.sort(), marked.sort(), 'the counts disagree with the mark');
-  }
-
-  async #open(): Promise<FilterState> {
-    const segmentIds = new Set(this.#segments.keys());
-    for (const image of this.#checkpoints.toReversed()) {
-      const state = await readImage(sourceOf(image));
-      const listing: RepositoryListing = { segmentIds, isPresent: this.#isPresent };
-      if (this.#bug !== 'stale-checkpoint' && !state.isCurrent(listing)) continue;
-      try {
-        await this.#fold(state);
-      } catch (error) {
-        if (error instanceof CorruptDataError || error instanceof RebuildNeededError) continue;
-        throw error;
-      }
-      this.result.folds += 1;
-      return state;
-    }
-    this.result.rebuilds += 1;
-    return await this.#rebuild();
-  }
-
-  async #rebuild(without: ReadonlySet<string> = new Set()): Promise<FilterState> {
-    const state = emptyState();
-    await this.#fold(state, without);
-    return state;
-  }
-
-  async #fold(state: FilterState, without: ReadonlySet<string> = new Set()): Promise<void> {
-    for (const [id, packs] of this.#segments) if (!without.has(id)) addSegment(state, id, packs, this.#isPresent);
-    const readTree = this.#treeReader(state);
-    for (const [id, root] of this.#snapshots) {
-      if (!state.snapshots.has(id)) await retainSnapshot(state, id, snapshotOf(root), readTree);
-    }
-    for (const id of state.snapshots.keys()) if (!this.#snapshots.has(id)) await releaseSnapshot(state, id, readTree);
-  }
-
-  readonly #isPresent = (packId: string): boolean => this.#packs.has(packId);
-
-  #treeReader(state: FilterState): ReadTree {
-    return (entry) => {
-      const id = idOf(state, entry);
-      const found = this.#packs.get(state.packs.get(state.filter.packIndexOf(entry)).id);
-      const chunk = found?.chunks.find(({ hex }) => hex === id);
-      if (chunk === undefined) throw new CorruptDataError(`tree ${id} is in a pack that is gone`);
-      return chunk.bytes;
-    };
-  }
-
   async *#maybeCheckpoint(): Command {
     if (this.#prng.int(10) >= 4) return;
-    await this.#writeCheckpoint(await this.#open());
+    await this.#disk.writeCheckpoint(await this.#disk.open());
     yield 'checkpoint';
-  }
-
-  async #writeCheckpoint(state: FilterState): Promise<void> {
-    this.#checkpoints.push(await imageOf(state));
-    if (this.#checkpoints.length > 2) this.#checkpoints.shift();
-  }
-
-  #writePack(chunks: readonly Chunk[]): PackContents {
-    const contents = pack(this.#newId(), chunks);
-    this.#packs.set(contents.id, { contents, chunks });
-    return contents;
   }
 
   /** Random, as the SHA-256 that names a file: nothing may follow from its order. */
   #newId(): string {
     return fileId(this.#prng.next() * 2 ** 20 + this.#prng.int(2 ** 20));
-  }
-
-  async #check(step: Step): Promise<void> {
-    const stored = new Set([...this.#packs.values()].flatMap(({ chunks }) => chunks.map(({ hex }) => hex)));
-    const needed = closureOf(...this.#snapshots.values());
-    assert(
-      needed.every(({ hex }) => stored.has(hex)),
-      `lost a chunk: ${step}`,
-    );
-    const [folded, rebuilt] = [await this.#open(), await this.#rebuild()];
-    assert(rebuilt.isComplete, `a chunk that is needed has no location: ${step}`);
-    const difference = findDifference(folded, rebuilt);
-    assert(difference === undefined, `fold and rebuild differ: ${step}: ${difference}`);
-    folded.packs.forEach(({ id }) => assert(this.#packs.has(id), `the state names a pack that is gone: ${step}`));
   }
 
   #randomRoot(): Chunk {

@@ -145,10 +145,10 @@ export function describeState(state: FilterState): unknown {
   return {
     chunks,
     packs,
-    snapshots: snapshots.sort(),
+    snapshots: snapshots.map(String).sort(),
     segments: [...state.segments].sort(),
     absentPacks: [...state.absentPacks].sort(),
-    unreadableTrees: [...state.unreadableTrees].sort(),
+    unreadableTrees: Array.from(state.unreadableTrees, String).sort(),
     counts: [state.filter.liveCount, state.filter.deadCount, state.filter.missingCount],
   };
 }
@@ -212,19 +212,25 @@ function entryFor(child: Chunk, name: string): TreeEntry {
   return {
     name: byteStringFromText(name),
     type: isTree ? 'directory' : 'file',
-    ...{ mode: 0o644, uid: 0, gid: 0, user: none, group: none },
-    ...{ mtimeSeconds: 0, mtimeNanoseconds: 0, ctimeSeconds: 0, ctimeNanoseconds: 0, inode: 0n },
+    mode: 0o644,
+    uid: 0,
+    gid: 0,
+    user: none,
+    group: none,
+    mtimeSeconds: 0,
+    mtimeNanoseconds: 0,
+    ctimeSeconds: 0,
+    ctimeNanoseconds: 0,
+    inode: 0n,
     sizeBytes: isTree ? 0 : child.bytes.length,
     chunkIds: isTree ? new Uint8Array(0) : child.id,
     treeId: isTree ? child.id : undefined,
-    ...{
-      linkTarget: none,
-      deviceMajor: 0,
-      deviceMinor: 0,
-      hardlink: undefined,
-      changedWhileRead: false,
-      extensions: [],
-    },
+    linkTarget: none,
+    deviceMajor: 0,
+    deviceMinor: 0,
+    hardlink: undefined,
+    changedWhileRead: false,
+    extensions: [],
   };
 }
 

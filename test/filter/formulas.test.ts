@@ -21,11 +21,14 @@ describe('the published worked examples', () => {
   it.each([
     { capacityGb: 40, elements: 640, positions: 6463 },
     { capacityGb: 100, elements: 1600, positions: 16_158 },
-  ])('formula (2): $capacityGb GB in chunks of 64 MB need $positions positions', ({ capacityGb, elements, positions }) => {
-    expect((capacityGb * 1024) / 64).toBe(elements);
-    expect(positionsFor(elements, 7)).toBe(positions);
-    expect(optimalHashes(positions, elements)).toBe(7);
-  });
+  ])(
+    'formula (2): $capacityGb GB in chunks of 64 MB need $positions positions',
+    ({ capacityGb, elements, positions }) => {
+      expect((capacityGb * 1024) / 64).toBe(elements);
+      expect(positionsFor(elements, 7)).toBe(positions);
+      expect(optimalHashes(positions, elements)).toBe(7);
+    },
+  );
 
   it('formula (3): the values 6069, 36, 5 and 642 link at 289', () => {
     expect(linkPosition([6069, 36, 5, 642], 6463)).toBe(289);
@@ -34,7 +37,11 @@ describe('the published worked examples', () => {
 
 describe('falsePositiveRate', () => {
   it('agrees with the formula as it is written, where that is still accurate', () => {
-    for (const [positions, elements, hashes] of [[6463, 640, 7], [97, 10, 3], [1009, 5000, 4]] as const) {
+    for (const [positions, elements, hashes] of [
+      [6463, 640, 7],
+      [97, 10, 3],
+      [1009, 5000, 4],
+    ] as const) {
       const direct = (1 - (1 - 1 / positions) ** (hashes * elements)) ** hashes;
       expect(falsePositiveRate(positions, elements, hashes)).toBeCloseTo(direct, 10);
     }
@@ -54,7 +61,12 @@ describe('falsePositiveRate', () => {
 
 describe('positionsForRate', () => {
   it('is the fewest positions that reach the rate', () => {
-    for (const [elements, hashes, rate] of [[640, 7, 0.0078], [65_536, 7, 0.01], [1e6, 13, 1e-4], [1, 1, 0.4]] as const) {
+    for (const [elements, hashes, rate] of [
+      [640, 7, 0.0078],
+      [65_536, 7, 0.01],
+      [1e6, 13, 1e-4],
+      [1, 1, 0.4],
+    ] as const) {
       const positions = positionsForRate(elements, hashes, rate);
       expect(falsePositiveRate(positions, elements, hashes)).toBeLessThanOrEqual(rate);
       expect(falsePositiveRate(positions - 1, elements, hashes)).toBeGreaterThan(rate);

@@ -9,6 +9,7 @@ import {
   encodeCheckpointHeader,
   decodeCheckpointHeader,
   CHECKPOINT_HEADER_BYTES,
+  CHECKPOINT_HEADER_CHECKSUM_OFFSET,
 } from '../../src/format/checkpoint.ts';
 import { checksumOf } from '../../src/format/byte-reader.ts';
 import { runImageBench } from '../bench/image.bench.ts';
@@ -169,7 +170,8 @@ describe('a damaged image', () => {
   it('is told from one of another version', async () => {
     const image = await imageOf(await variedState());
     image.writeUInt32LE(2, 8);
-    image.writeUInt32LE(checksumOf(image.subarray(0, 92)), 92);
+    const end = CHECKPOINT_HEADER_CHECKSUM_OFFSET;
+    image.writeUInt32LE(checksumOf(image.subarray(0, end)), end);
     await expect(readImage(sourceOf(image))).rejects.toThrow(UnsupportedFormatError);
   });
 });

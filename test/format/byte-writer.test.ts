@@ -17,6 +17,27 @@ describe('ByteWriter', () => {
     );
   });
 
+  test('writes any 64 bits', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (value) => {
+        const writer = new ByteWriter(8);
+        writer.bigU64(value);
+        expect(writer.finish().readBigUInt64LE()).toBe(value);
+      }),
+    );
+  });
+
+  test('copies bytes of any length', () => {
+    for (const length of [0, 1, 40, 41, 100]) {
+      const bytes = Uint8Array.from({ length }, (_, i) => i + 1);
+      const writer = new ByteWriter(length + 2);
+      writer.skip(1);
+      writer.bytes(bytes);
+      writer.u8(255);
+      expect([...writer.finish()]).toEqual([0, ...bytes, 255]);
+    }
+  });
+
   test('a value that does not fit is a programmer error', () => {
     expect(() => new ByteWriter(8).u16(65_536)).toThrow(RangeError);
     expect(() => new ByteWriter(8).u64(2 ** 53)).toThrow();

@@ -1,12 +1,10 @@
-import { AssertionError } from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
+import { UnsupportedFormatError } from '../../src/errors.ts';
 import type { ChunkKind } from '../../src/format/chunk-kind.ts';
 import { decodeTree, encodeTree, forEachChild } from '../../src/format/tree.ts';
 import type { TreeEntry } from '../../src/format/tree.ts';
-import { byteStringFromBytes, byteStringFromText as text } from '../../src/util/byte-string.ts';
-import type { ByteString } from '../../src/util/byte-string.ts';
+import { byteStringFromText as text } from '../../src/util/byte-string.ts';
 import { arbTree, entryOf } from './arbitraries.ts';
 import { expectNoSurprise, expectWholeOnly, findSilentBytes, isReported } from './damage.ts';
 
@@ -156,93 +154,4 @@ describe('children', () => {
       { numRuns: 2000 },
     );
   });
-});
-
-describe('names', () => {
-  const nameOf = (...bytes: number[]): ByteString => byteStringFromBytes(Uint8Array.from(bytes));
-  const impossible: [string, ByteString][] = [
-    ['an empty name', text('')],
-    ['.', text('.')],
-    ['..', text('..')],
-    ['a name with a slash', text('a/b')],
-    ['a name with a 0 byte', nameOf(97, 0)],
-    ['a name of 256 bytes', text('x'.repeat(256))],
-  ];
-
-  test.each(impossible)('%s cannot be written', (_, name) => {
-    expect(() => encodeTree([entryOf({ name })])).toThrow(AssertionError);
-  });
-
-  test.each(impossible)('%s is reported when it is read', (_, name) => {
-    const bytes = encodeTree([entryOf({ name: text('x'.repeat(Math.min(255, Math.max(1, name.length)))) })]);
-    const nameOffset = bytes.indexOf('x');
-    bytes.write(name, nameOffset, 'latin1');
-    bytes.writeUInt16LE(name.length, nameOffset - 4);
-    expect(() => decodeTree(bytes)).toThrow(CorruptDataError);
-    expect(() => childrenByVisit(bytes)).toThrow(CorruptDataError);
-  });
-
-  test.each([[text('...')], [text('.a')], [nameOf(255, 254)], [nameOf(1)], [text('x'.repeat(255))]])(
-    '%j is fine',
-    (name) => {
-      expect(decodeTree(encodeTree([entryOf({ name })]))[0]!.name).toBe(name);
-    },
-  );
-
-  test('must ascend by their bytes', () => {
-    const [a, b] = [entryOf({ name: text('a') }), entryOf({ name: text('b') })];
-    expect(() => encodeTree([b, a])).toThrow('not sorted');
-    expect(() => encodeTree([a, a])).toThrow('not sorted');
-    for (const second of ['a', '`']) {
-      const bytes = encodeTree([a, b]);
-      bytes.write(second, bytes.lastIndexOf('b'), 'latin1');
-      expect(() => decodeTree(bytes)).toThrow('is out of order');
-    }
-  });
-
-  test('ascend as bytes, shorter before longer', () => {
-    const names = [text('a'), text('a!'), text('aa'), text('é'), nameOf(0xff)];
-    expect(decodeTree(encodeTree(names.map((name) => entryOf({ name })))).map((entry) => entry.name)).toEqual(names);
-  });
-});
-
-describe('owners', () => {
-  test('are stored once', () => {
-    const alone = encodeTree([entryOf({ name: text('a') })]).length;
-    const pair = encodeTree([entryOf({ name: text('a') }), entryOf({ name: text('b') })]).length;
-    const entryBytes = 48 + 1 + 12;
-    expect(pair - alone).toBe(entryBytes);
-  });
-
-  test('70,000 different ones fit into a directory', () => {
-    const entries = Array.from({ length: 70_000 }, (_, i) =>
-      entryOf({ name: text(String(i).padStart(5, '0')), uid: i, user: text(`u${i}`) }),
-    );
-    expect(decodeTree(encodeTree(entries)).map((entry) => entry.uid)).toEqual(entries.map((entry) => entry.uid));
-  });
-});
-
-test.each<[string, Partial<TreeEntry>]>([
-  ['a fifo with chunks', { type: 'fifo', chunkIds: ids(1) }],
-  ['half a chunk id', { chunkIds: new Uint8Array(19) }],
-  ['a directory without a tree', { type: 'directory' }],
-  ['a file with a tree', { treeId: ids(1) }],
-  ['a symlink without a target', { type: 'symlink' }],
-  ['a file with a target', { linkTarget: text('x') }],
-  ['a file with device numbers', { deviceMajor: 1 }],
-  ['a hardlink group of one', { hardlink: { device: 1n, linkCount: 1 } }],
-  ['a directory with several names', { type: 'directory', treeId: ids(1), hardlink: { device: 1n, linkCount: 2 } }],
-  ['a second of more than a second', { mtimeNanoseconds: 1_000_000_000 }],
-  ['an impossible mode', { mode: 0o10000 }],
-  [
-    'extensions out of order',
-    {
-      extensions: [
-        { type: 2, bytes: ids(1) },
-        { type: 1, bytes: ids(1) },
-      ],
-    },
-  ],
-])('%s is a programmer error', (_, fields) => {
-  expect(() => encodeTree([entryOf(fields)])).toThrow();
 });

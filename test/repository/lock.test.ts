@@ -208,6 +208,14 @@ describe('waiting', () => {
     await lock.release();
   });
 
+  test('puts no lock of its own in the way of others while it can see that it would be in vain', async () => {
+    await RepositoryLock.acquire(backend, { mode: 'shared' });
+    const counting = new FaultyBackend(backend, { only: (operation) => operation === 'create' });
+    const attempt = RepositoryLock.acquire(counting, { mode: 'exclusive', waitMs: MINUTE_MS, clock: fakeClock() });
+    await expect(attempt).rejects.toThrow(RepositoryLockedError);
+    expect(counting.operations).toHaveLength(1);
+  });
+
   test('ends in an error at its time, and not before', async () => {
     await RepositoryLock.acquire(backend, { mode: 'exclusive' });
     const clock = fakeClock();

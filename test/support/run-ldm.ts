@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterAll } from 'vitest';
 
 export interface RunLdmOptions {
   /** Added to the environment; `undefined` removes a variable. */
@@ -25,6 +26,12 @@ export interface RunLdmResult {
 export const ldmProgram: string = join(import.meta.dirname, '..', '..', 'bin', 'ldm.js');
 
 let home: string | undefined;
+
+// Not when the process exits: the runner ends its processes without a word.
+afterAll(() => {
+  if (home !== undefined) rmSync(home, { recursive: true, force: true });
+  home = undefined;
+});
 
 /** Runs the built program as a user would, with a home of its own, so that no test touches the real one. */
 export async function runLdm(args: readonly string[], options: RunLdmOptions = {}): Promise<RunLdmResult> {
@@ -62,9 +69,7 @@ function cleanEnvironment(added: Readonly<Record<string, string | undefined>>): 
 
 function homeEnvironment(): Record<string, string> {
   if (home === undefined) {
-    const directory = mkdtempSync(join(tmpdir(), 'ldm-test-home-'));
-    process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-    home = directory;
+    home = mkdtempSync(join(tmpdir(), 'ldm-test-home-'));
   }
   const paths: Record<string, string> = { HOME: home };
   for (const kind of ['CONFIG', 'CACHE', 'DATA', 'STATE', 'RUNTIME']) {

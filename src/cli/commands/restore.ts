@@ -9,7 +9,6 @@ interface RestoreFlags {
   readonly target?: string;
   readonly overwrite: OverwriteMode;
   readonly dryRun?: boolean;
-  readonly verify?: boolean;
 }
 
 export function defineRestore(program: Command, runner: CommandRunner): void {
@@ -24,7 +23,6 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
         .default('never'),
     )
     .option('-n, --dry-run', 'write nothing, only say what would be written')
-    .option('--verify', 'read every restored file again and compare')
     .addHelpText(
       'after',
       formatHelpFooter({
@@ -41,12 +39,12 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
           import('../../operations/restore.ts'),
           import('../reports/restore-report.ts'),
         ]);
-        const { overwrite, dryRun, verify } = flags;
+        const { overwrite, dryRun } = flags;
         const startedAt = performance.now();
         const result = await restore(session.context, {
           selector,
           target: flags.target ?? process.cwd(),
-          ...omitUndefined({ overwrite, dryRun, verify }),
+          ...omitUndefined({ overwrite, dryRun }),
         });
         reportRestore(session.output, result, { dryRun: dryRun === true, durationMs: performance.now() - startedAt });
         return result.exitCode;

@@ -2,33 +2,43 @@ import type { CompactResult } from '../../operations/compact.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
 import { formatTable } from '../tables.ts';
-import { countNoun, formatCount } from '../words.ts';
+import { formatCount } from '../words.ts';
 
 /** `compact`: what the file system got back. */
 export function reportCompact(output: Output, result: CompactResult): void {
   output.message('summary', compactFields(result));
-  const would = result.dryRun ? 'would be ' : '';
+  const { chunksRemoved, packsBefore, packsAfter, bytesBefore, bytesAfter } = result;
+  if (result.dryRun) {
+    output.remark(
+      formatTable([
+        ['chunks', `${formatCount(chunksRemoved)} to be removed`],
+        ['packs', `${formatCount(packsBefore)}: ${describePacks(result)}`],
+      ]),
+    );
+    output.remark('dry run: nothing was changed');
+    return;
+  }
   output.remark(
     formatTable([
-      ['reclaimed', `${formatBytes(result.reclaimedBytes)}${result.dryRun ? ' (dry run: nothing was changed)' : ''}`],
-      ['chunks', `${formatCount(result.chunksRemoved)} ${would}removed`],
-      [
-        'packs',
-        `${formatCount(result.packsBefore)} before, ${formatCount(result.packsAfter)} after: ${formatCount(result.packsRemoved)} ${would}removed, ${formatCount(result.packsRewritten)} ${would}rewritten (${formatBytes(result.bytesCopied)})`,
-      ],
-      ['repository', `${formatBytes(result.bytesBefore)} before, ${formatBytes(result.bytesAfter)} after`],
-      ['dead bytes left', formatBytes(result.deadBytesRemaining)],
+      ['reclaimed', describeReclaimed(result)],
+      ['chunks', `${formatCount(chunksRemoved)} removed`],
+      ['packs', `${formatCount(packsBefore)} before, ${formatCount(packsAfter)} after: ${describePacks(result)}`],
+      ['repository', `${formatBytes(bytesBefore)} before, ${formatBytes(bytesAfter)} after`],
     ]),
   );
 }
 
-/** One line about a compaction that was part of another command. */
-export function describeReclaimed(result: CompactResult): string {
-  const left =
-    result.deadBytesRemaining > 0
-      ? `; ${formatBytes(result.deadBytesRemaining)} dead bytes stay until it is worth copying around them`
-      : '';
-  return `the file system got ${formatBytes(result.reclaimedBytes)} back (${countNoun(result.packsRemoved, 'pack')} removed, ${formatCount(result.packsRewritten)} rewritten)${left}`;
+/** What went back to the file system, and what did not. */
+export function describeReclaimed({ reclaimedBytes, deadBytesRemaining }: CompactResult): string {
+  const remaining =
+    deadBytesRemaining > 0 ? `; ${formatBytes(deadBytesRemaining)} dead bytes stay, not yet worth the copying` : '';
+  return `${formatBytes(reclaimedBytes)} that the file system got back${remaining}`;
+}
+
+export function describePacks({ packsRemoved, packsRewritten, bytesCopied, dryRun }: CompactResult): string {
+  const copied = bytesCopied > 0 ? ` (${formatBytes(bytesCopied)} copied)` : '';
+  const verb = dryRun ? 'to be ' : '';
+  return `${formatCount(packsRemoved)} ${verb}removed, ${formatCount(packsRewritten)} ${verb}rewritten${copied}`;
 }
 
 export function compactFields(result: CompactResult): Record<string, unknown> {

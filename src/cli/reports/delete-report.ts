@@ -3,8 +3,9 @@ import type { DeleteResult } from '../../operations/delete.ts';
 import type { SnapshotListing } from '../../operations/snapshots.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
+import { formatTable } from '../tables.ts';
 import { countNoun, formatTime, shortId } from '../words.ts';
-import { compactFields, describeReclaimed } from './compact-report.ts';
+import { compactFields, describePacks, describeReclaimed } from './compact-report.ts';
 import { snapshotFields } from './snapshot-fields.ts';
 
 /** `delete`: the bytes that no other snapshot needs, what they occupy stored, and what the file system got back. */
@@ -12,15 +13,19 @@ export function reportDelete(output: Output, result: DeleteResult): void {
   output.message('summary', deleteFields(result));
   for (const listing of result.snapshots)
     output.remark(`${result.dryRun ? 'would delete' : 'deleted'} ${describeSnapshot(listing)}`);
-  const { freed } = result;
-  output.remark(
-    `${formatBytes(freed.rawBytes)} that no other snapshot needs (${countNoun(freed.chunkCount, 'chunk')}, ${countNoun(freed.treeCount, 'tree')})`,
-  );
-  output.remark(`${formatBytes(freed.storedBytes)} is what they occupy stored`);
-  if (result.compaction !== undefined) output.remark(describeReclaimed(result.compaction));
+  output.remark(formatTable(figuresOf(result)));
   if (result.dryRun) output.remark('dry run: nothing was deleted');
-  else if (result.notReclaimed !== undefined)
-    output.remark(`not reclaimed yet: ${escapeForTerminal(result.notReclaimed)}`);
+  else if (result.notReclaimed !== undefined) output.remark(`not reclaimed: ${escapeForTerminal(result.notReclaimed)}`);
+}
+
+function figuresOf({ freed, compaction }: DeleteResult): string[][] {
+  const contents = `${countNoun(freed.chunkCount, 'chunk')}, ${countNoun(freed.treeCount, 'tree')}`;
+  const figures = [
+    ['freed', `${formatBytes(freed.rawBytes)} that no other snapshot needs (${contents})`],
+    ['stored', `${formatBytes(freed.storedBytes)} that these occupy`],
+  ];
+  if (compaction === undefined) return figures;
+  return [...figures, ['reclaimed', describeReclaimed(compaction)], ['packs', describePacks(compaction)]];
 }
 
 /** `undelete`: what is back. */

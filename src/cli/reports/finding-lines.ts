@@ -37,7 +37,7 @@ function formatFinding({ file, message, snapshots = [], paths = [], pathCount = 
   if (snapshots.length > 0)
     lines.push(`    hits ${snapshots.length === 1 ? 'snapshot' : 'snapshots'} ${snapshots.map(shortId).join(', ')}`);
   for (const { snapshot, path } of paths.slice(0, SHOWN_PATHS))
-    lines.push(`    ${shortId(snapshot)}:${displayPath(path)}`);
+    lines.push(`    ${shortId(snapshot)}${path === '' ? ', all of it' : `:${displayPath(path)}`}`);
   const hidden = pathCount - Math.min(paths.length, SHOWN_PATHS);
   if (hidden > 0) lines.push(`    and ${formatCount(hidden)} more files`);
   return lines;

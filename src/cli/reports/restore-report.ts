@@ -1,9 +1,8 @@
-import { displayPath, escapeForTerminal } from '../../files/display-path.ts';
+import { escapeForTerminal } from '../../files/display-path.ts';
 import type { RestoreResult } from '../../operations/restore.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { formatDuration } from '../../util/format-duration.ts';
 import type { Output } from '../output.ts';
-import { pathFields } from '../paths.ts';
 import { countNoun, formatCount, shortId } from '../words.ts';
 
 export interface RestoreReportOptions {
@@ -11,16 +10,12 @@ export interface RestoreReportOptions {
   readonly durationMs: number;
 }
 
-/** `restore`: every problem on stderr, then what was written. */
+/** `restore`: what was written. The problems themselves have been said when they turned up. */
 export function reportRestore(
   output: Output,
   result: RestoreResult,
   { dryRun, durationMs }: RestoreReportOptions,
 ): void {
-  for (const { path, message, code } of result.problems) {
-    const fields = { error: { message }, during: 'restore', code, item: pathFields(path).path, ...pathFields(path) };
-    output.problem(`ldm: ${displayPath(path)}: ${escapeForTerminal(message)}`, 'error', fields);
-  }
   output.message('summary', {
     dry_run: dryRun,
     snapshot_id: result.snapshotId,

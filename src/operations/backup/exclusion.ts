@@ -16,11 +16,7 @@ export interface Exclusion {
  * `patterns` as in a .gitignore file that lies in `base`, the common parent of the roots; one that begins with `/` is an
  * absolute path.
  */
-export function createExclusion(
-  patterns: readonly string[],
-  base: ByteString,
-  repositoryLocation: string,
-): Exclusion {
+export function createExclusion(patterns: readonly string[], base: ByteString, repositoryLocation: string): Exclusion {
   const anchored = patterns.map((pattern) => relativePattern(pattern, textOf(base)));
   const usable = anchored.filter((pattern) => pattern !== undefined);
   const matcher = usable.length === 0 ? undefined : ignore({ ignorecase: false }).add(usable);

@@ -95,7 +95,7 @@ export class FileSaver {
 
   /** Hashes a buffer's chunks side by side in the thread pool, then takes them in order. */
   async #storeChunks(chunks: readonly Uint8Array[]): Promise<Uint8Array[]> {
-    const ids = await Promise.all(chunks.map((chunk) => this.#hasher.idOfPooled('data', chunk)));
+    const ids = await Promise.all(chunks.map(async (chunk) => this.#hasher.idOfPooled('data', chunk)));
     for (const [index, chunk] of chunks.entries()) {
       this.#pacer.throwIfAborted();
       await this.#depot.put('data', ids[index]!, chunk);

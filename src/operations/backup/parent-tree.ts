@@ -10,10 +10,7 @@ export type ParentEntries = ReadonlyMap<ByteString, TreeEntry>;
 const NOTHING: ParentEntries = new Map();
 
 /** Reads a tree of the parent snapshot; one that cannot be read only means that its files are read again. */
-export async function readParentEntries(
-  reader: StateReader,
-  treeId: Uint8Array | undefined,
-): Promise<ParentEntries> {
+export async function readParentEntries(reader: StateReader, treeId: Uint8Array | undefined): Promise<ParentEntries> {
   if (treeId === undefined) return NOTHING;
   try {
     // Copied: the entries outlive the block that the tree was read from.

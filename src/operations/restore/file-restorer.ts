@@ -88,7 +88,7 @@ export async function writeFile(
 
 function writeAll(descriptor: number, bytes: Uint8Array, path: ByteString): void {
   try {
-    for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done, bytes.length - done);
+    for (let done = 0; done < bytes.length;) done += writeSync(descriptor, bytes, done, bytes.length - done);
   } catch (cause) {
     throw targetError({ operation: 'write', path, cause });
   }

@@ -113,7 +113,8 @@ export class Restorer {
     } finally {
       chunks.skip(chunkCount - used);
       if (progress !== undefined) progress.filesDone += 1;
-      if (entry.changedWhileRead) tally.note(path, 'had changed while it was backed up; it may mix two states', 'CHANGED');
+      if (entry.changedWhileRead)
+        tally.note(path, 'had changed while it was backed up; it may mix two states', 'CHANGED');
     }
   }
 

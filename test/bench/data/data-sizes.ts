@@ -13,7 +13,7 @@ export interface DataSizes {
 export const dataSizes: Readonly<Record<BenchSize, DataSizes>> = {
   full: {
     usr: { roots: ['/usr'], fileCount: 54_000, sizeBytes: 1_400_000_000 },
-    releases: { releaseCount: 16, fileCount: 4190, sizeBytes: 50_000_000 },
+    releases: { releaseCount: 16, fileCount: 4030, sizeBytes: 50_000_000 },
     bigSizeBytes: 2_100_000_000,
   },
   small: {

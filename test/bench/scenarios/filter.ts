@@ -1,25 +1,22 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { BenchSize, Scenario } from '../bench-types.ts';
 
-type Figures = Readonly<Record<string, number | string>>;
+const chunkCounts: Readonly<Record<BenchSize, number>> = { full: 10_000_000, small: 10_000 };
 
-interface FilterBenchModule {
-  readonly runFilterBench: (options: { readonly size: BenchSize }) => Figures | Promise<Figures>;
-}
-
-/** The LDM filter alone, at ten million chunks. */
+/** The LDM filter alone, at ten million chunks: what it costs to ask and change, and to save and load its image. */
 export const filter: Scenario = {
   slug: 'filter',
   datasets: [],
   run: async (bench) => {
-    // Found by its address at run time: this file runs as TypeScript in the tests and compiled as a program.
-    const location = ['.ts', '.js']
-      .map((ending) => new URL(`../filter.bench${ending}`, import.meta.url))
-      .find((url) => existsSync(fileURLToPath(url)));
-    const result = { slug: 'filter', title: 'the LDM filter alone', measurements: [] };
-    if (location === undefined) return result;
-    const { runFilterBench } = (await import(location.href)) as FilterBenchModule;
-    return { ...result, figures: await runFilterBench({ size: bench.size }) };
+    // Loaded when they run: the other scenarios measure the built program and need nothing of src.
+    const { runFilterBench } = await import('../filter.bench.ts');
+    const { runImageBench } = await import('../image.bench.ts');
+    const chunkCount = chunkCounts[bench.size];
+    const image = await runImageBench(chunkCount, bench.workspace.directory);
+    const figures = { ...prefixed('filter', { ...runFilterBench(chunkCount) }), ...prefixed('image', { ...image }) };
+    return { slug: 'filter', title: 'the LDM filter alone', measurements: [], figures };
   },
 };
+
+function prefixed(prefix: string, figures: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [`${prefix}.${name}`, value]));
+}

@@ -1,0 +1,119 @@
+import { UsageError } from '../errors.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+import { snapshotName } from '../repository/layout.ts';
+import type { Repository } from '../repository/repository.ts';
+import { mapConcurrently } from '../util/map-concurrently.ts';
+import type { Finding } from './check/findings.ts';
+import { findDamage } from './check/damage-findings.ts';
+import { PackVerifier } from './check/pack-verifier.ts';
+import type { PackReport } from './check/pack-verifier.ts';
+import { surveyRepository } from './check/repository-survey.ts';
+import { compareStates } from './check/state-comparison.ts';
+import { Pacer, withRepository } from './context.ts';
+import type { OperationContext } from './context.ts';
+
+export type { AffectedPath, Finding } from './check/findings.ts';
+
+export interface CheckOptions {
+  /** Reads every byte of every pack, or of the n-th of m parts. */
+  readonly readData?: true | { readonly part: number; readonly of: number };
+}
+
+export interface CheckResult {
+  readonly findings: readonly Finding[];
+  readonly readData: boolean;
+  readonly snapshotsChecked: number;
+  readonly chunksChecked: number;
+  readonly packsChecked: number;
+  readonly bytesRead: number;
+  /** 4 if anything is wrong. */
+  readonly exitCode: 0 | 4;
+}
+
+/** Packs whose bytes are proved at a time: one is read while another is hashed. */
+const PACKS_AT_ONCE = 2;
+
+/** Proves that everything is there and as it was stored. Changes nothing. */
+export async function check(context: OperationContext, options: CheckOptions = {}): Promise<CheckResult> {
+  const selects = packSelector(options.readData);
+  return await withRepository(context, 'shared', async (repository) => {
+    const opened = await repository.openState();
+    const survey = await surveyRepository(repository.backend, opened.listing);
+    const reports = await verifyPacks(context, repository, [...survey.packs.values()], selects);
+    const recounted = await repository.openState({ ignoreCheckpoints: true });
+    const findings = [
+      ...survey.findings,
+      ...lostSnapshots(opened),
+      ...countFindings(opened, recounted),
+      ...(await findDamage(recounted, reports)),
+    ];
+    return {
+      findings,
+      readData: options.readData !== undefined,
+      snapshotsChecked: survey.snapshotCount,
+      chunksChecked: recounted.state.filter.liveCount,
+      packsChecked: reports.length,
+      bytesRead: reports.reduce((total, report) => total + report.bytesRead, 0),
+      exitCode: findings.some(({ severity }) => severity === 'error') ? 4 : 0,
+    };
+  });
+}
+
+/** Which packs are read whole. By id, so that a pack stays in its part as others come and go. */
+function packSelector(readData: CheckOptions['readData']): (pack: PackContents) => boolean {
+  if (readData === undefined || readData === true) return () => readData === true;
+  const { part, of } = readData;
+  if (!Number.isInteger(part) || !Number.isInteger(of) || part < 1 || part > of) {
+    throw new UsageError(`there is no part ${part} of ${of}`, { hint: 'Write it as 1/7, 2/7, ... 7/7.' });
+  }
+  return ({ id }) => Number.parseInt(id.slice(0, 12), 16) % of === part - 1;
+}
+
+async function verifyPacks(
+  context: OperationContext,
+  { backend, hasher }: Repository,
+  packs: readonly PackContents[],
+  selects: (pack: PackContents) => boolean,
+): Promise<PackReport[]> {
+  const verifier = new PackVerifier(backend, hasher);
+  const pacer = new Pacer(context.signal);
+  const { progress } = context;
+  if (progress !== undefined) progress.filesTotal = packs.length;
+  return await mapConcurrently(packs, PACKS_AT_ONCE, async (pack) => {
+    await pacer.pause();
+    const report = selects(pack) ? await verifier.verifyData(pack) : await verifier.verifyStructure(pack);
+    if (progress !== undefined) {
+      progress.filesDone += 1;
+      progress.bytesDone += report.bytesRead;
+    }
+    return report;
+  });
+}
+
+function lostSnapshots({ lostSnapshots: ids }: OpenedState): Finding[] {
+  return ids.map((id) => ({
+    severity: 'error',
+    kind: 'snapshot-lost',
+    file: snapshotName(id),
+    message: 'the manifest is gone, and nobody deleted the snapshot; `ldm repair` writes it again',
+    snapshots: [id],
+  }));
+}
+
+/** Counts can only be compared where all that they are counted from could be read. */
+function countFindings(opened: OpenedState, recounted: OpenedState): Finding[] {
+  const isComparable =
+    opened.lostSnapshots.length === 0 &&
+    opened.state.isComplete &&
+    recounted.state.isComplete &&
+    opened.listing.snapshotIds.join() === recounted.listing.snapshotIds.join() &&
+    opened.listing.segmentIds.join() === recounted.listing.segmentIds.join();
+  if (!isComparable) return [];
+  const { count, shown } = compareStates(opened.state, recounted.state);
+  if (count === 0) return [];
+  const examples = shown.map(({ chunk, message }) => `${chunk} ${message}`).join('; ');
+  return [
+    { severity: 'error', kind: 'reference-count', message: `${count} chunks differ from the recount: ${examples}` },
+  ];
+}

@@ -1,0 +1,56 @@
+import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import type { OpenedState } from '../../repository/opened-state.ts';
+import { packName } from '../../store/pack-reader.ts';
+import type { Finding } from './findings.ts';
+import { ImpactSearch } from './impact.ts';
+import type { PackReport } from './pack-verifier.ts';
+
+/** Every pack that is not as it must be, and every chunk that is nowhere, with whom it hits. */
+export async function findDamage(opened: OpenedState, reports: readonly PackReport[]): Promise<Finding[]> {
+  const { state } = opened;
+  const nowhere = missingChunks(opened);
+  const damaged = reports.filter(({ problems }) => problems.length > 0);
+  const lost = damaged.map((report) => ({
+    report,
+    chunks: report.damagedChunks.filter((id) => isNeededFrom(opened, id, report)),
+  }));
+  const all = new Set([...nowhere, ...state.unreadableTrees.keys(), ...lost.flatMap(({ chunks }) => chunks)]);
+  if (all.size === 0 && damaged.length === 0) return [];
+  const search = new ImpactSearch(state, opened.reader, all);
+  await search.run();
+  const findings: Finding[] = lost.map(({ report, chunks }) => ({
+    severity: 'error',
+    kind: report.problems.includes('it is missing') ? 'pack-missing' : 'pack-damaged',
+    file: packName(report.pack.id),
+    message: report.problems.join('; '),
+    ...search.of(chunks),
+  }));
+  const inPacks = new Set(lost.flatMap(({ chunks }) => chunks));
+  const elsewhere = [...all].filter((id) => !inPacks.has(id));
+  if (elsewhere.length > 0) {
+    const message = `${elsewhere.length} chunks that snapshots need cannot be found or read, such as ${elsewhere[0]}`;
+    findings.push({ severity: 'error', kind: 'chunk-missing', message, ...search.of(elsewhere) });
+  }
+  return findings;
+}
+
+/** Whether a chunk is lost with its copy in this pack: it is if that is the copy which is used, or the only one. */
+function isNeededFrom({ state }: OpenedState, id: string, report: PackReport): boolean {
+  const { filter, packs } = state;
+  const entry = filter.find(Buffer.from(id, 'hex'), 0);
+  if (entry < 0) return false;
+  return !filter.hasLocation(entry) || packs.get(filter.packIndexOf(entry)).id === report.pack.id;
+}
+
+/** Hex ids of chunks that are referenced and in no pack that is present. */
+function missingChunks({ state: { filter } }: OpenedState): string[] {
+  const missing: string[] = [];
+  if (filter.missingCount === 0) return missing;
+  const id = Buffer.alloc(CHUNK_ID_BYTES);
+  filter.forEachEntry((entry, isLive) => {
+    if (!isLive || filter.hasLocation(entry)) return;
+    filter.copyId(entry, id, 0);
+    missing.push(id.toString('hex'));
+  });
+  return missing;
+}

@@ -1,0 +1,129 @@
+import { CorruptDataError } from '../../errors.ts';
+import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import { decodeTree } from '../../format/tree.ts';
+import type { TreeEntry } from '../../format/tree.ts';
+import type { FilterState } from '../../filter/filter-state.ts';
+import type { StateReader } from '../../repository/state-reader.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+import { joinPath } from '../../util/byte-string.ts';
+import { EntrySet } from '../live-walk.ts';
+import type { AffectedPath } from './findings.ts';
+
+/** Which snapshots and files a damage hits. */
+export interface Impact {
+  readonly snapshots: readonly string[];
+  readonly paths: readonly AffectedPath[];
+  readonly pathCount: number;
+}
+
+/** Enough to act on; the number of all of them is given too. */
+const PATHS_MAX = 200;
+
+interface OpenTree {
+  readonly entry: number;
+  readonly path: ByteString;
+  readonly children: readonly TreeEntry[];
+  position: number;
+  isHit: boolean;
+}
+
+/** Walks every snapshot and says, chunk by chunk, who needs it. `damaged` are hex ids of chunks that cannot be read. */
+export class ImpactSearch {
+  readonly #state: FilterState;
+  readonly #reader: StateReader;
+  readonly #damaged: ReadonlySet<string>;
+  /** Trees below which nothing is damaged. */
+  readonly #clean = new EntrySet();
+  readonly #hits = new Map<string, { snapshots: Set<string>; paths: AffectedPath[]; pathCount: number }>();
+
+  constructor(state: FilterState, reader: StateReader, damaged: ReadonlySet<string>) {
+    this.#state = state;
+    this.#reader = reader;
+    this.#damaged = damaged;
+  }
+
+  async run(): Promise<void> {
+    for (const [snapshot, { tree }] of this.#state.snapshots) await this.#walk(snapshot, tree);
+  }
+
+  /** What the loss of these chunks hits together. */
+  of(chunks: Iterable<string>): Impact {
+    const snapshots = new Set<string>();
+    const paths = new Map<string, AffectedPath>();
+    let pathCount = 0;
+    for (const chunk of chunks) {
+      const hit = this.#hits.get(chunk);
+      if (hit === undefined) continue;
+      for (const snapshot of hit.snapshots) snapshots.add(snapshot);
+      for (const path of hit.paths) paths.set(`${path.snapshot}:${path.path}`, path);
+      pathCount += hit.pathCount;
+    }
+    const shown = [...paths.values()].slice(0, PATHS_MAX);
+    return { snapshots: [...snapshots], paths: shown, pathCount: paths.size > PATHS_MAX ? pathCount : paths.size };
+  }
+
+  async #walk(snapshot: string, root: Uint8Array): Promise<void> {
+    const stack: OpenTree[] = [];
+    const first = await this.#open(snapshot, '' as ByteString, root);
+    if (first !== undefined) stack.push(first);
+    while (stack.length > 0) {
+      const tree = stack.at(-1)!;
+      const child = tree.children[tree.position];
+      tree.position += 1;
+      if (child === undefined) {
+        stack.pop();
+        if (!tree.isHit) this.#clean.add(tree.entry);
+        else if (stack.length > 0) stack.at(-1)!.isHit = true;
+        continue;
+      }
+      const path = joinPath(tree.path, child.name);
+      if (this.#noteFile(snapshot, path, child)) tree.isHit = true;
+      if (child.treeId === undefined) continue;
+      const opened = await this.#open(snapshot, path, child.treeId);
+      if (opened !== undefined) stack.push(opened);
+      else if (this.#damaged.has(hex(child.treeId))) tree.isHit = true;
+    }
+  }
+
+  /** Nothing for a tree that is known to be clean, or that is damaged itself. */
+  async #open(snapshot: string, path: ByteString, treeId: Uint8Array): Promise<OpenTree | undefined> {
+    const id = hex(treeId);
+    const entry = this.#state.filter.find(treeId, 0);
+    if (this.#damaged.has(id) || entry < 0) {
+      this.#note(id, snapshot, path);
+      return undefined;
+    }
+    if (this.#clean.has(entry)) return undefined;
+    try {
+      const children = decodeTree(Uint8Array.from(await this.#reader.readEntry(entry)));
+      return { entry, path, children, position: 0, isHit: false };
+    } catch (error) {
+      if (!(error instanceof CorruptDataError)) throw error;
+      this.#note(id, snapshot, path);
+      return undefined;
+    }
+  }
+
+  #noteFile(snapshot: string, path: ByteString, { chunkIds }: TreeEntry): boolean {
+    let isHit = false;
+    for (let offset = 0; offset < chunkIds.length; offset += CHUNK_ID_BYTES) {
+      const id = hex(chunkIds.subarray(offset, offset + CHUNK_ID_BYTES));
+      if (!this.#damaged.has(id)) continue;
+      isHit = true;
+      this.#note(id, snapshot, path);
+    }
+    return isHit;
+  }
+
+  #note(chunk: string, snapshot: string, path: ByteString): void {
+    const hit = this.#hits.get(chunk) ?? { snapshots: new Set(), paths: [], pathCount: 0 };
+    this.#hits.set(chunk, hit);
+    hit.snapshots.add(snapshot);
+    hit.pathCount += 1;
+    if (hit.paths.length < PATHS_MAX) hit.paths.push({ snapshot, path });
+  }
+}
+
+function hex(id: Uint8Array): string {
+  return Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('hex');
+}

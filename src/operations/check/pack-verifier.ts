@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import type { Backend } from '../../backend/backend.ts';
+import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
+import { CorruptDataError } from '../../errors.ts';
+import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
+import { CHUNK_ID_BYTES, PACK_HEADER_BYTES } from '../../format/constants.ts';
+import { decodePackHeader, encodePackFooter, forEachChunk } from '../../format/pack.ts';
+import type { PackContents, PackedBlock } from '../../format/pack.ts';
+import { packName } from '../../store/pack-reader.ts';
+import { decompress } from '../../workers/compression.ts';
+import { mapConcurrently } from '../../util/map-concurrently.ts';
+
+/** What was found out about one pack. */
+export interface PackReport {
+  readonly pack: PackContents;
+  readonly problems: readonly string[];
+  /** Hex ids of the chunks that cannot be read from it. */
+  readonly damagedChunks: readonly string[];
+  readonly bytesRead: number;
+}
+
+/** Blocks of one pack that are unpacked at a time. */
+const BLOCKS_AT_ONCE = 4;
+
+/** Proves packs against what a segment says of them. */
+export class PackVerifier {
+  readonly #backend: Backend;
+  readonly #hasher: ChunkHasher;
+
+  constructor(backend: Backend, hasher: ChunkHasher) {
+    this.#backend = backend;
+    this.#hasher = hasher;
+  }
+
+  /** Presence, size and footer. What is wrong there is followed by a look at every chunk. */
+  async verifyStructure(pack: PackContents): Promise<PackReport> {
+    const problem = await this.#structureProblem(pack);
+    if (problem === undefined) return { pack, problems: [], damagedChunks: [], bytesRead: 0 };
+    const report = await this.verifyData(pack);
+    return { ...report, problems: [...new Set([problem, ...report.problems])] };
+  }
+
+  /** Every byte: the SHA-256 of the file, and the id of every chunk. */
+  async verifyData(pack: PackContents): Promise<PackReport> {
+    const problems: string[] = [];
+    const bytes = await this.#readPack(pack, problems);
+    if (bytes === undefined) return { pack, problems, damagedChunks: allChunks(pack), bytesRead: 0 };
+    if (createHash('sha256').update(bytes).digest('hex') === pack.id) {
+      problems.push(...footerProblems(bytes, pack));
+    } else {
+      problems.push('its bytes are not what was stored (SHA-256 differs from the name)');
+    }
+    const damaged = await mapConcurrently(pack.blocks, BLOCKS_AT_ONCE, async (block) =>
+      this.#verifyBlock(bytes, pack, block, problems),
+    );
+    return { pack, problems, damagedChunks: damaged.flat(), bytesRead: bytes.length };
+  }
+
+  async #structureProblem(pack: PackContents): Promise<string | undefined> {
+    const name = packName(pack.id);
+    const sizeBytes = await this.#backend.sizeOf(name);
+    if (sizeBytes === undefined) return 'it is missing';
+    if (sizeBytes !== pack.sizeBytes) return `it has ${sizeBytes} bytes and should have ${pack.sizeBytes}`;
+    const expected = encodePackFooter(pack.blocks);
+    const footer = Buffer.allocUnsafe(expected.length);
+    await this.#backend.readRange(name, sizeBytes - footer.length, footer);
+    return footer.equals(expected) ? undefined : 'its footer does not say what the segment says';
+  }
+
+  async #readPack(pack: PackContents, problems: string[]): Promise<Buffer | undefined> {
+    const name = packName(pack.id);
+    const sizeBytes = await this.#backend.sizeOf(name);
+    if (sizeBytes === undefined) {
+      problems.push('it is missing');
+      return undefined;
+    }
+    if (sizeBytes !== pack.sizeBytes) problems.push(`it has ${sizeBytes} bytes and should have ${pack.sizeBytes}`);
+    return await this.#backend.read(name);
+  }
+
+  /** Hex ids of the block's chunks whose bytes are wrong. */
+  async #verifyBlock(bytes: Buffer, pack: PackContents, block: PackedBlock, problems: string[]): Promise<string[]> {
+    try {
+      const raw = await unpack(bytes.subarray(block.offset), block);
+      const damaged: string[] = [];
+      const checks: Promise<void>[] = [];
+      forEachChunk(block, (idOffset, offsetInBlock, lengthBytes) => {
+        const chunk = raw.subarray(offsetInBlock, offsetInBlock + lengthBytes);
+        const note = (id: Uint8Array): void => {
+          if (!isSameId(id, block.chunkIds, idOffset)) damaged.push(hexId(block.chunkIds, idOffset));
+        };
+        const id = this.#hasher.idOfPooled(pack.kind, chunk);
+        if (id instanceof Promise) checks.push(id.then(note));
+        else note(id);
+      });
+      await Promise.all(checks);
+      if (damaged.length > 0) problems.push(`${damaged.length} chunks at offset ${block.offset} have wrong bytes`);
+      return damaged;
+    } catch (error) {
+      if (!(error instanceof CorruptDataError)) throw error;
+      problems.push(`the block at offset ${block.offset} cannot be read: ${error.message}`);
+      return chunksOf(block);
+    }
+  }
+}
+
+async function unpack(bytes: Buffer, block: PackedBlock): Promise<Uint8Array> {
+  const header = decodeBlockHeader(bytes);
+  const isSame = header.rawBytes === block.rawBytes && header.storedBytes === block.storedBytes;
+  if (!isSame || Buffer.compare(lengthsOf(header.chunkLengths), lengthsOf(block.chunkLengths)) !== 0) {
+    throw new CorruptDataError('its header does not say what the segment says');
+  }
+  const endOffset = blockBytes(block.chunkLengths.length, block.storedBytes);
+  if (bytes.length < endOffset) throw new CorruptDataError('the pack ends before it');
+  const payload = bytes.subarray(endOffset - block.storedBytes, endOffset);
+  return await decompress({ codec: header.codec, bytes: payload }, header.rawBytes);
+}
+
+function footerProblems(bytes: Buffer, pack: PackContents): string[] {
+  const expected = encodePackFooter(pack.blocks);
+  const isSame = bytes.subarray(Math.max(0, bytes.length - expected.length)).equals(expected);
+  const kind = decodePackHeader(bytes.subarray(0, PACK_HEADER_BYTES));
+  return isSame && kind === pack.kind ? [] : ['its footer does not say what the segment says'];
+}
+
+function chunksOf(block: PackedBlock): string[] {
+  const ids: string[] = [];
+  for (let offset = 0; offset < block.chunkIds.length; offset += CHUNK_ID_BYTES)
+    ids.push(hexId(block.chunkIds, offset));
+  return ids;
+}
+
+function allChunks(pack: PackContents): string[] {
+  return pack.blocks.flatMap((block) => chunksOf(block));
+}
+
+function lengthsOf(lengths: Uint32Array): Buffer {
+  return Buffer.from(lengths.buffer, lengths.byteOffset, lengths.byteLength);
+}
+
+function hexId(ids: Uint8Array, offset: number): string {
+  return Buffer.from(ids.buffer, ids.byteOffset + offset, CHUNK_ID_BYTES).toString('hex');
+}
+
+function isSameId(id: Uint8Array, ids: Uint8Array, offset: number): boolean {
+  return Buffer.compare(id, ids.subarray(offset, offset + CHUNK_ID_BYTES)) === 0;
+}

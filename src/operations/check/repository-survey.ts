@@ -1,0 +1,63 @@
+import type { Backend } from '../../backend/backend.ts';
+import { BackendError, CorruptDataError, UnsupportedFormatError } from '../../errors.ts';
+import { readImage } from '../../filter/image.ts';
+import type { PackContents } from '../../format/pack.ts';
+import { inspectConfig } from '../../repository/config-file.ts';
+import { deletedName, segmentName, snapshotName } from '../../repository/layout.ts';
+import type { Listing } from '../../repository/listing.ts';
+import { readManifest, readSegment } from '../../repository/manifests.ts';
+import type { Finding } from './findings.ts';
+
+/** What the small files of a repository say, and what is wrong with them. */
+export interface Survey {
+  readonly findings: readonly Finding[];
+  /** The packs that readable segments name, by id. */
+  readonly packs: ReadonlyMap<string, PackContents>;
+  readonly snapshotCount: number;
+}
+
+/** Reads every configuration, manifest, segment and checkpoint. */
+export async function surveyRepository(backend: Backend, listing: Listing): Promise<Survey> {
+  const findings: Finding[] = [];
+  for (const { name, message } of (await inspectConfig(backend)).problems) {
+    findings.push({ severity: 'error', kind: 'config-damaged', file: name, message });
+  }
+  const attempt = async (kind: string, file: string, read: () => Promise<unknown>): Promise<boolean> => {
+    try {
+      await read();
+      return true;
+    } catch (error) {
+      // Deleted, or replaced by a newer one, since the listing.
+      if (error instanceof BackendError && error.errno === 'ENOENT') return false;
+      if (!(error instanceof CorruptDataError || error instanceof UnsupportedFormatError)) throw error;
+      const snapshots = kind === 'snapshot-damaged' ? { snapshots: [file.slice(file.indexOf('/') + 1)] } : {};
+      findings.push({ severity: 'error', kind, file, message: error.message, ...snapshots });
+      return false;
+    }
+  };
+  let snapshotCount = 0;
+  for (const id of listing.snapshotIds) {
+    if (await attempt('snapshot-damaged', snapshotName(id), async () => readManifest(backend, id))) snapshotCount += 1;
+  }
+  for (const id of listing.deletedIds) {
+    await attempt('deleted-snapshot-damaged', deletedName(id), async () =>
+      readManifest(backend, id, { deleted: true }),
+    );
+  }
+  const packs = new Map<string, PackContents>();
+  for (const id of listing.segmentIds) {
+    await attempt('segment-damaged', segmentName(id), async () => {
+      for (const pack of await readSegment(backend, id)) packs.set(pack.id, pack);
+    });
+  }
+  for (const name of listing.checkpoints) {
+    await attempt('checkpoint-damaged', name, async () => readCheckpoint(backend, name));
+  }
+  return { findings, packs, snapshotCount };
+}
+
+async function readCheckpoint(backend: Backend, name: string): Promise<void> {
+  const sizeBytes = await backend.sizeOf(name);
+  if (sizeBytes === undefined) return;
+  await readImage({ sizeBytes, readRange: async (offset, target) => backend.readRange(name, offset, target) });
+}

@@ -1,0 +1,56 @@
+import type { FilterState } from '../../filter/filter-state.ts';
+import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+
+/** A chunk whose count or place differs between the opened state and the recount. */
+export interface Disagreement {
+  readonly chunk: string;
+  readonly message: string;
+}
+
+const SHOWN_MAX = 20;
+
+/**
+ * Compares the state that commands work with, checkpoint and all, with one that was counted from the snapshots alone.
+ * Returns how many chunks differ and some of them.
+ */
+export function compareStates(
+  opened: FilterState,
+  recounted: FilterState,
+): { readonly count: number; readonly shown: readonly Disagreement[] } {
+  const shown: Disagreement[] = [];
+  let count = 0;
+  const note = (chunk: string, message: string): void => {
+    count += 1;
+    if (shown.length < SHOWN_MAX) shown.push({ chunk, message });
+  };
+  compareEntries(opened, recounted, note);
+  const id = Buffer.alloc(CHUNK_ID_BYTES);
+  recounted.filter.forEachEntry((entry) => {
+    recounted.filter.copyId(entry, id, 0);
+    if (opened.filter.find(id, 0) < 0) note(id.toString('hex'), 'is not in the filter');
+  });
+  return { count, shown };
+}
+
+function compareEntries(
+  opened: FilterState,
+  recounted: FilterState,
+  note: (chunk: string, message: string) => void,
+): void {
+  const id = Buffer.alloc(CHUNK_ID_BYTES);
+  opened.filter.forEachEntry((entry) => {
+    opened.filter.copyId(entry, id, 0);
+    const other = recounted.filter.find(id, 0);
+    if (other < 0) return note(id.toString('hex'), 'is in the filter and in no segment');
+    const refs = opened.filter.refs(entry);
+    const recount = recounted.filter.refs(other);
+    if (refs !== recount) return note(id.toString('hex'), `has ${refs} references in the filter, ${recount} recounted`);
+    if (placeOf(opened, entry) !== placeOf(recounted, other)) note(id.toString('hex'), 'has two different places');
+  });
+}
+
+function placeOf({ filter, packs }: FilterState, entry: number): string {
+  if (!filter.hasLocation(entry)) return 'nowhere';
+  const { packIndex, blockOffset, offsetInBlock, lengthBytes, storedBytes } = filter.location(entry);
+  return `${packs.get(packIndex).id}:${blockOffset}:${offsetInBlock}:${lengthBytes}:${storedBytes}`;
+}

@@ -1,0 +1,180 @@
+import { carrySnapshots } from '../filter/fold-carry.ts';
+import { addSegment } from '../filter/fold.ts';
+import { FilterState } from '../filter/filter-state.ts';
+import { LdmFilter } from '../filter/ldm-filter.ts';
+import type { PackContents } from '../format/pack.ts';
+import { isDiskFull } from '../repository/durable-order.ts';
+import { deletedName, segmentName } from '../repository/layout.ts';
+import { listOptional } from '../repository/listing.ts';
+import { readSegment } from '../repository/manifests.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+import type { Repository } from '../repository/repository.ts';
+import { packName } from '../store/pack-reader.ts';
+import { assertMarkAgrees, assertTrusted } from './compact/compaction-guard.ts';
+import { planCompaction } from './compact/compaction-plan.ts';
+import type { CompactionPlan } from './compact/compaction-plan.ts';
+import { LiveCopier } from './compact/live-copier.ts';
+import { withRepository } from './context.ts';
+import type { OperationContext } from './context.ts';
+import { measureRepository } from './repository-size.ts';
+
+export interface CompactOptions {
+  /** How much dead space may stay, in percent of what is stored; 5 by default. */
+  readonly maxUnusedPercent?: number;
+  /** Plans and changes nothing. */
+  readonly dryRun?: boolean;
+  /** A person's word that snapshots which are gone without a delete are to be given up. */
+  readonly forgetLost?: boolean;
+}
+
+export interface CompactResult {
+  readonly packsBefore: number;
+  readonly packsAfter: number;
+  readonly packsRemoved: number;
+  readonly packsRewritten: number;
+  readonly chunksRemoved: number;
+  /** Raw bytes of live chunks that moved. */
+  readonly bytesCopied: number;
+  /** The size of all files of the repository. */
+  readonly bytesBefore: number;
+  readonly bytesAfter: number;
+  /** What the file system got back; negative if a new filter image needed more than was freed. */
+  readonly reclaimedBytes: number;
+  readonly deadBytesRemaining: number;
+  readonly dryRun: boolean;
+}
+
+/** Below this rewriting packs costs more than the space is worth. */
+const MAX_UNUSED_PERCENT = 5;
+
+/** Gives the space of dead chunks back, with nobody else at work. */
+export async function compact(context: OperationContext, options: CompactOptions = {}): Promise<CompactResult> {
+  return await withRepository(context, 'exclusive', async (repository) => {
+    const opened = await repository.openState();
+    await assertTrusted(opened, options.forgetLost === true);
+    await assertMarkAgrees(opened);
+    const plan = planCompaction(opened.state, opened.listing, options.maxUnusedPercent ?? MAX_UNUSED_PERCENT);
+    const bytesBefore = await measureRepository(repository.backend);
+    const bytesCopied = options.dryRun === true ? 0 : await carryOut(repository, opened, plan);
+    const bytesAfter = await measureRepository(repository.backend);
+    const removedCount = plan.removed.length + plan.orphanIds.length;
+    return {
+      packsBefore: opened.listing.packs.size,
+      packsAfter: (await repository.backend.list('packs')).length,
+      packsRemoved: removedCount,
+      packsRewritten: plan.rewritten.length,
+      chunksRemoved: countDead(plan),
+      bytesCopied,
+      bytesBefore,
+      bytesAfter,
+      reclaimedBytes: bytesBefore - bytesAfter,
+      deadBytesRemaining: plan.deadBytesRemaining,
+      dryRun: options.dryRun === true,
+    };
+  });
+}
+
+function countDead({ removed, rewritten }: CompactionPlan): number {
+  return [...removed, ...rewritten].reduce((total, { pack, liveCount }) => total + pack.chunkCount - liveCount, 0);
+}
+
+/** On a full disk the filter images and the reserve are given up first: both are made again from what is left. */
+async function carryOut(repository: Repository, opened: OpenedState, plan: CompactionPlan): Promise<number> {
+  try {
+    return await new Compaction(repository, opened, plan).run();
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    await repository.order.makeRoom(opened.listing.checkpoints);
+    return await new Compaction(repository, opened, plan).run();
+  }
+}
+
+/** The order of these steps is invariant 3 of docs/architecture.md: after each of them the repository is whole. */
+class Compaction {
+  readonly #repository: Repository;
+  readonly #opened: OpenedState;
+  readonly #plan: CompactionPlan;
+
+  constructor(repository: Repository, opened: OpenedState, plan: CompactionPlan) {
+    this.#repository = repository;
+    this.#opened = opened;
+    this.#plan = plan;
+  }
+
+  /** Returns the raw bytes that were copied. */
+  async run(): Promise<number> {
+    const { order } = this.#repository;
+    const { removed, rewritten, orphanIds } = this.#plan;
+    const doomed = new Set([...removed, ...rewritten].map(({ pack }) => pack.id));
+    const segments = await this.#readSegments(doomed);
+    const copied = await this.#copyLive(segments.replaced, doomed);
+    const next = doomed.size === 0 ? this.#opened.state : this.#nextState(segments.kept, copied);
+    await this.#repository.assertLocked();
+    if (doomed.size > 0 || this.#opened.foldedCount > 0) await this.#replaceCheckpoints(next);
+    await order.remove([...segments.replaced.keys()].map((id) => segmentName(id)));
+    await order.remove([...doomed, ...orphanIds].map((id) => packName(id)));
+    await order.remove(this.#opened.listing.deletedIds.map((id) => deletedName(id)));
+    await order.remove((await listOptional(this.#repository.backend, 'tmp')).map((file) => file.name));
+    await order.keepReserve();
+    return copied.bytesCopied;
+  }
+
+  /** The segments that name a pack that goes, and the others. */
+  async #readSegments(doomed: ReadonlySet<string>): Promise<{ replaced: Segments; kept: Segments }> {
+    const replaced: Segments = new Map();
+    const kept: Segments = new Map();
+    if (doomed.size === 0) return { replaced, kept };
+    for (const id of this.#opened.listing.segmentIds) {
+      const packs = await readSegment(this.#repository.backend, id);
+      (packs.some((pack) => doomed.has(pack.id)) ? replaced : kept).set(id, packs);
+    }
+    return { replaced, kept };
+  }
+
+  /** Live chunks in new packs, and one new segment for these and for the other packs of the segments replaced. */
+  async #copyLive(replaced: Segments, doomed: ReadonlySet<string>): Promise<CopiedLive> {
+    const copier = new LiveCopier(this.#repository, this.#opened.state);
+    const others = new Map([...replaced.values()].flat().map((pack) => [pack.id, pack]));
+    for (const id of doomed) others.delete(id);
+    try {
+      await copier.copy(this.#plan.rewritten);
+      const packs = [...copier.packs, ...others.values()];
+      const segmentId = packs.length === 0 ? undefined : await this.#repository.order.publishSegment(packs);
+      return { bytesCopied: copier.bytesCopied, segmentId, packs };
+    } catch (error) {
+      await copier.discard().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Every older checkpoint names what goes now. Without any the state is rebuilt at the next start. */
+  async #replaceCheckpoints(next: FilterState | undefined): Promise<void> {
+    try {
+      if (next?.isComplete === true) await this.#repository.writeCheckpoint(next);
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    }
+    await this.#repository.order.remove(this.#opened.listing.checkpoints);
+  }
+
+  /** The state as it will be once the old segments are gone; undefined if a missing chunk makes it incomplete. */
+  #nextState(kept: Segments, { segmentId, packs }: CopiedLive): FilterState | undefined {
+    const { listing, state } = this.#opened;
+    if (!state.isComplete) return undefined;
+    const next = new FilterState(new LdmFilter(state.filter.plan));
+    const copied = new Set(packs.map((pack) => pack.id));
+    const isPresent = (id: string): boolean => listing.packs.has(id) || copied.has(id);
+    for (const [id, keptPacks] of kept) addSegment(next, id, keptPacks, isPresent);
+    if (segmentId !== undefined) addSegment(next, segmentId, packs, isPresent);
+    carrySnapshots(next, state);
+    return next;
+  }
+}
+
+type Segments = Map<string, PackContents[]>;
+
+interface CopiedLive {
+  readonly bytesCopied: number;
+  readonly segmentId: string | undefined;
+  readonly packs: PackContents[];
+}

@@ -1,0 +1,45 @@
+import type { Listing } from '../../repository/listing.ts';
+import type { FilterState } from '../../filter/filter-state.ts';
+import { measurePacks } from '../pack-usage.ts';
+import type { PackUsage } from '../pack-usage.ts';
+
+/** What a compaction does, decided before anything is written. */
+export interface CompactionPlan {
+  /** Packs with live chunks that are copied elsewhere first. */
+  readonly rewritten: readonly PackUsage[];
+  /** Packs without a live chunk. */
+  readonly removed: readonly PackUsage[];
+  /** Ids of packs that no segment names: what an interrupted backup left. */
+  readonly orphanIds: readonly string[];
+  /** Dead bytes in the packs that stay. */
+  readonly deadBytesRemaining: number;
+}
+
+/**
+ * Packs without live chunks always go. Of the others those with the largest dead part are rewritten, until what stays
+ * dead is at most `maxUnusedPercent` of what is stored.
+ */
+export function planCompaction(state: FilterState, listing: Listing, maxUnusedPercent: number): CompactionPlan {
+  const usages = measurePacks(state);
+  const removed = usages.filter(({ liveCount }) => liveCount === 0);
+  const used = usages.filter(({ liveCount }) => liveCount > 0);
+  const orphanIds = [...listing.packs.keys()].filter((id) => state.packs.find(id) === undefined);
+  let deadBytes = sum(used.map((usage) => usage.deadBytes));
+  let storedBytes = sum(used.map((usage) => usage.pack.sizeBytes));
+  const rewritten: PackUsage[] = [];
+  for (const usage of used.toSorted(byDeadPart)) {
+    if (usage.deadBytes === 0 || deadBytes * 100 <= storedBytes * maxUnusedPercent) break;
+    rewritten.push(usage);
+    deadBytes -= usage.deadBytes;
+    storedBytes -= usage.deadBytes;
+  }
+  return { rewritten, removed, orphanIds, deadBytesRemaining: deadBytes };
+}
+
+function byDeadPart(a: PackUsage, b: PackUsage): number {
+  return b.deadBytes / b.pack.sizeBytes - a.deadBytes / a.pack.sizeBytes;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

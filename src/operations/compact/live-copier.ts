@@ -1,0 +1,99 @@
+import { CorruptDataError } from '../../errors.ts';
+import type { FilterState } from '../../filter/filter-state.ts';
+import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import { forEachChunk } from '../../format/pack.ts';
+import type { PackContents, PackedBlock } from '../../format/pack.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { ChunkWriter } from '../../store/chunk-writer.ts';
+import { packName, readBlock, readPackContents } from '../../store/pack-reader.ts';
+import { Compressor, decompress } from '../../workers/compression.ts';
+import type { PackUsage } from '../pack-usage.ts';
+
+/** Copies the live chunks of packs into new packs; every chunk is proved against its id on the way. */
+export class LiveCopier {
+  readonly packs: PackContents[] = [];
+  bytesCopied = 0;
+  readonly #repository: Repository;
+  readonly #state: FilterState;
+
+  constructor(repository: Repository, state: FilterState) {
+    this.#repository = repository;
+    this.#state = state;
+  }
+
+  async copy(usages: readonly PackUsage[]): Promise<void> {
+    for (const kind of ['data', 'tree'] as const) {
+      const { order, config } = this.#repository;
+      const compressor = new Compressor(config.compression.level);
+      const writer = new ChunkWriter({ sink: order, kind, compressor, onPack: (pack) => this.packs.push(pack) });
+      try {
+        for (const { pack, index } of usages) {
+          if (pack.kind === kind) await this.#copyPack(writer, pack.id, index);
+        }
+        await writer.finish();
+      } catch (error) {
+        await writer.abort().catch(() => undefined);
+        throw error;
+      }
+    }
+  }
+
+  /** Removes what was written, for a compaction that cannot go on. Nothing durable names these packs. */
+  async discard(): Promise<void> {
+    await this.#repository.order.remove(this.packs.map((pack) => packName(pack.id)));
+    this.packs.length = 0;
+  }
+
+  async #copyPack(writer: ChunkWriter, packId: string, packIndex: number): Promise<void> {
+    const { blocks } = await readPackContents(this.#repository.backend, packId);
+    for (const block of blocks) {
+      const live = this.#liveChunks(block, packIndex);
+      if (live.length > 0) await this.#copyBlock(writer, packId, block, live);
+    }
+  }
+
+  /** The chunks of a block that are live and whose place is this one. */
+  #liveChunks(block: PackedBlock, packIndex: number): LiveChunk[] {
+    const { filter } = this.#state;
+    const live: LiveChunk[] = [];
+    forEachChunk(block, (idOffset, offsetInBlock, lengthBytes) => {
+      const entry = filter.find(block.chunkIds, idOffset);
+      if (entry < 0 || filter.refs(entry) === 0) return;
+      const location = filter.location(entry);
+      const isHere =
+        location.packIndex === packIndex &&
+        location.blockOffset === block.offset &&
+        location.offsetInBlock === offsetInBlock;
+      if (isHere) live.push({ idOffset, offsetInBlock, lengthBytes });
+    });
+    return live;
+  }
+
+  async #copyBlock(writer: ChunkWriter, packId: string, block: PackedBlock, live: readonly LiveChunk[]): Promise<void> {
+    const { header, payload } = await readBlock(this.#repository.backend, packId, block.offset);
+    const raw = await decompress({ codec: header.codec, bytes: payload }, header.rawBytes);
+    for (const chunk of live) this.#prove(header.kind, packId, block, chunk, raw);
+    this.bytesCopied += live.reduce((total, { lengthBytes }) => total + lengthBytes, 0);
+    if (live.length === block.chunkLengths.length) return await writer.addStored({ ...block, payload });
+    for (const { idOffset, offsetInBlock, lengthBytes } of live) {
+      const id = block.chunkIds.slice(idOffset, idOffset + CHUNK_ID_BYTES);
+      await writer.add(id, raw.subarray(offsetInBlock, offsetInBlock + lengthBytes));
+    }
+  }
+
+  #prove(kind: PackContents['kind'], packId: string, block: PackedBlock, chunk: LiveChunk, raw: Uint8Array): void {
+    const { idOffset, offsetInBlock, lengthBytes } = chunk;
+    const bytes = raw.subarray(offsetInBlock, offsetInBlock + lengthBytes);
+    const id = this.#repository.hasher.idOf(kind, bytes);
+    if (Buffer.compare(id, block.chunkIds.subarray(idOffset, idOffset + CHUNK_ID_BYTES)) === 0) return;
+    throw new CorruptDataError(`pack ${packId} is damaged at offset ${block.offset}; nothing was removed`, {
+      hint: 'Run `ldm check --read-data`, then `ldm repair`.',
+    });
+  }
+}
+
+interface LiveChunk {
+  readonly idOffset: number;
+  readonly offsetInBlock: number;
+  readonly lengthBytes: number;
+}

@@ -1,0 +1,86 @@
+import type { OpenedState } from '../repository/opened-state.ts';
+import type { Repository } from '../repository/repository.ts';
+import { findDamage } from './check/damage-findings.ts';
+import type { Finding } from './check/findings.ts';
+import { surveyRepository } from './check/repository-survey.ts';
+import { compareStates } from './check/state-comparison.ts';
+import { withRepository } from './context.ts';
+import type { OperationContext } from './context.ts';
+import { repairConfig, repairDeleted, repairManifests } from './repair/manifest-repair.ts';
+import { repairPacks, surveyPacks } from './repair/pack-repair.ts';
+import { RepairPlan } from './repair/repair-plan.ts';
+import type { RepairAction } from './repair/repair-plan.ts';
+
+export type { RepairAction } from './repair/repair-plan.ts';
+
+export interface RepairOptions {
+  /** Finds out what would be done, and does nothing. */
+  readonly dryRun?: boolean;
+}
+
+export interface RepairResult {
+  readonly actions: readonly RepairAction[];
+  /** What could not be mended, with the files that it hits. */
+  readonly remaining: readonly Finding[];
+  readonly dryRun: boolean;
+  /** 4 if something remains. */
+  readonly exitCode: 0 | 4;
+}
+
+/**
+ * Rebuilds segments and filter from packs and snapshots. Writes new files and sets damaged ones aside; a repository
+ * without damage is not touched. Everything that could be restored before can be restored afterwards.
+ */
+export async function repair(context: OperationContext, options: RepairOptions = {}): Promise<RepairResult> {
+  return await withRepository(context, 'exclusive', async (repository) => {
+    const opened = await repository.openState();
+    const plan = await makePlan(repository, opened);
+    const dryRun = options.dryRun === true;
+    if (!dryRun) {
+      await repository.assertLocked();
+      await plan.carryOut();
+    }
+    const after = await repository.openState({ ignoreCheckpoints: true });
+    const remaining = await findDamage(after, []);
+    return { actions: plan.actions, remaining, dryRun, exitCode: remaining.length > 0 ? 4 : 0 };
+  });
+}
+
+async function makePlan(repository: Repository, opened: OpenedState): Promise<RepairPlan> {
+  const plan = new RepairPlan();
+  const { findings } = await surveyRepository(repository.backend, opened.listing);
+  repairConfig(plan, repository, findings);
+  repairManifests(plan, repository, opened, findings);
+  repairDeleted(plan, repository, findings);
+  repairPacks(plan, repository, await surveyPacks(repository, opened));
+  await repairCheckpoints(plan, repository, opened, findings);
+  return plan;
+}
+
+/** The filter image is only a cache: what is damaged, or counts differently, is set aside, and a new one is written. */
+async function repairCheckpoints(
+  plan: RepairPlan,
+  repository: Repository,
+  opened: OpenedState,
+  findings: readonly Finding[],
+): Promise<void> {
+  const damaged = findings.filter(({ kind }) => kind === 'checkpoint-damaged').map(({ file }) => file!);
+  const wrong = (await hasWrongCounts(repository, opened)) ? opened.listing.checkpoints : [];
+  const setAside = [...new Set([...damaged, ...wrong])];
+  for (const file of setAside) {
+    plan.add({ kind: 'checkpoint-quarantined', file, message: 'damaged or wrong; set aside' }, async () =>
+      repository.order.quarantine(file),
+    );
+  }
+  if (plan.actions.length === 0) return;
+  plan.add({ kind: 'checkpoint-rewritten', message: 'counted again from the segments and snapshots' }, async () => {
+    const { state } = await repository.openState({ ignoreCheckpoints: true });
+    if (state.isComplete) await repository.writeCheckpoint(state);
+  });
+}
+
+async function hasWrongCounts(repository: Repository, opened: OpenedState): Promise<boolean> {
+  if (opened.checkpoint === undefined || opened.lostSnapshots.length > 0 || !opened.state.isComplete) return false;
+  const recounted = await repository.openState({ ignoreCheckpoints: true });
+  return recounted.state.isComplete && compareStates(opened.state, recounted.state).count > 0;
+}

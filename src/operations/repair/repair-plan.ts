@@ -1,0 +1,24 @@
+/** One thing that repair did, or would do. */
+export interface RepairAction {
+  /** Stable, for scripts. */
+  readonly kind: string;
+  readonly file?: string;
+  readonly message: string;
+}
+
+/** What a repair does, in order. Nothing is carried out before all of it is known. */
+export class RepairPlan {
+  readonly #steps: { readonly action: RepairAction; readonly run: () => Promise<unknown> }[] = [];
+
+  add(action: RepairAction, run: () => Promise<unknown>): void {
+    this.#steps.push({ action, run });
+  }
+
+  get actions(): RepairAction[] {
+    return this.#steps.map(({ action }) => action);
+  }
+
+  async carryOut(): Promise<void> {
+    for (const { run } of this.#steps) await run();
+  }
+}

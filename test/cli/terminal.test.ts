@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { makeEndlessHome } from './endless-backup.ts';
+import { startLdmOnTerminal } from './start-ldm.ts';
+
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+// oxlint-disable-next-line no-control-regex -- escape sequences are what this is about
+const COLOUR = /\u001b\[3\dm/;
+// oxlint-disable-next-line no-control-regex -- the spinner clears its line
+const SPINNER = /\u001b\[1G.*1 file, 28 B/;
+
+async function watchBackup(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  until: RegExp,
+): Promise<string> {
+  const home = makeEndlessHome();
+  const running = startLdmOnTerminal(['backup', join(home, 'work'), ...args], { home, env });
+  const pid = Number(/pid (\d+)/.exec(await running.stdoutMatching(/pid \d+\r?\n/))![1]);
+  if (args.length > 0) {
+    await running.stdoutMatching(/created a new repository|initialized/);
+    process.kill(pid, 'SIGUSR1');
+  }
+  await running.stdoutMatching(until);
+  process.kill(pid, 'SIGINT');
+  expect((await running.ended).code).toBe(130);
+  return running.stdoutMatching(/interrupted by SIGINT/);
+}
+
+describe.skipIf(!hasScript)('on a terminal', () => {
+  it('a spinner shows how far a backup is, and the cursor comes back', async () => {
+    const text = await watchBackup([], {}, SPINNER);
+    expect(text).toMatch(COLOUR);
+    expect(text).toContain('\u001b[?25h');
+  });
+
+  it('NO_COLOR takes the colours away', async () => {
+    expect(await watchBackup([], { NO_COLOR: '1' }, SPINNER)).not.toMatch(COLOUR);
+  });
+
+  it.each(['--no-progress', '--json'])('%s takes the spinner away', async (option) => {
+    expect(await watchBackup([option], {}, /files?_done|1 file, 28 B/)).not.toMatch(SPINNER);
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+
+import { formatBar, formatTable } from '../../src/cli/tables.ts';
+import { countNoun, formatPercent, formatRatio } from '../../src/cli/words.ts';
+
+describe('words', () => {
+  it('count', () => {
+    expect([0, 1, 2, 1234].map((value) => countNoun(value, 'file'))).toEqual([
+      '0 files',
+      '1 file',
+      '2 files',
+      '1,234 files',
+    ]);
+  });
+
+  it('keep two digits of small shares', () => {
+    expect([0, 0.5, 0.0078125, 0.0000123, 1].map(formatPercent)).toEqual([
+      '0.0 %',
+      '50.0 %',
+      '0.78 %',
+      '0.0012 %',
+      '100.0 %',
+    ]);
+  });
+
+  it('have no ratio of nothing', () => {
+    expect([2.5, 0, NaN, Infinity].map(formatRatio)).toEqual(['2.50 x', '-', '-', '-']);
+  });
+});
+
+describe('tables', () => {
+  it('align numbers to the right, without lines, colours or trailing spaces', () => {
+    const rows = [
+      ['a', '1'],
+      ['long', '100'],
+    ];
+    expect(formatTable(rows, { head: ['Name', 'Count'], rightAligned: [1] })).toBe(
+      'Name  Count\na         1\nlong    100',
+    );
+  });
+
+  it('show every part above 0 as a bar', () => {
+    expect([100, 50, 1, 0].map((value) => formatBar(value, 100, 10))).toEqual(['█'.repeat(10), '█'.repeat(5), '█', '']);
+  });
+});

@@ -1,0 +1,70 @@
+import { openSync } from 'node:fs';
+
+import { expect, it } from 'vitest';
+
+import type { TargetError } from '../../src/errors.ts';
+import { readMetadata } from '../../src/files/source-metadata.ts';
+import { createTargetPolicy } from '../../src/files/target-policy.ts';
+import {
+  createTargetFile,
+  finishTargetDirectory,
+  finishTargetFile,
+  makeTargetDirectory,
+} from '../../src/files/target-writer.ts';
+import type { TreeEntry } from '../../src/format/tree.ts';
+import type { ByteString } from '../../src/util/byte-string.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+import { bytes, isRoot, sampleEntry } from './sample-entry.ts';
+
+const policy = createTargetPolicy();
+
+function restoreFile(path: ByteString, fields: Partial<TreeEntry>, by = policy): TargetError | undefined {
+  const entry = sampleEntry(fields);
+  return finishTargetFile(createTargetFile(path, entry.mode), entry, { path, policy: by });
+}
+
+it('files lose set-id bits when they do not get their owner', () => {
+  const path = bytes(temporaryDirectory(), '/file');
+  const other = process.geteuid!() + 4321;
+  const own = createTargetPolicy({ setsOwners: false });
+  expect(restoreFile(path, { mode: 0o6755, uid: other, gid: 4321 }, own)).toBeUndefined();
+  expect(readMetadata(path)).toMatchObject({ mode: 0o755, uid: process.geteuid!() });
+});
+
+it.skipIf(isRoot)('files report an owner that was refused, and finish the rest', () => {
+  const path = bytes(temporaryDirectory(), '/file');
+  const failure = restoreFile(path, { mode: 0o4755, uid: 0 }, createTargetPolicy({ setsOwners: true }));
+  expect(failure).toMatchObject({ code: 'TARGET', errno: 'EPERM', path });
+  expect(readMetadata(path)).toMatchObject({ mode: 0o755, mtimeNanoseconds: 123_456_789 });
+});
+
+// Only root can give files away.
+it.runIf(isRoot)('files get owner and set-id bits from root', () => {
+  const path = bytes(temporaryDirectory(), '/file');
+  expect(restoreFile(path, { mode: 0o6751, uid: 4321, gid: 1234 })).toBeUndefined();
+  expect(readMetadata(path)).toMatchObject({ mode: 0o6751, uid: 4321, gid: 1234, mtimeNanoseconds: 123_456_789 });
+});
+
+it.runIf(isRoot)('files keep set-id bits that were there before a change of owner', () => {
+  const path = bytes(temporaryDirectory(), '/file');
+  restoreFile(path, { mode: 0o6751 });
+  const descriptor = openSync(path, 'r+');
+  finishTargetFile(descriptor, sampleEntry({ mode: 0o6751, uid: 4321, gid: 1234 }), { path, policy });
+  expect(readMetadata(path)).toMatchObject({ mode: 0o6751, uid: 4321 });
+});
+
+it.runIf(isRoot)('files get our own group back where the directory hands down another', () => {
+  const directory = bytes(temporaryDirectory(), '/shared');
+  makeTargetDirectory(directory);
+  finishTargetDirectory(directory, sampleEntry({ type: 'directory', mode: 0o2775, gid: 1234 }), policy);
+  const path = bytes(directory, '/file');
+  restoreFile(path, { gid: process.getegid!() });
+  expect(readMetadata(path).gid).toBe(process.getegid!());
+});
+
+it.runIf(isRoot)('files are found their owner by name on request', () => {
+  const path = bytes(temporaryDirectory(), '/file');
+  const names = { uid: 4321, gid: 4321, user: bytes('root'), group: bytes('no such group') };
+  restoreFile(path, names, createTargetPolicy({ byName: true }));
+  expect(readMetadata(path)).toMatchObject({ uid: 0, gid: 4321 });
+});

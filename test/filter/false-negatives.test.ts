@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, expect, it } from 'vitest';
+import { planFilter, type FilterPlan } from '../../src/filter/formulas.ts';
+import { LdmFilter, NO_ENTRY } from '../../src/filter/ldm-filter.ts';
+import { randomWords } from '../../src/filter/random-ids.ts';
+import { ID_BYTES, locationOf, randomIds } from './filter-support.ts';
+
+const UNKNOWN = -1;
+/** Only 211 positions: with 800 live chunks all counters saturate. It grows, into a sound plan, after 1000. */
+const CROWDED: FilterPlan = { capacity: 1000, hashes: 4, positions: 211, fprTarget: 0.07, fprPredicted: 1 };
+
+interface Churn {
+  readonly chunkCount: number;
+  readonly operationCount: number;
+  readonly seed: number;
+}
+
+/**
+ * Random operations on random chunks. Before each the chunk is looked up: it must be found exactly when it is known, with
+ * the right number of references. Plain arrays are the oracle. Returns the operations, look-ups included.
+ */
+function churn(filter: LdmFilter, { chunkCount, operationCount, seed }: Churn): number {
+  const ids = randomIds(chunkCount, seed);
+  const nextWord = randomWords(seed + 1);
+  const refs = new Int32Array(chunkCount).fill(UNKNOWN);
+  const location = locationOf(1);
+  const before = { live: filter.liveCount, dead: filter.deadCount };
+  let operations = 0;
+  while (operations < operationCount) {
+    const word = nextWord();
+    const chunk = Math.floor((nextWord() / 2 ** 32) * chunkCount);
+    const expected = refs[chunk]!;
+    const entry = filter.find(ids, chunk * ID_BYTES);
+    operations++;
+    // Not expect(): ten million of those take a minute.
+    const found = entry === NO_ENTRY ? UNKNOWN : filter.refs(entry);
+    if (found !== expected) assert.fail(`seed ${seed}, chunk ${chunk}: ${found} references, not ${expected}`);
+    if (entry === NO_ENTRY) {
+      refs[chunk] = filter.retain(filter.insert(ids, chunk * ID_BYTES, location));
+      operations += 2;
+      continue;
+    }
+    if (expected === 0 && word % 4 === 0) {
+      filter.forget(entry);
+      refs[chunk] = UNKNOWN;
+    } else if (expected > 0 && word % 16 < 7) {
+      refs[chunk] = filter.release(entry);
+    } else {
+      refs[chunk] = filter.retain(entry);
+    }
+    operations++;
+  }
+  assert.equal(filter.liveCount - before.live, refs.filter((count) => count > 0).length);
+  assert.equal(filter.deadCount - before.dead, refs.filter((count) => count === 0).length);
+  return operations;
+}
+
+describe('no false negative in ten million operations', { timeout: 240_000 }, () => {
+  let operations = 0;
+
+  it('with growth from one chunk to more than 40,000', () => {
+    const filter = new LdmFilter(planFilter({ capacity: 1, hashes: 7 }));
+    operations += churn(filter, { chunkCount: 60_000, operationCount: 7_000_000, seed: 5 });
+    expect(filter.liveCount).toBeGreaterThan(40_000);
+    expect(filter.plan.capacity).toBeGreaterThanOrEqual(filter.liveCount);
+  });
+
+  it('with saturated counters, releases, and growth out of it', () => {
+    let saturatedRounds = 0;
+    for (let seed = 100; seed < 130; seed++) {
+      const filter = new LdmFilter(CROWDED);
+      operations += churn(filter, { chunkCount: 900, operationCount: 90_000, seed });
+      if (filter.saturatedCount > 100) saturatedRounds++;
+      operations += churn(filter, { chunkCount: 1500, operationCount: 15_000, seed: seed + 1000 });
+      expect(filter.plan.capacity).toBeGreaterThan(CROWDED.capacity);
+      expect(filter.saturatedCount).toBe(0);
+    }
+    expect(saturatedRounds).toBe(30);
+    expect(operations).toBeGreaterThanOrEqual(1e7);
+  });
+});

@@ -1,0 +1,14 @@
+import { describe, expect, it } from 'vitest';
+import { runFilterBench } from '../bench/filter.bench.ts';
+
+describe('the benchmark of the filter', () => {
+  it('runs at a small size and gives figures that can be right', () => {
+    const result = runFilterBench(100_000);
+    for (const figure of Object.values(result)) expect(figure).toBeGreaterThan(0);
+    expect(result.memoryBytesPerChunk).toBeGreaterThan(48);
+    expect(result.memoryBytesPerChunk).toBeLessThan(72);
+    // Array buffers of the test runner come and go beside the filter's.
+    expect(result.processBytesPerChunk).toBeGreaterThan(40);
+    expect(result.processBytesPerChunk).toBeLessThan(90);
+  });
+});

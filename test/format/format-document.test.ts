@@ -1,0 +1,234 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
+import { codeOfCodec, decodeBlockHeader, encodeBlockHeader } from '../../src/format/block.ts';
+import { codeOfChunkKind } from '../../src/format/chunk-kind.ts';
+import { decodeConfig, encodeConfig } from '../../src/format/config.ts';
+import * as constants from '../../src/format/constants.ts';
+import { decodePackFooter, decodePackHeader, decodePackTrailer, encodePackFooter } from '../../src/format/pack.ts';
+import { decodeSegment, encodeSegment } from '../../src/format/segment.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../src/format/snapshot.ts';
+import * as treeEntry from '../../src/format/tree-entry.ts';
+import { decodeTree, encodeTree, forEachChild } from '../../src/format/tree.ts';
+
+/** docs/format.md must say what the program does: its tables and examples are read and compared. */
+
+const DOCUMENT = readFileSync(new URL('../../docs/format.md', import.meta.url), 'utf8');
+const LINES = DOCUMENT.split('\n');
+
+interface Field {
+  readonly offset: number;
+  readonly size: number;
+  readonly name: string;
+  readonly meaning: string;
+}
+
+const numbers = constants as unknown as Record<string, number | string>;
+
+/** The cells of a table below its header and ruler, without back-quotes. */
+function rowsBelow(headerLine: number): string[][] {
+  const end = LINES.findIndex((line, i) => i > headerLine && !line.startsWith('|'));
+  return LINES.slice(headerLine + 2, end).map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim().replaceAll('`', '')),
+  );
+}
+
+function tableWith(header: string): string[][] {
+  const line = LINES.findIndex((candidate) => candidate.startsWith(header));
+  expect(line, header).toBeGreaterThan(0);
+  return rowsBelow(line);
+}
+
+/** The byte tables that name the constant of their size, by that constant. */
+function byteTables(): Map<string, Field[]> {
+  const tables = new Map<string, Field[]>();
+  for (const [i, line] of LINES.entries()) {
+    const constant = /^\*\*.+\*\* \(`([A-Z_]+)`\)/.exec(line)?.[1];
+    if (constant === undefined) continue;
+    const rows = rowsBelow(LINES.findIndex((candidate, at) => at > i && candidate.startsWith('| offset |')));
+    const fields = rows.map(([offset, size, name, meaning]) => ({
+      offset: Number(offset),
+      size: Number(size),
+      name: name ?? '',
+      meaning: meaning ?? '',
+    }));
+    tables.set(constant, fields);
+  }
+  return tables;
+}
+
+const TABLES = byteTables();
+
+function fieldOf(table: string, name: string): Field {
+  return TABLES.get(table)!.find((field) => field.name === name)!;
+}
+
+/** A fenced block by what stands behind its three back-quotes. */
+function exampleOf(info: string): string {
+  const start = LINES.indexOf(`\`\`\`${info}`);
+  expect(start, info).toBeGreaterThan(0);
+  return `${LINES.slice(start + 1, LINES.indexOf('```', start)).join('\n')}\n`;
+}
+
+function bytesOfDump(info: string): Buffer {
+  const lines = exampleOf(info).trimEnd().split('\n');
+  return Buffer.concat(
+    lines.map((line, i) => {
+      expect(Number.parseInt(line.slice(0, 8), 16)).toBe(i * 16);
+      const bytes = Buffer.from(line.slice(10, 57).replaceAll(' ', ''), 'hex');
+      expect(bytes.toString('latin1').replaceAll(/[^\u0020-\u007e]/g, '.')).toBe(line.slice(59));
+      return bytes;
+    }),
+  );
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+const magicText = (magic: number): string => Buffer.from(Uint32Array.of(magic).buffer).toString('latin1');
+
+describe('byte tables', () => {
+  const expected = [
+    'PACK_HEADER_BYTES',
+    'BLOCK_HEADER_BYTES',
+    'PACK_FOOTER_BLOCK_BYTES',
+    'PACK_TRAILER_BYTES',
+    'SEGMENT_HEADER_BYTES',
+    'SEGMENT_PACK_BYTES',
+    'TREE_HEADER_BYTES',
+    'TREE_OWNER_BYTES',
+    'TREE_ENTRY_BYTES',
+    'TREE_HARDLINK_BYTES',
+    'TREE_EXTENSION_BYTES',
+  ];
+
+  test.each(expected)('%s: the fields follow one another and fill the size', (constant) => {
+    let offset = 0;
+    for (const field of TABLES.get(constant) ?? []) {
+      expect(field.offset, field.name).toBe(offset);
+      offset += field.size;
+    }
+    expect(offset).toBe(numbers[constant]);
+  });
+
+  test.each([
+    ['PACK_HEADER_BYTES', constants.PACK_MAGIC],
+    ['PACK_TRAILER_BYTES', constants.PACK_END_MAGIC],
+    ['SEGMENT_HEADER_BYTES', constants.SEGMENT_MAGIC],
+    ['BLOCK_HEADER_BYTES', magicText(constants.BLOCK_MAGIC)],
+    ['TREE_HEADER_BYTES', magicText(constants.TREE_MAGIC)],
+  ])('%s: the magic is %s', (table, magic) => {
+    expect(fieldOf(table, 'magic')).toMatchObject({ size: magic.length, meaning: magic });
+  });
+
+  test.each([
+    ['PACK_HEADER_BYTES', constants.PACK_VERSION],
+    ['SEGMENT_HEADER_BYTES', constants.SEGMENT_VERSION],
+    ['TREE_HEADER_BYTES', constants.TREE_VERSION],
+  ])('%s: the version is %i', (table, version) => {
+    expect(fieldOf(table, 'version').meaning).toBe(String(version));
+  });
+
+  test('checksums stand where the program puts them', () => {
+    expect(fieldOf('BLOCK_HEADER_BYTES', 'checksum').offset).toBe(constants.BLOCK_CHECKSUM_OFFSET);
+    expect(fieldOf('PACK_TRAILER_BYTES', 'checksum').offset).toBe(constants.PACK_TRAILER_CHECKSUM_OFFSET);
+  });
+
+  test('the fields of an entry stand where the program reads them', () => {
+    const byDocument = TABLES.get('TREE_ENTRY_BYTES')!.map(({ name, offset }) => [name, offset]);
+    const byProgram = Object.entries(treeEntry.ENTRY_OFFSETS).map(([name, offset]) => [
+      name === 'reserved' ? 'zero' : name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`),
+      offset,
+    ]);
+    expect([...byDocument, ['name', constants.TREE_ENTRY_BYTES]]).toEqual(byProgram);
+  });
+});
+
+describe('numbers', () => {
+  test('limits are the constants', () => {
+    const rows = tableWith('| limit |');
+    expect(rows.length).toBeGreaterThan(8);
+    for (const [name, value] of rows) expect(numbers[name!], name).toBe(Number(value));
+  });
+
+  test('codes are those of the program', () => {
+    expect(tableWith('| kind |')).toEqual(
+      (['data', 'tree'] as const).map((kind) => [kind, String(codeOfChunkKind(kind))]),
+    );
+    const codecs = tableWith('| codec | code').map(([name, code]) => [name, code]);
+    expect(codecs).toEqual((['raw', 'zstd'] as const).map((codec) => [codec, String(codeOfCodec(codec))]));
+    const types = tableWith('| type | code').map(([name, code]) => [name, code]);
+    expect(types).toEqual(treeEntry.ENTRY_TYPES.map((type, i) => [type, String(i + 1)]));
+    const flags = tableWith('| flag |').map(([, bit]) => Number(bit));
+    expect(flags).toEqual([treeEntry.FLAG_CHANGED_WHILE_READ, treeEntry.FLAG_HARDLINK]);
+    const extensions = tableWith('| extension |').map(([, type]) => Number(type));
+    expect(extensions).toEqual([constants.EXTENSION_EXTENDED_ATTRIBUTES, constants.EXTENSION_HOLE_MAP]);
+  });
+
+  test('the parts of a file, a device and a symlink are as long as the program takes them', () => {
+    const parts = new Map(tableWith('| type | code').map(([name, , part]) => [name, part ?? '']));
+    const fixedBytes = (type: string): number =>
+      [...parts.get(type)!.matchAll(/u(\d+) /g)].reduce((sum, match) => sum + Number(match[1]) / 8, 0);
+    expect(fixedBytes('file')).toBe(constants.TREE_FILE_BYTES);
+    expect(fixedBytes('symlink')).toBe(constants.TREE_LINK_BYTES);
+    expect(fixedBytes('block-device')).toBe(constants.TREE_DEVICE_BYTES);
+    expect(fixedBytes('character-device')).toBe(constants.TREE_DEVICE_BYTES);
+  });
+});
+
+describe('examples', () => {
+  const config = decodeConfig(Buffer.from(exampleOf('json config')));
+  const hasher = ChunkHasher.create(config.chunkHash, Buffer.from(config.idKey, 'hex'));
+
+  test('config', () => {
+    expect(encodeConfig(config).toString()).toBe(exampleOf('json config'));
+  });
+
+  test('pack', async () => {
+    const file = bytesOfDump('hex pack');
+    expect(DOCUMENT).toContain(`Its id is \`${sha256(file)}\``);
+    const kind = decodePackHeader(file);
+    const { footerOffset } = decodePackTrailer(file.subarray(-constants.PACK_TRAILER_BYTES), file.length);
+    const pack = decodePackFooter(file.subarray(footerOffset), { id: sha256(file), kind, sizeBytes: file.length });
+    expect(encodePackFooter(pack.blocks)).toEqual(file.subarray(footerOffset));
+    const block = file.subarray(pack.blocks[0]!.offset, footerOffset);
+    const header = decodeBlockHeader(block);
+    expect(encodeBlockHeader(header)).toEqual(block.subarray(0, 32));
+    const first = await hasher.then((it) => it.dataId(block.subarray(32, 38)));
+    expect(Buffer.from(pack.blocks[0]!.chunkIds.subarray(0, 20))).toEqual(Buffer.from(first));
+    expect(DOCUMENT).toContain(`the data chunk \`hello \` has the id \`${Buffer.from(first).toString('hex')}\``);
+  });
+
+  test('segment', () => {
+    const file = bytesOfDump('hex segment');
+    expect(DOCUMENT).toContain(`Its id is \`${sha256(file)}\``);
+    expect(decodeSegment(file)[0]!.id).toBe(sha256(bytesOfDump('hex pack')));
+    expect(encodeSegment(decodeSegment(file))).toEqual(file);
+  });
+
+  test('tree', async () => {
+    const chunk = bytesOfDump('hex tree');
+    const id = Buffer.from((await hasher).treeId(chunk)).toString('hex');
+    expect(DOCUMENT).toContain(`Its chunk id is \`${id}\``);
+    expect(decodeTree(chunk).map((entry) => [entry.name, entry.type, entry.linkTarget])).toEqual([
+      ['hello.txt', 'file', ''],
+      ['link', 'symlink', 'hello.txt'],
+    ]);
+    expect(encodeTree(decodeTree(chunk))).toEqual(chunk);
+    const children: Buffer[] = [];
+    forEachChild(chunk, (_, offset) => children.push(chunk.subarray(offset, offset + 20)));
+    expect(Buffer.concat(children)).toEqual(
+      Buffer.from(decodeSegment(bytesOfDump('hex segment'))[0]!.blocks[0]!.chunkIds),
+    );
+  });
+
+  test('snapshot', async () => {
+    const text = exampleOf('json snapshot');
+    expect(DOCUMENT).toContain(`Its id is \`${sha256(Buffer.from(text))}\``);
+    const snapshot = decodeSnapshot(Buffer.from(text));
+    expect(encodeSnapshot(snapshot).toString()).toBe(text);
+    expect(snapshot.tree).toBe(Buffer.from((await hasher).treeId(bytesOfDump('hex tree'))).toString('hex'));
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { encodeTree } from '../../src/format/tree-encoder.ts';
+import { decodeTree } from '../../src/format/tree.ts';
+import type { TreeEntry } from '../../src/format/tree.ts';
+import { byteStringFromText as text } from '../../src/util/byte-string.ts';
+import { entryOf } from './arbitraries.ts';
+
+const ids = (count: number): Uint8Array => Uint8Array.from({ length: count * 20 }, (_, i) => i);
+
+describe('owners', () => {
+  test('are stored once', () => {
+    const alone = encodeTree([entryOf({ name: text('a') })]).length;
+    const pair = encodeTree([entryOf({ name: text('a') }), entryOf({ name: text('b') })]).length;
+    const entryBytes = 48 + 1 + 12;
+    expect(pair - alone).toBe(entryBytes);
+  });
+
+  test('that differ in one field only are different', () => {
+    const owners = [{}, { uid: 1 }, {}, { gid: 1 }, {}, { user: text('b') }, {}, { group: text('b') }];
+    const entries = owners.map((owner, i) => entryOf({ ...owner, name: text(String(i)) }));
+    expect(decodeTree(encodeTree(entries))).toEqual(entries);
+    const joined = [
+      entryOf({ user: text('ab'), group: text('c') }),
+      entryOf({ user: text('a'), group: text('bc'), name: text('z') }),
+    ];
+    expect(decodeTree(encodeTree(joined))).toEqual(joined);
+  });
+
+  test('70,000 different ones fit into a directory', () => {
+    const entries = Array.from({ length: 70_000 }, (_, i) =>
+      entryOf({ name: text(String(i).padStart(5, '0')), uid: i, user: text(`u${i}`) }),
+    );
+    expect(decodeTree(encodeTree(entries)).every((entry, i) => entry.uid === i && entry.user === `u${i}`)).toBe(true);
+  });
+});
+
+test.each<[string, Partial<TreeEntry>]>([
+  ['a fifo with chunks', { type: 'fifo', chunkIds: ids(1) }],
+  ['half a chunk id', { chunkIds: new Uint8Array(19) }],
+  ['a directory without a tree', { type: 'directory' }],
+  ['a file with a tree', { treeId: ids(1) }],
+  ['a symlink without a target', { type: 'symlink' }],
+  ['a file with a target', { linkTarget: text('x') }],
+  ['a file with device numbers', { deviceMajor: 1 }],
+  ['a hardlink group of one', { hardlink: { device: 1n, linkCount: 1 } }],
+  ['a directory with several names', { type: 'directory', treeId: ids(1), hardlink: { device: 1n, linkCount: 2 } }],
+  ['a second of more than a second', { mtimeNanoseconds: 1_000_000_000 }],
+  ['an impossible mode', { mode: 0o10000 }],
+  [
+    'extensions out of order',
+    {
+      extensions: [
+        { type: 2, bytes: ids(1) },
+        { type: 1, bytes: ids(1) },
+      ],
+    },
+  ],
+])('%s is a programmer error', (_, fields) => {
+  expect(() => encodeTree([entryOf(fields)])).toThrow();
+});

@@ -62,6 +62,10 @@ function defineGlobalOptions(program: Command): void {
     .option('--json', 'one JSON object per line on stdout, told apart by message_type')
     .option('-q, --quiet', 'say only what went wrong')
     .option('-v, --verbose', 'say more; may be repeated', count, 0)
-    .option('--lock-wait <duration>', 'wait this long for a locked repository: 30s, 5m, 1h', durationValue)
+    .option(
+      '--lock-wait <duration>',
+      'wait this long for a locked repository: 30s, 5m, 1h (default: 1m; compact and repair: not at all)',
+      durationValue,
+    )
     .option('--no-progress', 'show no progress');
 }

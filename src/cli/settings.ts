@@ -21,7 +21,8 @@ export interface Settings {
   readonly repository: string;
   /** Nobody named a repository: this is the default place, which the first backup may create. */
   readonly isDefaultRepository: boolean;
-  readonly lockWaitMs: number;
+  /** Undefined if nobody asked for a certain time: the operation knows best. */
+  readonly lockWaitMs: number | undefined;
   /** How often progress is shown per second; undefined if nobody asked for a certain rate. */
   readonly progressFps: number | undefined;
 }
@@ -38,7 +39,7 @@ export function resolveSettings(options: GlobalOptions, environment: NodeJS.Proc
         ? join(xdgDirectory(environment, 'XDG_DATA_HOME', '.local/share'), 'ldm', 'repository')
         : resolveLocation(named),
     isDefaultRepository: named === undefined,
-    lockWaitMs: options.lockWait ?? configuration.lockWaitMs ?? 0,
+    lockWaitMs: options.lockWait ?? configuration.lockWaitMs,
     progressFps: readProgressFps(environment),
   };
 }

@@ -35,6 +35,8 @@ export interface RepositoryConfig {
 export const KNOWN_FEATURES: readonly string[] = [];
 
 const HEX_256 = hexPattern(FILE_ID_BYTES);
+/** The last byte: without it the file was cut, even where what is left can be read. */
+const LINE_FEED = 0x0a;
 const MAX_HASHES = 64;
 const MIN_LEVEL = -131_072;
 const MAX_LEVEL = 22;
@@ -71,6 +73,7 @@ function encodeChunker(chunker: ChunkerConfig): Record<string, number | string> 
  * @throws UnsupportedFormatError for another version, or a required feature that is not known
  */
 export function decodeConfig(bytes: Uint8Array, what = 'config'): RepositoryConfig {
+  if (bytes.at(-1) !== LINE_FEED) throw new CorruptDataError(`${what}: its last line does not end`);
   const parsed = parseJson(bytes, { maxBytes: MAX_CONFIG_BYTES, what });
   const reader = new JsonReader(parsed, what);
   // The rule of the checksum holds for every version, so that damage is never taken for a newer version.

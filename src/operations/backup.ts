@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname as systemHostname, userInfo } from 'node:os';
 import { createChunker } from '../chunking/create-chunker.ts';
-import { CancelledError, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { encodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
@@ -19,7 +19,7 @@ import type { SourcePlan } from './backup/source-plan.ts';
 import { SourceWalk } from './backup/source-walk.ts';
 import { TreeSaver } from './backup/tree-saver.ts';
 import { refreshCheckpoint } from './checkpointing.ts';
-import { Pacer, withRepository } from './context.ts';
+import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { VERSION } from './version.ts';
 
@@ -64,7 +64,9 @@ export async function backup(context: OperationContext, options: BackupOptions):
   };
   const plan = await planSources(options.sources, options.cwd, onProblem);
   return await withRepository(context, 'shared', async (repository) => {
+    beginPhase(context.progress, 'opening');
     const opened = await repository.openState();
+    beginPhase(context.progress, 'backing up');
     const run = new BackupRun({ context, options, repository, opened, plan, onProblem });
     const { tree, tally, depot, parent } = await run.store();
     const summary = summarize(tally, depot, startedAt, problems.length);
@@ -112,12 +114,17 @@ class BackupRun {
     const depot = new ChunkDepot(repository, opened.state, { writes: options.dryRun !== true });
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context.signal);
-    const saver = new FileSaver({ chunker: createChunker(config.chunker), hasher, depot, pacer });
+    const saver = new FileSaver({ chunker: createChunker(config.chunker), hasher, depot, pacer, tally });
     const services = {
       reader: opened.reader,
       files: new FileStore(saver, depot, this.#parentStartMs(parent)),
       trees: new TreeSaver(hasher, depot),
-      exclusion: createExclusion(options.exclude ?? [], plan.base, repository.backend.location),
+      exclusion: createExclusion({
+        patterns: options.exclude ?? [],
+        base: plan.base,
+        roots: plan.roots,
+        repositoryLocation: repository.backend.location,
+      }),
       tally,
       pacer,
       onProblem,
@@ -129,7 +136,7 @@ class BackupRun {
       return { tree, tally, depot, parent };
     } catch (error) {
       // Cleaning up must not hide what went wrong.
-      await depot.abandon({ keepsWork: error instanceof CancelledError }).catch(() => undefined);
+      await depot.abandon().catch(() => undefined);
       throw error;
     }
   }

@@ -1,16 +1,19 @@
 import { UsageError } from '../errors.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import { snapshotName } from '../repository/layout.ts';
+import { segmentName, snapshotName } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
+import { packName } from '../store/pack-reader.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
 import type { Finding } from './check/findings.ts';
 import { findDamage } from './check/damage-findings.ts';
 import { PackVerifier } from './check/pack-verifier.ts';
 import type { PackReport } from './check/pack-verifier.ts';
 import { surveyRepository } from './check/repository-survey.ts';
+import type { Survey } from './check/repository-survey.ts';
 import { compareStates } from './check/state-comparison.ts';
-import { Pacer, withRepository } from './context.ts';
+import { readSoundFooter } from './check/unnamed-packs.ts';
+import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 
 export type { AffectedPath, Finding } from './check/findings.ts';
@@ -39,12 +42,17 @@ export async function check(context: OperationContext, options: CheckOptions = {
   const selects = packSelector(options.readData);
   return await withRepository(context, 'shared', async (repository) => {
     const opened = await repository.openState();
+    beginPhase(context.progress, 'checking');
     const survey = await surveyRepository(repository.backend, opened.listing);
-    const reports = await verifyPacks(context, repository, [...survey.packs.values()], selects);
+    const unnamed = await findUnnamedPacks(repository, opened, survey);
+    const packs = [...survey.packs.values(), ...unnamed.packs];
+    const reports = await verifyPacks(context, repository, packs, selects);
     const recounted = await repository.openState({ ignoreCheckpoints: true });
     const findings = [
       ...survey.findings,
-      ...lostSnapshots(opened),
+      ...unnamed.findings,
+      ...lostSegments(opened),
+      ...(await lostSnapshots(repository, opened)),
       ...countFindings(opened, recounted),
       ...(await findDamage(recounted, reports)),
     ];
@@ -58,6 +66,26 @@ export async function check(context: OperationContext, options: CheckOptions = {
       exitCode: findings.some(({ severity }) => severity === 'error') ? 4 : 0,
     };
   });
+}
+
+/** Packs that no readable segment names. They are of interest only where a segment is lost: it may have named them. */
+async function findUnnamedPacks(
+  { backend }: Repository,
+  { listing, lostSegments: lost }: OpenedState,
+  { findings, packs }: Survey,
+): Promise<{ readonly packs: PackContents[]; readonly findings: Finding[] }> {
+  const found: { packs: PackContents[]; findings: Finding[] } = { packs: [], findings: [] };
+  if (lost.length === 0 && findings.every(({ kind }) => kind !== 'segment-damaged')) return found;
+  for (const id of listing.packs.keys()) {
+    if (packs.has(id)) continue;
+    const pack = await readSoundFooter(backend, id);
+    if (pack !== undefined) found.packs.push(pack);
+    else {
+      const message = 'its footer cannot be read, and no segment that can be read names it';
+      found.findings.push({ severity: 'error', kind: 'pack-damaged', file: packName(id), message });
+    }
+  }
+  return found;
 }
 
 /** Which packs are read whole. By id, so that a pack stays in its part as others come and go. */
@@ -91,13 +119,24 @@ async function verifyPacks(
   });
 }
 
-function lostSnapshots({ lostSnapshots: ids }: OpenedState): Finding[] {
+async function lostSnapshots({ backend }: Repository, opened: OpenedState): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const id of opened.lostSnapshots) {
+    const file = snapshotName(id);
+    // A snapshot that was brought back between two listings is in neither of them.
+    if ((await backend.sizeOf(file)) !== undefined) continue;
+    const message = 'the manifest is gone, and nobody deleted the snapshot; `ldm repair` writes it again';
+    findings.push({ severity: 'error', kind: 'snapshot-lost', file, message, snapshots: [id] });
+  }
+  return findings;
+}
+
+function lostSegments({ lostSegments: ids }: OpenedState): Finding[] {
   return ids.map((id) => ({
     severity: 'error',
-    kind: 'snapshot-lost',
-    file: snapshotName(id),
-    message: 'the manifest is gone, and nobody deleted the snapshot; `ldm repair` writes it again',
-    snapshots: [id],
+    kind: 'segment-missing',
+    file: segmentName(id),
+    message: 'the segment is gone; `ldm repair` makes a new one from the packs',
   }));
 }
 
@@ -107,6 +146,8 @@ function countFindings(opened: OpenedState, recounted: OpenedState): Finding[] {
     opened.lostSnapshots.length === 0 &&
     opened.state.isComplete &&
     recounted.state.isComplete &&
+    recounted.damagedSnapshots.size === 0 &&
+    recounted.damagedSegments.size === 0 &&
     opened.listing.snapshotIds.join() === recounted.listing.snapshotIds.join() &&
     opened.listing.segmentIds.join() === recounted.listing.segmentIds.join();
   if (!isComparable) return [];

@@ -5,13 +5,13 @@ import { LdmFilter } from '../filter/ldm-filter.ts';
 import type { PackContents } from '../format/pack.ts';
 import { isDiskFull } from '../repository/durable-order.ts';
 import { deletedName, segmentName } from '../repository/layout.ts';
-import { listOptional } from '../repository/listing.ts';
+import { listOptional, listRepository } from '../repository/listing.ts';
 import { readSegment } from '../repository/manifests.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { packName } from '../store/pack-reader.ts';
 import { assertMarkAgrees, assertTrusted } from './compact/compaction-guard.ts';
-import { planCompaction } from './compact/compaction-plan.ts';
+import { planCompaction, withoutRewriting } from './compact/compaction-plan.ts';
 import type { CompactionPlan } from './compact/compaction-plan.ts';
 import { LiveCopier } from './compact/live-copier.ts';
 import { withRepository } from './context.ts';
@@ -53,9 +53,12 @@ export async function compact(context: OperationContext, options: CompactOptions
     const opened = await repository.openState();
     await assertTrusted(opened, options.forgetLost === true);
     await assertMarkAgrees(opened);
-    const plan = planCompaction(opened.state, opened.listing, options.maxUnusedPercent ?? MAX_UNUSED_PERCENT);
+    const wanted = planCompaction(opened.state, opened.listing, options.maxUnusedPercent ?? MAX_UNUSED_PERCENT);
     const bytesBefore = await measureRepository(repository.backend);
-    const bytesCopied = options.dryRun === true ? 0 : await carryOut(repository, opened, plan);
+    const isDryRun = options.dryRun === true;
+    const { plan, bytesCopied } = isDryRun
+      ? { plan: wanted, bytesCopied: 0 }
+      : await carryOut({ context, repository, opened, plan: wanted });
     const bytesAfter = await measureRepository(repository.backend);
     const removedCount = plan.removed.length + plan.orphanIds.length;
     return {
@@ -69,7 +72,7 @@ export async function compact(context: OperationContext, options: CompactOptions
       bytesAfter,
       reclaimedBytes: bytesBefore - bytesAfter,
       deadBytesRemaining: plan.deadBytesRemaining,
-      dryRun: options.dryRun === true,
+      dryRun: isDryRun,
     };
   });
 }
@@ -78,14 +81,39 @@ function countDead({ removed, rewritten }: CompactionPlan): number {
   return [...removed, ...rewritten].reduce((total, { pack, liveCount }) => total + pack.chunkCount - liveCount, 0);
 }
 
-/** On a full disk the filter images and the reserve are given up first: both are made again from what is left. */
-async function carryOut(repository: Repository, opened: OpenedState, plan: CompactionPlan): Promise<number> {
+interface CarryOutOptions {
+  readonly context: OperationContext;
+  readonly repository: Repository;
+  readonly opened: OpenedState;
+  readonly plan: CompactionPlan;
+}
+
+interface CarriedOut {
+  readonly plan: CompactionPlan;
+  readonly bytesCopied: number;
+}
+
+/**
+ * On a full disk the filter images and the reserve are given up first: both are made again from what is left. Where live
+ * chunks still find no room, only what need not be copied is given back.
+ */
+async function carryOut({ context, repository, opened, plan }: CarryOutOptions): Promise<CarriedOut> {
+  const run = async (chosen: CompactionPlan): Promise<CarriedOut> => {
+    return { plan: chosen, bytesCopied: await new Compaction(repository, opened, chosen).run() };
+  };
   try {
-    return await new Compaction(repository, opened, plan).run();
+    return await run(plan);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
     await repository.order.makeRoom(opened.listing.checkpoints);
-    return await new Compaction(repository, opened, plan).run();
+  }
+  try {
+    return await run(plan);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    const message = `the disk is full: ${plan.rewritten.length} packs that are dead in part could not be rewritten; run \`ldm compact\` again when there is room`;
+    context.onNotice?.({ kind: 'warning', message });
+    return await run(withoutRewriting(plan));
   }
 }
 
@@ -106,11 +134,15 @@ class Compaction {
     const { order } = this.#repository;
     const { removed, rewritten, orphanIds } = this.#plan;
     const doomed = new Set([...removed, ...rewritten].map(({ pack }) => pack.id));
-    const segments = await this.#readSegments(doomed);
-    const copied = await this.#copyLive(segments.replaced, doomed);
-    const next = doomed.size === 0 ? this.#opened.state : this.#nextState(segments.kept, copied);
+    const unnamed = new Set([...doomed, ...this.#packsGone()]);
+    const segments = await this.#readSegments(unnamed);
+    const copied = await this.#copyLive(segments.replaced, unnamed);
+    const next = unnamed.size === 0 ? this.#opened.state : this.#nextState(segments.kept, copied);
     await this.#repository.assertLocked();
-    if (doomed.size > 0 || this.#opened.foldedCount > 0) await this.#replaceCheckpoints(next);
+    // To an older checkpoint a snapshot whose name leaves deleted/ would look lost.
+    const { foldedCount, listing, lostSnapshots } = this.#opened;
+    const areCheckpointsOutdated = foldedCount + listing.deletedIds.length + lostSnapshots.length > 0;
+    if (unnamed.size > 0 || areCheckpointsOutdated) await this.#replaceCheckpoints(next);
     await order.remove([...segments.replaced.keys()].map((id) => segmentName(id)));
     await order.remove([...doomed, ...orphanIds].map((id) => packName(id)));
     await order.remove(this.#opened.listing.deletedIds.map((id) => deletedName(id)));
@@ -119,32 +151,46 @@ class Compaction {
     return copied.bytesCopied;
   }
 
-  /** The segments that name a pack that goes, and the others. */
-  async #readSegments(doomed: ReadonlySet<string>): Promise<{ replaced: Segments; kept: Segments }> {
+  /** Packs that a segment names and that are gone, which a command that died may leave; but not if they may be missed. */
+  #packsGone(): Iterable<string> {
+    const { state } = this.#opened;
+    return state.isComplete ? state.absentPacks : [];
+  }
+
+  /** The segments that name a pack which no segment is to name any more, and the others. */
+  async #readSegments(unnamed: ReadonlySet<string>): Promise<{ replaced: Segments; kept: Segments }> {
     const replaced: Segments = new Map();
     const kept: Segments = new Map();
-    if (doomed.size === 0) return { replaced, kept };
+    if (unnamed.size === 0) return { replaced, kept };
     for (const id of this.#opened.listing.segmentIds) {
       const packs = await readSegment(this.#repository.backend, id);
-      (packs.some((pack) => doomed.has(pack.id)) ? replaced : kept).set(id, packs);
+      (packs.some((pack) => unnamed.has(pack.id)) ? replaced : kept).set(id, packs);
     }
     return { replaced, kept };
   }
 
   /** Live chunks in new packs, and one new segment for these and for the other packs of the segments replaced. */
-  async #copyLive(replaced: Segments, doomed: ReadonlySet<string>): Promise<CopiedLive> {
+  async #copyLive(replaced: Segments, unnamed: ReadonlySet<string>): Promise<CopiedLive> {
     const copier = new LiveCopier(this.#repository, this.#opened.state);
     const others = new Map([...replaced.values()].flat().map((pack) => [pack.id, pack]));
-    for (const id of doomed) others.delete(id);
+    for (const id of unnamed) others.delete(id);
     try {
       await copier.copy(this.#plan.rewritten);
       const packs = [...copier.packs, ...others.values()];
       const segmentId = packs.length === 0 ? undefined : await this.#repository.order.publishSegment(packs);
       return { bytesCopied: copier.bytesCopied, segmentId, packs };
     } catch (error) {
-      await copier.discard().catch(() => undefined);
+      await this.#discard(copier).catch(() => undefined);
       throw error;
     }
+  }
+
+  /** Not if the new segment may have its name already: then it would name packs that are gone. */
+  async #discard(copier: LiveCopier): Promise<void> {
+    const { segmentIds, packs } = this.#opened.listing;
+    const before = new Set(segmentIds);
+    const { segmentIds: now } = await listRepository(this.#repository.backend);
+    if (now.every((id) => before.has(id))) await copier.discard(packs);
   }
 
   /** Every older checkpoint names what goes now. Without any the state is rebuilt at the next start. */

@@ -1,8 +1,9 @@
 import type { Backend } from '../backend/backend.ts';
-import { CancelledError } from '../errors.ts';
+import { BackendError, CancelledError } from '../errors.ts';
 import { Repository } from '../repository/repository.ts';
 import type { LockMode } from '../repository/lock.ts';
 import type { LockOwner } from '../repository/lock-owner.ts';
+import type { StoreSizes } from '../store/store-sizes.ts';
 import type { ByteString } from '../util/byte-string.ts';
 
 /** How far an operation is. It writes the fields as it goes; whoever shows them looks when it likes. */
@@ -39,6 +40,11 @@ export interface Notice {
   readonly during?: string;
 }
 
+/** Tells whoever looks what is being done. */
+export function beginPhase(progress: Progress | undefined, phase: string): void {
+  if (progress !== undefined) progress.phase = phase;
+}
+
 /** What every operation works with. */
 export interface OperationContext {
   readonly backend: Backend;
@@ -50,6 +56,8 @@ export interface OperationContext {
   readonly onNotice?: ((notice: Notice) => void) | undefined;
   /** Who the locks say holds them; this process by default. */
   readonly lockOwner?: LockOwner | undefined;
+  /** Of the blocks, packs and segments that are written; what is there may have any. */
+  readonly storeSizes?: StoreSizes | undefined;
 }
 
 /** A backup that starts while a delete is giving space back must not fail for it. */
@@ -61,16 +69,25 @@ export async function withRepository<T>(
   mode: LockMode,
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
-  const { backend, lockOwner, onNotice } = context;
+  const { backend, lockOwner, onNotice, storeSizes, signal } = context;
   const lockWaitMs = context.lockWaitMs ?? (mode === 'shared' ? SHARED_WAIT_MS : 0);
   const onWait = (holder: string): void =>
     onNotice?.({ kind: 'lock-wait', message: `waiting for the lock of ${holder}` });
-  const repository = await Repository.open({ backend, mode, lockWaitMs, lockOwner, onWait });
+  const repository = await Repository.open({ backend, mode, lockWaitMs, lockOwner, onWait, storeSizes, signal });
+  let result: T;
   try {
-    return await work(repository);
-  } finally {
-    await repository.close();
+    result = await work(repository);
+  } catch (error) {
+    // What went wrong first is what to tell.
+    await repository.close().catch(() => undefined);
+    throw error;
   }
+  await repository.close().catch((error: unknown) => {
+    if (!(error instanceof BackendError)) throw error;
+    // The work is done and stands; the lock is known to be nobody's once this process has ended.
+    onNotice?.({ kind: 'warning', message: `the lock could not be given back (${error.message})` });
+  });
+  return result;
 }
 
 /** How long a run of synchronous work may last before timers and signals get their turn. */

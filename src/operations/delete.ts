@@ -1,6 +1,7 @@
 import { RefusedError, RepositoryLockedError, UsageError } from '../errors.ts';
 import { measureRelease } from '../filter/fold-release.ts';
 import type { ReleaseMeasure } from '../filter/fold-release.ts';
+import { isDiskFull } from '../repository/durable-order.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { compact } from './compact.ts';
@@ -88,7 +89,8 @@ async function reclaim(context: OperationContext): Promise<Pick<DeleteResult, 'c
   try {
     return { compaction: await compact({ ...context, lockWaitMs: 0 }), notReclaimed: undefined };
   } catch (error) {
-    if (!(error instanceof RepositoryLockedError || error instanceof RefusedError)) throw error;
+    const isInTheWay = error instanceof RepositoryLockedError || error instanceof RefusedError;
+    if (!isInTheWay && !isDiskFull(error)) throw error;
     return { compaction: undefined, notReclaimed: `${error.message}; \`ldm compact\` gives the space back later` };
   }
 }

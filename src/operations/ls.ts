@@ -19,11 +19,12 @@ export interface ListFilesOptions {
   readonly recursive: boolean;
 }
 
-/** Visits what a snapshot holds, each directory before what is in it, in byte order. */
+/** Visits what a snapshot holds, each directory before what is in it, in byte order; `onSnapshot` comes before. */
 export async function listFiles(
   context: OperationContext,
   options: ListFilesOptions,
   visit: (listed: ListedEntry) => void,
+  onSnapshot: (listing: SnapshotListing) => void = () => undefined,
 ): Promise<SnapshotListing> {
   return await withRepository(context, 'shared', async (repository) => {
     const { name, path } = parseSelector(options.selector);
@@ -31,6 +32,7 @@ export async function listFiles(
     const { reader } = await repository.openState();
     const pacer = new Pacer(context.signal);
     const place = await findPlace(reader, listing, path);
+    onSnapshot(listing);
     const stack = [{ directory: place.directory, entries: place.entries.toReversed() }];
     while (stack.length > 0) {
       const { directory, entries } = stack.at(-1)!;

@@ -6,8 +6,9 @@ import { surveyRepository } from './check/repository-survey.ts';
 import { compareStates } from './check/state-comparison.ts';
 import { withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { repairConfig, repairDeleted, repairManifests } from './repair/manifest-repair.ts';
-import { repairPacks, surveyPacks } from './repair/pack-repair.ts';
+import { findLostSnapshots, repairConfig, repairDeleted, repairManifests } from './repair/manifest-repair.ts';
+import { repairPacks } from './repair/pack-repair.ts';
+import { surveyPacks } from './repair/pack-survey.ts';
 import { RepairPlan } from './repair/repair-plan.ts';
 import type { RepairAction } from './repair/repair-plan.ts';
 
@@ -34,25 +35,29 @@ export interface RepairResult {
 export async function repair(context: OperationContext, options: RepairOptions = {}): Promise<RepairResult> {
   return await withRepository(context, 'exclusive', async (repository) => {
     const opened = await repository.openState();
-    const plan = await makePlan(repository, opened);
+    const { findings } = await surveyRepository(repository.backend, opened.listing);
+    const plan = await makePlan(repository, opened, findings);
     const dryRun = options.dryRun === true;
     if (!dryRun) {
       await repository.assertLocked();
       await plan.carryOut();
     }
     const after = await repository.openState({ ignoreCheckpoints: true });
-    const remaining = await findDamage(after, []);
+    const remaining = [...findLostSnapshots(opened, findings), ...(await findDamage(after, []))];
     return { actions: plan.actions, remaining, dryRun, exitCode: remaining.length > 0 ? 4 : 0 };
   });
 }
 
-async function makePlan(repository: Repository, opened: OpenedState): Promise<RepairPlan> {
+async function makePlan(
+  repository: Repository,
+  opened: OpenedState,
+  findings: readonly Finding[],
+): Promise<RepairPlan> {
   const plan = new RepairPlan();
-  const { findings } = await surveyRepository(repository.backend, opened.listing);
   repairConfig(plan, repository, findings);
   repairManifests(plan, repository, opened, findings);
-  repairDeleted(plan, repository, findings);
-  repairPacks(plan, repository, await surveyPacks(repository, opened));
+  repairDeleted(plan, repository, opened, findings);
+  repairPacks(plan, repository, { opened, findings, survey: await surveyPacks(repository, opened) });
   await repairCheckpoints(plan, repository, opened, findings);
   return plan;
 }
@@ -82,5 +87,7 @@ async function repairCheckpoints(
 async function hasWrongCounts(repository: Repository, opened: OpenedState): Promise<boolean> {
   if (opened.checkpoint === undefined || opened.lostSnapshots.length > 0 || !opened.state.isComplete) return false;
   const recounted = await repository.openState({ ignoreCheckpoints: true });
-  return recounted.state.isComplete && compareStates(opened.state, recounted.state).count > 0;
+  const isComparable =
+    recounted.state.isComplete && recounted.damagedSnapshots.size + recounted.damagedSegments.size === 0;
+  return isComparable && compareStates(opened.state, recounted.state).count > 0;
 }

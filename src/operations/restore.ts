@@ -7,7 +7,7 @@ import type { TreeEntry } from '../format/tree.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import { byteStringFromText } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
-import { Pacer, withRepository } from './context.ts';
+import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import type { OverwriteMode } from './restore/file-restorer.ts';
 import { Prefetcher } from './restore/prefetcher.ts';
@@ -52,6 +52,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
     const dryRun = options.dryRun === true;
     const directory = byteStringFromText(resolve(options.target));
     const target = dryRun ? directory : makeTargetRoot(directory);
+    beginPhase(context.progress, 'restoring');
     await runSteps({ context, options, opened, place, tally, target });
     const { exitCode, problems, filesRestored, filesUnchanged, filesKept } = tally;
     const { directoriesRestored, othersRestored, bytesRestored } = tally;

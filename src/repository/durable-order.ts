@@ -13,12 +13,17 @@ import { RESERVE_BYTES, RESERVE_NAME, deletedName, directoryOf, segmentName, sna
  * - A name appears only by: temporary file, write, length check, fsync, rename; and its directory is fsynced before
  *   anything that relies on the name is written, and before success is reported.
  * - Packs are durable before the segment that names them, the segment before the snapshot.
- * - A pack is removed only when no durable segment and no checkpoint names it any more.
+ * - A pack is removed only when no durable segment and no checkpoint names it any more, and only under an exclusive
+ *   lock: names follow from content, so a pack or a segment of this process may be another's as well.
  */
 export class DurableOrder implements PackSink {
   readonly #backend: Backend;
   /** Directories with names that are not durable yet. */
   readonly #unsynced = new Set<string>();
+  /** What was published here. A new file may have taken the name of an old one that was to go: then it stays. */
+  readonly #published = new Set<string>();
+  /** Of a directory: the kernel may have dropped the names, and a second fsync would wrongly succeed. */
+  #failedSync: { readonly error: unknown } | undefined;
 
   constructor(backend: Backend) {
     this.#backend = backend;
@@ -40,7 +45,7 @@ export class DurableOrder implements PackSink {
     const bytes = encodeSegment(packs);
     const id = sha256(bytes);
     await this.#publishBytes(bytes, segmentName(id));
-    await this.#barrier();
+    await this.#barrierOrWithdraw(segmentName(id));
     return id;
   }
 
@@ -49,13 +54,7 @@ export class DurableOrder implements PackSink {
     await this.#barrier();
     const id = sha256(bytes);
     await this.#publishBytes(bytes, snapshotName(id), verify);
-    try {
-      await this.#barrier();
-    } catch (error) {
-      // Whether the name would survive a power cut is not known: better no snapshot than one that may vanish.
-      await this.#backend.remove(snapshotName(id)).catch(() => false);
-      throw error;
-    }
+    await this.#barrierOrWithdraw(snapshotName(id));
     return id;
   }
 
@@ -89,21 +88,40 @@ export class DurableOrder implements PackSink {
 
   /** Removes files; durably gone on return. The caller names what nothing durable relies on any more. */
   async remove(names: readonly string[]): Promise<void> {
-    for (const name of names) {
-      if (await this.#backend.remove(name)) this.#unsynced.add(directoryOf(name));
-    }
-    await this.#barrier();
+    await this.#removeAll(names.filter((name) => !this.#published.has(name)));
+  }
+
+  /** Takes back what was published here. The caller knows that it was not there before, and that nothing names it. */
+  async withdraw(names: readonly string[]): Promise<void> {
+    for (const name of names) this.#published.delete(name);
+    await this.#removeAll(names);
   }
 
   /** Sets a damaged file aside; ldm never deletes what it could not read. */
   async quarantine(name: string): Promise<void> {
-    await this.#rename(name, `quarantine/${name.replaceAll('/', '-')}`);
+    if (this.#published.has(name)) return;
+    if ((await this.#backend.sizeOf(name)) === undefined) return;
+    await this.#rename(name, await this.#freeQuarantineName(name));
     await this.#barrier();
+  }
+
+  /** Sets a copy of a damaged file aside, before a file of the same name takes its place. */
+  async quarantineCopy(name: string): Promise<void> {
+    await this.publishFile(await this.#freeQuarantineName(name), await this.#backend.read(name));
+  }
+
+  /** What was set aside earlier is never overwritten. */
+  async #freeQuarantineName(name: string): Promise<string> {
+    const target = `quarantine/${name.replaceAll('/', '-')}`;
+    for (let count = 0; ; count += 1) {
+      const free = count === 0 ? target : `${target}.${count}`;
+      if ((await this.#backend.sizeOf(free)) === undefined) return free;
+    }
   }
 
   /** Gives up the reserve and the files named, so that a full disk has room for what a reclaim must write first. */
   async makeRoom(names: readonly string[]): Promise<void> {
-    await this.remove([RESERVE_NAME, ...names]);
+    await this.#removeAll([RESERVE_NAME, ...names]);
   }
 
   /** Puts the reserve back; no error if there is no room. */
@@ -145,6 +163,7 @@ export class DurableOrder implements PackSink {
       await writer.close();
       await verify?.();
       await this.#rename(temporaryName, name);
+      this.#published.add(name);
     } catch (error) {
       await this.#discard(temporaryName, writer);
       throw error;
@@ -175,15 +194,41 @@ export class DurableOrder implements PackSink {
     await this.#backend.remove(name).catch(() => false);
   }
 
+  async #removeAll(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      if (await this.#backend.remove(name)) this.#unsynced.add(directoryOf(name));
+    }
+    await this.#barrier();
+  }
+
+  /**
+   * Whether a name would survive a power cut is not known when the barrier fails: better no snapshot than one that may
+   * vanish, and no segment that goes on naming packs which the caller removes now.
+   */
+  async #barrierOrWithdraw(name: string): Promise<void> {
+    try {
+      await this.#barrier();
+    } catch (error) {
+      await this.#backend.remove(name).catch(() => false);
+      throw error;
+    }
+  }
+
   async #barrier(): Promise<void> {
+    if (this.#failedSync !== undefined) throw this.#failedSync.error;
     for (const directory of this.#unsynced) {
-      await this.#backend.syncDirectory(directory);
+      try {
+        await this.#backend.syncDirectory(directory);
+      } catch (error) {
+        this.#failedSync = { error };
+        throw error;
+      }
       this.#unsynced.delete(directory);
     }
   }
 }
 
-export function isDiskFull(error: unknown): boolean {
+export function isDiskFull(error: unknown): error is BackendError {
   return error instanceof BackendError && (error.errno === 'ENOSPC' || error.errno === 'EDQUOT');
 }
 

@@ -34,6 +34,8 @@ export interface LockOptions {
   /** Called when the wait begins, and again whenever somebody else is in the way. */
   readonly onWait?: ((holder: string) => void) | undefined;
   readonly clock?: LockClock | undefined;
+  /** Ends the wait with its reason. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const MONOTONIC_CLOCK: LockClock = {
@@ -74,6 +76,7 @@ export class RepositoryLock {
     const deadlineMs = clock.nowMs() + (options.waitMs ?? 0);
     let announcedHolder: string | undefined;
     for (let attempt = 0; ; attempt += 1) {
+      options.signal?.throwIfAborted();
       const outcome = await contender.attempt(attempt > 0);
       if ('name' in outcome) return new RepositoryLock(backend, outcome);
       const remainingMs = deadlineMs - clock.nowMs();

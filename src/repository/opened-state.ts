@@ -2,6 +2,7 @@ import type { Backend } from '../backend/backend.ts';
 import { BackendError, CorruptDataError, UnsupportedFormatError } from '../errors.ts';
 import { planFilter } from '../filter/formulas.ts';
 import { RebuildNeededError, FilterState } from '../filter/filter-state.ts';
+import type { FoldedSnapshot } from '../filter/filter-state.ts';
 import { addSegment, retainSnapshot } from '../filter/fold.ts';
 import { releaseSnapshots } from '../filter/fold-release.ts';
 import { readImage } from '../filter/image.ts';
@@ -25,6 +26,10 @@ export interface OpenedState {
   readonly damagedSegments: ReadonlyMap<string, string>;
   /** Snapshots that a checkpoint knows and that are neither in snapshots/ nor in deleted/. They stay retained. */
   readonly lostSnapshots: readonly string[];
+  /** Segments that a checkpoint names and that are gone; whoever removes a segment removes such checkpoints first. */
+  readonly lostSegments: readonly string[];
+  /** Every snapshot that the checkpoints which were read know, also those that were of no use otherwise. */
+  readonly remembered: ReadonlyMap<string, FoldedSnapshot>;
   /** Checkpoints that could not be used because they are damaged, with the reason. */
   readonly damagedCheckpoints: ReadonlyMap<string, string>;
   /** The checkpoint that was used. */
@@ -50,12 +55,14 @@ export interface OpenStateOptions {
  */
 export async function openState(options: OpenStateOptions): Promise<OpenedState> {
   const listing = await listRepository(options.backend);
-  const damagedCheckpoints = new Map<string, string>();
+  const known: CheckpointKnowledge = { damaged: new Map(), segmentIds: new Set(), snapshots: new Map() };
   for (const name of options.ignoreCheckpoints === true ? [] : listing.checkpoints) {
-    const state = await loadCheckpoint(options.backend, name, damagedCheckpoints);
+    const state = await loadCheckpoint(options.backend, name, known.damaged);
     if (state === undefined) continue;
+    for (const id of state.segments) known.segmentIds.add(id);
+    for (const [id, folded] of state.snapshots) known.snapshots.set(id, folded);
     try {
-      return await new StateOpening(options, listing, state, name).fold(damagedCheckpoints);
+      return await new StateOpening({ options, listing, known, state, checkpoint: name }).fold();
     } catch (error) {
       // An older checkpoint, or at last a rebuild, needs less of what cannot be read.
       if (!(error instanceof RebuildNeededError || error instanceof CorruptDataError)) throw error;
@@ -63,7 +70,14 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
   }
   const plan = planFilter({ capacity: options.config.ldm.capacity, hashes: options.config.ldm.hashes });
   const empty = new FilterState(new LdmFilter(plan));
-  return await new StateOpening(options, listing, empty, undefined).fold(damagedCheckpoints);
+  return await new StateOpening({ options, listing, known, state: empty, checkpoint: undefined }).fold();
+}
+
+/** What the checkpoints say that were read, the one that is used and those that could not be. */
+interface CheckpointKnowledge {
+  readonly damaged: Map<string, string>;
+  readonly segmentIds: Set<string>;
+  readonly snapshots: Map<string, FoldedSnapshot>;
 }
 
 async function loadCheckpoint(
@@ -87,22 +101,30 @@ async function loadCheckpoint(
 class StateOpening {
   readonly #options: OpenStateOptions;
   readonly #listing: Listing;
+  readonly #known: CheckpointKnowledge;
   readonly #state: FilterState;
   readonly #checkpoint: string | undefined;
   readonly #reader: StateReader;
   readonly #damagedSnapshots = new Map<string, string>();
   readonly #damagedSegments = new Map<string, string>();
 
-  constructor(options: OpenStateOptions, listing: Listing, state: FilterState, checkpoint: string | undefined) {
-    const { backend, hasher, cacheBytes } = options;
-    this.#options = options;
-    this.#listing = listing;
-    this.#state = state;
-    this.#checkpoint = checkpoint;
-    this.#reader = new StateReader(state, new ChunkReader(backend, hasher, { cacheBytes }));
+  constructor(given: {
+    readonly options: OpenStateOptions;
+    readonly listing: Listing;
+    readonly known: CheckpointKnowledge;
+    readonly state: FilterState;
+    readonly checkpoint: string | undefined;
+  }) {
+    const { backend, hasher, cacheBytes } = given.options;
+    this.#options = given.options;
+    this.#listing = given.listing;
+    this.#known = given.known;
+    this.#state = given.state;
+    this.#checkpoint = given.checkpoint;
+    this.#reader = new StateReader(given.state, new ChunkReader(backend, hasher, { cacheBytes }));
   }
 
-  async fold(damagedCheckpoints: ReadonlyMap<string, string>): Promise<OpenedState> {
+  async fold(): Promise<OpenedState> {
     const state = this.#state;
     const { snapshotIds, deletedIds, segmentIds, packs } = this.#listing;
     const segments = new Set(segmentIds);
@@ -111,12 +133,11 @@ class StateOpening {
     }
     const knownBefore = state.filter.liveCount + state.filter.deadCount;
     await this.#addSegments();
-    const present = new Set(snapshotIds);
-    const missing = [...state.snapshots.keys()].filter((id) => !present.has(id));
     const deleted = new Set(deletedIds);
-    const gone = missing.filter((id) => deleted.has(id));
+    const gone = [...state.snapshots.keys()].filter((id) => deleted.has(id) && !snapshotIds.includes(id));
     const fresh = snapshotIds.filter((id) => !state.snapshots.has(id));
     for (const id of fresh) await this.#retain(id);
+    const lost = await this.#retainLost();
     await releaseSnapshots(state, gone, this.#reader.readTree);
     return {
       state,
@@ -124,12 +145,27 @@ class StateOpening {
       reader: this.#reader,
       damagedSnapshots: this.#damagedSnapshots,
       damagedSegments: this.#damagedSegments,
-      lostSnapshots: missing.filter((id) => !deleted.has(id)),
-      damagedCheckpoints,
+      lostSnapshots: lost,
+      lostSegments: [...this.#known.segmentIds].filter((id) => !segments.has(id)),
+      remembered: this.#known.snapshots,
+      damagedCheckpoints: this.#known.damaged,
       checkpoint: this.#checkpoint,
       foldedCount: state.filter.liveCount + state.filter.deadCount - knownBefore + fresh.length + gone.length,
       foldedSnapshotCount: fresh.length + gone.length,
     };
+  }
+
+  /**
+   * What is known to have been a snapshot and was not deleted keeps its references, whichever checkpoint knows it: with
+   * a segment lost beside the manifest, the checkpoint that knows both is of no other use.
+   */
+  async #retainLost(): Promise<string[]> {
+    const listed = new Set([...this.#listing.snapshotIds, ...this.#listing.deletedIds]);
+    const lost = [...this.#known.snapshots].filter(([id]) => !listed.has(id));
+    for (const [id, folded] of lost) {
+      if (!this.#state.snapshots.has(id)) await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
+    }
+    return lost.map(([id]) => id);
   }
 
   async #addSegments(): Promise<void> {
@@ -146,15 +182,21 @@ class StateOpening {
   }
 
   async #retain(id: string): Promise<void> {
+    const folded = await this.#readFolded(id);
+    if (folded !== undefined) await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
+  }
+
+  async #readFolded(id: string): Promise<FoldedSnapshot | undefined> {
     try {
       const { bytes, snapshot } = await readManifest(this.#options.backend, id);
-      const folded = { tree: Buffer.from(snapshot.tree, 'hex'), manifest: bytes };
-      await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
+      return { tree: Buffer.from(snapshot.tree, 'hex'), manifest: bytes };
     } catch (error) {
       // Deleted or reclaimed by another process since the listing.
-      if (error instanceof BackendError && error.errno === 'ENOENT') return;
+      if (error instanceof BackendError && error.errno === 'ENOENT') return undefined;
       if (!(error instanceof CorruptDataError)) throw error;
-      this.#damagedSnapshots.set(id, error.message);
+      const remembered = this.#known.snapshots.get(id);
+      if (remembered === undefined) this.#damagedSnapshots.set(id, error.message);
+      return remembered;
     }
   }
 }

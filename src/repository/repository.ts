@@ -4,6 +4,8 @@ import { RefusedError } from '../errors.ts';
 import { writeImage } from '../filter/image.ts';
 import type { FilterState } from '../filter/filter-state.ts';
 import type { RepositoryConfig } from '../format/config.ts';
+import { DEFAULT_STORE_SIZES } from '../store/store-sizes.ts';
+import type { StoreSizes } from '../store/store-sizes.ts';
 import { checkpointName, generationAfter } from './checkpoint-names.ts';
 import { readConfig } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
@@ -21,6 +23,9 @@ export interface OpenRepositoryOptions {
   readonly lockOwner?: LockOwner | undefined;
   /** Hears who holds the lock while this process waits for it. */
   readonly onWait?: ((holder: string) => void) | undefined;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  readonly storeSizes?: StoreSizes | undefined;
 }
 
 /** Enough for the trees of a large directory and for a run of blocks. */
@@ -35,19 +40,27 @@ export class Repository {
   readonly config: RepositoryConfig;
   readonly hasher: ChunkHasher;
   readonly order: DurableOrder;
+  readonly sizes: StoreSizes;
   readonly #lock: RepositoryLock;
 
-  private constructor(backend: Backend, config: RepositoryConfig, hasher: ChunkHasher, lock: RepositoryLock) {
-    this.backend = backend;
-    this.config = config;
-    this.hasher = hasher;
-    this.order = new DurableOrder(backend);
-    this.#lock = lock;
+  private constructor(made: {
+    readonly backend: Backend;
+    readonly config: RepositoryConfig;
+    readonly hasher: ChunkHasher;
+    readonly lock: RepositoryLock;
+    readonly sizes: StoreSizes;
+  }) {
+    this.backend = made.backend;
+    this.config = made.config;
+    this.hasher = made.hasher;
+    this.order = new DurableOrder(made.backend);
+    this.sizes = made.sizes;
+    this.#lock = made.lock;
   }
 
   /** Reads the configuration and takes the lock. */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
-    const { backend, mode, lockWaitMs, lockOwner, onWait } = options;
+    const { backend, mode, lockWaitMs, lockOwner, onWait, signal, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     const config = await readConfig(backend);
     const hasher = await ChunkHasher.create(config.chunkHash, Buffer.from(config.idKey, 'hex'));
     const lock = await RepositoryLock.acquire(backend, {
@@ -55,8 +68,9 @@ export class Repository {
       ...(lockWaitMs === undefined ? {} : { waitMs: lockWaitMs }),
       ...(lockOwner === undefined ? {} : { owner: lockOwner }),
       ...(onWait === undefined ? {} : { onWait }),
+      signal,
     });
-    return new Repository(backend, config, hasher, lock);
+    return new Repository({ backend, config, hasher, lock, sizes });
   }
 
   /** The filter state of what is present now. */

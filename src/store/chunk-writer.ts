@@ -1,25 +1,32 @@
+import { availableParallelism } from 'node:os';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { Compressor } from '../workers/compression.ts';
-import { BLOCK_RAW_BYTES, BlockGatherer } from './block-gatherer.ts';
+import { BlockGatherer } from './block-gatherer.ts';
 import type { RawBlock } from './block-gatherer.ts';
 import { BufferPool } from './buffer-pool.ts';
 import type { PackSink } from './pack-sink.ts';
+import { looksDense } from './density.ts';
 import { PackWriter } from './pack-writer.ts';
 import type { StoredBlock } from './pack-writer.ts';
+import type { StoreSizes } from './store-sizes.ts';
 
-/** How much may be on its way through compression; bounds the memory, and keeps every core busy. */
-const IN_FLIGHT_BYTES_MAX = 12 * BLOCK_RAW_BYTES;
+/** How many blocks may be on their way through compression; bounds the memory, and keeps every core busy. */
+const IN_FLIGHT_BLOCKS_MAX: number = Math.max(4, 2 * availableParallelism());
 
 /**
  * Takes chunks of one kind, gathers them into blocks, compresses several blocks at a time and writes them, in the order
  * they came, into packs.
  */
 export class ChunkWriter {
-  readonly #gatherer: BlockGatherer;
+  /** Chunks that shrink and chunks that do not are kept apart: each block is then worth compressing, or not worth trying. */
+  readonly #plain: BlockGatherer;
+  readonly #dense: BlockGatherer;
+  readonly #kind: ChunkKind;
   readonly #packs: PackWriter;
   readonly #compressor: Compressor;
-  readonly #pool = new BufferPool({ sizeBytesMin: BLOCK_RAW_BYTES, retainedMax: 12 });
+  readonly #pool: BufferPool;
+  readonly #inFlightBytesMax: number;
   #tail: Promise<void> = Promise.resolve();
   #inFlightBytes = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -29,17 +36,26 @@ export class ChunkWriter {
     readonly sink: PackSink;
     readonly kind: ChunkKind;
     readonly compressor: Compressor;
+    readonly sizes: StoreSizes;
     readonly onPack: (pack: PackContents) => void;
   }) {
-    this.#packs = new PackWriter(options.sink, options.kind, options.onPack);
-    this.#gatherer = new BlockGatherer(this.#pool);
+    const { sink, kind, onPack, sizes } = options;
+    const { blockRawBytes, packBytes } = sizes;
+    this.#inFlightBytesMax = IN_FLIGHT_BLOCKS_MAX * blockRawBytes;
+    this.#pool = new BufferPool({ sizeBytesMin: blockRawBytes, retainedMax: IN_FLIGHT_BLOCKS_MAX });
+    this.#packs = new PackWriter({ sink, kind, packBytes, onPack });
+    this.#plain = new BlockGatherer(this.#pool, blockRawBytes);
+    this.#dense = new BlockGatherer(this.#pool, blockRawBytes);
+    this.#kind = kind;
     this.#compressor = options.compressor;
   }
 
   /** Takes a copy of a chunk. The promise, if there is one, asks the caller to wait for room. */
   add(id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
-    for (const block of this.#gatherer.add(id, bytes)) this.#submit(block);
-    return this.#inFlightBytes > IN_FLIGHT_BYTES_MAX ? this.#roomAgain() : this.#raise();
+    const isDense = this.#kind === 'data' && looksDense(bytes);
+    const gatherer = isDense ? this.#dense : this.#plain;
+    for (const block of gatherer.add(id, bytes)) this.#submit(block, isDense);
+    return this.#inFlightBytes > this.#inFlightBytesMax ? this.#roomAgain() : this.#raise();
   }
 
   /** Writes a block that is compressed already, behind everything that was added before. */
@@ -50,7 +66,8 @@ export class ChunkWriter {
 
   /** Writes what is gathered and closes the pack: afterwards every chunk that was added is in a published pack. */
   async finish(): Promise<void> {
-    for (const block of this.#gatherer.flush()) this.#submit(block);
+    for (const block of this.#plain.flush()) this.#submit(block, false);
+    for (const block of this.#dense.flush()) this.#submit(block, true);
     await this.#settled();
     await this.#packs.finish();
   }
@@ -61,9 +78,9 @@ export class ChunkWriter {
     await this.#packs.abort();
   }
 
-  #submit(block: RawBlock): void {
+  #submit(block: RawBlock, isDense: boolean): void {
     this.#inFlightBytes += block.rawBytes;
-    const compressed = this.#compressor.compress(block.buffer.subarray(0, block.rawBytes));
+    const compressed = this.#compressor.compress(block.buffer.subarray(0, block.rawBytes), { isDense });
     // The failure is taken where the block is awaited, in order; until then it must not count as unhandled.
     compressed.catch(() => undefined);
     this.#enqueue(async () => {
@@ -86,7 +103,7 @@ export class ChunkWriter {
   }
 
   async #roomAgain(): Promise<void> {
-    while (this.#inFlightBytes > IN_FLIGHT_BYTES_MAX / 2 && this.#failure === undefined) {
+    while (this.#inFlightBytes > this.#inFlightBytesMax / 2 && this.#failure === undefined) {
       const { promise, resolve } = settleLater();
       this.#wake = resolve;
       await promise;

@@ -16,24 +16,29 @@ export interface StoredBlock {
   readonly chunkLengths: Uint32Array;
 }
 
-/** A pack is closed once it has this many bytes: few files and fsyncs, yet cheap to rewrite when half of it is dead. */
-export const PACK_BYTES_TARGET: number = 32 * 1024 * 1024;
-
 /** Writes blocks of one kind into packs, one after the other. Calls must not overlap. */
 export class PackWriter {
   readonly #sink: PackSink;
   readonly #kind: ChunkKind;
+  readonly #packBytes: number;
   readonly #onPack: (pack: PackContents) => void;
   #file: PackFile | undefined;
   #hash: Hash = createHash('sha256');
   #offset = 0;
   #blocks: PackedBlock[] = [];
 
-  /** `onPack` hears of each pack once it is published. */
-  constructor(sink: PackSink, kind: ChunkKind, onPack: (pack: PackContents) => void) {
-    this.#sink = sink;
-    this.#kind = kind;
-    this.#onPack = onPack;
+  constructor(options: {
+    readonly sink: PackSink;
+    readonly kind: ChunkKind;
+    /** A pack with so many bytes is closed. */
+    readonly packBytes: number;
+    /** Hears of each pack once it is published. */
+    readonly onPack: (pack: PackContents) => void;
+  }) {
+    this.#sink = options.sink;
+    this.#kind = options.kind;
+    this.#packBytes = options.packBytes;
+    this.#onPack = options.onPack;
   }
 
   async writeBlock(block: StoredBlock): Promise<void> {
@@ -44,7 +49,7 @@ export class PackWriter {
     await this.#append(file, encodeBlockHeader({ kind: this.#kind, codec, rawBytes, storedBytes, chunkLengths }));
     await this.#append(file, payload);
     this.#blocks.push({ offset, codec, rawBytes, storedBytes, chunkIds, chunkLengths });
-    if (this.#offset >= PACK_BYTES_TARGET) await this.finish();
+    if (this.#offset >= this.#packBytes) await this.finish();
   }
 
   /** Publishes the pack begun, if there is one. */

@@ -29,9 +29,10 @@ export class Compressor {
   /**
    * Compresses, decompresses again and compares, since compressor bugs have cost other tools data.
    * The input must not change until the promise settles; the output may be the input itself.
+   * What is called dense is tried on samples first.
    */
-  async compress(raw: Buffer): Promise<CompressedBlock> {
-    if (!this.#looksCompressible(raw)) return { codec: 'raw', bytes: raw };
+  async compress(raw: Buffer, options: { readonly isDense?: boolean } = {}): Promise<CompressedBlock> {
+    if (options.isDense === true && !this.#looksCompressible(raw)) return { codec: 'raw', bytes: raw };
     const compressed = await this.#encoder.encode(raw);
     if (compressed.length > raw.length - raw.length / SHRINK_DIVISOR) return { codec: 'raw', bytes: raw };
     const again = await this.#decoder.decode(compressed);

@@ -36,6 +36,21 @@ describe('exit codes', () => {
     expect(stdout).toMatch(/^error: [a-z-]+ \(\d+\)$/m);
   });
 
+  it('0 when repair has mended what check found, and 0 when there was nothing to mend', async () => {
+    const { run, repository } = await makeScenario();
+    await run(['backup', 'source']);
+    expect((await run(['repair'])).stdout).toContain('healthy');
+    for (const name of readdirSync(join(repository, 'index'))) flipByte(join(repository, 'index', name), 30);
+    expect((await run(['check'])).code).toBe(4);
+    const planned = await run(['repair', '--dry-run']);
+    expect(planned.stdout).toContain('nothing was changed');
+    expect((await run(['check'])).code).toBe(4);
+    const mended = await run(['repair']);
+    expect(mended.stdout).toMatch(/\d+ repairs? done/);
+    expect(mended.code).toBe(0);
+    expect((await run(['check', '--read-data'])).code).toBe(0);
+  });
+
   it('10 when there is no repository', async () => {
     const { run, directory } = await makeScenario();
     const { code, stderr } = await run(['snapshots', '-r', join(directory, 'nowhere')]);
@@ -47,7 +62,7 @@ describe('exit codes', () => {
     const { run, repository } = await makeScenario();
     const lock = await RepositoryLock.acquire(new LocalBackend(repository), { mode: 'exclusive' });
     try {
-      const { code, stderr } = await run(['backup', 'source']);
+      const { code, stderr } = await run(['backup', 'source', '--lock-wait', '0s']);
       expect(code).toBe(11);
       expect(stderr).toContain(String(process.pid));
       expect(stderr).not.toContain('internal error');

@@ -49,7 +49,7 @@ describe('other settings', () => {
     const environment = configured({ lockWait: '5m' });
     expect(resolveSettings(noOptions, environment).lockWaitMs).toBe(300_000);
     expect(resolveSettings({ ...noOptions, lockWait: 7 }, environment).lockWaitMs).toBe(7);
-    expect(resolveSettings(noOptions, configured({})).lockWaitMs).toBe(0);
+    expect(resolveSettings(noOptions, configured({})).lockWaitMs).toBeUndefined();
   });
 
   it('take LDM_PROGRESS_FPS as a number', () => {

@@ -121,6 +121,16 @@ describe('LdmFilter', () => {
     expect(filter.statistics().elements).toBe(5000);
   });
 
+  it('gives the memory for dead chunks back when they are retained or forgotten', () => {
+    const ids = randomIds(20_000, 5);
+    const filter = new LdmFilter(SMALL);
+    for (let chunk = 0; chunk < 20_000; chunk++) filter.insert(ids, chunk * ID_BYTES, locationOf(chunk));
+    expect(filter.parts().deadHeads.length).toBeGreaterThanOrEqual(10_000);
+    filter.forEachEntry((entry) => (entry % 2 === 0 ? filter.retain(entry) : filter.forget(entry)));
+    expect(filter.parts().deadHeads.length).toBe(1024);
+    for (let chunk = 0; chunk < 20_000; chunk++) expect(filter.find(ids, chunk * ID_BYTES) >= 0).toBe(chunk % 2 === 0);
+  });
+
   it('has all counters at 0 after all is released', () => {
     const filter = filterWith(planFilter({ capacity: 1000, hashes: 7 }), randomIds(1000, 3));
     expect(filter.statistics().fillRatio).toBeGreaterThan(0.45);

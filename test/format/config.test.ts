@@ -27,7 +27,7 @@ function forge(members: Json): Buffer {
   const { checksum: _, ...sample } = JSON.parse(encodeConfig(SAMPLE).toString()) as Json;
   const body = { ...sample, ...members };
   const checksum = createHash('sha256').update(JSON.stringify(body)).digest('hex');
-  return Buffer.from(JSON.stringify({ ...body, checksum }));
+  return Buffer.from(`${JSON.stringify({ ...body, checksum })}\n`);
 }
 
 describe('config', () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import { codeOfCodec, decodeBlockHeader, encodeBlockHeader } from '../../src/format/block.ts';
 import { codeOfChunkKind } from '../../src/format/chunk-kind.ts';
+import * as checkpoint from '../../src/format/checkpoint.ts';
 import { decodeConfig, encodeConfig } from '../../src/format/config.ts';
 import * as constants from '../../src/format/constants.ts';
 import { decodePackFooter, decodePackHeader, decodePackTrailer, encodePackFooter } from '../../src/format/pack.ts';
@@ -24,7 +25,7 @@ interface Field {
   readonly meaning: string;
 }
 
-const numbers = constants as unknown as Record<string, number | string>;
+const numbers = { ...constants, ...checkpoint } as unknown as Record<string, number | string>;
 
 /** The cells of a table below its header and ruler, without back-quotes. */
 function rowsBelow(headerLine: number): string[][] {

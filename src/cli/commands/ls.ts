@@ -33,7 +33,7 @@ export function defineLs(program: Command, runner: CommandRunner): void {
           import('../reports/ls-report.ts'),
         ]);
         const listing = createListing(output, flags.long === true);
-        listing.end(await listFiles(context, { selector, recursive: flags.recursive }, listing.visit));
+        await listFiles(context, { selector, recursive: flags.recursive }, listing.visit, listing.begin);
         return EXIT_SUCCESS;
       }),
     );

@@ -5,7 +5,6 @@ import { omitUndefined } from '../omit-undefined.ts';
 
 interface RepairFlags {
   readonly dryRun?: boolean;
-  readonly forgetLost?: boolean;
 }
 
 export function defineRepair(program: Command, runner: CommandRunner): void {
@@ -13,7 +12,6 @@ export function defineRepair(program: Command, runner: CommandRunner): void {
     .command('repair')
     .description('Rebuild segments and filter from packs and snapshots. Sets damaged files aside, erases none.')
     .option('-n, --dry-run', 'change nothing, only say what would be done')
-    .option('--forget-lost', 'accept that snapshots whose manifests are gone are lost')
     .addHelpText(
       'after',
       formatHelpFooter({
@@ -25,12 +23,12 @@ export function defineRepair(program: Command, runner: CommandRunner): void {
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }, { dryRun, forgetLost }: RepairFlags) => {
+      runner.inSession(async ({ context, output }, { dryRun }: RepairFlags) => {
         const [{ repair }, { reportRepair }] = await Promise.all([
           import('../../operations/repair.ts'),
           import('../reports/repair-report.ts'),
         ]);
-        const result = await repair(context, omitUndefined({ dryRun, forgetLost }));
+        const result = await repair(context, omitUndefined({ dryRun }));
         reportRepair(output, result);
         return result.exitCode;
       }),

@@ -19,7 +19,9 @@ export function reportCheck(output: Output, result: CheckResult): void {
     bytes_read: result.bytesRead,
   });
   for (const line of output.json ? [] : formatFindings(findings)) output.line(line);
-  const read = result.readData ? `, ${formatBytes(result.bytesRead)} read` : '';
+  const read = result.readData
+    ? `, ${formatBytes(result.bytesRead)} read`
+    : '; their bytes were not read, `--read-data` does';
   output.remark(
     `checked ${countNoun(result.snapshotsChecked, 'snapshot')}, ${countNoun(result.chunksChecked, 'chunk')}, ${countNoun(result.packsChecked, 'pack')}${read}`,
   );

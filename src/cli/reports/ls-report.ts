@@ -28,19 +28,19 @@ const TYPE_WORDS: Partial<Readonly<Record<EntryType, string>>> = {
 };
 
 export interface Listing {
+  readonly begin: (listing: SnapshotListing) => void;
   readonly visit: (listed: ListedEntry) => void;
-  readonly end: (listing: SnapshotListing) => void;
 }
 
-/** `ls`: the entries, each as soon as it is known, and with `--json` the snapshot. */
+/** `ls`: with `--json` the snapshot, and then the entries, each as soon as it is known. */
 export function createListing(output: Output, long: boolean): Listing {
   return {
+    begin: (listing) => output.message('snapshot', snapshotFields(listing)),
     visit: ({ path, entry }) => {
       if (output.failure !== undefined) throw new OutputClosedError();
       if (output.json) output.message('node', nodeFields(path, entry));
       else output.line(long ? formatLongLine(path, entry) : displayPath(path));
     },
-    end: (listing) => output.message('snapshot', snapshotFields(listing)),
   };
 }
 

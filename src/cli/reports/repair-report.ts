@@ -8,17 +8,20 @@ import { findingFields, formatFindings } from './finding-lines.ts';
 export function reportRepair(output: Output, { actions, remaining, dryRun }: RepairResult): void {
   for (const { kind, file, message } of actions) {
     output.message('action', { kind, file, message });
-    output.remark(`${dryRun ? 'would: ' : ''}${escapeForTerminal(message)}`);
+    const place = file === undefined ? '' : `${escapeForTerminal(file)}: `;
+    output.remark(`${kind}: ${place}${escapeForTerminal(message)}`);
   }
   for (const finding of remaining) output.message('finding', findingFields(finding));
   output.message('summary', { dry_run: dryRun, num_actions: actions.length, num_remaining: remaining.length });
   if (output.json) return;
+  if (dryRun) output.remark('dry run: nothing was changed');
   if (remaining.length > 0) {
-    output.line(`${countNoun(remaining.length, 'finding')} cannot be mended:`);
+    // A dry run mends nothing, so what it finds afterwards is what was there before.
+    output.line(`${countNoun(remaining.length, 'finding')} ${dryRun ? 'as things are now' : 'cannot be mended'}:`);
     for (const line of formatFindings(remaining)) output.line(line);
   } else if (actions.length === 0) {
     output.remark('the repository is healthy: there was nothing to do');
   } else {
-    output.remark(dryRun ? 'dry run: nothing was changed' : `${countNoun(actions.length, 'repair')} done`);
+    output.remark(`${countNoun(actions.length, 'repair')} ${dryRun ? 'to be done' : 'done'}`);
   }
 }

@@ -1,4 +1,5 @@
 import type { TreeEntry } from '../../format/tree.ts';
+import type { ByteString } from '../../util/byte-string.ts';
 import type { Progress } from '../context.ts';
 
 /** Counts files and directories as a summary needs them. */
@@ -16,14 +17,25 @@ export class BackupTally {
     this.#progress = progress;
   }
 
-  countFile(entry: TreeEntry, previous: TreeEntry | undefined): void {
+  /** A file is about to be read. */
+  begin(path: ByteString): void {
+    if (this.#progress !== undefined) this.#progress.currentPath = path;
+  }
+
+  /** Bytes of it were read. */
+  addBytes(count: number): void {
+    if (this.#progress !== undefined) this.#progress.bytesDone += count;
+  }
+
+  /** A file is done, without reading it if `isReused`. */
+  countFile(entry: TreeEntry, previous: TreeEntry | undefined, isReused: boolean): void {
     if (previous?.type !== 'file') this.filesNew += 1;
     else if (sameIds(entry.chunkIds, previous.chunkIds)) this.filesUnmodified += 1;
     else this.filesChanged += 1;
     this.totalBytesProcessed += entry.sizeBytes;
     if (this.#progress === undefined) return;
     this.#progress.filesDone += 1;
-    this.#progress.bytesDone += entry.sizeBytes;
+    if (isReused) this.#progress.bytesDone += entry.sizeBytes;
   }
 
   countDirectory(entry: TreeEntry, previous: TreeEntry | undefined): void {

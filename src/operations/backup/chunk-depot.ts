@@ -11,9 +11,6 @@ import { Compressor } from '../../workers/compression.ts';
 /** The pack of a chunk that this backup has taken but whose pack has no name yet. */
 const PENDING_PACK = 0xffff_fffe;
 
-/** A segment is written whenever this much is in packs that none names yet: so much at most does an interruption lose. */
-const SEGMENT_BYTES = 256 * 1024 * 1024;
-
 export interface DepotCounts {
   dataBlobs: number;
   treeBlobs: number;
@@ -31,6 +28,7 @@ export class ChunkDepot {
   readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
   /** By pack index: whether the new snapshot needs the pack. */
   readonly #isNeeded: Uint8Array;
+  readonly #ownPackIds: string[] = [];
   #unnamed: PackContents[] = [];
   #unnamedBytes = 0;
 
@@ -66,7 +64,7 @@ export class ChunkDepot {
     else this.counts.treeBlobs += 1;
     this.counts.dataAdded += bytes.length;
     const full = this.#writers?.[kind].add(id, bytes);
-    if (full !== undefined || this.#unnamedBytes < SEGMENT_BYTES) return full;
+    if (full !== undefined || this.#unnamedBytes < this.#repository.sizes.segmentBytes) return full;
     return this.#nameChunks();
   }
 
@@ -79,26 +77,28 @@ export class ChunkDepot {
 
   /**
    * Ends a backup that failed or was interrupted. What is in packs already is named, so that the next backup does not
-   * store it again; where not even that can be written, the packs go, since nothing names them.
+   * store it again. Where not even that can be written, the packs stay for a compaction to remove: a backup beside this
+   * one that met the same bytes made the same packs, and relies on them.
    */
-  async abandon(options: { readonly keepsWork: boolean }): Promise<void> {
+  async abandon(): Promise<void> {
     await this.#writers?.data.abort();
     await this.#writers?.tree.abort();
-    const names = this.#unnamed.map((pack) => packName(pack.id));
-    if (!options.keepsWork) return await this.#repository.order.remove(names);
-    await this.#nameChunks().catch(async () => this.#repository.order.remove(names));
+    await this.#nameChunks();
   }
 
   /** Throws unless every pack that the new snapshot relies on is still there. */
   async assertPacksPresent(): Promise<void> {
     for (const [index, isNeeded] of this.#isNeeded.entries()) {
-      if (isNeeded === 0) continue;
-      const { id } = this.#state.packs.get(index);
-      if ((await this.#repository.backend.sizeOf(packName(id))) !== undefined) continue;
-      throw new RefusedError(`pack ${id}, which this backup relies on, vanished while it ran; nothing was committed`, {
-        hint: 'Run the backup again: it stores what is missing.',
-      });
+      if (isNeeded === 1) await this.#assertPresent(this.#state.packs.get(index).id);
     }
+    for (const id of this.#ownPackIds) await this.#assertPresent(id);
+  }
+
+  async #assertPresent(id: string): Promise<void> {
+    if ((await this.#repository.backend.sizeOf(packName(id))) !== undefined) return;
+    throw new RefusedError(`pack ${id}, which this backup relies on, vanished while it ran; nothing was committed`, {
+      hint: 'Run the backup again: it stores what is missing.',
+    });
   }
 
   #remember(id: Uint8Array, lengthBytes: number): void {
@@ -110,13 +110,14 @@ export class ChunkDepot {
   }
 
   #createWriter(kind: ChunkKind): ChunkWriter {
-    const { order, config } = this.#repository;
+    const { order, config, sizes } = this.#repository;
     const compressor = new Compressor(config.compression.level);
-    return new ChunkWriter({ sink: order, kind, compressor, onPack: (pack) => this.#onPack(pack) });
+    return new ChunkWriter({ sink: order, kind, compressor, sizes, onPack: (pack) => this.#onPack(pack) });
   }
 
   #onPack(pack: PackContents): void {
     this.#unnamed.push(pack);
+    this.#ownPackIds.push(pack.id);
     this.#unnamedBytes += pack.sizeBytes;
     this.counts.dataAddedPacked += pack.sizeBytes;
   }
@@ -124,6 +125,9 @@ export class ChunkDepot {
   async #nameChunks(): Promise<void> {
     const packs = this.#unnamed;
     if (packs.length === 0) return;
+    // Whoever took this process for dead took its packs for leftovers, and a segment must not name what is gone.
+    await this.#repository.assertLocked();
+    for (const { id } of packs) await this.#assertPresent(id);
     this.#unnamed = [];
     this.#unnamedBytes = 0;
     await this.#repository.order.publishSegment(packs);

@@ -7,6 +7,7 @@ import { readMetadataOf } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { Pacer } from '../context.ts';
+import type { BackupTally } from './backup-tally.ts';
 import type { ChunkDepot } from './chunk-depot.ts';
 
 /** A file as it was stored. */
@@ -27,17 +28,20 @@ export class FileSaver {
   readonly #hasher: ChunkHasher;
   readonly #depot: ChunkDepot;
   readonly #pacer: Pacer;
+  readonly #tally: BackupTally;
 
   constructor(options: {
     readonly chunker: Chunker;
     readonly hasher: ChunkHasher;
     readonly depot: ChunkDepot;
     readonly pacer: Pacer;
+    readonly tally: BackupTally;
   }) {
     this.#chunker = options.chunker;
     this.#hasher = options.hasher;
     this.#depot = options.depot;
     this.#pacer = options.pacer;
+    this.#tally = options.tally;
   }
 
   /** Throws `SourceError` if the file cannot be read to its end; nothing of it is then in the snapshot. */
@@ -71,13 +75,13 @@ export class FileSaver {
     source.assertSame();
     const ids: Uint8Array[] = [];
     while (end > start) {
-      const chunks: Uint8Array[] = [];
+      const chunks: HashedChunk[] = [];
       while (end > start && (source.isAtEnd || end - start >= maxSizeBytes)) {
-        const length = this.#chunker.cut(start, end);
-        chunks.push(buffer.subarray(start, start + length));
-        start += length;
+        const bytes = buffer.subarray(start, start + this.#chunker.cut(start, end));
+        chunks.push({ bytes, id: this.#hash(bytes) });
+        start += bytes.length;
       }
-      ids.push(...(await this.#storeChunks(chunks)));
+      for (const chunk of chunks) ids.push(await this.#storeChunk(chunk));
       buffer.copyWithin(0, start, end);
       end = source.fill(buffer, end - start);
       start = 0;
@@ -90,18 +94,27 @@ export class FileSaver {
     const id = this.#hasher.dataId(bytes);
     const full = this.#depot.put('data', id, bytes);
     if (full !== undefined) await full;
+    this.#tally.addBytes(bytes.length);
     return { chunkIds: id, sizeBytes: bytes.length };
   }
 
-  /** Hashes a buffer's chunks side by side in the thread pool, then takes them in order. */
-  async #storeChunks(chunks: readonly Uint8Array[]): Promise<Uint8Array[]> {
-    const ids = await Promise.all(chunks.map(async (chunk) => this.#hasher.idOfPooled('data', chunk)));
-    for (const [index, chunk] of chunks.entries()) {
-      this.#pacer.throwIfAborted();
-      await this.#depot.put('data', ids[index]!, chunk);
-    }
-    return ids;
+  /** Runs beside the search for the next cuts; chunks are then taken in order. */
+  async #hash(bytes: Uint8Array): Promise<Uint8Array> {
+    return this.#hasher.idOfPooled('data', bytes);
   }
+
+  async #storeChunk({ bytes, id: hashing }: HashedChunk): Promise<Uint8Array> {
+    const id = await hashing;
+    this.#pacer.throwIfAborted();
+    await this.#depot.put('data', id, bytes);
+    this.#tally.addBytes(bytes.length);
+    return id;
+  }
+}
+
+interface HashedChunk {
+  readonly bytes: Uint8Array;
+  readonly id: Promise<Uint8Array>;
 }
 
 /** A file being read, from its start to its end. */

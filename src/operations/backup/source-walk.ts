@@ -152,7 +152,7 @@ export class SourceWalk {
     if (known === undefined) return this.#readFile(seen);
     const content = { chunkIds: known.chunkIds, sizeBytes: known.sizeBytes, changedWhileRead: known.changedWhileRead };
     const entry = known.isSameEntry ? previous! : buildEntry(name, metadata, this.#owners, content);
-    tally.countFile(entry, previous);
+    tally.countFile(entry, previous, true);
     directory.entries.push(entry);
     return undefined;
   }
@@ -160,9 +160,10 @@ export class SourceWalk {
   async #readFile(seen: SeenName): Promise<void> {
     const { directory, name, path, location, metadata, previous } = seen;
     try {
+      this.#services.tally.begin(path);
       const saved = await this.#services.files.save(location, metadata);
       const entry = buildEntry(name, saved.metadata, this.#owners, saved);
-      this.#services.tally.countFile(entry, previous);
+      this.#services.tally.countFile(entry, previous, false);
       directory.entries.push(entry);
       if (!saved.changedWhileRead) return;
       const message = 'changed while it was read; the copy may mix two states';

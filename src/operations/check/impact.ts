@@ -65,7 +65,7 @@ export class ImpactSearch {
   async #walk(snapshot: string, root: Uint8Array): Promise<void> {
     const stack: OpenTree[] = [];
     const first = await this.#open(snapshot, '' as ByteString, root);
-    if (first !== undefined) stack.push(first);
+    if (typeof first === 'object') stack.push(first);
     while (stack.length > 0) {
       const tree = stack.at(-1)!;
       const child = tree.children[tree.position];
@@ -80,27 +80,26 @@ export class ImpactSearch {
       if (this.#noteFile(snapshot, path, child)) tree.isHit = true;
       if (child.treeId === undefined) continue;
       const opened = await this.#open(snapshot, path, child.treeId);
-      if (opened !== undefined) stack.push(opened);
-      else if (this.#damaged.has(hex(child.treeId))) tree.isHit = true;
+      if (opened === 'unreadable') tree.isHit = true;
+      else if (opened !== 'clean') stack.push(opened);
     }
   }
 
-  /** Nothing for a tree that is known to be clean, or that is damaged itself. */
-  async #open(snapshot: string, path: ByteString, treeId: Uint8Array): Promise<OpenTree | undefined> {
+  async #open(snapshot: string, path: ByteString, treeId: Uint8Array): Promise<OpenTree | 'clean' | 'unreadable'> {
     const id = hex(treeId);
     const entry = this.#state.filter.find(treeId, 0);
     if (this.#damaged.has(id) || entry < 0) {
       this.#note(id, snapshot, path);
-      return undefined;
+      return 'unreadable';
     }
-    if (this.#clean.has(entry)) return undefined;
+    if (this.#clean.has(entry)) return 'clean';
     try {
       const children = decodeTree(Uint8Array.from(await this.#reader.readEntry(entry)));
       return { entry, path, children, position: 0, isHit: false };
     } catch (error) {
       if (!(error instanceof CorruptDataError)) throw error;
       this.#note(id, snapshot, path);
-      return undefined;
+      return 'unreadable';
     }
   }
 

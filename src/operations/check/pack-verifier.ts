@@ -4,7 +4,7 @@ import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../../errors.ts';
 import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
 import { CHUNK_ID_BYTES, PACK_HEADER_BYTES } from '../../format/constants.ts';
-import { decodePackHeader, encodePackFooter, forEachChunk } from '../../format/pack.ts';
+import { encodePackFooter, encodePackHeader, forEachChunk } from '../../format/pack.ts';
 import type { PackContents, PackedBlock } from '../../format/pack.ts';
 import { packName } from '../../store/pack-reader.ts';
 import { decompress } from '../../workers/compression.ts';
@@ -119,8 +119,8 @@ async function unpack(bytes: Buffer, block: PackedBlock): Promise<Uint8Array> {
 function footerProblems(bytes: Buffer, pack: PackContents): string[] {
   const expected = encodePackFooter(pack.blocks);
   const isSame = bytes.subarray(Math.max(0, bytes.length - expected.length)).equals(expected);
-  const kind = decodePackHeader(bytes.subarray(0, PACK_HEADER_BYTES));
-  return isSame && kind === pack.kind ? [] : ['its footer does not say what the segment says'];
+  const header = bytes.subarray(0, PACK_HEADER_BYTES);
+  return isSame && header.equals(encodePackHeader(pack.kind)) ? [] : ['it is not what the segment says'];
 }
 
 function chunksOf(block: PackedBlock): string[] {

@@ -24,12 +24,14 @@ export async function surveyRepository(backend: Backend, listing: Listing): Prom
   }
   const attempt = async (kind: string, file: string, read: () => Promise<unknown>): Promise<boolean> => {
     try {
-      await read();
+      await unlessTwiceDamaged(read);
       return true;
     } catch (error) {
       // Deleted, or replaced by a newer one, since the listing.
       if (error instanceof BackendError && error.errno === 'ENOENT') return false;
-      if (!(error instanceof CorruptDataError || error instanceof UnsupportedFormatError)) throw error;
+      // Of a newer version is not damaged; only the image has no name that proves its bytes, and is a mere cache.
+      const isImage = kind === 'checkpoint-damaged' && error instanceof UnsupportedFormatError;
+      if (!(error instanceof CorruptDataError || isImage)) throw error;
       const snapshots = kind === 'snapshot-damaged' ? { snapshots: [file.slice(file.indexOf('/') + 1)] } : {};
       findings.push({ severity: 'error', kind, file, message: error.message, ...snapshots });
       return false;
@@ -54,6 +56,16 @@ export async function surveyRepository(backend: Backend, listing: Listing): Prom
     await attempt('checkpoint-damaged', name, async () => readCheckpoint(backend, name));
   }
   return { findings, packs, snapshotCount };
+}
+
+/** Two reads must agree before anything is called bad: memory and cables fail too. */
+async function unlessTwiceDamaged(read: () => Promise<unknown>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    if (!(error instanceof CorruptDataError)) throw error;
+    await read();
+  }
 }
 
 async function readCheckpoint(backend: Backend, name: string): Promise<void> {

@@ -23,7 +23,9 @@ export function planCompaction(state: FilterState, listing: Listing, maxUnusedPe
   const usages = measurePacks(state);
   const removed = usages.filter(({ liveCount }) => liveCount === 0);
   const used = usages.filter(({ liveCount }) => liveCount > 0);
-  const orphanIds = [...listing.packs.keys()].filter((id) => state.packs.find(id) === undefined);
+  const unnamedIds = [...listing.packs.keys()].filter((id) => state.packs.find(id) === undefined);
+  // Where chunks are missing, a pack that was put back may have them until a repair names it.
+  const orphanIds = state.isComplete ? unnamedIds : [];
   let deadBytes = sum(used.map((usage) => usage.deadBytes));
   let storedBytes = sum(used.map((usage) => usage.pack.sizeBytes));
   const rewritten: PackUsage[] = [];
@@ -34,6 +36,12 @@ export function planCompaction(state: FilterState, listing: Listing, maxUnusedPe
     storedBytes -= usage.deadBytes;
   }
   return { rewritten, removed, orphanIds, deadBytesRemaining: deadBytes };
+}
+
+/** The same without what needs room for copies. */
+export function withoutRewriting(plan: CompactionPlan): CompactionPlan {
+  const deadBytes = sum(plan.rewritten.map((usage) => usage.deadBytes));
+  return { ...plan, rewritten: [], deadBytesRemaining: plan.deadBytesRemaining + deadBytes };
 }
 
 function byDeadPart(a: PackUsage, b: PackUsage): number {

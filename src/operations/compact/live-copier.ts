@@ -23,9 +23,9 @@ export class LiveCopier {
 
   async copy(usages: readonly PackUsage[]): Promise<void> {
     for (const kind of ['data', 'tree'] as const) {
-      const { order, config } = this.#repository;
+      const { order, config, sizes } = this.#repository;
       const compressor = new Compressor(config.compression.level);
-      const writer = new ChunkWriter({ sink: order, kind, compressor, onPack: (pack) => this.packs.push(pack) });
+      const writer = new ChunkWriter({ sink: order, kind, compressor, sizes, onPack: (pack) => this.packs.push(pack) });
       try {
         for (const { pack, index } of usages) {
           if (pack.kind === kind) await this.#copyPack(writer, pack.id, index);
@@ -38,9 +38,13 @@ export class LiveCopier {
     }
   }
 
-  /** Removes what was written, for a compaction that cannot go on. Nothing durable names these packs. */
-  async discard(): Promise<void> {
-    await this.#repository.order.remove(this.packs.map((pack) => packName(pack.id)));
+  /**
+   * Removes what was written, for a compaction that cannot go on. An earlier one that was interrupted may have made the
+   * very same packs: those that were there before stay.
+   */
+  async discard(before: ReadonlyMap<string, unknown>): Promise<void> {
+    const fresh = this.packs.filter(({ id }) => !before.has(id));
+    await this.#repository.order.withdraw(fresh.map(({ id }) => packName(id)));
     this.packs.length = 0;
   }
 

@@ -1,5 +1,4 @@
 import { CONFIG_COPY_NAME, CONFIG_NAME, baseName, deletedName, snapshotName } from '../../repository/layout.ts';
-import { encodeConfig } from '../../format/config.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Finding } from '../check/findings.ts';
@@ -11,9 +10,12 @@ export function repairConfig(plan: RepairPlan, repository: Repository, findings:
   for (const name of [CONFIG_NAME, CONFIG_COPY_NAME]) {
     if (!damaged.includes(name)) continue;
     const other = name === CONFIG_NAME ? CONFIG_COPY_NAME : CONFIG_NAME;
-    plan.add({ kind: 'config-rewritten', file: name, message: `written again from ${other}` }, async () =>
-      repository.order.publishFile(name, encodeConfig(repository.config)),
-    );
+    const { order, backend } = repository;
+    plan.add({ kind: 'config-rewritten', file: name, message: `written again from ${other}` }, async () => {
+      const bytes = await backend.read(other);
+      await order.quarantine(name);
+      await order.publishFile(name, bytes);
+    });
   }
 }
 
@@ -42,14 +44,34 @@ export function repairManifests(
   }
 }
 
-/** Manifests of deleted snapshots that cannot be read can never be brought back. */
-export function repairDeleted(plan: RepairPlan, { order }: Repository, findings: readonly Finding[]): void {
+/** Manifests of deleted snapshots: without them an undelete is not possible, but nothing else is lost. */
+export function repairDeleted(
+  plan: RepairPlan,
+  { order }: Repository,
+  { remembered }: OpenedState,
+  findings: readonly Finding[],
+): void {
   for (const id of damagedIds(findings, 'deleted-snapshot-damaged')) {
     const file = deletedName(id);
-    plan.add({ kind: 'deleted-snapshot-quarantined', file, message: 'damaged; set aside' }, async () =>
-      order.quarantine(file),
-    );
+    const folded = remembered.get(id);
+    const message = folded === undefined ? 'damaged; set aside' : 'damaged; set aside and written again';
+    plan.add({ kind: 'deleted-snapshot-quarantined', file, message }, async () => {
+      await order.quarantine(file);
+      if (folded !== undefined) await order.publishFile(file, folded.manifest);
+    });
   }
+}
+
+/** Damaged manifests that nothing remembers. */
+export function findLostSnapshots({ remembered }: OpenedState, findings: readonly Finding[]): Finding[] {
+  const lost = damagedIds(findings, 'snapshot-damaged').filter((id) => !remembered.has(id));
+  return lost.map((id) => ({
+    severity: 'error',
+    kind: 'snapshot-lost',
+    file: snapshotName(id),
+    message: 'its manifest was damaged, and no filter image remembers it; the damaged file is in quarantine/',
+    snapshots: [id],
+  }));
 }
 
 function damagedIds(findings: readonly Finding[], kind: string): string[] {

@@ -3,6 +3,7 @@ import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { ChunkWriter } from '../../store/chunk-writer.ts';
+import type { PackFile } from '../../store/pack-sink.ts';
 import { packName } from '../../store/pack-reader.ts';
 import { Compressor } from '../../workers/compression.ts';
 import { scanBlocks } from './pack-scan.ts';
@@ -13,17 +14,31 @@ export class Salvager {
   readonly packs: PackContents[] = [];
   chunkCount = 0;
   readonly #repository: Repository;
+  readonly #damagedIds: ReadonlySet<string>;
   readonly #writers: { readonly data: ChunkWriter; readonly tree: ChunkWriter };
 
-  constructor(repository: Repository) {
+  constructor(repository: Repository, damagedIds: readonly string[]) {
     this.#repository = repository;
+    this.#damagedIds = new Set(damagedIds);
     const compressor = new Compressor(repository.config.compression.level);
     const onPack = (pack: PackContents): void => void this.packs.push(pack);
-    const shared = { sink: repository.order, compressor, onPack };
+    const sink = { create: async () => this.#createPack() };
+    const shared = { sink, compressor, sizes: repository.sizes, onPack };
     this.#writers = {
       data: new ChunkWriter({ ...shared, kind: 'data' }),
       tree: new ChunkWriter({ ...shared, kind: 'tree' }),
     };
+  }
+
+  /** Where only the footer was damaged the new pack may well get the old one's name. */
+  async #createPack(): Promise<PackFile> {
+    const { order } = this.#repository;
+    const file = await order.create();
+    const publish = async (id: string): Promise<void> => {
+      if (this.#damagedIds.has(id)) await order.quarantineCopy(packName(id));
+      await file.publish(id);
+    };
+    return { ...file, publish };
   }
 
   /** Takes every chunk whose bytes give its id. What a damaged footer or segment said of the pack does not matter. */
@@ -38,10 +53,10 @@ export class Salvager {
     await this.#writers.tree.finish();
   }
 
+  /** What was written stays: the packs are whole, and one of them may have been there before. */
   async abort(): Promise<void> {
     await this.#writers.data.abort();
     await this.#writers.tree.abort();
-    await this.#repository.order.remove(this.packs.map((pack) => packName(pack.id)));
   }
 
   async #copy({ kind, block, raw }: ScannedBlock): Promise<void> {

@@ -1,13 +1,13 @@
-import { closeSync, lstatSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, lstatSync, renameSync, rmSync, writeSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { readLinkTarget } from '../../files/source-files.ts';
 import { targetError } from '../../files/path-failures.ts';
-import { createTargetFile, finishTargetFile, removeTarget } from '../../files/target-writer.ts';
+import { createTargetFile, finishTargetFile } from '../../files/target-writer.ts';
 import { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { TreeEntry } from '../../format/tree.ts';
-import { fsPath, joinPath } from '../../util/byte-string.ts';
+import { fsPath } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { Pacer } from '../context.ts';
 
@@ -17,7 +17,6 @@ export type OverwriteMode = 'never' | 'if-changed' | 'if-newer' | 'always';
 export type FileDecision = 'create' | 'replace' | 'unchanged' | 'keep' | 'refuse';
 
 export interface FileTarget {
-  readonly directory: ByteString;
   /** Full path of the file. */
   readonly path: ByteString;
   readonly policy: TargetPolicy;
@@ -65,7 +64,7 @@ export async function writeFile(
   pacer: Pacer,
 ): Promise<TargetError | undefined> {
   const { path, policy, replaces } = target;
-  const workPath = replaces ? joinPath(target.directory, temporaryName()) : path;
+  const workPath = replaces ? temporaryPathBeside(path) : path;
   const descriptor = createTargetFile(workPath, entry.mode);
   let isOpen = true;
   try {
@@ -77,11 +76,11 @@ export async function writeFile(
     }
     isOpen = false;
     const failure = finishTargetFile(descriptor, entry, { path: workPath, policy });
-    if (replaces) rename(workPath, path);
+    if (replaces) replaceTarget(workPath, path);
     return failure;
   } catch (error) {
     if (isOpen) closeSync(descriptor);
-    removeTarget(workPath);
+    rmSync(fsPath(workPath), { force: true });
     throw error;
   }
 }
@@ -94,14 +93,17 @@ function writeAll(descriptor: number, bytes: Uint8Array, path: ByteString): void
   }
 }
 
-function rename(source: ByteString, target: ByteString): void {
+/** Puts a finished file in the place of what has the name. Where that fails the new file goes. */
+export function replaceTarget(source: ByteString, target: ByteString): void {
   try {
     renameSync(fsPath(source), fsPath(target));
   } catch (cause) {
+    rmSync(fsPath(source), { force: true });
     throw targetError({ operation: 'replace', path: target, cause });
   }
 }
 
-function temporaryName(): ByteString {
-  return `.ldm-restore-${randomBytes(6).toString('hex')}` as ByteString;
+export function temporaryPathBeside(path: ByteString): ByteString {
+  const name = `.ldm-restore-${randomBytes(6).toString('hex')}`;
+  return (path.slice(0, path.lastIndexOf('/') + 1) + name) as ByteString;
 }

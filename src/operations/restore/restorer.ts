@@ -1,20 +1,20 @@
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
 import {
-  createHardlink,
   createSpecial,
   createSymlink,
   finishTargetDirectory,
   makeTargetDirectory,
   removeTarget,
 } from '../../files/target-writer.ts';
-import { TargetError } from '../../errors.ts';
+import type { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { Pacer, Progress } from '../context.ts';
 import { decide, writeFile } from './file-restorer.ts';
 import type { OverwriteMode } from './file-restorer.ts';
+import { HardlinkGroups } from './hardlink-groups.ts';
 import type { RestoreStep } from './restore-steps.ts';
 import type { RestoreTally } from './restore-result.ts';
 
@@ -39,8 +39,7 @@ export interface RestorerOptions {
 export class Restorer {
   readonly #options: RestorerOptions;
   readonly #directories: (DirectoryPath | undefined)[];
-  /** Where the first name of a file with several names was restored, by device and inode. */
-  readonly #linked = new Map<string, ByteString>();
+  readonly #groups = new HardlinkGroups();
 
   constructor(options: RestorerOptions) {
     this.#options = options;
@@ -103,11 +102,13 @@ export class Restorer {
       if (directory === undefined) return;
       const location = directory.childPath(entry.name);
       const decision = decide(location, entry, overwrite);
+      if (decision === 'unchanged') this.#groups.note(entry, location, { isWritten: false });
       if (this.#isSettled(decision, path)) return;
-      if (this.#restoreLink(entry, location, decision === 'replace')) return this.#countFile(entry);
-      const target = { directory: directory.prefix, path: location, policy, replaces: decision === 'replace' };
+      const replaces = decision === 'replace';
+      if (this.#groups.link(entry, location, { replaces })) return this.#countFile(entry);
+      const target = { path: location, policy, replaces };
       const failure = await writeFile(target, entry, { count: chunkCount, next }, pacer);
-      if (entry.hardlink !== undefined) this.#linked.set(linkKey(entry), location);
+      if (!this.#groups.join(entry, location)) this.#groups.note(entry, location, { isWritten: true });
       this.#note(path, failure);
       this.#countFile(entry);
     } finally {
@@ -127,20 +128,6 @@ export class Restorer {
       tally.note(path, 'exists and differs; it was kept (choose with --overwrite)', 'EXISTS');
     }
     return decision !== 'create' && decision !== 'replace';
-  }
-
-  #restoreLink(entry: TreeEntry, location: ByteString, replaces: boolean): boolean {
-    const first = entry.hardlink === undefined ? undefined : this.#linked.get(linkKey(entry));
-    if (first === undefined) return false;
-    if (replaces) removeTarget(location);
-    try {
-      createHardlink(first, location);
-      return true;
-    } catch (error) {
-      // A file system without hard links, or a path too long for one call: the content is restored once more.
-      if (!(error instanceof TargetError)) throw error;
-      return false;
-    }
   }
 
   #restoreOther({ path, entry }: RestoreStep): void {
@@ -173,8 +160,4 @@ export class Restorer {
   #note(path: ByteString, failure: TargetError | undefined): void {
     if (failure !== undefined) this.#options.tally.note(path, failure.message, failure.code);
   }
-}
-
-function linkKey(entry: TreeEntry): string {
-  return `${entry.hardlink!.device}:${entry.inode}`;
 }

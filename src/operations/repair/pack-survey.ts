@@ -1,0 +1,126 @@
+import { CorruptDataError } from '../../errors.ts';
+import type { PackContents } from '../../format/pack.ts';
+import { readManifest, readSegment } from '../../repository/manifests.ts';
+import type { OpenedState } from '../../repository/opened-state.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { PackVerifier } from '../check/pack-verifier.ts';
+import { readSoundFooter } from '../check/unnamed-packs.ts';
+import { findMissing } from '../live-walk.ts';
+
+/** What is wrong with packs and segments. */
+export interface PackSurvey {
+  /** Ids of readable segments that name a damaged or missing pack. */
+  readonly segmentsReplaced: readonly string[];
+  readonly segmentsDamaged: readonly string[];
+  /** Whole packs that the new segment has to name. */
+  readonly packsKept: readonly PackContents[];
+  /** Ids of packs that are there and damaged. */
+  readonly packsDamaged: readonly string[];
+  readonly packsMissing: readonly string[];
+}
+
+/** Reads every pack that a segment names; the others only where something is missing that they may hold. */
+export async function surveyPacks(repository: Repository, opened: OpenedState): Promise<PackSurvey> {
+  const { listing, lostSegments } = opened;
+  const judge = new PackJudge(repository);
+  const segmentsReplaced: string[] = [];
+  const segmentsDamaged: string[] = [];
+  const kept = new Map<string, PackContents>();
+  for (const id of listing.segmentIds) {
+    const packs = await readSegmentOrNothing(repository, id);
+    if (packs === undefined) {
+      segmentsDamaged.push(id);
+      continue;
+    }
+    const sound: PackContents[] = [];
+    for (const pack of packs) if (await judge.isWhole(pack)) sound.push(pack);
+    if (sound.length === packs.length) continue;
+    segmentsReplaced.push(id);
+    for (const pack of sound) kept.set(pack.id, pack);
+  }
+  const isSegmentGone = segmentsReplaced.length + segmentsDamaged.length + lostSegments.length > 0;
+  if (isSegmentGone || (await isChunkMissing(repository, opened))) {
+    for (const id of listing.packs.keys()) {
+      if (judge.knows(id)) continue;
+      const pack = await judge.readUnnamed(id);
+      if (pack !== undefined) kept.set(id, pack);
+    }
+  }
+  return {
+    segmentsReplaced,
+    segmentsDamaged,
+    packsKept: [...kept.values()],
+    packsDamaged: judge.badIds.filter((id) => listing.packs.has(id)),
+    packsMissing: judge.badIds.filter((id) => !listing.packs.has(id)),
+  };
+}
+
+/** Remembers the verdict on each pack: several segments may name it. */
+class PackJudge {
+  readonly #repository: Repository;
+  readonly #verifier: PackVerifier;
+  readonly #verdicts = new Map<string, boolean>();
+
+  constructor(repository: Repository) {
+    this.#repository = repository;
+    this.#verifier = new PackVerifier(repository.backend, repository.hasher);
+  }
+
+  get badIds(): string[] {
+    return [...this.#verdicts].filter(([, isWhole]) => !isWhole).map(([id]) => id);
+  }
+
+  knows(id: string): boolean {
+    return this.#verdicts.has(id);
+  }
+
+  async isWhole(pack: PackContents): Promise<boolean> {
+    const known = this.#verdicts.get(pack.id);
+    if (known !== undefined) return known;
+    const isWhole = await twice(async () => ((await this.#isSound(pack)) ? pack : undefined));
+    this.#verdicts.set(pack.id, isWhole !== undefined);
+    return isWhole !== undefined;
+  }
+
+  /** A pack that no segment names, by its own footer; undefined if it is damaged. */
+  async readUnnamed(id: string): Promise<PackContents | undefined> {
+    const pack = await twice(async () => readSoundFooter(this.#repository.backend, id));
+    if (pack !== undefined && (await this.isWhole(pack))) return pack;
+    this.#verdicts.set(id, false);
+    return undefined;
+  }
+
+  async #isSound(pack: PackContents): Promise<boolean> {
+    return (await this.#verifier.verifyData(pack)).problems.length === 0;
+  }
+}
+
+/** Two reads must agree before anything is called bad: memory and cables fail too. */
+async function twice<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
+  return (await read()) ?? (await read());
+}
+
+async function readSegmentOrNothing({ backend }: Repository, id: string): Promise<PackContents[] | undefined> {
+  return await twice(async () => {
+    try {
+      return await readSegment(backend, id);
+    } catch (error) {
+      if (!(error instanceof CorruptDataError)) throw error;
+      return undefined;
+    }
+  });
+}
+
+/** Whether a snapshot, or a deleted one that could still come back, needs a chunk that is in no pack known. */
+async function isChunkMissing({ backend }: Repository, opened: OpenedState): Promise<boolean> {
+  if (!opened.state.isComplete) return true;
+  for (const id of opened.listing.deletedIds) {
+    try {
+      const { snapshot } = await readManifest(backend, id, { deleted: true });
+      if ((await findMissing(opened, Buffer.from(snapshot.tree, 'hex'))) !== undefined) return true;
+    } catch (error) {
+      if (!(error instanceof CorruptDataError)) throw error;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { runLdm } from '../support/run-ldm.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** Every file and package that a file imports before its first statement runs, with what those import. */
+function staticImports(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  for (const [, specifier] of readFileSync(file, 'utf8').matchAll(/^import (?!type).*?from '([^']+)'/gms)) {
+    if (specifier!.startsWith('.')) staticImports(join(dirname(file), specifier!), seen);
+    else seen.add(specifier!);
+  }
+  return seen;
+}
+
+describe('start-up', () => {
+  it('loads next to nothing before it knows that more than the version is wanted', () => {
+    const names = [...staticImports(join(root, 'src/cli/main.ts'))].map((name) => relative(root, name));
+    expect(names.toSorted()).toEqual([
+      'src/cli/exit-codes.ts',
+      'src/cli/main.ts',
+      'src/cli/signals.ts',
+      'src/cli/version.ts',
+      'src/errors.ts',
+      'src/operations/version.ts',
+    ]);
+  });
+
+  it('loads only commander before a command runs', () => {
+    const packages = [...staticImports(join(root, 'src/cli/program.ts'))].filter(
+      (name) => !name.startsWith('/') && !name.startsWith('node:'),
+    );
+    expect(packages).toEqual(['commander']);
+  });
+
+  it('prints the version of the package', async () => {
+    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    expect((await runLdm(['version'])).stdout).toContain(`ldm ${manifest.version} `);
+  });
+});

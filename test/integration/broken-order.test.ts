@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+
+import {
+  LateNames,
+  LateSegmentRemoval,
+  NoDirectorySync,
+  NoFileSync,
+  NoTemporaryFiles,
+} from '../support/broken-backends.ts';
+import { BACKUP, COMPACT, DELETE, FIRST_BACKUP, setStage } from '../support/crash-stage.ts';
+import type { Act } from '../support/crash-stage.ts';
+import { InterruptionLoop } from '../support/interruption.ts';
+import type { Wrap } from '../support/interruption.ts';
+import { PowerCutLoop } from '../support/power-cut-loop.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+const LOOP_TIMEOUT_MS = 180_000;
+
+/** What is broken, in which act it must be noticed, and as what. */
+type Case = readonly [rule: string, act: Act, wrap: Wrap, finding: RegExp];
+
+// These show that the suites of crashes and power cuts can fail: each breaks one rule of docs/architecture.md.
+describe('the crash suite notices that', () => {
+  const cases: readonly Case[] = [
+    ['files are written under their final names', BACKUP, (inner) => new NoTemporaryFiles(inner), /damaged/],
+    [
+      'a segment is published before its packs',
+      BACKUP,
+      (inner) => new LateNames(inner, { late: 'packs/', early: 'index/' }),
+      /pack-missing/,
+    ],
+    [
+      'a snapshot is committed before its segment',
+      FIRST_BACKUP,
+      (inner) => new LateNames(inner, { late: 'index/', early: 'snapshots/' }),
+      /chunk-missing/,
+    ],
+    ['packs are removed before their segments', COMPACT, (inner) => new LateSegmentRemoval(inner), /pack-missing/],
+  ];
+  it.each(cases)(
+    '%s',
+    async (_rule, act, wrap, finding) => {
+      const loop = new InterruptionLoop({ stage: await setStage(temporaryDirectory(), act), act, wrap });
+      const { failures } = await loop.run({ mode: 'crash', torn: true }, { stopsAtFailure: true });
+      expect(failures.join('\n')).toMatch(finding);
+    },
+    LOOP_TIMEOUT_MS,
+  );
+});
+
+describe('the power cut suite notices that', () => {
+  const cases: readonly Case[] = [
+    ['files are not synced', FIRST_BACKUP, (inner) => new NoFileSync(inner), /damaged|missing/],
+    ['packs are not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^packs/), /pack-missing/],
+    ['segments are not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^index$/), /chunk-missing|no pack/],
+    ['a new snapshot is not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^snapshots$/), /is gone/],
+    ['a delete is not synced', DELETE, (inner) => new NoDirectorySync(inner, /^deleted$/), /missing|should not be/],
+    [
+      'segments are not gone for good before packs are removed',
+      COMPACT,
+      (inner) => new NoDirectorySync(inner, /^index$/),
+      /missing/,
+    ],
+  ];
+  it.each(cases)(
+    '%s',
+    async (_rule, act, wrap, finding) => {
+      const loop = new PowerCutLoop({ stage: await setStage(temporaryDirectory(), act), act, wrap });
+      const { failures } = await loop.run([0, 1, 2], { stopsAtFailure: true });
+      expect(failures.join('\n')).toMatch(finding);
+    },
+    LOOP_TIMEOUT_MS,
+  );
+});

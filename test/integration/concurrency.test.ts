@@ -1,0 +1,120 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { RepositoryLock } from '../../src/repository/lock.ts';
+import { createPrng } from '../support/prng.ts';
+import { makeProcessScenario } from '../support/process-scenario.ts';
+import { makeRandomTree, mutateTree } from '../support/random-tree.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+describe('two backups at once', () => {
+  it('of different trees and of the same, both succeed', async () => {
+    const scenario = await makeProcessScenario();
+    const trees = ['one', 'two'].map((name) => join(scenario.home, name));
+    trees.forEach((tree, index) => makeRandomTree(tree, { seed: 20 + index, fileCount: 120 }));
+    const prng = createPrng(3);
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all(trees.map(async (tree) => scenario.backup(tree)));
+      // As if by two machines, so that neither compares with the other's.
+      await Promise.all(['a', 'b', 'a'].map(async (host) => scenario.backup(trees[0]!, '--host', host)));
+      for (const tree of trees) mutateTree(tree, prng);
+    }
+    expect(scenario.snapshotIds()).toHaveLength(15);
+    expect(scenario.lockNames()).toEqual([]);
+    await scenario.expectWhole();
+  });
+});
+
+describe('a backup beside a delete that gives space back', () => {
+  it.each([
+    ['backup first', 4],
+    ['delete first', 4],
+    ['together', 12],
+  ])('%s: both succeed, %i times', async (order, roundCount) => {
+    const scenario = await makeProcessScenario();
+    const tree = join(scenario.home, 'tree');
+    const prng = createPrng(order.length);
+    makeRandomTree(tree, { seed: 7, fileCount: 150 });
+    let previous = await scenario.backup(tree);
+    for (let round = 0; round < roundCount; round += 1) {
+      mutateTree(tree, prng, { changeCount: 20 });
+      const doomed = previous;
+      const remove = async (): Promise<void> => {
+        const { code, stderr } = await scenario.run('delete', doomed);
+        expect(code, stderr).toBe(0);
+      };
+      const starts = [async () => (previous = await scenario.backup(tree)), remove];
+      if (order === 'delete first') starts.reverse();
+      const first = starts[0]!();
+      // The second starts in ever other moments of the first.
+      if (order !== 'together')
+        await waitUntil(() => scenario.lockNames().length > 0 || round % 3 > 0, 'the first lock');
+      await Promise.all([first, starts[1]!()]);
+      expect(scenario.snapshotIds()).toEqual([previous]);
+      expect(scenario.lockNames()).toEqual([]);
+      await scenario.expectWhole();
+    }
+    await scenario.runWell('compact', '--max-unused', '0');
+    await scenario.expectWhole();
+  });
+});
+
+describe('a suspended backup', () => {
+  it('lets others read, back up and delete, and a compact exits 11 and names it', async () => {
+    const scenario = await makeProcessScenario();
+    const tree = join(scenario.home, 'tree');
+    makeRandomTree(tree, { seed: 9 });
+    const kept = await scenario.backup(tree);
+    const { running, finish } = await scenario.startSuspendedBackup();
+    await scenario.runWell('stats');
+    await scenario.runWell('ls', 'latest');
+    await scenario.runWell('snapshots');
+    await scenario.expectWhole();
+    const doomed = await scenario.backup(tree, '--host', 'other');
+    const deleted = await scenario.run('delete', doomed);
+    expect(deleted.code).toBe(0);
+    expect(deleted.stdout + deleted.stderr).toContain('compact');
+    for (const command of ['compact', 'repair']) {
+      const { code, stderr } = await scenario.run(command);
+      expect(code, command).toBe(11);
+      expect(stderr).toContain(`process ${running.child.pid} on host`);
+    }
+    expect(await finish()).toBe(0);
+    expect(scenario.snapshotIds()).toHaveLength(2);
+    expect(scenario.snapshotIds()).toContain(kept);
+    await scenario.runWell('compact');
+    await scenario.expectWhole();
+  });
+
+  it('is waited for by a compact that was asked to wait', async () => {
+    const scenario = await makeProcessScenario();
+    const { running, finish } = await scenario.startSuspendedBackup();
+    const compact = scenario.start('compact', '--lock-wait', '5m');
+    await compact.stderrMatching(new RegExp(`waiting.*process ${running.child.pid} on host`));
+    expect(await finish()).toBe(0);
+    expect(await compact.ended).toEqual({ code: 0, signal: null });
+    await scenario.expectWhole();
+  });
+});
+
+describe('while somebody compacts', () => {
+  it.each([['backup', 'tree'], ['delete', 'latest'], ['check'], ['stats'], ['restore', 'latest', '-t', 'back']])(
+    '%s waits by itself',
+    async (...command) => {
+      const scenario = await makeProcessScenario();
+      makeRandomTree(join(scenario.home, 'tree'), { seed: 10, fileCount: 5 });
+      await scenario.backup(join(scenario.home, 'tree'));
+      const lock = await RepositoryLock.acquire(new LocalBackend(scenario.repository), { mode: 'exclusive' });
+      const words = command.map((word) => (['tree', 'back'].includes(word) ? join(scenario.home, word) : word));
+      const waiting = scenario.start(...words);
+      await waiting.stderrMatching(new RegExp(`waiting.*process ${process.pid} on host`));
+      await lock.release();
+      expect(await waiting.ended).toEqual({ code: 0, signal: null });
+      rmSync(join(scenario.home, 'back'), { recursive: true, force: true });
+      await scenario.expectWhole();
+    },
+  );
+});

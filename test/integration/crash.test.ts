@@ -1,0 +1,139 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { examineAftermath } from '../support/aftermath.ts';
+import { describeTree } from '../support/compare-trees.ts';
+import { ACTS, BACKUP, COMPACT, FIRST_BACKUP, backupWork, setStage } from '../support/crash-stage.ts';
+import type { Stage } from '../support/crash-stage.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { InterruptionLoop, expectationOf, judgeEnding, runInterrupted } from '../support/interruption.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
+import { copyToDirectory } from '../support/memory-copy.ts';
+import { createPrng } from '../support/prng.ts';
+import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+const LOOP_TIMEOUT_MS = 180_000;
+
+describe('a repository is sound, with no step to mend it, after', () => {
+  it.each(ACTS)(
+    '$name that meets an error, or dies, at any operation',
+    async (act) => {
+      const loop = new InterruptionLoop({ stage: await setStage(temporaryDirectory(), act), act });
+      const error = await loop.run({ mode: 'error' });
+      const crash = await loop.run({ mode: 'crash', torn: true });
+      expect({ error: error.failures, crash: crash.failures }).toEqual({ error: [], crash: [] });
+      // The loops ended because the act ran through, and every fault before that was met.
+      expect(Math.min(error.firedCount, crash.firedCount)).toBeGreaterThan(30);
+    },
+    LOOP_TIMEOUT_MS,
+  );
+
+  it('a crash of a compaction that follows on the crash of another', async () => {
+    const stage = await setStage(temporaryDirectory(), COMPACT);
+    const published = { mode: 'crash', only: isRenameTo('packs/'), failAt: 2 } as const;
+    const { faulty } = await runInterrupted({ stage, act: COMPACT, fault: published, backend: stage.backend });
+    faulty.assertFired();
+    const { failures, firedCount } = await new InterruptionLoop({ stage, act: COMPACT }).run({ mode: 'crash' });
+    expect(failures).toEqual([]);
+    expect(firedCount).toBeGreaterThan(30);
+  });
+
+  it.each(ACTS)('$name on a real directory', async (act) => {
+    const directory = temporaryDirectory();
+    const stage = await setStage(directory, act);
+    const whole = await runInterrupted({ stage, act, fault: {} });
+    const step = Math.ceil(whole.faulty.operations.length / 8);
+    for (let failAt = 2; failAt <= whole.faulty.operations.length; failAt += step) {
+      const place = join(directory, `repository-${failAt}`);
+      mkdirSync(place);
+      copyToDirectory(stage.backend, place);
+      const backend = new LocalBackend(place);
+      const fault = { failAt, mode: failAt % 2 === 0 ? 'crash' : 'error', torn: true } as const;
+      const { faulty, ending } = await runInterrupted({ stage, act, fault, backend });
+      faulty.assertFired();
+      const failures = judgeEnding({ stage, act, fault }, faulty, ending);
+      failures.push(...(await examineAftermath(backend, stage, expectationOf({ act, stage }, ending))));
+      expect(failures, `operation ${failAt}`).toEqual([]);
+      await backend.close();
+    }
+  });
+});
+
+describe('an interrupted backup', () => {
+  it.each(['error', 'crash'] as const)('does not store again what reached durable segments (%s)', async (mode) => {
+    const stage = await setLargeStage();
+    const fault = { mode, only: isRenameTo('snapshots/'), failAt: 1 };
+    const { faulty, ending } = await runInterrupted({ stage, act: FIRST_BACKUP, fault, backend: stage.backend });
+    faulty.assertFired();
+    expect(ending.succeeded).toBe(false);
+    expect(namesIn(stage.backend, 'index/').length).toBeGreaterThan(3);
+    const { summary } = await backupWork(simulatedProcess(stage.backend), stage.work);
+    expect(summary).toMatchObject({ dataBlobs: 0, treeBlobs: 0, dataAdded: 0, filesNew: 6 });
+  });
+
+  it('stores again only what came after the last durable segment', async () => {
+    const stage = await setLargeStage();
+    const whole = await backupWork(simulatedProcess(stage.backend.copy()), stage.work);
+    const fault = { mode: 'crash', only: isRenameTo('index/'), failAt: 3 } as const;
+    const { faulty } = await runInterrupted({ stage, act: FIRST_BACKUP, fault, backend: stage.backend });
+    faulty.assertFired();
+    const { summary } = await backupWork(simulatedProcess(stage.backend), stage.work);
+    const savedBytes = whole.summary.dataAdded - summary.dataAdded;
+    expect(savedBytes).toBeGreaterThan(2 * SMALL_SIZES.segmentBytes * 0.9);
+    expect(await examineAftermath(stage.backend, stage, { present: [], absent: [] })).toEqual([]);
+  });
+
+  it('takes nothing away from another one that made the same packs', async () => {
+    const stage = await setStage(temporaryDirectory(), FIRST_BACKUP);
+    const late = new LateFailure(stage.backend, async () => {
+      await backupWork(simulatedProcess(stage.backend), stage.work);
+    });
+    await expect(backupWork(simulatedProcess(late), stage.work)).rejects.toMatchObject({ errno: 'EIO' });
+    late.assertFired();
+    expect(await examineAftermath(stage.backend, stage, { present: [], absent: [] })).toEqual([]);
+  });
+
+  it('can be a dry run that fails, which changes nothing', async () => {
+    const stage = await setStage(temporaryDirectory(), BACKUP);
+    const before = namesIn(stage.backend, '');
+    const faulty = new FaultyBackend(stage.backend, { only: (operation) => operation === 'readRange', failAt: 9 });
+    const options = { sources: [stage.work], cwd: '/', dryRun: true, hostname: 'stage' };
+    await expect(backup(simulatedProcess(faulty), options)).rejects.toMatchObject({ errno: 'EIO' });
+    faulty.assertFired();
+    expect(namesIn(stage.backend, '')).toEqual(before);
+  });
+});
+
+/** With enough in it for several segments. */
+async function setLargeStage(): Promise<Stage> {
+  const stage = await setStage(temporaryDirectory(), FIRST_BACKUP);
+  writeFileSync(join(stage.work, 'large'), createPrng(2).bytes(200_000));
+  return { ...stage, workTree: describeTree(stage.work) };
+}
+
+/** Fails to name its packs, but only after `meanwhile` is done. */
+class LateFailure extends FaultyBackend {
+  readonly #meanwhile: () => Promise<void>;
+
+  constructor(inner: MemoryBackend, meanwhile: () => Promise<void>) {
+    super(inner, { only: isRenameTo('index/'), repeat: true, failAt: 1 });
+    this.#meanwhile = meanwhile;
+  }
+
+  override async rename(source: string, target: string): Promise<void> {
+    if (target.startsWith('index/') && !this.fired) await this.#meanwhile();
+    await super.rename(source, target);
+  }
+}
+
+function isRenameTo(directory: string): (operation: string, name: string) => boolean {
+  return (operation, name) => operation === 'rename' && name.includes(` -> ${directory}`);
+}
+
+function namesIn(backend: MemoryBackend, directory: string): string[] {
+  return backend.names().filter((name) => name.startsWith(directory));
+}

@@ -1,0 +1,160 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { compact } from '../../src/operations/compact.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { examineAftermath } from '../support/aftermath.ts';
+import { diffTrees } from '../support/compare-trees.ts';
+import { ACTS, BACKUP, backupWork, setStage } from '../support/crash-stage.ts';
+import { InterruptionLoop } from '../support/interruption.ts';
+import { LimitedBackend, usedBytesOf } from '../support/limited-backend.ts';
+import { createPrng } from '../support/prng.ts';
+import { runLdm } from '../support/run-ldm.ts';
+import type { RunLdmResult } from '../support/run-ldm.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+import { fillToTheLastByte, freeBytesOf, mountTmpfs } from '../support/tmpfs.ts';
+
+const LOOP_TIMEOUT_MS = 180_000;
+const MIB = 1024 * 1024;
+
+describe('a disk that is full from any write on', () => {
+  it.each(ACTS)(
+    'ends $name with ENOSPC, nothing half done and nothing left in tmp/',
+    async (act) => {
+      const loop = new InterruptionLoop({ stage: await setStage(temporaryDirectory(), act), act });
+      const only = (operation: string): boolean => operation === 'append' || operation === 'create';
+      const { failures, firedCount } = await loop.run({
+        mode: 'error',
+        errno: 'ENOSPC',
+        repeat: true,
+        torn: true,
+        only,
+      });
+      expect(failures).toEqual([]);
+      expect(firedCount).toBeGreaterThan(0);
+    },
+    LOOP_TIMEOUT_MS,
+  );
+
+  it('has room for a delete and a compaction with no byte free, in memory', async () => {
+    const stage = await setStage(temporaryDirectory(), BACKUP);
+    const limited = new LimitedBackend(stage.backend, usedBytesOf(stage.backend));
+    await expect(backupWork(simulatedProcess(limited), stage.work)).rejects.toMatchObject({ errno: 'ENOSPC' });
+    expect(limited.fired).toBe(true);
+    expect(stage.backend.names().filter((name) => name.startsWith('tmp/'))).toEqual([]);
+    const usedBytes = usedBytesOf(stage.backend);
+    await deleteSnapshots(simulatedProcess(limited), { selectors: stage.snapshotIds.slice(0, 2) });
+    await compact(simulatedProcess(limited), { maxUnusedPercent: 0 });
+    expect(usedBytesOf(stage.backend)).toBeLessThan(usedBytes - 20_000);
+    const present = stage.snapshotIds.slice(2);
+    expect(await examineAftermath(stage.backend, stage, { present, absent: stage.snapshotIds.slice(0, 2) })).toEqual(
+      [],
+    );
+  });
+});
+
+describe('a real disk without a byte free', () => {
+  it('is told from a backup that succeeded, and a delete gives space back', async (context) => {
+    const full = await fillDisk(context.skip);
+    const failed = await full.run('backup', full.work('new', 3));
+    expect(failed).toMatchObject({ code: 1, stdout: '' });
+    expect(failed.stderr).toMatch(/ENOSPC|no space/i);
+    expect(readdirSync(join(full.repository, 'snapshots')).sort()).toEqual([...full.ids].sort());
+    for (const place of ['tmp', 'locks']) expect(readdirSync(join(full.repository, place))).toEqual([]);
+    await full.expectSound(['first', 'second']);
+    fillToTheLastByte(full.filler);
+
+    await full.expectSuccess('delete', full.ids[0]!);
+    await full.expectSuccess('compact');
+    expect(freeBytesOf(full.disk)).toBeGreaterThan(3 * MIB);
+    await full.expectSuccess('backup', full.work('new', 2));
+    await full.expectSound(['second', 'new']);
+  });
+
+  it('is no obstacle to a compaction of a delete that was made before', async (context) => {
+    const full = await fillDisk(context.skip);
+    await full.expectSuccess('delete', '--no-reclaim', full.ids[0]!);
+    fillToTheLastByte(full.filler);
+    await full.expectSuccess('compact');
+    expect(freeBytesOf(full.disk)).toBeGreaterThan(3 * MIB);
+    await full.expectSound(['second']);
+  });
+
+  it('keeps packs that there is no room to rewrite, and gives back those that are dead as a whole', async (context) => {
+    const full = await fillDisk(context.skip);
+    rmSync(full.filler);
+    // The second snapshot's pack is dead in part from now on.
+    rmSync(join(full.directory, 'second', 'file-0'));
+    await full.expectSuccess('backup', join(full.directory, 'second'));
+    fillToTheLastByte(full.filler);
+    const deleted = await full.run('delete', ...full.ids);
+    expect(deleted.code).toBe(0);
+    expect(deleted.stderr).toMatch(/1 packs that are dead in part could not be rewritten/);
+    const freeBytes = freeBytesOf(full.disk);
+    expect(freeBytes).toBeGreaterThan(3 * MIB);
+    await full.expectSound(['second']);
+    // What was given back is room enough for the rest.
+    await full.expectSuccess('compact');
+    expect(freeBytesOf(full.disk)).toBeGreaterThan(freeBytes + MIB / 2);
+    await full.expectSound(['second']);
+  });
+});
+
+interface FullDisk {
+  readonly directory: string;
+  readonly disk: string;
+  readonly repository: string;
+  readonly filler: string;
+  /** Of the snapshots `first` and `second`. */
+  readonly ids: readonly string[];
+  /** Makes a directory with so many files of a mebibyte and returns its path. */
+  work(name: string, fileCount: number): string;
+  run(...args: readonly string[]): Promise<RunLdmResult>;
+  expectSuccess(...args: readonly string[]): Promise<void>;
+  /** The check is clean, and the newest snapshots restore to these directories, the last one first. */
+  expectSound(names: readonly string[]): Promise<void>;
+}
+
+/** A small disk with two snapshots on it and not a byte left. */
+async function fillDisk(skip: (note: string) => void): Promise<FullDisk> {
+  const directory = temporaryDirectory();
+  const disk = join(directory, 'disk');
+  if (!mountTmpfs(disk, 14 * MIB)) {
+    process.stderr.write('disk-full.test.ts: skipped what needs a small disk: this user may not mount a tmpfs\n');
+    skip('this user may not mount a tmpfs');
+  }
+  const repository = join(disk, 'repository');
+  const run = async (...args: readonly string[]): Promise<RunLdmResult> => runLdm(['-r', repository, ...args]);
+  const expectSuccess = async (...args: readonly string[]): Promise<void> => {
+    const { code, stderr } = await run(...args);
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
+  };
+  const work = (name: string, fileCount: number): string => {
+    const path = join(directory, name);
+    mkdirSync(path, { recursive: true });
+    for (let index = 0; index < fileCount; index += 1) {
+      const seed = name.length * 100 + index;
+      writeFileSync(join(path, `file-${index}`), createPrng(seed).bytes(MIB));
+    }
+    return path;
+  };
+  const expectSound = async (names: readonly string[]): Promise<void> => {
+    await expectSuccess('check', '--read-data');
+    for (const [back, name] of names.toReversed().entries()) {
+      const target = temporaryDirectory();
+      await expectSuccess('restore', `latest~${back}`, '--target', target);
+      expect(diffTrees(join(directory, name), join(target, name))).toEqual([]);
+    }
+  };
+  await expectSuccess('init');
+  const ids: string[] = [];
+  for (const name of ['first', 'second']) {
+    await expectSuccess('backup', work(name, 4));
+    ids.push(readdirSync(join(repository, 'snapshots')).find((id) => !ids.includes(id)) ?? '');
+  }
+  const filler = join(disk, 'filler');
+  fillToTheLastByte(filler);
+  return { directory, disk, repository, filler, ids, work, run, expectSuccess, expectSound };
+}

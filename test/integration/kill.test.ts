@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { makeEndlessHome } from '../cli/endless-backup.ts';
+import { startLdm } from '../cli/start-ldm.ts';
+import { diffTrees } from '../support/compare-trees.ts';
+import { compileForChild } from '../support/compile-for-child.ts';
+import type { CompiledProgram } from '../support/compile-for-child.ts';
+import { BACKUP, COMPACT, DELETE, UNDELETE, setStage } from '../support/crash-stage.ts';
+import type { Act, Stage, TreeDescription } from '../support/crash-stage.ts';
+import { copyToDirectory } from '../support/memory-copy.ts';
+import { createPrng } from '../support/prng.ts';
+import { runLdm } from '../support/run-ldm.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+const KILL_TIMEOUT_MS = 180_000;
+
+/** Where in the course of an operation it is killed. */
+const MOMENTS = [0.05, 0.35, 0.6, 0.8, 0.97];
+
+let child: CompiledProgram;
+beforeAll(() => {
+  child = compileForChild(join(import.meta.dirname, '../support/operation-child.ts'));
+});
+afterAll(() => child.remove());
+
+describe('after kill -9 the program finds a sound repository', () => {
+  const cases: readonly (readonly [string, Act, (stage: Stage) => readonly string[]])[] = [
+    ['backup', BACKUP, (stage) => [stage.work]],
+    ['delete', DELETE, (stage) => stage.snapshotIds.slice(0, 2)],
+    ['compact', COMPACT, () => []],
+    ['undelete', UNDELETE, (stage) => stage.deletedIds],
+  ];
+  it.each(cases)(
+    'in the middle of %s',
+    async (action, act, argumentsOf) => {
+      const directory = temporaryDirectory();
+      const stage = await setStage(directory, act);
+      const run = (name: string, failAt: number): { repository: string; killed: boolean; stdout: string } => {
+        const repository = join(directory, name);
+        mkdirSync(repository);
+        copyToDirectory(stage.backend, repository);
+        const words = [child.path, repository, String(failAt), action, ...argumentsOf(stage)];
+        const { signal, stdout } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+        return { repository, killed: signal === 'SIGKILL', stdout };
+      };
+      const [, count = '0'] = /^survived (\d+)\n$/.exec(run('whole', 0).stdout) ?? [];
+      expect(Number(count)).toBeGreaterThan(30);
+      const untouched = stage.snapshotIds.filter((id) => !act.changedIds(stage).includes(id));
+      const kept = untouched.filter((id) => !stage.deletedIds.includes(id));
+      for (const moment of MOMENTS) {
+        const failAt = Math.ceil(Number(count) * moment);
+        const { repository, killed } = run(`killed-at-${failAt}`, failAt);
+        expect(killed, `operation ${failAt} of ${count}`).toBe(true);
+        expect(readdirSync(join(repository, 'snapshots'))).toEqual(expect.arrayContaining(kept));
+        await expectSound(repository, stage);
+      }
+    },
+    KILL_TIMEOUT_MS,
+  );
+});
+
+describe('a signal in the middle of a backup', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s leaves nothing behind and exits with %d', async (signal, expectedCode) => {
+    const home = makeEndlessHome();
+    const work = join(home, 'work');
+    // Before the endless file, so that a pack is begun when the signal comes.
+    writeFileSync(join(work, 'bytes'), createPrng(1).bytes(5_000_000));
+    const repository = join(home, 'repository');
+    await expectSuccess(['-r', repository, 'init']);
+    const running = startLdm(['-r', repository, 'backup', work, '--json'], { home, env: { LDM_PROGRESS_FPS: '50' } });
+    for (let lines = 1; readdirSync(join(repository, 'tmp')).length === 0; lines += 1) {
+      await running.stdoutMatching(new RegExp(`(?:"files_done"[^]*){${lines}}`));
+    }
+    running.child.kill(signal);
+    expect(await running.ended).toEqual({ code: expectedCode, signal: null });
+    for (const place of ['snapshots', 'tmp', 'locks']) expect(readdirSync(join(repository, place))).toEqual([]);
+    rmSync(join(work, 'zeros'));
+    await expectSuccess(['-r', repository, 'backup', work]);
+    await expectSuccess(['-r', repository, 'check', '--read-data']);
+    await expectRestored(repository, 'latest', { source: work });
+  });
+});
+
+/** Everything that a person does next, with the real program and no step to mend anything. */
+async function expectSound(repository: string, stage: Stage): Promise<void> {
+  await expectSuccess(['-r', repository, 'check', '--read-data']);
+  for (const id of readdirSync(join(repository, 'snapshots'))) {
+    await expectRestored(repository, id, stage.trees.get(id) ?? stage.workTree);
+  }
+  await expectSuccess(['-r', repository, 'backup', stage.work]);
+  await expectRestored(repository, 'latest', stage.workTree);
+  await expectSuccess(['-r', repository, 'compact', '--max-unused', '0']);
+  await expectSuccess(['-r', repository, 'check', '--read-data']);
+  for (const place of ['tmp', 'locks']) expect(readdirSync(join(repository, place))).toEqual([]);
+}
+
+async function expectRestored(
+  repository: string,
+  selector: string,
+  tree: TreeDescription | { readonly source: string },
+): Promise<void> {
+  const target = temporaryDirectory();
+  await expectSuccess(['-r', repository, 'restore', selector, '--target', target]);
+  expect(diffTrees('source' in tree ? tree.source : tree, join(target, 'work'))).toEqual([]);
+}
+
+async function expectSuccess(args: readonly string[]): Promise<void> {
+  const { code, stderr } = await runLdm(args);
+  expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
+}

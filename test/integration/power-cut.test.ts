@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+
+import { ACTS, setStage } from '../support/crash-stage.ts';
+import { PowerCutLoop } from '../support/power-cut-loop.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+const LOOP_TIMEOUT_MS = 180_000;
+
+/** 0: all that was not synced is lost. 1: names are kept, their bytes lost. The others: random mixtures. */
+const SEEDS = [0, 1, 2, 3];
+
+describe('a repository is sound, with no step to mend it, when the power is cut', () => {
+  it.each(ACTS)(
+    `after any operation of $name (seeds ${SEEDS.join(', ')})`,
+    async (act) => {
+      const loop = new PowerCutLoop({ stage: await setStage(temporaryDirectory(), act), act });
+      const { failures, firedCount } = await loop.run(SEEDS);
+      expect(failures).toEqual([]);
+      expect(firedCount).toBeGreaterThan(30);
+    },
+    LOOP_TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,184 @@
+import { expect, test } from 'vitest';
+
+import { LdmError } from '../../src/errors.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { backupWork } from '../support/crash-stage.ts';
+import {
+  checkAll,
+  filesIn,
+  flip,
+  missing,
+  packsOfKind,
+  presentIds,
+  setDamageStage,
+  spoil,
+  tryRestore,
+  tryRestoreAll,
+} from '../support/damage.ts';
+import type { Damage } from '../support/damage.ts';
+import { FaultyBackend, SimulatedCrash } from '../support/faulty-backend.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
+import {
+  contents,
+  cutInHalf,
+  dataPacks,
+  expectFindingsNameTheLost,
+  expectHealed,
+  expectNothingLost,
+  expectOriginalsKept,
+  expectPlanOnly,
+  expectStable,
+  first,
+  largestPack,
+  repairAll,
+} from '../support/repair-aftermath.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+test('a healthy repository is not touched', async () => {
+  const { backend } = await setDamageStage(temporaryDirectory());
+  const before = contents(backend);
+  expect(await repairAll(backend)).toMatchObject({ actions: [], remaining: [], exitCode: 0 });
+  expect(contents(backend)).toEqual(before);
+});
+
+/** What happens, and whether everything can be mended. */
+const CASES: readonly [string, boolean, (disk: MemoryBackend) => Damage[]][] = [
+  ['config', true, (disk) => [flip(disk, 'config', 99)]],
+  ['config.bak', true, () => [missing('config.bak')]],
+  ['a segment', true, (disk) => [flip(disk, first(disk, 'index'), 50)]],
+  ['a missing segment', true, (disk) => [missing(first(disk, 'index'))]],
+  ['every segment', true, (disk) => filesIn(disk, 'index').map(missing)],
+  ['every segment, damaged', true, (disk) => filesIn(disk, 'index').map((file) => flip(disk, file, 70))],
+  ['every image', true, (disk) => filesIn(disk, 'filter').map(missing)],
+  ['an image', true, (disk) => [flip(disk, filesIn(disk, 'filter').at(-1)!, 500)]],
+  ['every segment and image', true, (disk) => [...filesIn(disk, 'index'), ...filesIn(disk, 'filter')].map(missing)],
+  ['a lost manifest', true, (disk) => [missing(first(disk, 'snapshots'))]],
+  ['every manifest', true, (disk) => filesIn(disk, 'snapshots').map(missing)],
+  ['a damaged manifest', true, (disk) => [flip(disk, first(disk, 'snapshots'), 10)]],
+  ['a manifest and a segment', true, (disk) => [missing(first(disk, 'snapshots')), missing(first(disk, 'index'))]],
+  ['a deleted manifest', true, (disk) => [flip(disk, first(disk, 'deleted'), 10)]],
+  ['the footers of all packs', true, (disk) => filesIn(disk, 'packs').map((file) => flip(disk, file, -30))],
+  [
+    'a footer and its segments',
+    true,
+    (disk) => [flip(disk, largestPack(disk), -30), ...filesIn(disk, 'index').map(missing)],
+  ],
+  ['the header of a pack', true, (disk) => [flip(disk, largestPack(disk), 9)]],
+  ['a block of every pack', false, (disk) => filesIn(disk, 'packs').map((file) => flip(disk, file, 200))],
+  ['a missing pack', false, (disk) => [missing(largestPack(disk))]],
+  ['half of every data pack', false, (disk) => dataPacks(disk).map((file) => cutInHalf(disk, file))],
+  ['every pack', false, (disk) => filesIn(disk, 'packs').map(missing)],
+];
+for (const [name, isMendable, makeDamages] of CASES) {
+  test(`${name}: mended, or exactly what is lost is named`, async () => {
+    const stage = await setDamageStage(temporaryDirectory());
+    const damages = makeDamages(stage.backend);
+    const disk = await spoil(stage, ...damages);
+    const before = await tryRestoreAll(disk, stage);
+    const planned = await expectPlanOnly(disk);
+    const spoiled = disk.copy();
+    const { actions, remaining, exitCode } = await repairAll(disk);
+    expect(actions).toEqual(planned.actions);
+    expect(exitCode).toBe(isMendable ? 0 : 4);
+    expect(remaining.length === 0).toBe(isMendable);
+    await expectNothingLost(disk, stage, before);
+    await expectFindingsNameTheLost(disk, stage, isMendable);
+    expectOriginalsKept(disk, spoiled, damages);
+    await expectStable(disk);
+    await expectHealed(disk, stage);
+  });
+}
+
+/** Damage of every kind at once, all of it mendable, so that a repair does everything that it can do. */
+const MENDABLE = (disk: MemoryBackend): Damage[] => [
+  flip(disk, 'config', 99),
+  flip(disk, first(disk, 'index'), 50),
+  flip(disk, first(disk, 'snapshots'), 10),
+  flip(disk, first(disk, 'deleted'), 10),
+  flip(disk, first(disk, 'filter'), 300),
+  flip(disk, largestPack(disk), -30),
+  flip(disk, packsOfKind(disk, 'tree')[0]!, 9),
+];
+
+test.each(['crash', 'error'] as const)(
+  'a %s at any operation of a repair costs nothing: the next one mends',
+  async (mode) => {
+    const stage = await setDamageStage(temporaryDirectory());
+    const failures: string[] = [];
+    let count = 0;
+    for (let hasEnded = false; !hasEnded;) {
+      count += 1;
+      const disk = await spoil(stage, ...MENDABLE(stage.backend));
+      const faulty = new FaultyBackend(disk, { failAt: count, mode, only: isChange });
+      hasEnded = (await outcomeOf(repairAll(faulty))) === 'done' && !faulty.fired;
+      const again = await outcomeOf(repairAll(disk));
+      const { findings } = await checkAll(disk);
+      const at = `${String(count)} ${JSON.stringify(faulty.operations.at(-1))}`;
+      if (again !== 'done' || findings.length > 0) failures.push(`${at}: ${again} ${JSON.stringify(findings)}`);
+      if (count % 5 > 0) continue;
+      for (const [, { isClaimedWhole, wrong }] of await tryRestoreAll(disk, stage)) {
+        if (!isClaimedWhole || wrong.length > 0) failures.push(`${at}: not restored ${wrong.join()}`);
+      }
+    }
+    expect(count).toBeGreaterThan(40);
+    expect(failures).toEqual([]);
+  },
+);
+
+test('a crash in a repair with real losses loses nothing more', async () => {
+  const stage = await setDamageStage(temporaryDirectory());
+  const makeDamages = (): Damage[] => [
+    ...filesIn(stage.backend, 'packs').map((file) => flip(stage.backend, file, 200)),
+    missing(first(stage.backend, 'index')),
+  ];
+  const straight = await spoil(stage, ...makeDamages());
+  await repairAll(straight);
+  const expected = await tryRestoreAll(straight, stage);
+  for (let count = 1; ; count += 3) {
+    const disk = await spoil(stage, ...makeDamages());
+    const faulty = new FaultyBackend(disk, { failAt: count, mode: 'crash', only: isChange });
+    await outcomeOf(repairAll(faulty));
+    if (!faulty.fired) break;
+    await repairAll(disk);
+    expect([count, await tryRestoreAll(disk, stage)]).toEqual([count, expected]);
+  }
+});
+
+test('what was set aside once is kept when the same file is damaged again', async () => {
+  const { backend: disk } = await setDamageStage(temporaryDirectory());
+  for (const offset of [99, 120]) {
+    await flip(disk, 'config', offset).apply(disk);
+    await repairAll(disk);
+  }
+  expect(filesIn(disk, 'quarantine')).toEqual(['quarantine/config', 'quarantine/config.1']);
+});
+
+test('a backup of the same files stores what was lost again', async () => {
+  const stage = await setDamageStage(temporaryDirectory());
+  // The work as it is now is the whole truth: no other snapshot is needed.
+  const { snapshotId } = await backupWork(simulatedProcess(stage.backend), stage.work);
+  await deleteSnapshots(simulatedProcess(stage.backend), { selectors: presentIds(stage) });
+  const disk = await spoil(stage, ...filesIn(stage.backend, 'packs').map((file) => flip(stage.backend, file, 200)));
+  expect((await repairAll(disk)).exitCode).toBe(4);
+  await backupWork(simulatedProcess(disk), stage.work);
+  expect((await checkAll(disk)).findings).toEqual([]);
+  expect(await tryRestore(disk, snapshotId!, stage.workTree)).toMatchObject({ isClaimedWhole: true, wrong: [] });
+});
+
+/** Locks are for other tests. */
+function isChange(operation: string, name: string): boolean {
+  return (
+    !name.startsWith('locks/') && !['read', 'readRange', 'list', 'sizeOf', 'touch', 'heartbeatOf'].includes(operation)
+  );
+}
+
+async function outcomeOf(run: Promise<unknown>): Promise<string> {
+  return await run.then(
+    () => 'done',
+    (error: unknown) => {
+      if (error instanceof SimulatedCrash || error instanceof LdmError) return error.message;
+      throw error;
+    },
+  );
+}

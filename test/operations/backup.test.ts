@@ -1,0 +1,297 @@
+import { chmodSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { describe, expect, it, vi } from 'vitest';
+
+import { UsageError } from '../../src/errors.ts';
+import { openSource } from '../../src/files/source-files.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { listFiles } from '../../src/operations/ls.ts';
+import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { textOf } from '../../src/util/byte-string.ts';
+import { describeTree } from '../support/compare-trees.ts';
+import { filesOf, letSettle, makeTestRepository } from '../support/test-repository.ts';
+import type { TestRepository } from '../support/test-repository.ts';
+
+vi.mock('../../src/files/source-files.ts', { spy: true });
+
+const opened = vi.mocked(openSource);
+
+function write(directory: string, ...names: readonly string[]): string[] {
+  return names.map((name) => {
+    const path = join(directory, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `content of ${name}`);
+    return path;
+  });
+}
+
+async function pathsIn({ context }: TestRepository, selector = 'latest'): Promise<string[]> {
+  const paths: string[] = [];
+  await listFiles(context, { selector, recursive: true }, ({ path }) => paths.push(textOf(path)));
+  return paths;
+}
+
+/** What a restore of the newest snapshot puts under the target. */
+async function restoredNames(repository: TestRepository): Promise<string[]> {
+  const { target, problems } = await repository.restore();
+  expect(problems).toEqual([]);
+  return [...describeTree(target).keys()].filter((path) => path !== '').toSorted();
+}
+
+describe('the layout of a snapshot', () => {
+  it.each<[string, string[], string[]]>([
+    ['one directory: its name', ['a/b/c'], ['c', 'c/f', 'c/g']],
+    ['a file: its name', ['a/b/c/f'], ['f']],
+    [
+      'two roots of different depth: from what they have in common',
+      ['a/b/c', 'a/d'],
+      ['b', 'b/c', 'b/c/f', 'b/c/g', 'd', 'd/h'],
+    ],
+    ['two roots side by side', ['a/b', 'a/d'], ['b', 'b/c', 'b/c/f', 'b/c/g', 'd', 'd/h']],
+    ['a root in a root: the outer one', ['a/b/c', 'a'], ['a', 'a/b', 'a/b/c', 'a/b/c/f', 'a/b/c/g', 'a/d', 'a/d/h']],
+    ['the same twice, in two spellings', ['a/d', './a/../a/d/'], ['d', 'd/h']],
+    ['a file and the directory beside it', ['a/b/c/f', 'a/d'], ['b', 'b/c', 'b/c/f', 'd', 'd/h']],
+  ])('%s', async (_, sources, expected) => {
+    const repository = await makeTestRepository();
+    write(repository.directory, 'a/b/c/f', 'a/b/c/g', 'a/d/h');
+    expect((await repository.backup({ sources })).problems).toEqual([]);
+    expect(await restoredNames(repository)).toEqual(expected);
+    expect(await pathsIn(repository)).toEqual(expected);
+  });
+
+  it('takes relative paths, the current directory too, from where one is', async () => {
+    const repository = await makeTestRepository();
+    write(repository.source, 'x/y');
+    for (const sources of [['.'], ['../source'], [`${repository.source}/`]]) {
+      const { snapshot } = await repository.backup({ sources, cwd: repository.source });
+      expect(snapshot.paths).toEqual([repository.source]);
+      expect(await restoredNames(repository)).toEqual(['source', 'source/x', 'source/x/y']);
+    }
+  });
+
+  it('keeps the modes of directories above the roots, and nothing else of them', async () => {
+    const repository = await makeTestRepository();
+    write(repository.directory, 'a/b/c/f', 'a/b/other', 'a/d');
+    const { snapshot } = await repository.backup({ sources: ['a/b/c', 'a/d'] });
+    expect(textOf(snapshot.base)).toBe(join(repository.directory, 'a'));
+    expect(await pathsIn(repository)).toEqual(['b', 'b/c', 'b/c/f', 'd']);
+  });
+
+  it('follows a symlink that is a root, under the name of the link, and no other', async () => {
+    const repository = await makeTestRepository();
+    write(repository.directory, 'real/f', 'real/sub/g');
+    symlinkSync('sub', join(repository.directory, 'real', 'inner'));
+    symlinkSync('real', join(repository.directory, 'link'));
+    await repository.backup({ sources: ['link'] });
+    expect(await restoredNames(repository)).toEqual(['link', 'link/f', 'link/inner', 'link/sub', 'link/sub/g']);
+  });
+
+  it('expands patterns, to what git would call the same', async () => {
+    const repository = await makeTestRepository();
+    write(repository.directory, 'src/a.ts', 'src/b.js', 'src/deep/er/c.ts', 'src/.hidden/d.ts');
+    await repository.backup({ sources: ['src/**/*.ts'] });
+    expect((await pathsIn(repository)).filter((path) => path.endsWith('.ts'))).toEqual([
+      '.hidden/d.ts',
+      'a.ts',
+      'deep/er/c.ts',
+    ]);
+    expect(await pathsIn(repository)).not.toContain('b.js');
+  });
+
+  it('refuses to be asked for nothing', async () => {
+    const repository = await makeTestRepository();
+    await expect(repository.backup({ sources: [] })).rejects.toThrow(UsageError);
+  });
+});
+
+describe('what is left out', () => {
+  it('is the repository itself, wherever it lies in the source', async () => {
+    const repository = await makeTestRepository();
+    write(repository.directory, 'beside');
+    for (let round = 0; round < 3; round += 1) {
+      expect((await repository.backup({ sources: [repository.directory] })).problems).toEqual([]);
+      const paths = (await pathsIn(repository)).map((path) => path.split('/').slice(1).join('/'));
+      expect(paths.filter((path) => path !== '')).toEqual(['beside', 'source']);
+    }
+  });
+
+  it.each<[string, string[], string[]]>([
+    ['a name, everywhere', ['node_modules'], ['a.log', 'keep.log', 'src', 'src/a.log', 'src/x.ts', 'top']],
+    [
+      'by ending, with an exception',
+      ['*.log', '!keep.log'],
+      [
+        'keep.log',
+        'node_modules',
+        'node_modules/m',
+        'src',
+        'src/node_modules',
+        'src/node_modules/n',
+        'src/x.ts',
+        'top',
+      ],
+    ],
+    ['directories only', ['top/', 'src/'], ['a.log', 'keep.log', 'node_modules', 'node_modules/m', 'top']],
+    ['below a directory', ['source/src/**'], ['a.log', 'keep.log', 'node_modules', 'node_modules/m', 'src', 'top']],
+    ['everything', ['*'], []],
+    [
+      'nothing that another case spells',
+      ['TOP', 'Src'],
+      [
+        'a.log',
+        'keep.log',
+        'node_modules',
+        'node_modules/m',
+        'src',
+        'src/a.log',
+        'src/node_modules',
+        'src/node_modules/n',
+        'src/x.ts',
+        'top',
+      ],
+    ],
+  ])('is what the patterns say, as in a .gitignore file: %s', async (_, exclude, expected) => {
+    const repository = await makeTestRepository();
+    write(
+      repository.source,
+      'a.log',
+      'keep.log',
+      'top',
+      'src/x.ts',
+      'src/a.log',
+      'src/node_modules/n',
+      'node_modules/m',
+    );
+    await repository.backup({ exclude });
+    expect(await pathsIn(repository)).toEqual(['source', ...expected.map((path) => `source/${path}`)]);
+  });
+
+  it('is an absolute path, and one that lies elsewhere is nothing', async () => {
+    const repository = await makeTestRepository();
+    const [path] = write(repository.source, 'sub/a', 'a', 'sub/b');
+    await repository.backup({ exclude: [path!, '/elsewhere/a'] });
+    expect(await pathsIn(repository)).toEqual(['source', 'source/a', 'source/sub', 'source/sub/b']);
+  });
+
+  it.each([
+    ['the name of a root', ['source'], ['a', 'sub', 'sub/b']],
+    ['the name of a directory above', ['above'], ['a', 'sub', 'sub/b']],
+    ['the path of a root', ['/above/source/', 'sub'], ['a']],
+    ['a star with an exception', ['*', '!a'], ['a']],
+  ])('is never what was named itself: %s', async (_, exclude, expected) => {
+    const repository = await makeTestRepository();
+    write(repository.directory, 'above/source/a', 'above/source/sub/b', 'beside');
+    const sources = ['above/source', 'beside'];
+    const absolute = exclude.map((pattern) => (pattern.startsWith('/') ? repository.directory + pattern : pattern));
+    await repository.backup({ sources, exclude: absolute });
+    const roots = ['above', 'above/source', ...expected.map((path) => `above/source/${path}`), 'beside'];
+    expect(await pathsIn(repository)).toEqual(roots);
+  });
+
+  it('is also what has the name of a root and lies below it', async () => {
+    const repository = await makeTestRepository();
+    write(repository.source, 'a', 'source/b');
+    await repository.backup({ exclude: ['source'] });
+    expect(await pathsIn(repository)).toEqual(['source', 'source/a']);
+  });
+
+  it('does not stumble over odd names', async () => {
+    const repository = await makeTestRepository();
+    const names = ['...', ' ', '..a', '!x', '#y', 'a\\b', '\n', '[', '*'];
+    write(repository.source, ...names);
+    writeFileSync(Buffer.concat([Buffer.from(`${repository.source}/`), Buffer.of(0xff)]), 'x');
+    expect((await repository.backup({ exclude: ['nothing', '*.log'] })).problems).toEqual([]);
+    await repository.expectRestored();
+  });
+});
+
+describe('an unchanged file', () => {
+  it('is not opened, and a changed one is', async () => {
+    const repository = await makeTestRepository();
+    const paths = write(repository.source, 'a', 'b', 'sub/c');
+    await letSettle(...paths);
+    const first = await repository.backup();
+    opened.mockClear();
+    const second = await repository.backup();
+    expect(opened).not.toHaveBeenCalled();
+    expect(second.parentId).toBe(first.snapshotId);
+    expect(second.summary).toMatchObject({
+      filesNew: 0,
+      filesChanged: 0,
+      filesUnmodified: 3,
+      dataBlobs: 0,
+      treeBlobs: 0,
+    });
+    writeFileSync(paths[1]!, 'other');
+    const third = await repository.backup();
+    expect(opened.mock.calls.map(([path]) => path)).toEqual([paths[1]]);
+    expect(third.summary).toMatchObject({ filesNew: 0, filesChanged: 1, filesUnmodified: 2 });
+    await repository.expectRestored();
+  });
+
+  it('is read with --force, and where the newest snapshot is of other paths or another host', async () => {
+    const repository = await makeTestRepository();
+    await letSettle(...write(repository.source, 'a', 'b'));
+    const { snapshotId } = await repository.backup();
+    for (const options of [{ force: true }, { hostname: 'other' }, { sources: ['source/a', 'source/b'] }]) {
+      opened.mockClear();
+      const { parentId } = await repository.backup(options);
+      expect(opened).toHaveBeenCalledTimes(2);
+      expect(parentId).toBe('force' in options ? snapshotId : undefined);
+    }
+  });
+
+  it('is read when a chunk of it is gone from the repository', async () => {
+    const repository = await makeTestRepository();
+    await letSettle(...write(repository.source, 'a'));
+    await repository.backup();
+    const before = filesOf(repository, 'packs');
+    for (const name of before) unlinkSync(join(repository.directory, 'repository', 'packs', name.slice(0, 2), name));
+    opened.mockClear();
+    await repository.backup();
+    expect(opened).toHaveBeenCalledTimes(1);
+    await repository.expectRestored();
+  });
+
+  it('that got another mode keeps its chunks and is not opened for that', async () => {
+    const repository = await makeTestRepository();
+    await letSettle(...write(repository.source, 'a'));
+    await repository.backup();
+    chmodSync(join(repository.source, 'a'), 0o640);
+    await repository.backup();
+    await repository.expectRestored();
+  });
+});
+
+describe('a dry run', () => {
+  it('says what would be stored and writes nothing', async () => {
+    const repository = await makeTestRepository();
+    write(repository.source, 'a', 'b');
+    const before = describeTree(join(repository.directory, 'repository'));
+    const { snapshotId, summary } = await repository.backup({ dryRun: true });
+    expect(snapshotId).toBeUndefined();
+    expect(summary).toMatchObject({ filesNew: 2, dataBlobs: 2 });
+    const after = describeTree(join(repository.directory, 'repository'));
+    expect([...after.keys()]).toEqual([...before.keys()]);
+    expect(await listSnapshots(repository.context)).toEqual([]);
+  });
+});
+
+describe('what a snapshot says of itself', () => {
+  it('time, host, tags and paths as they were given', async () => {
+    const repository = await makeTestRepository();
+    write(repository.source, 'a');
+    const { snapshot } = await backup(repository.context, {
+      sources: [repository.source],
+      cwd: '/',
+      time: '2001-02-03T04:05:06Z',
+      hostname: 'h\u00f6st',
+      tags: ['one', 'two'],
+    });
+    const [listed] = await listSnapshots(repository.context);
+    expect(listed!.snapshot).toEqual(snapshot);
+    expect(snapshot).toMatchObject({ time: '2001-02-03T04:05:06.000Z', hostname: 'h\u00f6st', tags: ['one', 'two'] });
+    await expect(repository.backup({ time: 'soon' })).rejects.toThrow(UsageError);
+  });
+});

@@ -1,0 +1,81 @@
+import { linkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { openOwnerNames } from '../../../src/files/owner-names.ts';
+import { readMetadata } from '../../../src/files/source-metadata.ts';
+import type { SourceMetadata } from '../../../src/files/source-metadata.ts';
+import type { TreeEntry } from '../../../src/format/tree.ts';
+import { buildEntry, hasSameContent, isSameEntry } from '../../../src/operations/backup/entry-builder.ts';
+import { byteStringFromText } from '../../../src/util/byte-string.ts';
+import { temporaryDirectory } from '../../support/temp-directory.ts';
+
+const NAME = byteStringFromText('file');
+
+function makeFile(): { metadata: SourceMetadata; entry: TreeEntry; ctimeMs: number; path: string } {
+  const path = join(temporaryDirectory(), 'file');
+  writeFileSync(path, 'content');
+  // A clock with nanoseconds, whatever the file system has.
+  const metadata = { ...readMetadata(byteStringFromText(path)), ctimeNanoseconds: 5_000_000 };
+  const entry = buildEntry(NAME, metadata, openOwnerNames(), { sizeBytes: metadata.sizeBytes });
+  return { metadata, entry, ctimeMs: metadata.ctimeSeconds * 1000 + 5, path };
+}
+
+describe('hasSameContent', () => {
+  it('believes a file of which nothing changed since well before the backup began', () => {
+    const { metadata, entry, ctimeMs } = makeFile();
+    expect(hasSameContent(entry, metadata, ctimeMs + 51)).toBe(true);
+  });
+
+  it('does not believe one that changed within a tick of the clock, or after the backup began', () => {
+    const { metadata, entry, ctimeMs } = makeFile();
+    for (const sinceMs of [ctimeMs + 50, ctimeMs, ctimeMs - 10_000]) {
+      expect(hasSameContent(entry, metadata, sinceMs)).toBe(false);
+    }
+  });
+
+  it('takes a longer tick where times have no fraction', () => {
+    const { metadata, entry } = makeFile();
+    const coarse = { ...metadata, ctimeNanoseconds: 0 };
+    const entryOfCoarse = { ...entry, ctimeNanoseconds: 0 };
+    const ctimeMs = coarse.ctimeSeconds * 1000;
+    expect(hasSameContent(entryOfCoarse, coarse, ctimeMs + 1999)).toBe(false);
+    expect(hasSameContent(entryOfCoarse, coarse, ctimeMs + 2001)).toBe(true);
+  });
+
+  it.each([
+    ['sizeBytes', 1],
+    ['mtimeSeconds', 1],
+    ['mtimeNanoseconds', 1],
+    ['ctimeSeconds', -1],
+    ['ctimeNanoseconds', 1],
+    ['inode', 1n],
+    ['type', 'symlink'],
+  ] as const)('does not believe one with another %s', (field, value) => {
+    const { metadata, entry, ctimeMs } = makeFile();
+    expect(hasSameContent(entry, { ...metadata, [field]: value }, ctimeMs + 60_000)).toBe(false);
+  });
+
+  it('never believes a file that had changed while it was read, even if size and times are equal', () => {
+    const { metadata, entry, ctimeMs } = makeFile();
+    expect(hasSameContent({ ...entry, changedWhileRead: true }, metadata, ctimeMs + 60_000)).toBe(false);
+  });
+});
+
+describe('isSameEntry', () => {
+  it.each(['mode', 'uid', 'gid', 'linkCount'] as const)('sees another %s', (field) => {
+    const { metadata, entry } = makeFile();
+    expect(isSameEntry(entry, metadata)).toBe(true);
+    expect(isSameEntry(entry, { ...metadata, [field]: metadata[field] + 1 })).toBe(false);
+  });
+
+  it('sees that a group of hard links is on another device', () => {
+    const { path } = makeFile();
+    linkSync(path, `${path}-too`);
+    const metadata = readMetadata(byteStringFromText(path));
+    const entry = buildEntry(NAME, metadata, openOwnerNames(), {});
+    expect(isSameEntry(entry, metadata)).toBe(true);
+    expect(isSameEntry(entry, { ...metadata, device: metadata.device + 1n })).toBe(false);
+  });
+});

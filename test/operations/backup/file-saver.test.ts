@@ -1,0 +1,122 @@
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { createChunker } from '../../../src/chunking/create-chunker.ts';
+import { ChunkHasher } from '../../../src/crypto/chunk-hasher.ts';
+import { SourceError } from '../../../src/errors.ts';
+import { readMetadata } from '../../../src/files/source-metadata.ts';
+import type { ChunkDepot } from '../../../src/operations/backup/chunk-depot.ts';
+import { FileSaver } from '../../../src/operations/backup/file-saver.ts';
+import type { SavedFile } from '../../../src/operations/backup/file-saver.ts';
+import { Pacer } from '../../../src/operations/context.ts';
+import { byteStringFromText } from '../../../src/util/byte-string.ts';
+import { createPrng } from '../../support/prng.ts';
+import { temporaryDirectory } from '../../support/temp-directory.ts';
+import { TINY_CHUNKS } from '../../support/test-repository.ts';
+
+/** Keeps every chunk in the order of arrival; `onPut` acts in the middle of a file. */
+async function makeSaver(onPut: () => void = () => undefined): Promise<{ saver: FileSaver; stored: Uint8Array[] }> {
+  const stored: Uint8Array[] = [];
+  const put = (_: string, __: Uint8Array, bytes: Uint8Array): undefined => {
+    stored.push(Uint8Array.from(bytes));
+    onPut();
+  };
+  const saver = new FileSaver({
+    chunker: createChunker(TINY_CHUNKS),
+    hasher: await ChunkHasher.create('sha1', Buffer.alloc(32, 7)),
+    depot: { put } as unknown as ChunkDepot,
+    pacer: new Pacer(undefined),
+  });
+  return { saver, stored };
+}
+
+function makeFile(sizeBytes: number): { path: string; content: Buffer } {
+  const path = join(temporaryDirectory(), 'file');
+  const content = createPrng(sizeBytes).bytes(sizeBytes);
+  writeFileSync(path, content);
+  return { path, content };
+}
+
+async function save(saver: FileSaver, path: string, change?: () => void): Promise<SavedFile> {
+  const name = byteStringFromText(path);
+  const listed = readMetadata(name);
+  change?.();
+  return await saver.save(name, listed);
+}
+
+describe('FileSaver', () => {
+  it.each([0, 1, 512, 513, 8192, 100_000, 1 << 20, (1 << 20) + 1, 3_500_000])(
+    'stores %i bytes in order',
+    async (size) => {
+      const { saver, stored } = await makeSaver();
+      const { path, content } = makeFile(size);
+      const saved = await save(saver, path);
+      expect(Buffer.concat(stored).equals(content)).toBe(true);
+      expect(saved).toMatchObject({ sizeBytes: size, changedWhileRead: false });
+      expect(saved.chunkIds).toHaveLength(20 * stored.length);
+    },
+  );
+
+  it('reads a file that grows three times, and keeps the last state with a note', async () => {
+    const { path, content } = makeFile(20_000);
+    let putCount = 0;
+    const { saver } = await makeSaver(() => {
+      putCount += 1;
+      appendFileSync(path, 'x');
+    });
+    const saved = await save(saver, path);
+    expect(saved.changedWhileRead).toBe(true);
+    expect(putCount).toBeGreaterThan((2 * saved.chunkIds.length) / 20);
+    expect(saved.sizeBytes).toBeGreaterThan(content.length);
+    expect(saved.sizeBytes).toBeLessThan(readFileSync(path).length);
+  });
+
+  it('reads a file that changed since it was listed once more than usual, and that is no change', async () => {
+    const { path } = makeFile(20_000);
+    const { saver, stored } = await makeSaver();
+    const saved = await save(saver, path, () => appendFileSync(path, 'x'));
+    expect(saved).toMatchObject({ changedWhileRead: false, sizeBytes: 20_001 });
+    expect(stored.length).toBeGreaterThan(saved.chunkIds.length / 20);
+  });
+});
+
+describe('a name that stands for something else when it is opened', () => {
+  it.each<[string, (path: string) => void]>([
+    ['a FIFO that nobody writes to', (path) => spawnSync('mkfifo', [path])],
+    ['a symlink to a file', (path) => symlinkSync('/etc/passwd', path)],
+    ['a symlink to a device without an end', (path) => symlinkSync('/dev/zero', path)],
+    ['a directory', (path) => mkdirSync(path)],
+    [
+      'another file',
+      (path) => {
+        writeFileSync(`${path}.new`, 'other');
+        renameSync(`${path}.new`, path);
+      },
+    ],
+    ['nothing', () => undefined],
+  ])('%s: is neither waited for nor followed nor saved', async (_, put) => {
+    const { path } = makeFile(5000);
+    const { saver } = await makeSaver();
+    const saving = save(saver, path, () => {
+      // Kept open by its second name, so that the inode is not used again.
+      renameSync(path, `${path}.old`);
+      put(path);
+    });
+    await expect(saving).rejects.toThrow(SourceError);
+    rmSync(`${path}.old`);
+  });
+
+  it.runIf(process.geteuid?.() === 0)('a device is not read', async () => {
+    const { path } = makeFile(5000);
+    const { saver, stored } = await makeSaver();
+    const saving = save(saver, path, () => {
+      renameSync(path, `${path}.old`);
+      spawnSync('mknod', [path, 'c', '1', '5']);
+    });
+    await expect(saving).rejects.toThrow(SourceError);
+    expect(stored).toEqual([]);
+  });
+});

@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+
+import { RefusedError } from '../../src/errors.ts';
+import { compact } from '../../src/operations/compact.ts';
+import type { CompactOptions } from '../../src/operations/compact.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import type { Stage } from '../support/crash-stage.ts';
+import {
+  checkAll,
+  filesIn,
+  flip,
+  missing,
+  packsOfKind,
+  presentIds,
+  setDamageStage,
+  spoil,
+  tryRestore,
+} from '../support/damage.ts';
+import type { Damage } from '../support/damage.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
+import { contents } from '../support/repair-aftermath.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { spoilCounts } from '../support/spoil-counts.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+const images = (disk: MemoryBackend): Damage[] => filesIn(disk, 'filter').map((file) => missing(file));
+const manifests = (disk: MemoryBackend): Damage[] =>
+  [...filesIn(disk, 'snapshots'), ...filesIn(disk, 'deleted')].map((file) => missing(file));
+
+/** What is lost, and in which words a compaction refuses to call the rest garbage. */
+const REFUSALS: readonly [string, RegExp, (disk: MemoryBackend) => Damage[]][] = [
+  ['every manifest', /is gone, and nobody deleted it/, manifests],
+  ['every manifest and image', /there are chunks, but no snapshot/, (disk) => [...manifests(disk), ...images(disk)]],
+  ['one manifest', /is gone, and nobody deleted it/, (disk) => [missing(filesIn(disk, 'snapshots')[0]!)]],
+  [
+    'one manifest, and a segment, so that no image fits',
+    /is gone, and nobody deleted it|cannot be read/,
+    (disk) => [missing(filesIn(disk, 'snapshots')[0]!), missing(filesIn(disk, 'index')[0]!)],
+  ],
+  [
+    'the bytes of a manifest that no image knows',
+    /a snapshot cannot be read/,
+    (disk) => [flip(disk, filesIn(disk, 'snapshots')[0]!, 9), ...images(disk)],
+  ],
+  [
+    'the bytes of a segment',
+    /a segment cannot be read/,
+    (disk) => [flip(disk, filesIn(disk, 'index')[0]!, 99), ...images(disk)],
+  ],
+  [
+    'a tree',
+    /tree [0-9a-f]{40} cannot be read/,
+    (disk) => [...packsOfKind(disk, 'tree').map((file) => flip(disk, file, 90)), ...images(disk)],
+  ],
+  [
+    'the packs of the trees',
+    /tree [0-9a-f]{40} cannot be read/,
+    (disk) => packsOfKind(disk, 'tree').map((file) => missing(file)),
+  ],
+];
+
+test.each(REFUSALS)('gives nothing back where %s is lost', async (_, message, makeDamages) => {
+  const stage = await setDamageStage(temporaryDirectory());
+  const disk = await spoil(stage, ...makeDamages(stage.backend));
+  await expectRefused(disk, message);
+});
+
+test('gives nothing back where a dead chunk has a reference', async () => {
+  const stage = await withDeadChunks();
+  await spoilCounts(stage.backend, 'dead');
+  await expectRefused(stage.backend, /the reference counts disagree with the snapshots at chunk [0-9a-f]{40}/);
+});
+
+test('goes on without what is lost when a person says so, and it stays forgotten', async () => {
+  const stage = await setDamageStage(temporaryDirectory());
+  const [lostId = '', keptId = ''] = presentIds(stage);
+  const disk = await spoil(stage, missing(`snapshots/${lostId}`));
+  await compact(simulatedProcess(disk), { forgetLost: true, maxUnusedPercent: 0 });
+  expect((await checkAll(disk)).findings).toEqual([]);
+  expect(await tryRestore(disk, keptId, stage.trees.get(keptId)!)).toMatchObject({ isClaimedWhole: true });
+  await compact(simulatedProcess(disk));
+});
+
+test('takes everything when every manifest is lost and a person says so', async () => {
+  const stage = await setDamageStage(temporaryDirectory());
+  for (const damages of [manifests(stage.backend), [...manifests(stage.backend), ...images(stage.backend)]]) {
+    const disk = await spoil(stage, ...damages);
+    await compact(simulatedProcess(disk), { forgetLost: true });
+    expect(filesIn(disk, 'packs')).toEqual([]);
+    expect((await checkAll(disk)).findings).toEqual([]);
+  }
+});
+
+test('with file chunks missing it still works, but leaves packs alone that nobody names', async () => {
+  const stage = await setDamageStage(temporaryDirectory());
+  const disk = await spoil(stage, ...packsOfKind(stage.backend, 'data').map((file) => missing(file)));
+  const stranger = 'f'.repeat(64);
+  disk.poke(`packs/ff/${stranger}`, Buffer.from('put back by a person, and not named yet'));
+  await compact(simulatedProcess(disk));
+  expect(disk.peek(`packs/ff/${stranger}`)).toBeDefined();
+});
+
+async function expectRefused(disk: MemoryBackend, message: RegExp): Promise<void> {
+  const before = contents(disk);
+  const options: CompactOptions[] = [{}, { maxUnusedPercent: 0 }, { dryRun: true }];
+  for (const option of options) {
+    const refusal = compact(simulatedProcess(disk), option);
+    await expect(refusal).rejects.toThrow(message);
+    await expect(refusal).rejects.toBeInstanceOf(RefusedError);
+    await expect(refusal).rejects.toMatchObject({ exitCode: 1 });
+  }
+  expect(contents(disk)).toEqual(before);
+}
+
+async function withDeadChunks(): Promise<Stage> {
+  const stage = await setDamageStage(temporaryDirectory());
+  await deleteSnapshots(simulatedProcess(stage.backend), { selectors: presentIds(stage).slice(0, 1), reclaim: false });
+  return stage;
+}

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+
+import { CorruptDataError, RefusedError } from '../../src/errors.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { LiveCopier } from '../../src/operations/compact/live-copier.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { measurePacks } from '../../src/operations/pack-usage.ts';
+import type { FilterState } from '../../src/filter/filter-state.ts';
+import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
+import type { PackContents } from '../../src/format/pack.ts';
+import { Repository } from '../../src/repository/repository.ts';
+import { packName, readBlock, readPackContents } from '../../src/store/pack-reader.ts';
+import { filesIn, flip, presentIds, setDamageStage, spoil } from '../support/damage.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
+import { contents } from '../support/repair-aftermath.ts';
+import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+test('exactly the live chunks are copied, and a block that is wholly live byte for byte', async () => {
+  const disk = await deletedStage();
+  await withOpened(disk, async (repository, state) => {
+    const usages = measurePacks(state).filter(({ liveCount, deadBytes }) => liveCount > 0 && deadBytes > 0);
+    const live = new Set<string>();
+    const verbatim: string[] = [];
+    for (const { pack } of usages) {
+      const blocks = await describeBlocks(disk, await readPackContents(disk, pack.id));
+      for (const { ids, payload } of blocks) {
+        const liveIds = ids.filter((id) => isLive(state, id, pack.id));
+        for (const id of liveIds) live.add(id);
+        if (liveIds.length === ids.length) verbatim.push(payload);
+      }
+    }
+    expect(verbatim.length).toBeGreaterThan(0);
+    const copier = new LiveCopier(repository, state);
+    await copier.copy(usages);
+    const copied = [];
+    for (const pack of copier.packs) copied.push(...(await describeBlocks(disk, pack)));
+    expect(copied.flatMap(({ ids }) => ids).toSorted()).toEqual([...live].toSorted());
+    const payloads = copied.map(({ payload }) => payload);
+    expect(verbatim.filter((payload) => !payloads.includes(payload))).toEqual([]);
+  });
+});
+
+test('a live chunk whose bytes are wrong stops the compaction, and nothing is removed', async () => {
+  const disk = await deletedStage();
+  let refusalCount = 0;
+  for (const file of filesIn(disk, 'packs')) {
+    const spoiled = disk.copy();
+    await flip(disk, file, 200).apply(spoiled);
+    const before = contents(spoiled);
+    const error = await compact(simulatedProcess(spoiled), { maxUnusedPercent: 0 }).catch((reason: unknown) => reason);
+    if (!(error instanceof Error)) continue;
+    // A tree that cannot be read stops it earlier.
+    if (error instanceof CorruptDataError) refusalCount += 1;
+    else expect(error).toBeInstanceOf(RefusedError);
+    expect(contents(spoiled)).toEqual(before);
+  }
+  expect(refusalCount).toBeGreaterThan(0);
+});
+
+/** Only the newest snapshot of three is left, and nothing is reclaimed. */
+async function deletedStage(): Promise<MemoryBackend> {
+  const stage = await setDamageStage(temporaryDirectory());
+  await deleteSnapshots(simulatedProcess(stage.backend), { selectors: presentIds(stage).slice(0, 1), reclaim: false });
+  return await spoil(stage);
+}
+
+async function withOpened(
+  backend: MemoryBackend,
+  run: (repository: Repository, state: FilterState) => Promise<void>,
+): Promise<void> {
+  const repository = await Repository.open({ backend, mode: 'exclusive', storeSizes: SMALL_SIZES });
+  try {
+    await run(repository, (await repository.openState()).state);
+  } finally {
+    await repository.close();
+  }
+}
+
+interface DescribedBlock {
+  readonly ids: string[];
+  /** As stored, in latin1. */
+  readonly payload: string;
+}
+
+async function describeBlocks(disk: MemoryBackend, pack: PackContents): Promise<DescribedBlock[]> {
+  const described: DescribedBlock[] = [];
+  for (const block of pack.blocks) {
+    const { payload } = await readBlock(disk, pack.id, block.offset);
+    const all = Buffer.from(block.chunkIds);
+    const ids = Array.from(block.chunkLengths, (_, index) =>
+      all.toString('hex', index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES),
+    );
+    described.push({ ids, payload: Buffer.from(payload).toString('latin1') });
+  }
+  expect(disk.peek(packName(pack.id))).toHaveLength(pack.sizeBytes);
+  return described;
+}
+
+function isLive({ filter, packs }: FilterState, id: string, packId: string): boolean {
+  const entry = filter.find(Buffer.from(id, 'hex'), 0);
+  return entry >= 0 && filter.refs(entry) > 0 && packs.get(filter.packIndexOf(entry)).id === packId;
+}

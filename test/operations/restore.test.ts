@@ -1,0 +1,110 @@
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { CancelledError, SnapshotNotFoundError } from '../../src/errors.ts';
+import { restore } from '../../src/operations/restore.ts';
+import type { OverwriteMode } from '../../src/operations/restore.ts';
+import { describeTree, diffTrees } from '../support/compare-trees.ts';
+import { openFilesOf } from '../support/open-files.ts';
+import { createPrng } from '../support/prng.ts';
+import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
+import type { TestRepository } from '../support/test-repository.ts';
+
+async function makeSaved(): Promise<TestRepository> {
+  const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+  mkdirSync(join(repository.source, 'sub', 'deep'), { recursive: true });
+  for (const [index, name] of ['a', 'big', 'sub/b', 'sub/deep/c'].entries()) {
+    writeFileSync(join(repository.source, name), createPrng(index).bytes(name === 'big' ? 3_000_000 : 3000));
+  }
+  await repository.backup();
+  return repository;
+}
+
+function namesBelow(directory: string): string[] {
+  return [...describeTree(directory).keys()].filter((path) => path !== '').toSorted();
+}
+
+describe('a part of a snapshot', () => {
+  it.each<[string, string, string[]]>([
+    ['a file: alone, directly below the target', 'source/sub/b', ['b']],
+    ['a directory: what is in it', 'source/sub', ['b', 'deep', 'deep/c']],
+    ['with slashes around it', '/source/sub/', ['b', 'deep', 'deep/c']],
+    [
+      'the whole',
+      '',
+      ['source', 'source/a', 'source/big', 'source/sub', 'source/sub/b', 'source/sub/deep', 'source/sub/deep/c'],
+    ],
+  ])('%s', async (_, path, expected) => {
+    const repository = await makeSaved();
+    const { target, exitCode } = await repository.restore({ selector: `latest:${path}` });
+    expect(exitCode).toBe(0);
+    expect(namesBelow(target)).toEqual(expected);
+  });
+
+  it('by the absolute path that it had', async () => {
+    const repository = await makeSaved();
+    const { target } = await repository.restore({ selector: `latest:${repository.source}/sub/deep/c` });
+    expect(namesBelow(target)).toEqual(['c']);
+    const content = readFileSync(join(target, 'c'));
+    expect(content.equals(readFileSync(join(repository.source, 'sub', 'deep', 'c')))).toBe(true);
+  });
+
+  it.each(['source/absent', 'source/a/below-a-file', 'absent/b'])('that is not there is an error: %s', async (path) => {
+    const repository = await makeSaved();
+    const target = join(repository.directory, 'target');
+    const restoring = repository.restore({ selector: `latest:${path}`, target });
+    await expect(restoring).rejects.toThrow(SnapshotNotFoundError);
+  });
+});
+
+describe('a restore that is interrupted', () => {
+  /** Interrupts in the middle of the file `big`. */
+  async function interrupt(repository: TestRepository, target: string, overwrite: OverwriteMode): Promise<void> {
+    const controller = new AbortController();
+    const signal = controller.signal;
+    const abort = controller.abort.bind(controller);
+    const original = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted')!;
+    Object.defineProperty(signal, 'aborted', {
+      get: (): boolean => {
+        const isBigOpen = openFilesOf(process.pid).some((path) => /source\/(big|\.ldm-restore-\w+)$/.test(path));
+        if (isBigOpen) abort(new CancelledError('SIGINT'));
+        return original.get!.call(signal) as boolean;
+      },
+    });
+    const restoring = restore({ ...repository.context, signal }, { selector: 'latest', target, overwrite });
+    await expect(restoring).rejects.toThrow(CancelledError);
+    expect(controller.signal.aborted).toBe(true);
+  }
+
+  it('leaves no part of a file under its name, and goes on where it stopped', async () => {
+    const repository = await makeSaved();
+    const target = join(repository.directory, 'target');
+    await interrupt(repository, target, 'never');
+    expect(readdirSync(join(target, 'source'))).toEqual(['a']);
+    const { filesUnchanged, filesRestored } = await repository.restore({ target, overwrite: 'if-changed' });
+    expect([filesUnchanged, filesRestored]).toEqual([1, 3]);
+    expect(diffTrees(repository.source, join(target, 'source'))).toEqual([]);
+  });
+
+  it('leaves the old file whole where it was to be replaced', async () => {
+    const repository = await makeSaved();
+    const target = join(repository.directory, 'target');
+    mkdirSync(join(target, 'source'), { recursive: true });
+    writeFileSync(join(target, 'source', 'big'), 'mine');
+    await interrupt(repository, target, 'if-changed');
+    expect(readdirSync(join(target, 'source')).toSorted()).toEqual(['a', 'big']);
+    expect(readFileSync(join(target, 'source', 'big'), 'utf8')).toBe('mine');
+  });
+});
+
+describe('a dry run', () => {
+  it('says what a restore would write, and writes nothing', async () => {
+    const repository = await makeSaved();
+    const target = join(repository.directory, 'target');
+    const result = await repository.restore({ target, dryRun: true });
+    expect(result).toMatchObject({ filesRestored: 4, directoriesRestored: 3, bytesRestored: 3_009_000, exitCode: 0 });
+    expect(readdirSync(repository.directory)).not.toContain('target');
+  });
+});

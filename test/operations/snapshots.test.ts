@@ -1,0 +1,54 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { listSnapshots } from '../../src/operations/snapshots.ts';
+import type { ListSnapshotsOptions } from '../../src/operations/snapshots.ts';
+import { makeTestRepository } from '../support/test-repository.ts';
+import type { TestRepository } from '../support/test-repository.ts';
+
+/** Three snapshots: of source by `one` with tag x, of source by `two` with x and y, of source and other by `one`. */
+async function makeThree(): Promise<TestRepository> {
+  const repository = await makeTestRepository();
+  mkdirSync(join(repository.directory, 'other'));
+  writeFileSync(join(repository.source, 'a'), 'a');
+  await repository.backup({ hostname: 'one', tags: ['x'], time: '2020-01-01T00:00:00Z' });
+  await repository.backup({ hostname: 'two', tags: ['x', 'y'], time: '2020-01-02T00:00:00Z' });
+  await repository.backup({ hostname: 'one', sources: ['source', 'other'], time: '2020-01-03T00:00:00Z' });
+  return repository;
+}
+
+describe('listSnapshots', () => {
+  it('gives all, oldest first, or those that fit everything that is asked', async () => {
+    const repository = await makeThree();
+    const days = async (options?: ListSnapshotsOptions): Promise<string[]> =>
+      (await listSnapshots(repository.context, options)).map(({ snapshot }) => snapshot.time.slice(9, 10));
+    const paths = ['source', 'other'].map((name) => join(repository.directory, name));
+    expect(await days()).toEqual(['1', '2', '3']);
+    expect(await days({ hostname: 'one' })).toEqual(['1', '3']);
+    expect(await days({ tags: ['x'] })).toEqual(['1', '2']);
+    expect(await days({ tags: ['x', 'y'] })).toEqual(['2']);
+    expect(await days({ paths: [paths[0]!] })).toEqual(['1', '2', '3']);
+    expect(await days({ paths })).toEqual(['3']);
+    expect(await days({ hostname: 'two', paths })).toEqual([]);
+    expect(await days({ deleted: true })).toEqual([]);
+  });
+
+  it('tells deleted ones apart', async () => {
+    const { context } = await makeThree();
+    const [first] = await listSnapshots(context);
+    await deleteSnapshots(context, { selectors: [first!.id], reclaim: false });
+    expect(await listSnapshots(context)).toHaveLength(2);
+    expect((await listSnapshots(context, { deleted: true })).map(({ id }) => id)).toEqual([first!.id]);
+  });
+
+  it('warns of a manifest that cannot be read, and gives the others', async () => {
+    const { context, directory, notices } = await makeThree();
+    const [first] = await listSnapshots(context);
+    writeFileSync(join(directory, 'repository', 'snapshots', first!.id), '');
+    expect(await listSnapshots(context)).toHaveLength(2);
+    expect(notices).toEqual([{ kind: 'warning', message: expect.stringContaining(first!.id) }]);
+  });
+});

@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest';
+
+import { backup } from '../../src/operations/backup.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { collectStats } from '../../src/operations/stats.ts';
+import { countReferences, readPackedChunks, readRoots } from '../support/brute-force.ts';
+import type { PackedChunk } from '../support/brute-force.ts';
+import type { Stage } from '../support/crash-stage.ts';
+import { presentIds, setDamageStage } from '../support/damage.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+test('an empty repository has nothing in it', async () => {
+  const backend = new MemoryBackend();
+  await initRepository({ backend });
+  const stats = await collectStats({ backend });
+  expect(stats).toMatchObject({
+    snapshotsCount: 0,
+    deletedSnapshotsCount: 0,
+    logicalBytes: 0,
+    logicalFileCount: 0,
+    uniqueBytes: 0,
+    treeBytes: 0,
+    storedBytes: 0,
+    dedupRatio: 1,
+    compressionRatio: 1,
+    packs: { count: 0, bytes: 0, deadBytes: 0, deadRatio: 0 },
+    segmentsCount: 0,
+  });
+  expect(stats.repositoryBytes).toBe(sizeOfAll(backend));
+});
+
+test('the figures are those that the packs and snapshots themselves give', async () => {
+  const stage = await setDamageStage(temporaryDirectory());
+  await expectTrueFigures(stage);
+  await deleteSnapshots(simulatedProcess(stage.backend), { selectors: presentIds(stage).slice(0, 1), reclaim: false });
+  await expectTrueFigures(stage);
+  await compact(simulatedProcess(stage.backend), { maxUnusedPercent: 0 });
+  await expectTrueFigures(stage);
+  expect((await collectStats(simulatedProcess(stage.backend))).packs.deadBytes).toBe(0);
+});
+
+test('with nothing dead the live chunks, the footers and the headers are all of the packs', async () => {
+  const backend = new MemoryBackend();
+  await initRepository({ backend });
+  await backup({ backend }, { sources: [import.meta.dirname], cwd: '/' });
+  const { packs, storedBytes, uniqueChunkCount, treeCount } = await collectStats({ backend });
+  expect(packs).toMatchObject({ count: 2, dataCount: 1, treeCount: 1, deadBytes: 0, unreferencedCount: 0 });
+  // Header and trailer of a pack, and of one block in it; 24 bytes for each chunk.
+  const footers = 2 * (16 + 24 + 20) + 24 * (uniqueChunkCount + treeCount);
+  expect(storedBytes).toBe(packs.bytes - footers);
+});
+
+async function expectTrueFigures({ backend, trees }: Stage): Promise<void> {
+  const stats = await collectStats(simulatedProcess(backend));
+  const chunks = await readPackedChunks(backend);
+  const roots = await readRoots(backend);
+  const live = [...countReferences(chunks, roots.values()).keys()].map((id) => chunks.get(id)!);
+  const data = live.filter(({ kind }) => kind === 'data');
+  const treeChunks = live.filter(({ kind }) => kind === 'tree');
+  const files = [...roots.keys()].flatMap((id) => filesOf(trees.get(id)!));
+  expect(stats).toMatchObject({
+    snapshotsCount: roots.size,
+    logicalFileCount: files.length,
+    logicalBytes: sum(files),
+    uniqueBytes: sum(data.map(({ rawBytes }) => rawBytes)),
+    uniqueChunkCount: data.length,
+    treeCount: treeChunks.length,
+    treeBytes: sum(treeChunks.map(({ rawBytes }) => rawBytes)),
+    storedBytes: sum(live.map(({ storedBytes }) => storedBytes)),
+    repositoryBytes: sizeOfAll(backend),
+  });
+  expect(stats.dedupRatio).toBeCloseTo(stats.logicalBytes / stats.uniqueBytes, 12);
+  expect(stats.compressionRatio).toBeCloseTo((stats.uniqueBytes + stats.treeBytes) / stats.storedBytes, 12);
+  expect(stats.packs.deadBytes).toBe(await deadBytes(backend, chunks, live));
+  const { chains, elements } = stats.filter;
+  expect(elements).toBe(live.length);
+  expect(sum(chains.histogram.map((count, length) => count * length))).toBe(elements);
+  expect(sum(chains.histogram.slice(1))).toBe(chains.count);
+}
+
+/** Sizes of the files; a file with several names counts with each. */
+function filesOf(tree: ReadonlyMap<string, string>): number[] {
+  const entries = [...tree.values()].map((entry) => JSON.parse(entry) as { type: string; size: string });
+  return entries.filter(({ type }) => type === 'file').map(({ size }) => Number(size));
+}
+
+/** Of each pack what is beyond header, trailer and the live chunks with their lines; a pack wholly live has none. */
+async function deadBytes(
+  backend: MemoryBackend,
+  chunks: ReadonlyMap<string, PackedChunk>,
+  live: readonly PackedChunk[],
+): Promise<number> {
+  let total = 0;
+  for (const { name, sizeBytes } of await backend.list('packs')) {
+    const inPack = (chunk: PackedChunk): boolean => name.endsWith(chunk.packId);
+    const needed = live.filter((chunk) => inPack(chunk));
+    const isWhole = [...chunks.values()].filter((chunk) => inPack(chunk)).length === needed.length;
+    const usedBytes = sum(needed.map(({ storedBytes }) => storedBytes + 24)) + 16 + 24;
+    if (needed.length === 0) total += sizeBytes;
+    else if (!isWhole) total += sizeBytes - usedBytes;
+  }
+  return total;
+}
+
+function sizeOfAll(backend: MemoryBackend): number {
+  return sum(
+    backend
+      .names()
+      .filter((name) => !name.startsWith('locks/'))
+      .map((name) => backend.peek(name)!.length),
+  );
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,135 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+
+import { CorruptDataError } from '../../src/errors.ts';
+import type { PackContents } from '../../src/format/pack.ts';
+import { ChunkReader } from '../../src/store/chunk-reader.ts';
+import type { StoredChunk } from '../../src/store/chunk-reader.ts';
+import { ChunkWriter } from '../../src/store/chunk-writer.ts';
+import { packName } from '../../src/store/pack-reader.ts';
+import { Compressor } from '../../src/workers/compression.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
+import { createPrng } from '../support/prng.ts';
+import { makeText } from '../support/tree-paths.ts';
+import { chunksOf, emptyStorage, hasher, sinkOf } from './store-support.ts';
+
+const contents = Array.from({ length: 12 }, (_, index) => makeText(createPrng(index + 1), 1500));
+let backend: MemoryBackend;
+let chunks: StoredChunk[];
+
+beforeEach(async () => {
+  backend = emptyStorage();
+  const packs: PackContents[] = [];
+  const sizes = { blockRawBytes: 4096, packBytes: 1e9, segmentBytes: 1e9 };
+  const onPack = (pack: PackContents): void => void packs.push(pack);
+  const writer = new ChunkWriter({ sink: sinkOf(backend), kind: 'data', compressor: new Compressor(3), sizes, onPack });
+  for (const bytes of contents) await writer.add(hasher.dataId(bytes), bytes);
+  await writer.finish();
+  chunks = packs.flatMap(chunksOf);
+});
+
+function makeReader(from: MemoryBackend | FaultyBackend = backend): ChunkReader {
+  return new ChunkReader(from, hasher, { cacheBytes: 1e6 });
+}
+
+describe('reading', () => {
+  test('gives every chunk its own bytes', async () => {
+    const reader = makeReader();
+    for (const [index, chunk] of chunks.entries()) {
+      expect(Buffer.compare(await reader.read(chunk), contents[index]!)).toBe(0);
+    }
+  });
+
+  test('needs no turn of the event loop, and no second read, for a block at hand', async () => {
+    const counting = new FaultyBackend(backend, { only: (operation) => operation === 'readRange' });
+    const reader = makeReader(counting);
+    expect(reader.read(chunks[0]!)).toBeInstanceOf(Promise);
+    await reader.read(chunks[0]!);
+    const count = counting.operations.length;
+    const sameBlock = chunks.filter(({ blockOffset }) => blockOffset === chunks[0]!.blockOffset);
+    expect(sameBlock.length).toBeGreaterThan(1);
+    for (const chunk of sameBlock) expect(reader.read(chunk)).toBeInstanceOf(Uint8Array);
+    expect(counting.operations.length).toBe(count);
+  });
+
+  test('shares one load among all who ask meanwhile', async () => {
+    const counting = new FaultyBackend(backend, { only: (operation) => operation === 'readRange' });
+    const reader = makeReader(counting);
+    reader.prefetch(chunks[0]!.packId, chunks[0]!.blockOffset);
+    await Promise.all([reader.read(chunks[0]!), reader.read(chunks[0]!), reader.read(chunks[1]!)]);
+    // The front of the header, then the whole block.
+    expect(counting.operations.length).toBe(2);
+  });
+});
+
+describe('wrong bytes never leave the reader', () => {
+  async function expectRefused(chunk: StoredChunk): Promise<void> {
+    await expect((async () => makeReader().read(chunk))()).rejects.toBeInstanceOf(CorruptDataError);
+  }
+
+  test.each([
+    ['another id', { id: new Uint8Array(20) }],
+    ['a length too short', { lengthBytes: 1499 }],
+    ['a length too long', { lengthBytes: 1501 }],
+    ['a length beyond the block', { lengthBytes: 1e9 }],
+    ['another offset', { offsetInBlock: 1 }],
+    ['an offset beyond the block', { offsetInBlock: 1e9 }],
+    ['another kind', { kind: 'tree' }],
+    ['a block offset where no block is', { blockOffset: 17 }],
+    ['a block offset beyond the pack', { blockOffset: 1e9 }],
+    ['a pack that is not there', { packId: 'ab'.repeat(32) }],
+  ] as const)('%s', async (what, change) => {
+    const failure = (async () => makeReader().read({ ...chunks[0]!, ...change }))();
+    // A pack that is gone is the storage's failure, everything else is damage.
+    if (what.startsWith('a pack')) await expect(failure).rejects.toThrow();
+    else await expect(failure).rejects.toBeInstanceOf(CorruptDataError);
+  });
+
+  test('any flipped byte of a block is refused, or does not touch the chunk', async () => {
+    const chunk = chunks[0]!;
+    const name = packName(chunk.packId);
+    const whole = backend.peek(name)!;
+    const end = chunks.find(({ blockOffset }) => blockOffset > chunk.blockOffset)!.blockOffset;
+    let refusedCount = 0;
+    for (let position = chunk.blockOffset; position < end; position += 7) {
+      const damaged = Buffer.from(whole);
+      damaged[position]! ^= 0x40;
+      backend.poke(name, damaged);
+      const outcome = await (async () => makeReader().read(chunk))().catch((error: unknown) => error);
+      if (outcome instanceof Uint8Array) expect(Buffer.compare(outcome, contents[0]!)).toBe(0);
+      else {
+        expect(outcome).toBeInstanceOf(CorruptDataError);
+        refusedCount += 1;
+      }
+    }
+    expect(refusedCount).toBeGreaterThan((end - chunk.blockOffset) / 7 / 3);
+  });
+
+  test('a pack that is cut short', async () => {
+    const last = chunks.at(-1)!;
+    const name = packName(last.packId);
+    backend.poke(name, backend.peek(name)!.subarray(0, last.blockOffset + 40));
+    await expectRefused(last);
+    expect(Buffer.compare(await makeReader().read(chunks[0]!), contents[0]!)).toBe(0);
+  });
+});
+
+describe('a read that fails', () => {
+  test('is tried again by the next reader, and a prefetch keeps its failure to itself', async () => {
+    const faulty = new FaultyBackend(backend, { failAt: 1, only: (operation) => operation === 'readRange' });
+    const reader = makeReader(faulty);
+    reader.prefetch(chunks[0]!.packId, chunks[0]!.blockOffset);
+    // Joins the load that fails ...
+    await expect(reader.read(chunks[0]!)).rejects.toMatchObject({ errno: 'EIO' });
+    // ... and begins a new one.
+    expect(Buffer.compare(await reader.read(chunks[0]!), contents[0]!)).toBe(0);
+    faulty.assertFired();
+  });
+
+  test('of a prefetch that nobody waits for disturbs nobody', async () => {
+    const faulty = new FaultyBackend(backend, { failAt: 1, only: (operation) => operation === 'readRange' });
+    makeReader(faulty).prefetch(chunks[0]!.packId, chunks[0]!.blockOffset);
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    faulty.assertFired();
+  });
+});

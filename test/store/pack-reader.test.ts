@@ -1,0 +1,104 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+
+import { BackendError, CorruptDataError } from '../../src/errors.ts';
+import { BLOCK_HEADER_BYTES } from '../../src/format/constants.ts';
+import type { PackContents } from '../../src/format/pack.ts';
+import { packName, readBlock, readPackContents, readRawBlock } from '../../src/store/pack-reader.ts';
+import { PackWriter } from '../../src/store/pack-writer.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
+import { createPrng } from '../support/prng.ts';
+import { emptyStorage, randomId, sinkOf } from './store-support.ts';
+
+const payload = createPrng(20261120).bytes(300);
+let backend: MemoryBackend;
+let pack: PackContents;
+let whole: Buffer;
+
+beforeEach(async () => {
+  backend = emptyStorage();
+  const onPack = (published: PackContents): void => {
+    pack = published;
+  };
+  const writer = new PackWriter({ sink: sinkOf(backend), kind: 'tree', packBytes: 1e9, onPack });
+  for (const sizeBytes of [100, 300]) {
+    const bytes = payload.subarray(0, sizeBytes);
+    const chunkLengths = Uint32Array.of(sizeBytes);
+    await writer.writeBlock({ codec: 'raw', rawBytes: sizeBytes, payload: bytes, chunkIds: randomId(), chunkLengths });
+  }
+  await writer.finish();
+  whole = backend.peek(packName(pack.id))!;
+});
+
+/** Puts the pack there with a change. */
+function damage(change: (bytes: Buffer) => Buffer): void {
+  backend.poke(packName(pack.id), change(Buffer.from(whole)));
+}
+
+test('a pack lies in the directory of its first two digits', () => {
+  expect(packName('abcdef')).toBe('packs/ab/abcdef');
+});
+
+test('blocks and contents read back', async () => {
+  const [first, second] = pack.blocks;
+  expect(Buffer.compare(await readRawBlock(backend, pack.id, first!.offset), payload.subarray(0, 100))).toBe(0);
+  expect((await readBlock(backend, pack.id, second!.offset)).header).toMatchObject({ kind: 'tree', rawBytes: 300 });
+  expect(JSON.stringify(await readPackContents(backend, pack.id))).toBe(JSON.stringify(pack));
+});
+
+describe('damage', () => {
+  test('names the pack and the offset, and says what to do', async () => {
+    const { offset } = pack.blocks[1]!;
+    damage((bytes) => bytes.fill(0, offset, offset + 4));
+    const error = await readBlock(backend, pack.id, offset).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(CorruptDataError);
+    expect((error as CorruptDataError).message).toContain(`${packName(pack.id)} at offset ${offset}`);
+    expect((error as CorruptDataError).hint).toContain('ldm check');
+  });
+
+  test('of a length is noticed before so much is allocated or read', async () => {
+    const { offset } = pack.blocks[1]!;
+    // A stored length of 60 MiB: within the format's limits, and not within the pack.
+    damage((bytes) => {
+      for (const field of [12, 16]) bytes.writeUInt32LE(60 * 1024 * 1024, offset + field);
+      return bytes;
+    });
+    const counting = new FaultyBackend(backend, { only: (operation) => operation === 'readRange' });
+    await expect(readBlock(counting, pack.id, offset)).rejects.toThrow(/the block ends at|bytes/);
+    expect(counting.operations.length).toBe(1);
+  });
+
+  test('by a cut is noticed wherever it is', async () => {
+    for (let length = 0; length < whole.length; length += 1) {
+      damage((bytes) => bytes.subarray(0, length));
+      await expect(readPackContents(backend, pack.id), `${length}`).rejects.toBeInstanceOf(CorruptDataError);
+    }
+  });
+
+  test('of any byte of the footer is noticed', async () => {
+    const { offset } = pack.blocks[1]!;
+    const footer = offset + BLOCK_HEADER_BYTES + 4 + 300;
+    for (let position = footer; position < whole.length; position += 1) {
+      damage((bytes) => {
+        bytes[position]! ^= 1;
+        return bytes;
+      });
+      await expect(readPackContents(backend, pack.id), `${position}`).rejects.toBeInstanceOf(CorruptDataError);
+    }
+  });
+
+  test('a pack that is missing is damage to whoever asks what it holds', async () => {
+    await backend.remove(packName(pack.id));
+    await expect(readPackContents(backend, pack.id)).rejects.toBeInstanceOf(CorruptDataError);
+    await expect(readBlock(backend, pack.id, 16)).rejects.toThrow();
+  });
+});
+
+test('a storage that fails is not damage', async () => {
+  const isRead = (operation: string): boolean => operation === 'readRange';
+  for (const failAt of [1, 2]) {
+    const faulty = new FaultyBackend(backend, { failAt, only: isRead });
+    await expect(readBlock(faulty, pack.id, pack.blocks[0]!.offset)).rejects.toBeInstanceOf(BackendError);
+    faulty.assertFired();
+  }
+});

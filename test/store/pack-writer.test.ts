@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+
+import { describe, expect, test } from 'vitest';
+
+import { BackendError } from '../../src/errors.ts';
+import type { PackContents } from '../../src/format/pack.ts';
+import { packName, readBlock, readPackContents } from '../../src/store/pack-reader.ts';
+import { PackWriter } from '../../src/store/pack-writer.ts';
+import type { StoredBlock } from '../../src/store/pack-writer.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
+import { createPrng } from '../support/prng.ts';
+import { emptyStorage, randomId, sinkOf } from './store-support.ts';
+
+const prng = createPrng(20261120);
+
+function makeBlock(sizeBytes: number): StoredBlock {
+  const payload = prng.bytes(sizeBytes);
+  return { codec: 'raw', rawBytes: sizeBytes, payload, chunkIds: randomId(), chunkLengths: Uint32Array.of(sizeBytes) };
+}
+
+function makeWriter(
+  backend: MemoryBackend | FaultyBackend,
+  packBytes = 1e9,
+): { writer: PackWriter; packs: PackContents[] } {
+  const packs: PackContents[] = [];
+  const onPack = (pack: PackContents): void => void packs.push(pack);
+  return { writer: new PackWriter({ sink: sinkOf(backend), kind: 'data', packBytes, onPack }), packs };
+}
+
+describe('a pack', () => {
+  test('is named by its bytes and says itself what it holds', async () => {
+    const backend = emptyStorage();
+    const { writer, packs } = makeWriter(backend);
+    const blocks = [100, 1, 5000].map(makeBlock);
+    for (const block of blocks) await writer.writeBlock(block);
+    expect(packs).toEqual([]);
+    await writer.finish();
+    const [pack] = packs;
+    const bytes = backend.peek(packName(pack!.id))!;
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(pack!.id);
+    expect(pack!.sizeBytes).toBe(bytes.length);
+    const contents = await readPackContents(backend, pack!.id);
+    expect(JSON.stringify(contents)).toBe(JSON.stringify(pack));
+    for (const [index, { offset }] of contents.blocks.entries()) {
+      const { header, payload } = await readBlock(backend, pack!.id, offset);
+      expect(header).toMatchObject({ kind: 'data', codec: 'raw', rawBytes: blocks[index]!.rawBytes });
+      expect(Buffer.compare(payload, blocks[index]!.payload)).toBe(0);
+    }
+    expect(backend.names()).toEqual([packName(pack!.id)]);
+  });
+
+  test('is closed at the size given, and the next one begins', async () => {
+    const backend = emptyStorage();
+    const { writer, packs } = makeWriter(backend, 10_000);
+    for (let count = 0; count < 10; count += 1) await writer.writeBlock(makeBlock(3000));
+    await writer.finish();
+    expect(packs.map(({ blocks }) => blocks.length)).toEqual([4, 4, 2]);
+    expect(new Set(packs.map(({ id }) => id)).size).toBe(3);
+    expect((await backend.list('packs')).length).toBe(3);
+    for (const { id, blocks } of packs) expect((await readPackContents(backend, id)).blocks.length).toBe(blocks.length);
+  });
+
+  test('without a block is none', async () => {
+    const backend = emptyStorage();
+    const { writer, packs } = makeWriter(backend);
+    await writer.finish();
+    await writer.finish();
+    expect(packs).toEqual([]);
+    expect(backend.names()).toEqual([]);
+  });
+
+  test('that is given up leaves nothing, and does not hinder the next one', async () => {
+    const backend = emptyStorage();
+    const { writer, packs } = makeWriter(backend);
+    await writer.abort();
+    await writer.writeBlock(makeBlock(100));
+    expect(backend.names().length).toBe(1);
+    await writer.abort();
+    expect(backend.names()).toEqual([]);
+    await writer.writeBlock(makeBlock(50));
+    await writer.finish();
+    expect(packs.map(({ blocks }) => blocks.length)).toEqual([1]);
+    expect((await readPackContents(backend, packs[0]!.id)).blocks.length).toBe(1);
+  });
+});
+
+describe('a storage that fails', () => {
+  test.each(['create', 'append', 'sync', 'rename'] as const)(
+    'at %s: the pack is not announced and abort cleans up',
+    async (at) => {
+      const backend = emptyStorage();
+      const faulty = new FaultyBackend(backend, { failAt: 1, errno: 'ENOSPC', only: (operation) => operation === at });
+      const { writer, packs } = makeWriter(faulty);
+      const work = async (): Promise<void> => {
+        await writer.writeBlock(makeBlock(100));
+        await writer.finish();
+      };
+      await expect(work()).rejects.toBeInstanceOf(BackendError);
+      faulty.assertFired();
+      await writer.abort();
+      expect(packs).toEqual([]);
+      expect(backend.names()).toEqual([]);
+    },
+  );
+
+  test('a sync that failed is not tried again on the same file', async () => {
+    const faulty = new FaultyBackend(emptyStorage(), { failAt: 1, only: (operation) => operation === 'sync' });
+    const { writer } = makeWriter(faulty);
+    await writer.writeBlock(makeBlock(100));
+    await expect(writer.finish()).rejects.toBeInstanceOf(BackendError);
+    await writer.abort();
+    expect(faulty.operations.length).toBe(1);
+  });
+});

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+
+import type { Backend } from '../../src/backend/backend.ts';
+import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
+import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
+import { forEachChunk } from '../../src/format/pack.ts';
+import type { PackContents } from '../../src/format/pack.ts';
+import { DurableOrder } from '../../src/repository/durable-order.ts';
+import type { StoredChunk } from '../../src/store/chunk-reader.ts';
+import type { PackSink } from '../../src/store/pack-sink.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+
+export const hasher: ChunkHasher = await ChunkHasher.create('sha1', Buffer.alloc(32, 1));
+
+/** A repository's storage without the repository. */
+export function emptyStorage(): MemoryBackend {
+  const backend = new MemoryBackend();
+  for (const directory of ['packs', 'tmp']) backend.pokeDirectory(directory);
+  return backend;
+}
+
+/** The sink that the product uses. */
+export function sinkOf(backend: Backend): PackSink {
+  return new DurableOrder(backend);
+}
+
+/** Every chunk of a pack, in order. */
+export function chunksOf(pack: PackContents): StoredChunk[] {
+  const chunks: StoredChunk[] = [];
+  for (const block of pack.blocks) {
+    forEachChunk(block, (idOffset, offsetInBlock, lengthBytes) => {
+      const id = block.chunkIds.slice(idOffset, idOffset + CHUNK_ID_BYTES);
+      chunks.push({ id, kind: pack.kind, packId: pack.id, blockOffset: block.offset, offsetInBlock, lengthBytes });
+    });
+  }
+  return chunks;
+}
+
+export function randomId(): Uint8Array {
+  return new Uint8Array(randomBytes(CHUNK_ID_BYTES));
+}

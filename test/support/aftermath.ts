@@ -1,0 +1,92 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { Backend } from '../../src/backend/backend.ts';
+import { check } from '../../src/operations/check.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { restore } from '../../src/operations/restore.ts';
+import { diffTrees } from './compare-trees.ts';
+import { backupWork } from './crash-stage.ts';
+import type { Stage, TreeDescription } from './crash-stage.ts';
+import { simulatedProcess } from './simulated-process.ts';
+
+/** Thousands of small restores: in memory, where there is such a place, they take a quarter of the time. */
+const TARGET_PARENT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+/** What must be true of the snapshots after an interruption. */
+export interface Expectation {
+  /** Ids that must be there, and ids that must not. */
+  readonly present: readonly string[];
+  readonly absent: readonly string[];
+}
+
+/**
+ * Uses a repository after an interruption as anybody would, with no step to mend it, and says what is wrong; empty when
+ * nothing is. A snapshot that the stage does not know must be one of the directory as it is now.
+ */
+export async function examineAftermath(backend: Backend, stage: Stage, expected: Expectation): Promise<string[]> {
+  const failures: string[] = [];
+  const attempt = async (step: string, action: () => Promise<readonly string[]>): Promise<void> => {
+    try {
+      failures.push(...(await action()).map((failure) => `${step}: ${failure}`));
+    } catch (error) {
+      failures.push(`${step} failed: ${String(error)}`);
+    }
+  };
+  await attempt('check', async () => findDamage(backend));
+  await attempt('snapshots', async () => compareSnapshots(backend, expected));
+  await attempt('restore', async () => restoreAll(backend, stage));
+  await attempt('next backup', async () => backUpAgain(backend, stage));
+  await attempt('next compact', async () => compactAll(backend));
+  return failures;
+}
+
+async function findDamage(backend: Backend): Promise<string[]> {
+  const { findings } = await check(simulatedProcess(backend), { readData: true });
+  return findings.map(({ kind, file = '', message }) => `${kind} ${file} ${message}`);
+}
+
+/** By name, because that is what a commit leaves; whether they can be read is seen when they are restored. */
+async function idsOf(backend: Backend): Promise<string[]> {
+  return (await backend.list('snapshots')).map(({ name }) => name.slice('snapshots/'.length));
+}
+
+async function compareSnapshots(backend: Backend, { present, absent }: Expectation): Promise<string[]> {
+  const ids = await idsOf(backend);
+  return [
+    ...present.filter((id) => !ids.includes(id)).map((id) => `${id} is gone`),
+    ...absent.filter((id) => ids.includes(id)).map((id) => `${id} should not be there`),
+  ];
+}
+
+async function restoreAll(backend: Backend, stage: Stage): Promise<string[]> {
+  const failures: string[] = [];
+  for (const id of await idsOf(backend)) {
+    failures.push(...(await restoreOne(backend, id, stage.trees.get(id) ?? stage.workTree)));
+  }
+  return failures;
+}
+
+export async function restoreOne(backend: Backend, id: string, tree: TreeDescription): Promise<string[]> {
+  const target = mkdtempSync(join(TARGET_PARENT, 'ldm-test-'));
+  try {
+    const { problems } = await restore(simulatedProcess(backend), { selector: id, target });
+    const differences = problems.length > 0 ? [] : diffTrees(tree, join(target, 'work'));
+    return [...problems.map(({ path, message }) => `${id}: ${path}: ${message}`), ...differences];
+  } finally {
+    rmSync(target, { recursive: true, force: true });
+  }
+}
+
+async function backUpAgain(backend: Backend, stage: Stage): Promise<string[]> {
+  const { snapshotId = '', problems } = await backupWork(simulatedProcess(backend), stage.work);
+  return [...problems.map(({ message }) => message), ...(await restoreOne(backend, snapshotId, stage.workTree))];
+}
+
+/** Afterwards nothing is left of the interruption, and every chunk that a snapshot needs is still proved to be there. */
+async function compactAll(backend: Backend): Promise<string[]> {
+  await compact(simulatedProcess(backend), { maxUnusedPercent: 0 });
+  const left = [...(await backend.list('tmp')), ...(await backend.list('locks'))];
+  return [...left.map(({ name }) => `${name} was left`), ...(await findDamage(backend))];
+}

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+
+import type { Backend } from '../../src/backend/backend.ts';
+import { BackendError } from '../../src/errors.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
+import { examineAftermath } from './aftermath.ts';
+import type { Expectation } from './aftermath.ts';
+import type { Act, Stage } from './crash-stage.ts';
+import { FaultyBackend, SimulatedCrash } from './faulty-backend.ts';
+import type { FaultOptions } from './faulty-backend.ts';
+import type { MemoryBackend } from './memory-backend.ts';
+import { simulatedProcess } from './simulated-process.ts';
+
+/** How an act ended. */
+export interface Ending {
+  readonly succeeded: boolean;
+  readonly error: unknown;
+  readonly result: unknown;
+}
+
+/** A storage that breaks a rule on purpose, on top of the one that fails. */
+export type Wrap = (backend: Backend) => Backend;
+
+export interface Interruption {
+  readonly stage: Stage;
+  readonly act: Act;
+  readonly fault: FaultOptions;
+  readonly wrap?: Wrap | undefined;
+  /** What the act works on; a copy of the stage's by default. */
+  readonly backend?: Backend | undefined;
+}
+
+/** Runs an act whose storage fails. */
+export async function runInterrupted(
+  given: Interruption,
+): Promise<{ readonly faulty: FaultyBackend; readonly ending: Ending }> {
+  const faulty = new FaultyBackend(given.backend ?? given.stage.backend.copy(), given.fault);
+  const context = simulatedProcess(given.wrap?.(faulty) ?? faulty);
+  return { faulty, ending: await endingOf(given.act, context, given.stage) };
+}
+
+async function endingOf(act: Act, context: OperationContext, stage: Stage): Promise<Ending> {
+  try {
+    return { succeeded: true, error: undefined, result: await act.run(context, stage) };
+  } catch (error) {
+    return { succeeded: false, error, result: undefined };
+  }
+}
+
+/** Which snapshots there must be after an ending: those that the act does not touch, and its effect if it succeeded. */
+export function expectationOf({ act, stage }: Pick<Interruption, 'act' | 'stage'>, ending: Ending): Expectation {
+  const changed = act.changedIds(stage);
+  const isUndelete = stage.deletedIds.length > 0;
+  const untouched = stage.snapshotIds.filter((id) => !changed.includes(id) && !stage.deletedIds.includes(id));
+  if (!ending.succeeded) return { present: untouched, absent: [] };
+  if (changed.length > 0) {
+    return isUndelete ? { present: [...untouched, ...changed], absent: [] } : { present: untouched, absent: changed };
+  }
+  const made = (ending.result as { readonly snapshotId?: string }).snapshotId;
+  return { present: made === undefined ? untouched : [...untouched, made], absent: [] };
+}
+
+/** An act may fail only with the fault that it met, and a process that goes on cleans up behind itself. */
+export function judgeEnding(given: Interruption, faulty: FaultyBackend, ending: Ending): string[] {
+  const { mode = 'error', errno = 'EIO' } = given.fault;
+  if (!faulty.fired) return ending.succeeded ? [] : [`failed without a fault: ${String(ending.error)}`];
+  if (mode === 'crash') return ending.succeeded || ending.error instanceof SimulatedCrash ? [] : [String(ending.error)];
+  if (ending.succeeded) return [];
+  const isFault = ending.error instanceof BackendError && ending.error.errno === errno;
+  return isFault ? [] : [`it should have failed with ${errno}, and not with ${String(ending.error)}`];
+}
+
+/** What a process that met an error, and lived, must not leave. */
+export function judgeLeavings(
+  given: Interruption,
+  faulty: FaultyBackend,
+  backend: MemoryBackend,
+  ending: Ending,
+): string[] {
+  const failed = faulty.operations[(given.fault.failAt ?? 0) - 1];
+  const isLockRemoval = failed?.operation === 'remove' && failed.name.startsWith('locks/');
+  const names = backend.names();
+  const left = names.filter((name) => name.startsWith('tmp/') || (name.startsWith('locks/') && !isLockRemoval));
+  const known = new Set(given.stage.snapshotIds.map((id) => `snapshots/${id}`));
+  const made = ending.succeeded ? [] : names.filter((name) => name.startsWith('snapshots/') && !known.has(name));
+  return [...left.map((name) => `${name} was left`), ...made.map((name) => `${name} was committed all the same`)];
+}
+
+/** Interrupts an act at its first operation, its second, and so on; the same state is examined only once. */
+export class InterruptionLoop {
+  readonly #given: Omit<Interruption, 'fault' | 'backend'>;
+  readonly #memory: AftermathMemory;
+
+  constructor(given: Omit<Interruption, 'fault' | 'backend'>) {
+    this.#given = given;
+    this.#memory = new AftermathMemory(given.stage);
+  }
+
+  /** Until the act runs through without meeting the fault; says what was wrong, and at how many operations it failed. */
+  async run(
+    fault: Omit<FaultOptions, 'failAt'>,
+    options: { readonly stopsAtFailure?: boolean } = {},
+  ): Promise<{ readonly failures: string[]; readonly firedCount: number }> {
+    const failures: string[] = [];
+    for (let failAt = 1; ; failAt += 1) {
+      const { fired, found } = await this.#interrupt({ ...fault, failAt });
+      failures.push(...found.map((failure) => `operation ${failAt}: ${failure}`));
+      const isOver = !fired || (options.stopsAtFailure === true && failures.length > 0);
+      if (isOver) return { failures, firedCount: fired ? failAt : failAt - 1 };
+    }
+  }
+
+  async #interrupt(fault: FaultOptions): Promise<{ readonly fired: boolean; readonly found: readonly string[] }> {
+    const backend = this.#given.stage.backend.copy();
+    const given = { ...this.#given, fault, backend };
+    const { faulty, ending } = await runInterrupted(given);
+    const at = faulty.operations[(fault.failAt ?? 0) - 1];
+    const found = [
+      ...judgeEnding(given, faulty, ending),
+      ...(fault.mode === 'crash' ? [] : judgeLeavings(given, faulty, backend, ending)),
+      ...(await this.#memory.examine(backend, expectationOf(given, ending))),
+    ];
+    return { fired: faulty.fired, found: found.map((failure) => `${at?.operation} ${at?.name}: ${failure}`) };
+  }
+}
+
+/** Examines each state of a repository only once. */
+export class AftermathMemory {
+  readonly #stage: Stage;
+  readonly #known = new Map<string, readonly string[]>();
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+  }
+
+  async examine(backend: MemoryBackend, expected: Expectation): Promise<readonly string[]> {
+    const key = fingerprint(backend) + JSON.stringify(expected);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const failures = await examineAftermath(backend, this.#stage, expected);
+    this.#known.set(key, failures);
+    return failures;
+  }
+}
+
+/** Of all names and bytes, without what is random in the names of locks, temporary files and checkpoints. */
+function fingerprint(backend: MemoryBackend): string {
+  const files = backend.names().map((name) => {
+    const bytes = createHash('sha1').update(backend.peek(name) ?? '');
+    return `${name.replace(/^((?:locks|tmp)\/|filter\/\d+).*/, '$1')} ${bytes.digest('hex')}`;
+  });
+  return files.sort().join('\n');
+}

@@ -1,0 +1,35 @@
+import { backendFailure } from '../../src/backend/backend-failure.ts';
+import type { BackendWriter } from '../../src/backend/backend.ts';
+import { FaultyBackend } from './faulty-backend.ts';
+import type { MemoryBackend } from './memory-backend.ts';
+
+/** A disk with room for so many bytes: an append that does not fit writes what does, and fails with ENOSPC. */
+export class LimitedBackend extends FaultyBackend {
+  readonly #memory: MemoryBackend;
+  readonly #limitBytes: number;
+
+  constructor(memory: MemoryBackend, limitBytes: number) {
+    super(memory);
+    this.#memory = memory;
+    this.#limitBytes = limitBytes;
+  }
+
+  override async create(name: string): Promise<BackendWriter> {
+    const writer = await super.create(name);
+    return {
+      append: async (bytes) => {
+        const freeBytes = Math.max(0, this.#limitBytes - usedBytesOf(this.#memory));
+        await writer.append(bytes.subarray(0, freeBytes));
+        if (bytes.length <= freeBytes) return;
+        this.fired = true;
+        throw backendFailure({ location: this.location, operation: 'append', name, errno: 'ENOSPC' });
+      },
+      sync: async () => writer.sync(),
+      close: async () => writer.close(),
+    };
+  }
+}
+
+export function usedBytesOf(backend: MemoryBackend): number {
+  return backend.names().reduce((total, name) => total + (backend.peek(name)?.length ?? 0), 0);
+}

@@ -1,0 +1,63 @@
+import type { Expectation } from './aftermath.ts';
+import type { Act, Stage } from './crash-stage.ts';
+import type { FaultyBackend } from './faulty-backend.ts';
+import { AftermathMemory, expectationOf, judgeEnding, runInterrupted } from './interruption.ts';
+import type { Ending, Wrap } from './interruption.ts';
+import { PowerCutBackend } from './power-cut-backend.ts';
+
+/** Cuts the power after the first operation of an act, after the second, and so on. */
+export class PowerCutLoop {
+  readonly #stage: Stage;
+  readonly #act: Act;
+  readonly #wrap: Wrap | undefined;
+  readonly #memory: AftermathMemory;
+
+  constructor(given: { readonly stage: Stage; readonly act: Act; readonly wrap?: Wrap }) {
+    this.#stage = given.stage;
+    this.#act = given.act;
+    this.#wrap = given.wrap;
+    this.#memory = new AftermathMemory(given.stage);
+  }
+
+  /** Until the act runs through; the last cut is right after it. Each cut is tried with every seed. */
+  async run(
+    seeds: readonly number[],
+    options: { readonly stopsAtFailure?: boolean } = {},
+  ): Promise<{ readonly failures: string[]; readonly firedCount: number }> {
+    const failures: string[] = [];
+    for (let failAt = 1; ; failAt += 1) {
+      const disk = new PowerCutBackend(this.#stage.backend);
+      // The operation at which the process dies is not done, not even half: `failAt - 1` of them were.
+      const given = { stage: this.#stage, act: this.#act, fault: { mode: 'crash', failAt } as const };
+      const { faulty, ending } = await runInterrupted({ ...given, wrap: this.#wrap, backend: disk });
+      failures.push(...judgeEnding(given, faulty, ending));
+      const expected = this.#expect(faulty, ending);
+      for (const seed of seeds) {
+        // A mixture of its own for every operation.
+        const cutSeed = seed < 2 ? seed : seed + failAt * seeds.length;
+        const found = await this.#memory.examine(disk.cut(cutSeed), expected);
+        failures.push(...found.map((failure) => `cut after operation ${failAt - 1}, seed ${cutSeed}: ${failure}`));
+      }
+      const isOver = !faulty.fired || (options.stopsAtFailure === true && failures.length > 0);
+      if (isOver) return { failures, firedCount: faulty.fired ? failAt : failAt - 1 };
+    }
+  }
+
+  /** What is committed is durable: so are snapshots whose directory was synced after they were renamed into it. */
+  #expect(faulty: FaultyBackend, ending: Ending): Expectation {
+    const expected = expectationOf({ act: this.#act, stage: this.#stage }, ending);
+    return { ...expected, present: [...new Set([...expected.present, ...durableSnapshots(faulty)])] };
+  }
+}
+
+/** Ids of the snapshots whose commit was over before the process died. */
+function durableSnapshots(faulty: FaultyBackend): string[] {
+  const renamed = new Set<string>();
+  const durable = new Set<string>();
+  for (const { operation, name } of faulty.operations.slice(0, faulty.fired ? -1 : undefined)) {
+    const [, id] = / -> snapshots\/(\w+)$/.exec(operation === 'rename' ? name : '') ?? [];
+    if (id !== undefined) renamed.add(id);
+    if (operation === 'syncDirectory' && name === 'snapshots') for (const each of renamed) durable.add(each);
+  }
+  return [...durable];
+}

@@ -1,0 +1,121 @@
+import { readdirSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect } from 'vitest';
+
+import { makeEndlessHome } from '../cli/endless-backup.ts';
+import { startLdm } from '../cli/start-ldm.ts';
+import type { RunningLdm } from '../cli/start-ldm.ts';
+import { describeTree, diffTrees } from './compare-trees.ts';
+import { openFilesOf } from './open-files.ts';
+import { runLdm } from './run-ldm.ts';
+import type { RunLdmResult } from './run-ldm.ts';
+import { waitUntil } from './wait-until.ts';
+
+/** A repository that several real processes work on, and a directory `work` of which a backup finds no end. */
+export interface ProcessScenario {
+  readonly home: string;
+  readonly repository: string;
+  readonly run: (...args: readonly string[]) => Promise<RunLdmResult>;
+  /** As `run`; fails unless the exit code is 0. */
+  readonly runWell: (...args: readonly string[]) => Promise<RunLdmResult>;
+  readonly start: (...args: readonly string[]) => RunningLdm;
+  /** Backs a directory up and remembers what it looked like. Returns the id of the snapshot. */
+  readonly backup: (directory: string, ...args: readonly string[]) => Promise<string>;
+  /** A backup of `work` that is suspended in the middle: it holds a lock and has opened the filter. */
+  readonly startSuspendedBackup: () => Promise<SuspendedBackup>;
+  readonly lockNames: () => string[];
+  readonly snapshotIds: () => string[];
+  /** Fails unless the repository is whole and each snapshot of `backup` restores as it was. */
+  readonly expectWhole: () => Promise<void>;
+}
+
+export interface SuspendedBackup {
+  readonly running: RunningLdm;
+  readonly lockName: string;
+  /** Lets it go on, to the end of a file that has one now. Returns the exit code. */
+  readonly finish: () => Promise<number | null>;
+}
+
+export async function makeProcessScenario(): Promise<ProcessScenario> {
+  const home = makeEndlessHome();
+  const repository = join(home, 'repository');
+  const expected = new Map<string, Expected>();
+  const run = async (...args: readonly string[]): Promise<RunLdmResult> =>
+    await runLdm(args, { cwd: home, env: { LDM_REPOSITORY: repository } });
+  const runWell = async (...args: readonly string[]): Promise<RunLdmResult> => {
+    const result = await run(...args);
+    expect(result.stderr, args.join(' ')).toBe('');
+    expect(result.code, `${args.join(' ')}\n${result.stdout}`).toBe(0);
+    return result;
+  };
+  const start = (...args: readonly string[]): RunningLdm =>
+    startLdm(args, { home, env: { LDM_REPOSITORY: repository } });
+  const namesIn = (directory: string): string[] => readdirSync(join(repository, directory));
+  await runWell('init');
+  return {
+    home,
+    repository,
+    run,
+    runWell,
+    start,
+    backup: async (directory, ...args) => {
+      const tree = describeTree(directory);
+      const { code, stdout, stderr } = await run('backup', directory, '--json', ...args);
+      expect(code, stderr).toBe(0);
+      const id = idFrom(stdout);
+      expected.set(id, { name: directory.slice(directory.lastIndexOf('/') + 1), tree });
+      return id;
+    },
+    startSuspendedBackup: async () => await suspendBackup(start('backup', join(home, 'work')), { home, repository }),
+    lockNames: () => namesIn('locks'),
+    snapshotIds: () => namesIn('snapshots'),
+    expectWhole: async () => {
+      await runWell('check', '--read-data');
+      for (const id of namesIn('snapshots')) await expectRestored(runWell, { home, id, expected: expected.get(id) });
+    },
+  };
+}
+
+interface Expected {
+  readonly name: string;
+  readonly tree: ReadonlyMap<string, string>;
+}
+
+async function expectRestored(
+  run: ProcessScenario['runWell'],
+  { home, id, expected }: { home: string; id: string; expected: Expected | undefined },
+): Promise<void> {
+  if (expected === undefined) return;
+  const target = join(home, 'restored', id);
+  await run('restore', id, '--target', target, '--overwrite', 'if-changed');
+  expect(diffTrees(expected.tree, join(target, expected.name)), id).toEqual([]);
+}
+
+/** The snapshot that `backup --json` made. */
+export function idFrom(stdout: string): string {
+  const id = /"snapshot_id":"([0-9a-f]{64})"/.exec(stdout)?.[1];
+  if (id === undefined) throw new Error(`no snapshot in ${stdout}`);
+  return id;
+}
+
+async function suspendBackup(
+  running: RunningLdm,
+  { home, repository }: { home: string; repository: string },
+): Promise<SuspendedBackup> {
+  const pid = running.child.pid!;
+  const endless = join(home, 'work', 'zeros');
+  await waitUntil(() => openFilesOf(pid).includes(endless), 'the backup coming to the endless file');
+  running.child.kill('SIGSTOP');
+  await waitUntil(() => openFilesOf(pid).includes(endless), 'the endless file being open');
+  const lockName = readdirSync(join(repository, 'locks')).find((name) => name.includes(`_${pid}_`))!;
+  return {
+    running,
+    lockName,
+    finish: async () => {
+      truncateSync(endless, 1000);
+      running.child.kill('SIGCONT');
+      return (await running.ended).code;
+    },
+  };
+}

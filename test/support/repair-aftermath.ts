@@ -1,0 +1,93 @@
+import { expect } from 'vitest';
+
+import type { Backend } from '../../src/backend/backend.ts';
+import { repair } from '../../src/operations/repair.ts';
+import type { RepairResult } from '../../src/operations/repair.ts';
+import { backupWork } from './crash-stage.ts';
+import type { Stage } from './crash-stage.ts';
+import { checkAll, filesIn, packsOfKind, pathsHit, tryRestore, tryRestoreAll } from './damage.ts';
+import type { Damage, RestoreOutcome } from './damage.ts';
+import type { MemoryBackend } from './memory-backend.ts';
+import { simulatedProcess } from './simulated-process.ts';
+
+export async function repairAll(backend: Backend, dryRun = false): Promise<RepairResult> {
+  return await repair(simulatedProcess(backend), { dryRun });
+}
+
+/** A dry run tells what it would do and does nothing. */
+export async function expectPlanOnly(disk: MemoryBackend): Promise<RepairResult> {
+  const before = contents(disk);
+  const result = await repairAll(disk, true);
+  expect(contents(disk)).toEqual(before);
+  return result;
+}
+
+/** Whatever was restored before the repair is restored after it. */
+export async function expectNothingLost(
+  disk: MemoryBackend,
+  stage: Stage,
+  before: ReadonlyMap<string, RestoreOutcome>,
+): Promise<void> {
+  const after = await tryRestoreAll(disk, stage);
+  for (const [id, outcome] of before) {
+    const now = after.get(id)!;
+    expect(now.wrong).toEqual([]);
+    expect(now.absent.filter((path) => !outcome.absent.includes(path))).toEqual([]);
+  }
+}
+
+export async function expectFindingsNameTheLost(disk: MemoryBackend, stage: Stage, isMendable: boolean): Promise<void> {
+  const found = await checkAll(disk);
+  if (isMendable) expect(found.findings).toEqual([]);
+  else expect(found.exitCode).toBe(4);
+  for (const [id, { isClaimedWhole, absent }] of await tryRestoreAll(disk, stage)) {
+    const named = pathsHit(found, id, stage.trees.get(id)!);
+    expect(isClaimedWhole).toBe(named.length === 0);
+    expect(absent.filter((path) => !named.includes(path))).toEqual([]);
+  }
+}
+
+/** Nothing that was damaged is thrown away. */
+export function expectOriginalsKept(disk: MemoryBackend, spoiled: MemoryBackend, damages: readonly Damage[]): void {
+  const kept = filesIn(disk, 'quarantine').map((file) => disk.peek(file)!.toString('latin1'));
+  const damaged = damages
+    .map(({ file }) => spoiled.peek(file)?.toString('latin1'))
+    .filter((bytes) => bytes !== undefined);
+  for (const bytes of damaged) expect(kept.includes(bytes)).toBe(true);
+}
+
+export async function expectStable(disk: MemoryBackend): Promise<void> {
+  const before = contents(disk);
+  expect((await repairAll(disk)).actions).toEqual([]);
+  expect(contents(disk)).toEqual(before);
+}
+
+/** The next backup stores what is missing of the files that are still there. */
+export async function expectHealed(disk: MemoryBackend, stage: Stage): Promise<void> {
+  const { snapshotId } = await backupWork(simulatedProcess(disk), stage.work);
+  expect(await tryRestore(disk, snapshotId!, stage.workTree)).toMatchObject({ isClaimedWhole: true, wrong: [] });
+}
+
+export function contents(disk: MemoryBackend): Map<string, string> {
+  const names = disk.names().filter((name) => !name.startsWith('locks/') && name !== 'reserve');
+  return new Map(names.map((name) => [name, disk.peek(name)!.toString('latin1')]));
+}
+
+export function first(disk: MemoryBackend, directory: string): string {
+  return filesIn(disk, directory)[0]!;
+}
+
+export function dataPacks(disk: MemoryBackend): string[] {
+  return packsOfKind(disk, 'data');
+}
+
+export function largestPack(disk: MemoryBackend): string {
+  const sizeOf = (file: string): number => disk.peek(file)!.length;
+  return filesIn(disk, 'packs').toSorted((a, b) => sizeOf(b) - sizeOf(a))[0]!;
+}
+
+export function cutInHalf(disk: MemoryBackend, file: string): Damage {
+  const bytes = disk.peek(file)!;
+  const half = bytes.subarray(0, bytes.length / 2);
+  return { name: 'half', file, apply: async (other) => other.poke(file, half) };
+}

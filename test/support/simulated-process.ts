@@ -1,0 +1,19 @@
+import type { Backend } from '../../src/backend/backend.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
+import { currentLockOwner } from '../../src/repository/lock-owner.ts';
+import type { StoreSizes } from '../../src/store/store-sizes.ts';
+
+/** So small that a few kilobytes make several blocks, packs and segments. */
+export const SMALL_SIZES: StoreSizes = { blockRawBytes: 4096, packBytes: 12_000, segmentBytes: 20_000 };
+
+let processCount = 0;
+
+/**
+ * The context of a process that others take for dead: what it leaves behind when it crashes is recognised at once, as
+ * after a real kill.
+ */
+export function simulatedProcess(backend: Backend): OperationContext {
+  processCount += 1;
+  const lockOwner = { ...currentLockOwner(), startTime: `simulated${processCount}` };
+  return { backend, lockOwner, storeSizes: SMALL_SIZES };
+}

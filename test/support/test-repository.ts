@@ -1,0 +1,87 @@
+import { lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect } from 'vitest';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import type { ChunkerParameters } from '../../src/chunking/chunker.ts';
+import { backup } from '../../src/operations/backup.ts';
+import type { BackupOptions, BackupResult } from '../../src/operations/backup.ts';
+import { check } from '../../src/operations/check.ts';
+import type { Notice, OperationContext } from '../../src/operations/context.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import type { InitOptions } from '../../src/operations/init.ts';
+import { restore } from '../../src/operations/restore.ts';
+import type { RestoreOptions, RestoreResult } from '../../src/operations/restore.ts';
+import { diffTrees } from './compare-trees.ts';
+import { temporaryDirectory } from './temp-directory.ts';
+
+/** A new repository with an empty directory `source` beside it, used through the library. */
+export interface TestRepository {
+  readonly directory: string;
+  readonly source: string;
+  readonly context: OperationContext;
+  /** Everything that the operations said so far. */
+  readonly notices: readonly Notice[];
+  /** Backs up `source`, unless other sources are named. Relative ones start at `directory`. */
+  readonly backup: (options?: Partial<BackupOptions>) => Promise<BackupResult>;
+  /** Restores the newest snapshot to a new directory, unless other things are named. */
+  readonly restore: (options?: Partial<RestoreOptions>) => Promise<RestoreResult>;
+  /** Fails unless the repository is whole, every byte read. */
+  readonly expectClean: () => Promise<void>;
+  /** Fails unless a restore of `selector` gives `source` back as it is, metadata included. */
+  readonly expectRestored: (selector?: string) => Promise<void>;
+}
+
+/** Chunks so small that a few kilobytes are many of them. */
+export const TINY_CHUNKS: ChunkerParameters = {
+  kind: 'fastcdc',
+  minSizeBytes: 512,
+  averageSizeBytes: 2048,
+  maxSizeBytes: 8192,
+};
+
+export async function makeTestRepository(options: InitOptions = {}): Promise<TestRepository> {
+  const directory = temporaryDirectory();
+  const source = join(directory, 'source');
+  mkdirSync(source);
+  const notices: Notice[] = [];
+  const backend = new LocalBackend(join(directory, 'repository'));
+  const context = { backend, onNotice: (notice: Notice): void => void notices.push(notice) };
+  await initRepository(context, options);
+  let targetCount = 0;
+  const restoreNewest: TestRepository['restore'] = async (given = {}) => {
+    targetCount += 1;
+    return await restore(context, { selector: 'latest', target: join(directory, `target-${targetCount}`), ...given });
+  };
+  return {
+    directory,
+    source,
+    context,
+    notices,
+    backup: async (given = {}) => await backup(context, { sources: [source], cwd: directory, ...given }),
+    restore: restoreNewest,
+    expectClean: async () => expect((await check(context, { readData: true })).findings).toEqual([]),
+    expectRestored: async (selector = 'latest') => {
+      const { target, problems } = await restoreNewest({ selector });
+      expect(problems).toEqual([]);
+      expect(diffTrees(source, join(target, 'source'))).toEqual([]);
+    },
+  };
+}
+
+/**
+ * Waits until a change of these files would show in their times: what changed within a tick of the file system's clock
+ * before a backup is read again by the next one.
+ */
+export async function letSettle(...paths: readonly string[]): Promise<void> {
+  const newestMs = Math.max(...paths.map((path) => lstatSync(path).ctimeMs));
+  while (Date.now() < newestMs + 100) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The names of all files below a directory of a repository, such as 'packs'. */
+export function filesOf(repository: TestRepository, name: string): string[] {
+  const directory = join(repository.directory, 'repository', name);
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true, encoding: 'utf8' });
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+}

@@ -3,6 +3,7 @@ import { BackendError, CorruptDataError, RepositoryNotFoundError } from '../erro
 import { decodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from './layout.ts';
+import { listOptional } from './listing.ts';
 
 export interface ConfigProblem {
   readonly name: string;
@@ -14,14 +15,25 @@ export async function readConfig(backend: Backend): Promise<RepositoryConfig> {
   return (await inspectConfig(backend)).config;
 }
 
+/**
+ * Whether there is a repository, however damaged. The copy of a configuration alone, with nothing stored yet, is what an
+ * `init` leaves that was interrupted: it may begin again.
+ */
 export async function repositoryExists(backend: Backend): Promise<boolean> {
   try {
-    const sizes = [await backend.sizeOf(CONFIG_NAME), await backend.sizeOf(CONFIG_COPY_NAME)];
-    return sizes.some((size) => size !== undefined);
+    if ((await backend.sizeOf(CONFIG_NAME)) !== undefined) return true;
+    return (await backend.sizeOf(CONFIG_COPY_NAME)) !== undefined && (await holdsAnything(backend));
   } catch (error) {
     if (isAbsent(error)) return false;
     throw error;
   }
+}
+
+async function holdsAnything(backend: Backend): Promise<boolean> {
+  for (const directory of ['snapshots', 'deleted', 'index', 'packs', 'quarantine']) {
+    if ((await listOptional(backend, directory)).length > 0) return true;
+  }
+  return false;
 }
 
 /** As `readConfig`, and what is wrong with either file. */

@@ -45,7 +45,8 @@ export class DurableOrder implements PackSink {
     const bytes = encodeSegment(packs);
     const id = sha256(bytes);
     await this.#publishBytes(bytes, segmentName(id));
-    await this.#barrierOrWithdraw(segmentName(id));
+    // When this fails the segment stays: a backup of the same bytes beside this one may rely on it by now.
+    await this.#barrier();
     return id;
   }
 
@@ -54,7 +55,13 @@ export class DurableOrder implements PackSink {
     await this.#barrier();
     const id = sha256(bytes);
     await this.#publishBytes(bytes, snapshotName(id), verify);
-    await this.#barrierOrWithdraw(snapshotName(id));
+    try {
+      await this.#barrier();
+    } catch (error) {
+      // Whether the name would survive a power cut is not known: better no snapshot than one that may vanish.
+      await this.#backend.remove(snapshotName(id)).catch(() => false);
+      throw error;
+    }
     return id;
   }
 
@@ -199,19 +206,6 @@ export class DurableOrder implements PackSink {
       if (await this.#backend.remove(name)) this.#unsynced.add(directoryOf(name));
     }
     await this.#barrier();
-  }
-
-  /**
-   * Whether a name would survive a power cut is not known when the barrier fails: better no snapshot than one that may
-   * vanish, and no segment that goes on naming packs which the caller removes now.
-   */
-  async #barrierOrWithdraw(name: string): Promise<void> {
-    try {
-      await this.#barrier();
-    } catch (error) {
-      await this.#backend.remove(name).catch(() => false);
-      throw error;
-    }
   }
 
   async #barrier(): Promise<void> {

@@ -37,8 +37,7 @@ export class StateReader {
 
   /** Starts to read the block of an entry that will be needed soon. */
   prefetch(entry: number): void {
-    const location = this.#state.filter.location(entry);
-    this.#chunks.prefetch(this.#state.packs.get(location.packIndex).id, location.blockOffset);
+    this.#chunks.prefetch(this.#storedChunk(entry));
   }
 
   #storedChunk(entry: number): StoredChunk {

@@ -2,7 +2,7 @@ import type { Backend } from '../backend/backend.ts';
 import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../errors.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
-import { BlockCache } from './block-cache.ts';
+import { BlockCache, type CachedBlock } from './block-cache.ts';
 import { readRawBlock } from './pack-reader.ts';
 
 /** Where a chunk lies. */
@@ -20,6 +20,8 @@ export class ChunkReader {
   readonly #backend: Backend;
   readonly #hasher: ChunkHasher;
   readonly #blocks: BlockCache;
+  /** The chunk of a block that was proved while the block was prefetched. */
+  readonly #proved = new WeakMap<Uint8Array, StoredChunk>();
 
   constructor(backend: Backend, hasher: ChunkHasher, options: { readonly cacheBytes: number }) {
     this.#backend = backend;
@@ -29,30 +31,63 @@ export class ChunkReader {
 
   /** The bytes of a chunk, a view into a cached block that must not be changed. No promise if the block is at hand. */
   read(chunk: StoredChunk): Uint8Array | Promise<Uint8Array> {
-    const cached = this.#block(chunk.packId, chunk.blockOffset);
+    const cached = this.#block(chunk);
     if (cached.raw !== undefined) return this.#cut(cached.raw, chunk);
     return cached.loading.then((raw) => this.#cut(raw, chunk));
   }
 
-  /** Starts to read a block that will be needed soon. A failure shows when the block is read. */
-  prefetch(packId: string, blockOffset: number): void {
-    this.#block(packId, blockOffset).loading.catch(() => undefined);
+  /**
+   * Starts to read the block of a chunk that will be needed soon, and proves a large chunk beside the caller. A failure
+   * shows when the chunk is read.
+   */
+  prefetch(chunk: StoredChunk): void {
+    const key = keyOf(chunk);
+    if (this.#blocks.get(key) === undefined) this.#blocks.put(key, this.#load(chunk, true));
   }
 
-  #block(packId: string, blockOffset: number): { loading: Promise<Uint8Array>; raw: Uint8Array | undefined } {
-    const key = `${packId}:${blockOffset}`;
-    return this.#blocks.get(key) ?? this.#blocks.put(key, readRawBlock(this.#backend, packId, blockOffset));
+  #block(chunk: StoredChunk): CachedBlock {
+    const key = keyOf(chunk);
+    return this.#blocks.get(key) ?? this.#blocks.put(key, this.#load(chunk, false));
+  }
+
+  async #load(chunk: StoredChunk, provesAhead: boolean): Promise<Uint8Array> {
+    const raw = await readRawBlock(this.#backend, chunk.packId, chunk.blockOffset);
+    if (!provesAhead) return raw;
+    const proof = this.#hasher.idOfPooled(chunk.kind, bytesOf(raw, chunk));
+    // A small chunk is proved when it is read: it costs as little there, and others of its block are read too.
+    if (proof instanceof Promise && sameBytes(await proof, chunk.id)) this.#proved.set(raw, chunk);
+    return raw;
   }
 
   #cut(raw: Uint8Array, chunk: StoredChunk): Uint8Array {
-    const { offsetInBlock, lengthBytes, packId, blockOffset } = chunk;
-    const bytes = raw.subarray(offsetInBlock, offsetInBlock + lengthBytes);
-    if (bytes.length === lengthBytes && sameBytes(this.#hasher.idOf(chunk.kind, bytes), chunk.id)) return bytes;
+    const { packId, blockOffset } = chunk;
+    const bytes = bytesOf(raw, chunk);
+    if (bytes.length === chunk.lengthBytes) {
+      if (isSameChunk(this.#proved.get(raw), chunk)) return bytes;
+      if (sameBytes(this.#hasher.idOf(chunk.kind, bytes), chunk.id)) return bytes;
+    }
     throw new CorruptDataError(
       `the bytes of chunk ${Buffer.from(chunk.id).toString('hex')} in pack ${packId} at offset ${blockOffset} are not what was stored`,
       { hint: 'Run `ldm check --read-data` to see what is hit, then `ldm repair`.' },
     );
   }
+}
+
+function keyOf({ packId, blockOffset }: StoredChunk): string {
+  return `${packId}:${blockOffset}`;
+}
+
+function bytesOf(raw: Uint8Array, { offsetInBlock, lengthBytes }: StoredChunk): Uint8Array {
+  return raw.subarray(offsetInBlock, offsetInBlock + lengthBytes);
+}
+
+function isSameChunk(proved: StoredChunk | undefined, chunk: StoredChunk): boolean {
+  return (
+    proved?.offsetInBlock === chunk.offsetInBlock &&
+    proved.lengthBytes === chunk.lengthBytes &&
+    proved.kind === chunk.kind &&
+    sameBytes(proved.id, chunk.id)
+  );
 }
 
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

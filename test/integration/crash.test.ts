@@ -4,14 +4,16 @@ import { describe, expect, it } from 'vitest';
 
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { backup } from '../../src/operations/backup.ts';
+import { initRepository, repositoryExists } from '../../src/operations/init.ts';
 import { examineAftermath } from '../support/aftermath.ts';
 import { describeTree } from '../support/compare-trees.ts';
-import { ACTS, BACKUP, COMPACT, FIRST_BACKUP, backupWork, setStage } from '../support/crash-stage.ts';
+import { ACTS, BACKUP, COMPACT, FIRST_BACKUP, SMALL_INIT, backupWork, setStage } from '../support/crash-stage.ts';
 import type { Stage } from '../support/crash-stage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { InterruptionLoop, expectationOf, judgeEnding, runInterrupted } from '../support/interruption.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { copyToDirectory } from '../support/memory-copy.ts';
+import { PowerCutBackend } from '../support/power-cut-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
@@ -63,6 +65,22 @@ describe('a repository is sound, with no step to mend it, after', () => {
   });
 });
 
+describe('an interrupted init', () => {
+  it.each(['error', 'crash', 'power cut'] as const)('can be begun again, at every operation (%s)', async (kind) => {
+    const stage = await setStage(temporaryDirectory(), FIRST_BACKUP);
+    for (let failAt = 1; ; failAt += 1) {
+      const disk = new PowerCutBackend();
+      const faulty = new FaultyBackend(disk, { mode: kind === 'error' ? 'error' : 'crash', torn: true, failAt });
+      await initRepository(simulatedProcess(faulty), SMALL_INIT).catch(() => undefined);
+      const backend = kind === 'power cut' ? disk.cut(failAt % 4) : disk;
+      if (!(await repositoryExists(backend))) await initRepository(simulatedProcess(backend), SMALL_INIT);
+      const failures = await examineAftermath(backend, stage, { present: [], absent: [] });
+      expect(failures, `operation ${failAt}`).toEqual([]);
+      if (!faulty.fired) return expect(failAt).toBeGreaterThan(30);
+    }
+  });
+});
+
 describe('an interrupted backup', () => {
   it.each(['error', 'crash'] as const)('does not store again what reached durable segments (%s)', async (mode) => {
     const stage = await setLargeStage();
@@ -87,9 +105,9 @@ describe('an interrupted backup', () => {
     expect(await examineAftermath(stage.backend, stage, { present: [], absent: [] })).toEqual([]);
   });
 
-  it('takes nothing away from another one that made the same packs', async () => {
+  it.each(['rename', 'syncDirectory'] as const)('takes nothing away from another one of the same (%s)', async (at) => {
     const stage = await setStage(temporaryDirectory(), FIRST_BACKUP);
-    const late = new LateFailure(stage.backend, async () => {
+    const late = new LateFailure(stage.backend, at, async () => {
       await backupWork(simulatedProcess(stage.backend), stage.work);
     });
     await expect(backupWork(simulatedProcess(late), stage.work)).rejects.toMatchObject({ errno: 'EIO' });
@@ -115,18 +133,26 @@ async function setLargeStage(): Promise<Stage> {
   return { ...stage, workTree: describeTree(stage.work) };
 }
 
-/** Fails to name its packs, but only after `meanwhile` is done. */
+/** Fails to name its packs, but only after `meanwhile` is done: a backup of the same bytes, which made the same packs. */
 class LateFailure extends FaultyBackend {
+  readonly #at: 'rename' | 'syncDirectory';
   readonly #meanwhile: () => Promise<void>;
 
-  constructor(inner: MemoryBackend, meanwhile: () => Promise<void>) {
-    super(inner, { only: isRenameTo('index/'), repeat: true, failAt: 1 });
+  constructor(inner: MemoryBackend, at: 'rename' | 'syncDirectory', meanwhile: () => Promise<void>) {
+    const isNaming = (name: string): boolean => name === 'index' || name.includes(' -> index/');
+    super(inner, { only: (operation, name) => operation === at && isNaming(name), repeat: true, failAt: 1 });
+    this.#at = at;
     this.#meanwhile = meanwhile;
   }
 
   override async rename(source: string, target: string): Promise<void> {
-    if (target.startsWith('index/') && !this.fired) await this.#meanwhile();
+    if (this.#at === 'rename' && target.startsWith('index/') && !this.fired) await this.#meanwhile();
     await super.rename(source, target);
+  }
+
+  override async syncDirectory(directory: string): Promise<void> {
+    if (this.#at === 'syncDirectory' && directory === 'index' && !this.fired) await this.#meanwhile();
+    await super.syncDirectory(directory);
   }
 }
 

@@ -154,12 +154,11 @@ async function expectRefusal({ backend }: Stage, message: string): Promise<void>
 
 /** What was done, after the n-th fsync had failed, with the file or the directory that it was of. */
 function findRetries(operations: readonly LoggedOperation[], failAt: number): string[] {
-  let syncCount = 0;
-  const at = operations.findIndex(({ operation }) => /^sync/.test(operation) && (syncCount += 1) === failAt);
-  const failed = operations[at]!;
+  const syncs = operations.filter(({ operation }) => operation === 'sync' || operation === 'syncDirectory');
+  const failed = syncs[failAt - 1]!;
   const isSame = ({ operation, name }: LoggedOperation): boolean =>
     failed.operation === 'syncDirectory'
       ? operation === 'syncDirectory' && name === failed.name
       : /^(sync|append|rename)$/.test(operation) && name.split(' -> ')[0] === failed.name;
-  return operations.slice(at + 1).flatMap((each) => (isSame(each) ? [`${each.operation} ${each.name}`] : []));
+  return operations.slice(operations.indexOf(failed) + 1).flatMap((each) => (isSame(each) ? [`${each.operation} ${each.name}`] : []));
 }

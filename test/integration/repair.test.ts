@@ -57,6 +57,11 @@ const CASES: readonly [string, boolean, (disk: MemoryBackend) => Damage[]][] = [
   ['every manifest', true, (disk) => filesIn(disk, 'snapshots').map(missing)],
   ['a damaged manifest', true, (disk) => [flip(disk, first(disk, 'snapshots'), 10)]],
   ['a manifest and a segment', true, (disk) => [missing(first(disk, 'snapshots')), missing(first(disk, 'index'))]],
+  [
+    'a damaged manifest and a missing segment',
+    true,
+    (disk) => [flip(disk, first(disk, 'snapshots'), 10), missing(first(disk, 'index'))],
+  ],
   ['a deleted manifest', true, (disk) => [flip(disk, first(disk, 'deleted'), 10)]],
   ['the footers of all packs', true, (disk) => filesIn(disk, 'packs').map((file) => flip(disk, file, -30))],
   [

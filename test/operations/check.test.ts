@@ -7,6 +7,7 @@ import { listFiles } from '../../src/operations/ls.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { collectStats } from '../../src/operations/stats.ts';
+import { backupWork } from '../support/crash-stage.ts';
 import {
   setDamageStage,
   spoil,
@@ -111,6 +112,18 @@ test('damaged packs are found even where their segment is lost', async () => {
     const { findings } = await checkAll(await spoil(stage, ...segments, flip(stage.backend, pack, offset)));
     expect(findings.filter(({ kind, file }) => kind === 'pack-damaged' && file === pack)).toHaveLength(1);
   }
+});
+
+test('of a damaged tree every snapshot that shares it is named', async () => {
+  const stage = await setDamageStage(temporaryDirectory());
+  const { backend: disk, work } = stage;
+  const backups = [await backupWork(simulatedProcess(disk), work), await backupWork(simulatedProcess(disk), work)];
+  const spoiled = await spoil(stage, ...filesIn(disk, 'packs').map((file) => flip(disk, file, 200)));
+  const { findings } = await checkAll(spoiled);
+  const pathsOf = (id = ''): string[] =>
+    findings.flatMap(({ paths = [] }) => paths.filter(({ snapshot }) => snapshot === id).map(({ path }) => path)).sort();
+  expect(pathsOf(backups[0]!.snapshotId).length).toBeGreaterThan(0);
+  expect(pathsOf(backups[1]!.snapshotId)).toEqual(pathsOf(backups[0]!.snapshotId));
 });
 
 test('both configurations damaged, or both gone, end every command with an error', async () => {

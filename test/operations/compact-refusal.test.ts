@@ -4,6 +4,7 @@ import { RefusedError } from '../../src/errors.ts';
 import { compact } from '../../src/operations/compact.ts';
 import type { CompactOptions } from '../../src/operations/compact.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { backupWork } from '../support/crash-stage.ts';
 import type { Stage } from '../support/crash-stage.ts';
 import {
   checkAll,
@@ -20,7 +21,7 @@ import type { Damage } from '../support/damage.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { contents } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { spoilCounts } from '../support/spoil-counts.ts';
+import { spoilCounts, writeImage } from '../support/spoil-counts.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
 const images = (disk: MemoryBackend): Damage[] => filesIn(disk, 'filter').map((file) => missing(file));
@@ -79,6 +80,17 @@ test('goes on without what is lost when a person says so, and it stays forgotten
   expect((await checkAll(disk)).findings).toEqual([]);
   expect(await tryRestore(disk, keptId, stage.trees.get(keptId)!)).toMatchObject({ isClaimedWhole: true });
   await compact(simulatedProcess(disk));
+});
+
+test('forgets a lost snapshot even where that frees nothing', async () => {
+  const { backend, work } = await setDamageStage(temporaryDirectory());
+  const twins = [await backupWork(simulatedProcess(backend), work), await backupWork(simulatedProcess(backend), work)];
+  await compact(simulatedProcess(backend), { maxUnusedPercent: 0 });
+  await writeImage(backend);
+  await missing(`snapshots/${twins[0]!.snapshotId}`).apply(backend);
+  await expectRefused(backend, /is gone, and nobody deleted it/);
+  await compact(simulatedProcess(backend), { forgetLost: true });
+  expect((await checkAll(backend)).findings).toEqual([]);
 });
 
 test('takes everything when every manifest is lost and a person says so', async () => {

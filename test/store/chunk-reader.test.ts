@@ -55,7 +55,7 @@ describe('reading', () => {
   test('shares one load among all who ask meanwhile', async () => {
     const counting = new FaultyBackend(backend, { only: (operation) => operation === 'readRange' });
     const reader = makeReader(counting);
-    reader.prefetch(chunks[0]!.packId, chunks[0]!.blockOffset);
+    reader.prefetch(chunks[0]!);
     await Promise.all([reader.read(chunks[0]!), reader.read(chunks[0]!), reader.read(chunks[1]!)]);
     // The front of the header, then the whole block.
     expect(counting.operations.length).toBe(2);
@@ -118,7 +118,7 @@ describe('a read that fails', () => {
   test('is tried again by the next reader, and a prefetch keeps its failure to itself', async () => {
     const faulty = new FaultyBackend(backend, { failAt: 1, only: (operation) => operation === 'readRange' });
     const reader = makeReader(faulty);
-    reader.prefetch(chunks[0]!.packId, chunks[0]!.blockOffset);
+    reader.prefetch(chunks[0]!);
     // Joins the load that fails ...
     await expect(reader.read(chunks[0]!)).rejects.toMatchObject({ errno: 'EIO' });
     // ... and begins a new one.
@@ -128,7 +128,7 @@ describe('a read that fails', () => {
 
   test('of a prefetch that nobody waits for disturbs nobody', async () => {
     const faulty = new FaultyBackend(backend, { failAt: 1, only: (operation) => operation === 'readRange' });
-    makeReader(faulty).prefetch(chunks[0]!.packId, chunks[0]!.blockOffset);
+    makeReader(faulty).prefetch(chunks[0]!);
     for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     faulty.assertFired();
   });

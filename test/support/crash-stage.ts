@@ -7,6 +7,7 @@ import { compact } from '../../src/operations/compact.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import { initRepository } from '../../src/operations/init.ts';
+import type { InitOptions } from '../../src/operations/init.ts';
 import { describeTree } from './compare-trees.ts';
 import { MemoryBackend } from './memory-backend.ts';
 import { createPrng } from './prng.ts';
@@ -37,6 +38,12 @@ export interface Act {
   /** Snapshots that the act takes away, or brings back. */
   changedIds(stage: Stage): readonly string[];
 }
+
+/** Many chunks in a small file, and a small filter image. */
+export const SMALL_INIT: InitOptions = {
+  chunker: { kind: 'fastcdc', minSizeBytes: 256, averageSizeBytes: 1024, maxSizeBytes: 4096 },
+  capacity: 64,
+};
 
 const SNAPSHOT_COUNT = 3;
 
@@ -89,10 +96,7 @@ export async function setStage(directory: string, act: Act): Promise<Stage> {
   const backend = new MemoryBackend();
   const work = join(directory, 'work');
   makeWork(work);
-  await initRepository(simulatedProcess(backend), {
-    chunker: { kind: 'fastcdc', minSizeBytes: 256, averageSizeBytes: 1024, maxSizeBytes: 4096 },
-    capacity: 64,
-  });
+  await initRepository(simulatedProcess(backend), SMALL_INIT);
   const trees = new Map<string, TreeDescription>();
   for (let version = 0; version < act.snapshotCount; version += 1) {
     const { snapshotId } = await backupWork(simulatedProcess(backend), work);

@@ -1,16 +1,24 @@
 import type { Backend } from '../../src/backend/backend.ts';
+import type { FilterState } from '../../src/filter/filter-state.ts';
 import { Repository } from '../../src/repository/repository.ts';
 
 /** Writes a filter image, sound in itself, that counts one reference too many of a live chunk or of a dead one. */
 export async function spoilCounts(backend: Backend, which: 'live' | 'dead'): Promise<void> {
+  await writeImage(backend, ({ filter }) => {
+    let chosen = -1;
+    filter.forEachEntry((entry, isLive) => {
+      if (isLive === (which === 'live') && chosen < 0) chosen = entry;
+    });
+    filter.retain(chosen);
+  });
+}
+
+/** Writes a filter image of the repository as it is, after a change if one is wanted. */
+export async function writeImage(backend: Backend, change?: (state: FilterState) => void): Promise<void> {
   const repository = await Repository.open({ backend, mode: 'exclusive' });
   try {
     const { state } = await repository.openState();
-    let chosen = -1;
-    state.filter.forEachEntry((entry, isLive) => {
-      if (isLive === (which === 'live') && chosen < 0) chosen = entry;
-    });
-    state.filter.retain(chosen);
+    change?.(state);
     await repository.writeCheckpoint(state);
   } finally {
     await repository.close();

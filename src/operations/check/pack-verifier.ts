@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { webcrypto } from 'node:crypto';
 import type { Backend } from '../../backend/backend.ts';
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../../errors.ts';
@@ -45,7 +45,7 @@ export class PackVerifier {
     const problems: string[] = [];
     const bytes = await this.#readPack(pack, problems);
     if (bytes === undefined) return { pack, problems, damagedChunks: allChunks(pack), bytesRead: 0 };
-    if (createHash('sha256').update(bytes).digest('hex') === pack.id) {
+    if ((await sha256Pooled(bytes)) === pack.id) {
       problems.push(...footerProblems(bytes, pack));
     } else {
       problems.push('its bytes are not what was stored (SHA-256 differs from the name)');
@@ -102,6 +102,11 @@ export class PackVerifier {
       return chunksOf(block);
     }
   }
+}
+
+/** In the thread pool, beside the reading of the next pack. */
+async function sha256Pooled(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex');
 }
 
 async function unpack(bytes: Buffer, block: PackedBlock): Promise<Uint8Array> {

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+
+import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
+import { backupWork } from '../support/crash-stage.ts';
+import { checkAll, filesIn, flip, missing, packsOfKind, presentIds, setDamageStage, spoil, tryRestoreAll } from '../support/damage.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { contents, repairAll } from '../support/repair-aftermath.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+/** The first read of every file has one wrong bit. */
+class OnceWrongBackend extends FaultyBackend {
+  readonly #seen = new Set<string>();
+
+  override async read(name: string): Promise<Buffer> {
+    const bytes = await super.read(name);
+    this.#spoil(name, bytes);
+    return bytes;
+  }
+
+  override async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {
+    await super.readRange(name, offset, target);
+    this.#spoil(name, target);
+  }
+
+  #spoil(name: string, bytes: Uint8Array): void {
+    if (this.#seen.has(name) || name.startsWith('config')) return;
+    this.#seen.add(name);
+    bytes[bytes.length >> 1]! ^= 4;
+  }
+}
+
+test('what is wrong only once is not damaged', async () => {
+  const { backend } = await setDamageStage(temporaryDirectory());
+  const before = contents(backend);
+  expect((await repairAll(new OnceWrongBackend(backend))).actions).toEqual([]);
+  expect(contents(backend)).toEqual(before);
+});
+
+test('a pack that is made again under its old name stays, and the damaged one is kept beside it', async () => {
+  const stage = await setDamageStage(temporaryDirectory());
+  const { backend } = stage;
+  for (const pack of packsOfKind(backend, 'tree')) {
+    const damage = flip(backend, pack, -30);
+    const disk = await spoil(stage, damage);
+    const damaged = disk.peek(pack)!;
+    await repairAll(disk);
+    expect(disk.peek(pack)).toEqual(backend.peek(pack));
+    expect(filesIn(disk, 'quarantine').map((file) => disk.peek(file))).toEqual([damaged]);
+    expect((await checkAll(disk)).findings).toEqual([]);
+  }
+});
+
+test('what only deleted snapshots need is named again too, so that they can come back', async () => {
+  const stage = await setDamageStage(temporaryDirectory());
+  const { backend } = stage;
+  const ids = presentIds(stage);
+  await deleteSnapshots(simulatedProcess(backend), { selectors: ids, reclaim: false });
+  for (const directory of ['index', 'filter']) {
+    for (const file of filesIn(backend, directory)) await missing(file).apply(backend);
+  }
+  await repairAll(backend);
+  await undeleteSnapshots(simulatedProcess(backend), { selectors: ids });
+  for (const outcome of (await tryRestoreAll(backend, stage)).values()) {
+    expect(outcome).toMatchObject({ isClaimedWhole: true, wrong: [] });
+  }
+});
+
+test('a manifest that is damaged and that nothing remembers is named as lost, once', async () => {
+  const stage = await setDamageStage(temporaryDirectory());
+  const [file = ''] = filesIn(stage.backend, 'snapshots');
+  const images = filesIn(stage.backend, 'filter').map((name) => missing(name));
+  const disk = await spoil(stage, flip(stage.backend, file, 40), ...images);
+  const lost = { kind: 'snapshot-lost', file, snapshots: [file.slice('snapshots/'.length)] };
+  expect(await repairAll(disk)).toMatchObject({ exitCode: 4, remaining: [lost] });
+  expect(await repairAll(disk)).toMatchObject({ exitCode: 0, actions: [] });
+  expect(filesIn(disk, 'quarantine')).toEqual([`quarantine/${file.replace('/', '-')}`]);
+});
+
+test('a pack that was put back is found again', async () => {
+  const stage = await setDamageStage(temporaryDirectory());
+  const disk = await spoil(stage, ...filesIn(stage.backend, 'packs').map((file) => missing(file)));
+  expect((await repairAll(disk)).exitCode).toBe(4);
+  for (const file of filesIn(stage.backend, 'packs')) disk.poke(file, stage.backend.peek(file)!);
+  expect((await repairAll(disk)).exitCode).toBe(0);
+  expect((await checkAll(disk)).findings).toEqual([]);
+  await backupWork(simulatedProcess(disk), stage.work);
+});

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
-import { closeSync, fstatSync, fsyncSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsync, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
 
 import { BackendError } from '../errors.ts';
 import { backendFailure, errnoOf } from './backend-failure.ts';
 import type { BackendOperation } from './backend-failure.ts';
 import type { BackendWriter } from './backend.ts';
+
+/** In the thread pool: a disk may take long, and chunks can be cut and compressed meanwhile. */
+const fsyncPooled = promisify(fsync);
 
 /** Writes one new file of a `LocalBackend`. */
 export class LocalWriter implements BackendWriter {
@@ -39,8 +43,13 @@ export class LocalWriter implements BackendWriter {
       if (size !== this.#appendedBytes) {
         throw this.#failure('sync', 'EIO', `it is ${size} bytes long after ${this.#appendedBytes} bytes were written`);
       }
-      fsyncSync(descriptor);
     });
+    try {
+      await fsyncPooled(this.#descriptor!);
+    } catch (cause) {
+      this.#failed = true;
+      throw this.#failure('sync', errnoOf(cause), undefined, cause);
+    }
   }
 
   async close(): Promise<void> {

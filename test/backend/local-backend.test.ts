@@ -12,7 +12,16 @@ import { temporaryDirectory } from '../support/temp-directory.ts';
 // The real calls, which single tests replace by what a bad disk does.
 vi.mock('node:fs', async (importOriginal) => {
   const original = await importOriginal<typeof fs>();
-  const spied = ['closeSync', 'fstatSync', 'fsyncSync', 'lstatSync', 'openSync', 'readSync', 'writeSync'] as const;
+  const spied = [
+    'closeSync',
+    'fstatSync',
+    'fsync',
+    'fsyncSync',
+    'lstatSync',
+    'openSync',
+    'readSync',
+    'writeSync',
+  ] as const;
   return { ...original, ...Object.fromEntries(spied.map((name) => [name, vi.fn(original[name])])) };
 });
 const real = await vi.importActual<typeof fs>('node:fs');
@@ -166,9 +175,7 @@ describe('a disk that fails', () => {
   test('a failed fsync is an error, and nobody may try again', async () => {
     const writer = await backend.create('packs/a');
     await writer.append(Buffer.from('x'));
-    vi.mocked(fs.fsyncSync).mockImplementationOnce(() => {
-      throw systemError('EIO');
-    });
+    vi.mocked(fs.fsync).mockImplementationOnce((_descriptor, callback) => callback(systemError('EIO')));
     await expectErrno(writer.sync(), 'EIO');
     await expect(writer.sync()).rejects.toThrow(assert.AssertionError);
     await expect(writer.append(Buffer.from('x'))).rejects.toThrow(assert.AssertionError);

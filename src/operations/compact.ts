@@ -11,7 +11,7 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { packName } from '../store/pack-reader.ts';
 import { assertMarkAgrees, assertTrusted } from './compact/compaction-guard.ts';
-import { planCompaction, withoutRewriting } from './compact/compaction-plan.ts';
+import { estimateFreed, planCompaction, withoutRewriting } from './compact/compaction-plan.ts';
 import type { CompactionPlan } from './compact/compaction-plan.ts';
 import { LiveCopier } from './compact/live-copier.ts';
 import { withRepository } from './context.ts';
@@ -38,7 +38,7 @@ export interface CompactResult {
   /** The size of all files of the repository. */
   readonly bytesBefore: number;
   readonly bytesAfter: number;
-  /** What the file system got back; negative if a new filter image needed more than was freed. */
+  /** What the file system got back, of a dry run an estimate; negative if a new filter image needed more than was freed. */
   readonly reclaimedBytes: number;
   readonly deadBytesRemaining: number;
   readonly dryRun: boolean;
@@ -59,11 +59,13 @@ export async function compact(context: OperationContext, options: CompactOptions
     const { plan, bytesCopied } = isDryRun
       ? { plan: wanted, bytesCopied: 0 }
       : await carryOut({ context, repository, opened, plan: wanted });
-    const bytesAfter = await measureRepository(repository.backend);
+    const bytesAfter = isDryRun
+      ? bytesBefore - estimateFreed(plan, opened.listing)
+      : await measureRepository(repository.backend);
     const removedCount = plan.removed.length + plan.orphanIds.length;
     return {
       packsBefore: opened.listing.packs.size,
-      packsAfter: (await repository.backend.list('packs')).length,
+      packsAfter: isDryRun ? opened.listing.packs.size - removedCount : (await repository.backend.list('packs')).length,
       packsRemoved: removedCount,
       packsRewritten: plan.rewritten.length,
       chunksRemoved: countDead(plan),

@@ -2,7 +2,17 @@ import { expect, test } from 'vitest';
 
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import { backupWork } from '../support/crash-stage.ts';
-import { checkAll, filesIn, flip, missing, packsOfKind, presentIds, setDamageStage, spoil, tryRestoreAll } from '../support/damage.ts';
+import {
+  checkAll,
+  filesIn,
+  flip,
+  missing,
+  packsOfKind,
+  presentIds,
+  setDamageStage,
+  spoil,
+  tryRestoreAll,
+} from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { contents, repairAll } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';

@@ -4,12 +4,12 @@ import { compact } from '../../src/operations/compact.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import { FaultyBackend } from './faulty-backend.ts';
+import { SMALL_SIZES } from './simulated-process.ts';
 
 // A child process of the kill tests: operation-child.js <repository> <operation to die at> <action> <arguments...>
 const [directory = '', failAt = '', action = '', ...selectors] = process.argv.slice(2);
 const backend = new FaultyBackend(new LocalBackend(directory), { failAt: Number(failAt), mode: 'kill', torn: true });
-const storeSizes = { blockRawBytes: 4096, packBytes: 12_000, segmentBytes: 20_000 };
-const context: OperationContext = { backend, storeSizes };
+const context: OperationContext = { backend, storeSizes: SMALL_SIZES };
 
 const actions: Readonly<Record<string, () => Promise<unknown>>> = {
   backup: async () => backup(context, { sources: selectors, cwd: '/' }),

@@ -11,6 +11,7 @@ export function reportCompact(output: Output, result: CompactResult): void {
   if (result.dryRun) {
     output.remark(
       formatTable([
+        ['reclaims', `about ${formatBytes(result.reclaimedBytes)}`],
         ['chunks', `${formatCount(chunksRemoved)} to be removed`],
         ['packs', `${formatCount(packsBefore)}: ${describePacks(result)}`],
       ]),

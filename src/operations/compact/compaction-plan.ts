@@ -44,6 +44,15 @@ export function withoutRewriting(plan: CompactionPlan): CompactionPlan {
   return { ...plan, rewritten: [], deadBytesRemaining: plan.deadBytesRemaining + deadBytes };
 }
 
+/** What carrying out a plan would give back, without the filter image that it writes. */
+export function estimateFreed({ removed, rewritten, orphanIds }: CompactionPlan, listing: Listing): number {
+  return (
+    sum(removed.map(({ pack }) => pack.sizeBytes)) +
+    sum(rewritten.map(({ deadBytes }) => deadBytes)) +
+    sum(orphanIds.map((id) => listing.packs.get(id) ?? 0))
+  );
+}
+
 function byDeadPart(a: PackUsage, b: PackUsage): number {
   return b.deadBytes / b.pack.sizeBytes - a.deadBytes / a.pack.sizeBytes;
 }

@@ -91,7 +91,7 @@ describe.each(algorithms)('hashing in the thread pool with %s', (algorithm) => {
     const buffer = prng.bytes(8 * 512 * KIB);
     const chunks = Array.from({ length: 8 }, (_, index) => buffer.subarray(index * 512 * KIB, (index + 1) * 512 * KIB));
     const expected = chunks.map((chunk) => hexOf(hasher.dataId(chunk)));
-    const pending = chunks.map((chunk) => hasher.idOfPooled('data', chunk));
+    const pending = chunks.map(async (chunk) => hasher.idOfPooled('data', chunk));
     buffer.fill(0xff);
     expect((await Promise.all(pending)).map(hexOf)).toEqual(expected);
   });

@@ -32,7 +32,7 @@ describe('what a delete says it frees', () => {
 
   beforeAll(async () => {
     backend = new MemoryBackend();
-    await initRepository({ backend }, { chunker: TINY_CHUNKS!, capacity: 16 });
+    await initRepository({ backend }, { chunker: TINY_CHUNKS, capacity: 16 });
     await withTemporaryDirectory(async (directory) => {
       const source = new SmallSource(directory, createPrng(SEED));
       for (let count = 0; count < SNAPSHOT_COUNT; count += 1) {
@@ -108,7 +108,7 @@ describe('what a delete says it frees', () => {
 
 describe('what the file system gets back', () => {
   test('is the difference of the sizes of all files', async () => {
-    const repository = await makeTestRepository({ chunker: TINY_CHUNKS! });
+    const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
     const prng = createPrng(SEED + 2);
     const ids: string[] = [];
     for (let count = 0; count < 4; count += 1) {

@@ -98,7 +98,7 @@ async function compareWithRestores(disk: MemoryBackend, damage: Damage, found: C
   for (const [id, { isClaimedWhole, wrong, absent }] of await tryRestoreAll(disk, stage)) {
     failures.push(...wrong.map((difference) => `restored wrongly: ${difference}`));
     if (!isClaimedWhole && !hit.has(id)) failures.push(`${id} is hit, and not named: ${describeFindings(found)}`);
-    if (!/^packs/.test(damage.file)) continue;
+    if (!damage.file.startsWith('packs/')) continue;
     const named = pathsHit(found, id, stage.trees.get(id)!);
     // A directory whose tree is lost is made, empty.
     const lost = named.filter((path) => absent.includes(path) || !named.some((other) => path.startsWith(`${other}/`)));

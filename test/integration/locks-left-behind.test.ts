@@ -30,7 +30,7 @@ describe('a lock left by kill -9', () => {
     },
   );
 
-  it('of a compact never keeps a backup, a check or another compact waiting', async () => {
+  it('of a compact never keeps a check or another compact waiting', { timeout: 240_000 }, async () => {
     const scenario = await makeProcessScenario();
     const tree = join(scenario.home, 'tree');
     let killedCount = 0;

@@ -1,14 +1,14 @@
-import { chmodSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
 import { UsageError } from '../../src/errors.ts';
 import { openSource } from '../../src/files/source-files.ts';
 import { backup } from '../../src/operations/backup.ts';
-import { listFiles } from '../../src/operations/ls.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { textOf } from '../../src/util/byte-string.ts';
+import { listPaths, writeFiles as write } from './source-tree.ts';
 import { describeTree } from '../support/compare-trees.ts';
 import { filesOf, letSettle, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
@@ -16,21 +16,6 @@ import type { TestRepository } from '../support/test-repository.ts';
 vi.mock('../../src/files/source-files.ts', { spy: true });
 
 const opened = vi.mocked(openSource);
-
-function write(directory: string, ...names: readonly string[]): string[] {
-  return names.map((name) => {
-    const path = join(directory, name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, `content of ${name}`);
-    return path;
-  });
-}
-
-async function pathsIn({ context }: TestRepository, selector = 'latest'): Promise<string[]> {
-  const paths: string[] = [];
-  await listFiles(context, { selector, recursive: true }, ({ path }) => paths.push(textOf(path)));
-  return paths;
-}
 
 /** What a restore of the newest snapshot puts under the target. */
 async function restoredNames(repository: TestRepository): Promise<string[]> {
@@ -57,7 +42,7 @@ describe('the layout of a snapshot', () => {
     write(repository.directory, 'a/b/c/f', 'a/b/c/g', 'a/d/h');
     expect((await repository.backup({ sources })).problems).toEqual([]);
     expect(await restoredNames(repository)).toEqual(expected);
-    expect(await pathsIn(repository)).toEqual(expected);
+    expect(await listPaths(repository)).toEqual(expected);
   });
 
   it('takes relative paths, the current directory too, from where one is', async () => {
@@ -75,7 +60,7 @@ describe('the layout of a snapshot', () => {
     write(repository.directory, 'a/b/c/f', 'a/b/other', 'a/d');
     const { snapshot } = await repository.backup({ sources: ['a/b/c', 'a/d'] });
     expect(textOf(snapshot.base)).toBe(join(repository.directory, 'a'));
-    expect(await pathsIn(repository)).toEqual(['b', 'b/c', 'b/c/f', 'd']);
+    expect(await listPaths(repository)).toEqual(['b', 'b/c', 'b/c/f', 'd']);
   });
 
   it('follows a symlink that is a root, under the name of the link, and no other', async () => {
@@ -91,118 +76,17 @@ describe('the layout of a snapshot', () => {
     const repository = await makeTestRepository();
     write(repository.directory, 'src/a.ts', 'src/b.js', 'src/deep/er/c.ts', 'src/.hidden/d.ts');
     await repository.backup({ sources: ['src/**/*.ts'] });
-    expect((await pathsIn(repository)).filter((path) => path.endsWith('.ts'))).toEqual([
+    expect((await listPaths(repository)).filter((path) => path.endsWith('.ts'))).toEqual([
       '.hidden/d.ts',
       'a.ts',
       'deep/er/c.ts',
     ]);
-    expect(await pathsIn(repository)).not.toContain('b.js');
+    expect(await listPaths(repository)).not.toContain('b.js');
   });
 
   it('refuses to be asked for nothing', async () => {
     const repository = await makeTestRepository();
     await expect(repository.backup({ sources: [] })).rejects.toThrow(UsageError);
-  });
-});
-
-describe('what is left out', () => {
-  it('is the repository itself, wherever it lies in the source', async () => {
-    const repository = await makeTestRepository();
-    write(repository.directory, 'beside');
-    for (let round = 0; round < 3; round += 1) {
-      expect((await repository.backup({ sources: [repository.directory] })).problems).toEqual([]);
-      const paths = (await pathsIn(repository)).map((path) => path.split('/').slice(1).join('/'));
-      expect(paths.filter((path) => path !== '')).toEqual(['beside', 'source']);
-    }
-  });
-
-  it.each<[string, string[], string[]]>([
-    ['a name, everywhere', ['node_modules'], ['a.log', 'keep.log', 'src', 'src/a.log', 'src/x.ts', 'top']],
-    [
-      'by ending, with an exception',
-      ['*.log', '!keep.log'],
-      [
-        'keep.log',
-        'node_modules',
-        'node_modules/m',
-        'src',
-        'src/node_modules',
-        'src/node_modules/n',
-        'src/x.ts',
-        'top',
-      ],
-    ],
-    ['directories only', ['top/', 'src/'], ['a.log', 'keep.log', 'node_modules', 'node_modules/m', 'top']],
-    ['below a directory', ['source/src/**'], ['a.log', 'keep.log', 'node_modules', 'node_modules/m', 'src', 'top']],
-    ['everything', ['*'], []],
-    [
-      'nothing that another case spells',
-      ['TOP', 'Src'],
-      [
-        'a.log',
-        'keep.log',
-        'node_modules',
-        'node_modules/m',
-        'src',
-        'src/a.log',
-        'src/node_modules',
-        'src/node_modules/n',
-        'src/x.ts',
-        'top',
-      ],
-    ],
-  ])('is what the patterns say, as in a .gitignore file: %s', async (_, exclude, expected) => {
-    const repository = await makeTestRepository();
-    write(
-      repository.source,
-      'a.log',
-      'keep.log',
-      'top',
-      'src/x.ts',
-      'src/a.log',
-      'src/node_modules/n',
-      'node_modules/m',
-    );
-    await repository.backup({ exclude });
-    expect(await pathsIn(repository)).toEqual(['source', ...expected.map((path) => `source/${path}`)]);
-  });
-
-  it('is an absolute path, and one that lies elsewhere is nothing', async () => {
-    const repository = await makeTestRepository();
-    const [path] = write(repository.source, 'sub/a', 'a', 'sub/b');
-    await repository.backup({ exclude: [path!, '/elsewhere/a'] });
-    expect(await pathsIn(repository)).toEqual(['source', 'source/a', 'source/sub', 'source/sub/b']);
-  });
-
-  it.each([
-    ['the name of a root', ['source'], ['a', 'sub', 'sub/b']],
-    ['the name of a directory above', ['above'], ['a', 'sub', 'sub/b']],
-    ['the path of a root', ['/above/source/', 'sub'], ['a']],
-    ['a star with an exception', ['*', '!a'], ['a']],
-  ])('is never what was named itself: %s', async (_, exclude, expected) => {
-    const repository = await makeTestRepository();
-    write(repository.directory, 'above/source/a', 'above/source/sub/b', 'beside');
-    const sources = ['above/source', 'beside'];
-    const absolute = exclude.map((pattern) => (pattern.startsWith('/') ? repository.directory + pattern : pattern));
-    await repository.backup({ sources, exclude: absolute });
-    const roots = ['above', 'above/source', ...expected.map((path) => `above/source/${path}`), 'beside'];
-    expect(await pathsIn(repository)).toEqual(roots);
-  });
-
-  it('is also what has the name of a root and lies below it', async () => {
-    const repository = await makeTestRepository();
-    write(repository.source, 'a', 'source/b');
-    await repository.backup({ exclude: ['source'] });
-    expect(await pathsIn(repository)).toEqual(['source', 'source/a']);
-  });
-
-  it('does not stumble over odd names', async () => {
-    const repository = await makeTestRepository();
-    const names = ['...', ' ', '..a', '!x', '#y', 'a\\b', '\n', '[', '*'];
-    write(repository.source, ...names);
-    writeFileSync(Buffer.concat([Buffer.from(`${repository.source}/`), Buffer.of(0xff)]), 'x');
-    expect((await repository.backup({ exclude: ['nothing', '*.log'] })).problems).toEqual([]);
-    await repository.expectRestored();
   });
 });
 

@@ -82,7 +82,8 @@ test('the parts n/m read every pack exactly once', async () => {
     const files = parts.flatMap(({ findings }) =>
       findings.filter(({ kind }) => kind === 'pack-damaged').map(({ file }) => file),
     );
-    expect(files.toSorted()).toEqual(filesIn(disk, 'packs'));
+    expect(new Set(files)).toEqual(new Set(filesIn(disk, 'packs')));
+    expect(files).toHaveLength(filesIn(disk, 'packs').length);
     expect(parts.reduce((sum, { bytesRead }) => sum + bytesRead, 0)).toBe(whole.bytesRead);
   }
 });

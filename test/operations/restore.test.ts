@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -106,5 +106,21 @@ describe('a dry run', () => {
     const result = await repository.restore({ target, dryRun: true });
     expect(result).toMatchObject({ filesRestored: 4, directoriesRestored: 3, bytesRestored: 3_009_000, exitCode: 0 });
     expect(readdirSync(repository.directory)).not.toContain('target');
+  });
+});
+
+describe('a hard link to a file that only looks like the one in the snapshot', () => {
+  it('is not made: the name gets its own bytes', async () => {
+    const repository = await makeTestRepository();
+    writeFileSync(join(repository.source, 'a'), 'right');
+    linkSync(join(repository.source, 'a'), join(repository.source, 'b'));
+    utimesSync(join(repository.source, 'a'), 1000, 1000);
+    await repository.backup();
+    const target = join(repository.directory, 'target');
+    mkdirSync(join(target, 'source'), { recursive: true });
+    writeFileSync(join(target, 'source', 'a'), 'wrong');
+    utimesSync(join(target, 'source', 'a'), 1000, 1000);
+    expect((await repository.restore({ target })).filesUnchanged).toBe(1);
+    expect(readFileSync(join(target, 'source', 'b'), 'utf8')).toBe('right');
   });
 });

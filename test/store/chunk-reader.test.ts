@@ -133,3 +133,48 @@ describe('a read that fails', () => {
     faulty.assertFired();
   });
 });
+
+describe('a large chunk that is proved ahead', () => {
+  const large = createPrng(99).bytes(200_000);
+  let chunk: StoredChunk;
+
+  beforeEach(async () => {
+    const packs: PackContents[] = [];
+    const sizes = { blockRawBytes: 4096, packBytes: 1e9, segmentBytes: 1e9 };
+    const onPack = (pack: PackContents): void => void packs.push(pack);
+    const writer = new ChunkWriter({
+      sink: sinkOf(backend),
+      kind: 'data',
+      compressor: new Compressor(3),
+      sizes,
+      onPack,
+    });
+    await writer.add(hasher.dataId(large), large);
+    await writer.finish();
+    chunk = packs.flatMap(chunksOf)[0]!;
+  });
+
+  test('vouches for itself and for nothing else', async () => {
+    const reader = makeReader();
+    reader.prefetch(chunk);
+    expect(Buffer.compare(await reader.read(chunk), large)).toBe(0);
+    for (const change of [
+      { id: new Uint8Array(20) },
+      { lengthBytes: 199_999 },
+      { offsetInBlock: 1 },
+      { kind: 'tree' },
+    ] as const) {
+      await expect((async () => reader.read({ ...chunk, ...change }))()).rejects.toBeInstanceOf(CorruptDataError);
+    }
+  });
+
+  test('is refused when it is damaged', async () => {
+    const name = packName(chunk.packId);
+    const damaged = backend.peek(name)!;
+    damaged[150_000]! ^= 1;
+    backend.poke(name, damaged);
+    const reader = makeReader();
+    reader.prefetch(chunk);
+    await expect((async () => reader.read(chunk))()).rejects.toBeInstanceOf(CorruptDataError);
+  });
+});

@@ -1,12 +1,11 @@
 import {
   copyFileSync,
-  existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
   renameSync,
   rmSync,
-  statSync,
+  lstatSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -16,6 +15,7 @@ import { join } from 'node:path';
 import { describeTree } from './compare-trees.ts';
 import { createPrng } from './prng.ts';
 import type { Prng } from './prng.ts';
+import { hasEntry, latin1Of } from './tree-paths.ts';
 
 /** The directories that a backup of a small source may name. */
 export const ROOT_NAMES = ['a', 'b', 'c'] as const;
@@ -95,7 +95,7 @@ export class SmallSource {
 
   /** Two directories of hard links to the same files are equal trees: one chunk that two entries refer to. */
   #twin(directory: string): string {
-    const files = readdirSync(directory).filter((name) => statLink(join(directory, name)));
+    const files = readdirSync(directory).filter((name) => isRegularFile(join(directory, name)));
     const root = ROOT_NAMES.find((name) => `${directory}/`.startsWith(`${join(this.directory, name)}/`));
     if (root === undefined || files.length === 0) {
       symlinkSync(`../${this.#prng.next()}`, this.#freshName(directory));
@@ -115,7 +115,7 @@ export class SmallSource {
   #freshName(directory: string): string {
     for (;;) {
       const name = join(directory, `n${this.#prng.int(1000)}`);
-      if (!existsSync(name) && !statLink(name)) return name;
+      if (!hasEntry(latin1Of(name))) return name;
     }
   }
 
@@ -137,7 +137,6 @@ export function describeRoots(directory: string, roots: readonly string[]): Sour
   return new Map(roots.map((root) => [root, describeTree(join(directory, root))]));
 }
 
-/** Whether a regular file has this name. */
-function statLink(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+function isRegularFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }

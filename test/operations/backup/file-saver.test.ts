@@ -8,6 +8,7 @@ import { createChunker } from '../../../src/chunking/create-chunker.ts';
 import { ChunkHasher } from '../../../src/crypto/chunk-hasher.ts';
 import { SourceError } from '../../../src/errors.ts';
 import { readMetadata } from '../../../src/files/source-metadata.ts';
+import { BackupTally } from '../../../src/operations/backup/backup-tally.ts';
 import type { ChunkDepot } from '../../../src/operations/backup/chunk-depot.ts';
 import { FileSaver } from '../../../src/operations/backup/file-saver.ts';
 import type { SavedFile } from '../../../src/operations/backup/file-saver.ts';
@@ -29,6 +30,7 @@ async function makeSaver(onPut: () => void = () => undefined): Promise<{ saver: 
     hasher: await ChunkHasher.create('sha1', Buffer.alloc(32, 7)),
     depot: { put } as unknown as ChunkDepot,
     pacer: new Pacer(undefined),
+    tally: new BackupTally(undefined),
   });
   return { saver, stored };
 }

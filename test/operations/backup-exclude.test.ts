@@ -1,0 +1,107 @@
+import { writeFileSync } from 'node:fs';
+
+import { describe, expect, it } from 'vitest';
+
+import { makeTestRepository } from '../support/test-repository.ts';
+import { listPaths, writeFiles as write } from './source-tree.ts';
+
+describe('what is left out', () => {
+  it('is the repository itself, wherever it lies in the source', async () => {
+    const repository = await makeTestRepository();
+    write(repository.directory, 'beside');
+    for (let round = 0; round < 3; round += 1) {
+      expect((await repository.backup({ sources: [repository.directory] })).problems).toEqual([]);
+      const paths = (await listPaths(repository)).map((path) => path.split('/').slice(1).join('/'));
+      expect(paths.filter((path) => path !== '')).toEqual(['beside', 'source']);
+    }
+  });
+
+  it.each<[string, string[], string[]]>([
+    ['a name, everywhere', ['node_modules'], ['a.log', 'keep.log', 'src', 'src/a.log', 'src/x.ts', 'top']],
+    [
+      'by ending, with an exception',
+      ['*.log', '!keep.log'],
+      [
+        'keep.log',
+        'node_modules',
+        'node_modules/m',
+        'src',
+        'src/node_modules',
+        'src/node_modules/n',
+        'src/x.ts',
+        'top',
+      ],
+    ],
+    ['directories only', ['top/', 'src/'], ['a.log', 'keep.log', 'node_modules', 'node_modules/m', 'top']],
+    ['below a directory', ['source/src/**'], ['a.log', 'keep.log', 'node_modules', 'node_modules/m', 'src', 'top']],
+    ['everything', ['*'], []],
+    [
+      'nothing that another case spells',
+      ['TOP', 'Src'],
+      [
+        'a.log',
+        'keep.log',
+        'node_modules',
+        'node_modules/m',
+        'src',
+        'src/a.log',
+        'src/node_modules',
+        'src/node_modules/n',
+        'src/x.ts',
+        'top',
+      ],
+    ],
+  ])('is what the patterns say, as in a .gitignore file: %s', async (_, exclude, expected) => {
+    const repository = await makeTestRepository();
+    write(
+      repository.source,
+      'a.log',
+      'keep.log',
+      'top',
+      'src/x.ts',
+      'src/a.log',
+      'src/node_modules/n',
+      'node_modules/m',
+    );
+    await repository.backup({ exclude });
+    expect(await listPaths(repository)).toEqual(['source', ...expected.map((path) => `source/${path}`)]);
+  });
+
+  it('is an absolute path, and one that lies elsewhere is nothing', async () => {
+    const repository = await makeTestRepository();
+    const [path] = write(repository.source, 'sub/a', 'a', 'sub/b');
+    await repository.backup({ exclude: [path!, '/elsewhere/a'] });
+    expect(await listPaths(repository)).toEqual(['source', 'source/a', 'source/sub', 'source/sub/b']);
+  });
+
+  it.each([
+    ['the name of a root', ['source'], ['a', 'sub', 'sub/b']],
+    ['the name of a directory above', ['above'], ['a', 'sub', 'sub/b']],
+    ['the path of a root', ['/above/source/', 'sub'], ['a']],
+    ['a star with an exception', ['*', '!a'], ['a']],
+  ])('is never what was named itself: %s', async (_, exclude, expected) => {
+    const repository = await makeTestRepository();
+    write(repository.directory, 'above/source/a', 'above/source/sub/b', 'beside');
+    const sources = ['above/source', 'beside'];
+    const absolute = exclude.map((pattern) => (pattern.startsWith('/') ? repository.directory + pattern : pattern));
+    await repository.backup({ sources, exclude: absolute });
+    const roots = ['above', 'above/source', ...expected.map((path) => `above/source/${path}`), 'beside'];
+    expect(await listPaths(repository)).toEqual(roots);
+  });
+
+  it('is also what has the name of a root and lies below it', async () => {
+    const repository = await makeTestRepository();
+    write(repository.source, 'a', 'source/b');
+    await repository.backup({ exclude: ['source'] });
+    expect(await listPaths(repository)).toEqual(['source', 'source/a']);
+  });
+
+  it('does not stumble over odd names', async () => {
+    const repository = await makeTestRepository();
+    const names = ['...', ' ', '..a', '!x', '#y', 'a\\b', '\n', '[', '*'];
+    write(repository.source, ...names);
+    writeFileSync(Buffer.concat([Buffer.from(`${repository.source}/`), Buffer.of(0xff)]), 'x');
+    expect((await repository.backup({ exclude: ['nothing', '*.log'] })).problems).toEqual([]);
+    await repository.expectRestored();
+  });
+});

@@ -1,0 +1,23 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { listFiles } from '../../src/operations/ls.ts';
+import { textOf } from '../../src/util/byte-string.ts';
+import type { TestRepository } from '../support/test-repository.ts';
+
+/** Writes files of different contents, and the directories above them. Returns their paths. */
+export function writeFiles(directory: string, ...names: readonly string[]): string[] {
+  return names.map((name) => {
+    const path = join(directory, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `content of ${name}`);
+    return path;
+  });
+}
+
+/** The paths of everything in a snapshot. */
+export async function listPaths({ context }: TestRepository, selector = 'latest'): Promise<string[]> {
+  const paths: string[] = [];
+  await listFiles(context, { selector, recursive: true }, ({ path }) => paths.push(textOf(path)));
+  return paths;
+}

@@ -11,6 +11,7 @@ import { ChunkDepot } from './backup/chunk-depot.ts';
 import { createExclusion } from './backup/exclusion.ts';
 import { FileSaver } from './backup/file-saver.ts';
 import { FileStore } from './backup/file-store.ts';
+import { copyManifests } from './backup/manifest-copies.ts';
 import { findParent } from './backup/parent-snapshot.ts';
 import type { ParentSnapshot } from './backup/parent-snapshot.ts';
 import type { SourceProblem } from './backup/problems.ts';
@@ -78,6 +79,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
       await repository.assertLocked();
       await depot.assertPacksPresent();
     });
+    await copyManifests(context, repository, opened, { id: snapshotId, bytes });
     await refreshCheckpoint(context, repository, opened, depot.counts.dataBlobs + depot.counts.treeBlobs + 1);
     return { ...result, snapshotId };
   });

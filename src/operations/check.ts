@@ -120,12 +120,15 @@ async function verifyPacks(
 }
 
 async function lostSnapshots({ backend }: Repository, opened: OpenedState): Promise<Finding[]> {
+  const { snapshotIds } = opened.listing;
+  const unknown = [...opened.damagedSnapshots.keys()].filter((id) => !snapshotIds.includes(id));
   const findings: Finding[] = [];
-  for (const id of opened.lostSnapshots) {
+  for (const id of [...opened.lostSnapshots, ...unknown]) {
     const file = snapshotName(id);
     // A snapshot that was brought back between two listings is in neither of them.
     if ((await backend.sizeOf(file)) !== undefined) continue;
-    const message = 'the manifest is gone, and nobody deleted the snapshot; `ldm repair` writes it again';
+    const outlook = unknown.includes(id) ? 'its copy is damaged too' : '`ldm repair` writes it again';
+    const message = `the manifest is gone, and nobody deleted the snapshot; ${outlook}`;
     findings.push({ severity: 'error', kind: 'snapshot-lost', file, message, snapshots: [id] });
   }
   return findings;
@@ -143,7 +146,7 @@ function lostSegments({ lostSegments: ids }: OpenedState): Finding[] {
 /** Counts can only be compared where all that they are counted from could be read. */
 function countFindings(opened: OpenedState, recounted: OpenedState): Finding[] {
   const isComparable =
-    opened.lostSnapshots.length === 0 &&
+    opened.lostSnapshots.length + recounted.lostSnapshots.length === 0 &&
     opened.state.isComplete &&
     recounted.state.isComplete &&
     recounted.damagedSnapshots.size === 0 &&

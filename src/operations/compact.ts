@@ -4,7 +4,7 @@ import { FilterState } from '../filter/filter-state.ts';
 import { LdmFilter } from '../filter/ldm-filter.ts';
 import type { PackContents } from '../format/pack.ts';
 import { isDiskFull } from '../repository/durable-order.ts';
-import { deletedName, segmentName } from '../repository/layout.ts';
+import { deletedName, manifestCopyName, segmentName } from '../repository/layout.ts';
 import { listOptional, listRepository } from '../repository/listing.ts';
 import { readSegment } from '../repository/manifests.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
@@ -145,12 +145,21 @@ class Compaction {
     const { foldedCount, listing, lostSnapshots } = this.#opened;
     const areCheckpointsOutdated = foldedCount + listing.deletedIds.length + lostSnapshots.length > 0;
     if (unnamed.size > 0 || areCheckpointsOutdated) await this.#replaceCheckpoints(next);
+    await order.remove(this.#copiesGivenUp());
     await order.remove([...segments.replaced.keys()].map((id) => segmentName(id)));
     await order.remove([...doomed, ...orphanIds].map((id) => packName(id)));
     await order.remove(this.#opened.listing.deletedIds.map((id) => deletedName(id)));
     await order.remove((await listOptional(this.#repository.backend, 'tmp')).map((file) => file.name));
     await order.keepReserve();
     return copied.bytesCopied;
+  }
+
+  /** A copy that outlived its manifest, or the chunks of its snapshot, would call the snapshot lost. */
+  #copiesGivenUp(): string[] {
+    const { listing, lostSnapshots } = this.#opened;
+    const givenUp = new Set([...listing.deletedIds, ...lostSnapshots]);
+    for (const id of listing.snapshotIds) givenUp.delete(id);
+    return listing.manifestCopyIds.filter((id) => givenUp.has(id)).map((id) => manifestCopyName(id));
   }
 
   /** Packs that a segment names and that are gone, which a command that died may leave; but not if they may be missed. */

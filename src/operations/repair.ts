@@ -6,7 +6,13 @@ import { surveyRepository } from './check/repository-survey.ts';
 import { compareStates } from './check/state-comparison.ts';
 import { withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { findLostSnapshots, repairConfig, repairDeleted, repairManifests } from './repair/manifest-repair.ts';
+import {
+  findLostSnapshots,
+  repairConfig,
+  repairDeleted,
+  repairManifestCopies,
+  repairManifests,
+} from './repair/manifest-repair.ts';
 import { repairPacks } from './repair/pack-repair.ts';
 import { surveyPacks } from './repair/pack-survey.ts';
 import { RepairPlan } from './repair/repair-plan.ts';
@@ -55,6 +61,7 @@ async function makePlan(
 ): Promise<RepairPlan> {
   const plan = new RepairPlan();
   repairConfig(plan, repository, findings);
+  repairManifestCopies(plan, repository, opened, findings);
   repairManifests(plan, repository, opened, findings);
   repairDeleted(plan, repository, opened, findings);
   repairPacks(plan, repository, { opened, findings, survey: await surveyPacks(repository, opened) });

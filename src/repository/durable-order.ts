@@ -5,7 +5,15 @@ import { encodeSegment } from '../format/segment.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PackFile, PackSink } from '../store/pack-sink.ts';
 import { packName } from '../store/pack-reader.ts';
-import { RESERVE_BYTES, RESERVE_NAME, deletedName, directoryOf, segmentName, snapshotName } from './layout.ts';
+import {
+  RESERVE_BYTES,
+  RESERVE_NAME,
+  deletedName,
+  directoryOf,
+  manifestCopyName,
+  segmentName,
+  snapshotName,
+} from './layout.ts';
 
 /**
  * THE order of durable writes; nothing else in ldm writes into, renames in or removes from a repository.
@@ -13,6 +21,7 @@ import { RESERVE_BYTES, RESERVE_NAME, deletedName, directoryOf, segmentName, sna
  * - A name appears only by: temporary file, write, length check, fsync, rename; and its directory is fsynced before
  *   anything that relies on the name is written, and before success is reported.
  * - Packs are durable before the segment that names them, the segment before the snapshot.
+ * - The copy of a manifest is there only while the manifest is durable in snapshots/ or deleted/.
  * - A pack is removed only when no durable segment and no checkpoint names it any more, and only under an exclusive
  *   lock: names follow from content, so a pack or a segment of this process may be another's as well.
  */
@@ -63,6 +72,16 @@ export class DurableOrder implements PackSink {
       throw error;
     }
     return id;
+  }
+
+  /**
+   * Second copies of committed manifests, by snapshot id. `verify` runs right before each and stops it by throwing: of a
+   * snapshot that others have reclaimed meanwhile a copy would say that it is lost.
+   */
+  async copyManifests(manifests: ReadonlyMap<string, Uint8Array>, verify: () => Promise<void>): Promise<void> {
+    await this.#barrier();
+    for (const [id, bytes] of manifests) await this.#publishBytes(bytes, manifestCopyName(id), verify);
+    await this.#barrier();
   }
 
   /** The commit of a delete. */

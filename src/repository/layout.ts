@@ -1,5 +1,15 @@
 /** Where things lie in a repository; docs/format.md describes it. */
-export const DIRECTORIES = ['packs', 'index', 'snapshots', 'deleted', 'filter', 'quarantine', 'locks', 'tmp'] as const;
+export const DIRECTORIES = [
+  'packs',
+  'index',
+  'snapshots',
+  'deleted',
+  'manifests.bak',
+  'filter',
+  'quarantine',
+  'locks',
+  'tmp',
+] as const;
 export const CONFIG_NAME = 'config';
 export const CONFIG_COPY_NAME = 'config.bak';
 /** A few bytes that nobody needs, given up when the disk is full, so that a delete can still reclaim. */
@@ -16,6 +26,11 @@ export function snapshotName(id: string): string {
 
 export function deletedName(id: string): string {
   return `deleted/${id}`;
+}
+
+/** The second copy of a manifest, by which one that is gone is missed. */
+export function manifestCopyName(id: string): string {
+  return `manifests.bak/${id}`;
 }
 
 /** The last part of a name: the id for everything that is named by one. */

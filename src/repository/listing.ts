@@ -6,6 +6,8 @@ import { baseName, isId } from './layout.ts';
 export interface Listing {
   readonly snapshotIds: readonly string[];
   readonly deletedIds: readonly string[];
+  /** Ids of the snapshots, deleted ones too, whose manifest has a second copy. */
+  readonly manifestCopyIds: readonly string[];
   readonly segmentIds: readonly string[];
   /** Size in bytes by pack id. */
   readonly packs: ReadonlyMap<string, number>;
@@ -14,10 +16,12 @@ export interface Listing {
 }
 
 /**
- * Lists a repository, in the opposite order of writing: a snapshot that is listed had its segments in place before, and
- * a segment its packs. A listing that fails is an error, never an empty repository.
+ * Lists a repository, in the opposite order of writing: the snapshot of a copy that is listed was committed before, a
+ * snapshot had its segments in place, and a segment its packs. A listing that fails is an error, never an empty
+ * repository.
  */
 export async function listRepository(backend: Backend): Promise<Listing> {
+  const manifestCopyIds = idsOf(await listOptional(backend, 'manifests.bak'));
   const snapshotIds = idsOf(await backend.list('snapshots'));
   const deletedIds = idsOf(await listOptional(backend, 'deleted'));
   const checkpoints = (await listOptional(backend, 'filter')).map((file) => file.name).toReversed();
@@ -26,7 +30,7 @@ export async function listRepository(backend: Backend): Promise<Listing> {
   for (const file of await backend.list('packs')) {
     if (isId(baseName(file.name))) packs.set(baseName(file.name), file.sizeBytes);
   }
-  return { snapshotIds, deletedIds, segmentIds, packs, checkpoints };
+  return { snapshotIds, deletedIds, manifestCopyIds, segmentIds, packs, checkpoints };
 }
 
 /** A directory that says nothing about what must be there: a copy of a repository may lack it when it was empty. */

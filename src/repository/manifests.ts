@@ -5,7 +5,7 @@ import type { PackContents } from '../format/pack.ts';
 import { decodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import { sha256 } from './durable-order.ts';
-import { deletedName, segmentName, snapshotName } from './layout.ts';
+import { baseName, deletedName, manifestCopyName, segmentName, snapshotName } from './layout.ts';
 
 /** A snapshot with the bytes of its manifest. */
 export interface ReadManifest {
@@ -18,8 +18,16 @@ export async function readManifest(
   id: string,
   options: { readonly deleted?: boolean } = {},
 ): Promise<ReadManifest> {
-  const name = options.deleted === true ? deletedName(id) : snapshotName(id);
-  const bytes = await readProved(backend, name, id);
+  return await readManifestAt(backend, options.deleted === true ? deletedName(id) : snapshotName(id));
+}
+
+/** The second copy of a manifest. */
+export async function readManifestCopy(backend: Backend, id: string): Promise<ReadManifest> {
+  return await readManifestAt(backend, manifestCopyName(id));
+}
+
+async function readManifestAt(backend: Backend, name: string): Promise<ReadManifest> {
+  const bytes = await readProved(backend, name, baseName(name));
   return { bytes, snapshot: decodeNamed(name, () => decodeSnapshot(bytes)) };
 }
 

@@ -10,9 +10,11 @@ import { LdmFilter } from '../filter/ldm-filter.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { ChunkReader } from '../store/chunk-reader.ts';
+import { manifestCopyName, snapshotName } from './layout.ts';
 import { listRepository } from './listing.ts';
 import type { Listing } from './listing.ts';
-import { readManifest, readSegment } from './manifests.ts';
+import { readManifest, readManifestCopy, readSegment } from './manifests.ts';
+import type { ReadManifest } from './manifests.ts';
 import { StateReader } from './state-reader.ts';
 
 /** The filter state of everything that was present when it was opened. */
@@ -20,15 +22,21 @@ export interface OpenedState {
   readonly state: FilterState;
   readonly listing: Listing;
   readonly reader: StateReader;
-  /** Snapshots whose manifest cannot be read, with the reason. */
+  /** Snapshots whose manifest cannot be read, nor be known from elsewhere, with the reason. */
   readonly damagedSnapshots: ReadonlyMap<string, string>;
   /** Segments that cannot be read, with the reason: their chunks are unknown. */
   readonly damagedSegments: ReadonlyMap<string, string>;
-  /** Snapshots that a checkpoint knows and that are neither in snapshots/ nor in deleted/. They stay retained. */
+  /**
+   * Snapshots that a checkpoint or the copy of their manifest knows, and that are neither in snapshots/ nor in deleted/.
+   * They stay retained.
+   */
   readonly lostSnapshots: readonly string[];
   /** Segments that a checkpoint names and that are gone; whoever removes a segment removes such checkpoints first. */
   readonly lostSegments: readonly string[];
-  /** Every snapshot that the checkpoints which were read know, also those that were of no use otherwise. */
+  /**
+   * Every snapshot that the checkpoints which were read know, also those that were of no use otherwise; and those whose
+   * manifest is lost or damaged and has a copy.
+   */
   readonly remembered: ReadonlyMap<string, FoldedSnapshot>;
   /** Checkpoints that could not be used because they are damaged, with the reason. */
   readonly damagedCheckpoints: ReadonlyMap<string, string>;
@@ -157,10 +165,15 @@ class StateOpening {
 
   /**
    * What is known to have been a snapshot and was not deleted keeps its references, whichever checkpoint knows it: with
-   * a segment lost beside the manifest, the checkpoint that knows both is of no other use.
+   * a segment lost beside the manifest, the checkpoint that knows both is of no other use. The copy of its manifest
+   * knows a snapshot too that is younger than every checkpoint.
    */
   async #retainLost(): Promise<string[]> {
     const listed = new Set([...this.#listing.snapshotIds, ...this.#listing.deletedIds]);
+    for (const id of this.#listing.manifestCopyIds.filter((each) => !listed.has(each))) {
+      if ((await this.#recall(id)) !== undefined) continue;
+      this.#damagedSnapshots.set(id, `${snapshotName(id)} is gone, and its copy ${manifestCopyName(id)} is damaged`);
+    }
     const lost = [...this.#known.snapshots].filter(([id]) => !listed.has(id));
     for (const [id, folded] of lost) {
       if (!this.#state.snapshots.has(id)) await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
@@ -188,15 +201,33 @@ class StateOpening {
 
   async #readFolded(id: string): Promise<FoldedSnapshot | undefined> {
     try {
-      const { bytes, snapshot } = await readManifest(this.#options.backend, id);
-      return { tree: Buffer.from(snapshot.tree, 'hex'), manifest: bytes };
+      return foldedOf(await readManifest(this.#options.backend, id));
     } catch (error) {
       // Deleted or reclaimed by another process since the listing.
       if (error instanceof BackendError && error.errno === 'ENOENT') return undefined;
       if (!(error instanceof CorruptDataError)) throw error;
-      const remembered = this.#known.snapshots.get(id);
+      const remembered = await this.#recall(id);
       if (remembered === undefined) this.#damagedSnapshots.set(id, error.message);
       return remembered;
     }
   }
+
+  /** A snapshot whose manifest is of no use, as a checkpoint or else the copy of the manifest has it. */
+  async #recall(id: string): Promise<FoldedSnapshot | undefined> {
+    const known = this.#known.snapshots.get(id);
+    if (known !== undefined) return known;
+    try {
+      const folded = foldedOf(await readManifestCopy(this.#options.backend, id));
+      this.#known.snapshots.set(id, folded);
+      return folded;
+    } catch (error) {
+      const isAbsent = error instanceof BackendError && error.errno === 'ENOENT';
+      if (!isAbsent && !(error instanceof CorruptDataError)) throw error;
+      return undefined;
+    }
+  }
+}
+
+function foldedOf({ bytes, snapshot }: ReadManifest): FoldedSnapshot {
+  return { tree: Buffer.from(snapshot.tree, 'hex'), manifest: bytes };
 }

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { testBackendContract } from '../contracts/backend-contract.ts';
 import { expectErrno, writeFile } from '../support/backend-actions.ts';
+import { systemError } from '../support/system-error.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
 // The real calls, which single tests replace by what a bad disk does.
@@ -40,10 +41,6 @@ beforeEach(async () => {
 afterEach(() => {
   vi.clearAllMocks();
 });
-
-function systemError(errno: string): Error {
-  return Object.assign(new Error(errno), { code: errno });
-}
 
 /** What was forced to the disk, as paths below the directory above the repository. */
 function recordSyncs(): string[] {

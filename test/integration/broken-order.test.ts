@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import {
   LateNames,
-  LateSegmentRemoval,
+  LateRemoval,
   NoDirectorySync,
   NoFileSync,
   NoTemporaryFiles,
@@ -35,7 +35,19 @@ describe('the crash suite notices that', () => {
       (inner) => new LateNames(inner, { late: 'index/', early: 'snapshots/' }),
       /chunk-missing/,
     ],
-    ['packs are removed before their segments', COMPACT, (inner) => new LateSegmentRemoval(inner), /pack-missing/],
+    ['packs are removed before their segments', COMPACT, (inner) => new LateRemoval(inner, 'index/'), /pack-missing/],
+    [
+      'a manifest is copied before it is committed',
+      BACKUP,
+      (inner) => new LateNames(inner, { late: 'snapshots/', early: 'manifests.bak/' }),
+      /snapshot-lost/,
+    ],
+    [
+      'reclaimed manifests are removed before their copies',
+      COMPACT,
+      (inner) => new LateRemoval(inner, 'manifests.bak/'),
+      /snapshot-lost/,
+    ],
   ];
   it.each(cases)(
     '%s',
@@ -55,6 +67,12 @@ describe('the power cut suite notices that', () => {
     ['segments are not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^index$/), /chunk-missing|no pack/],
     ['a new snapshot is not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^snapshots$/), /is gone/],
     ['a delete is not synced', DELETE, (inner) => new NoDirectorySync(inner, /^deleted$/), /missing|should not be/],
+    [
+      'copies are not gone for good before the manifests are removed',
+      COMPACT,
+      (inner) => new NoDirectorySync(inner, /^manifests\.bak$/),
+      /snapshot-lost/,
+    ],
     [
       'segments are not gone for good before packs are removed',
       COMPACT,

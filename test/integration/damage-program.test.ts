@@ -14,6 +14,7 @@ const KINDS: readonly [string, 0 | 1][] = [
   ['index', 0],
   ['snapshots', 1],
   ['deleted', 0],
+  ['manifests.bak', 0],
   ['filter', 0],
   ['config', 0],
   ['config.bak', 0],

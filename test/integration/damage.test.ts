@@ -24,7 +24,7 @@ interface Kind {
   readonly files: (stage: Stage) => string[];
   readonly finding: RegExp;
   readonly flipCount: number;
-  /** Whether the loss of the file shows; a filter image is a cache that may be absent. */
+  /** Whether the loss of the file shows; a filter image or a copy may be absent. */
   readonly isMissed: boolean;
 }
 
@@ -45,6 +45,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
   segment: { files: inside('index'), finding: /^segment-/, flipCount: 10, isMissed: true },
   snapshot: { files: inside('snapshots'), finding: /^snapshot-/, flipCount: 10, isMissed: true },
   'deleted snapshot': { files: inside('deleted'), finding: /snapshot-/, flipCount: 5, isMissed: true },
+  'copy of a manifest': {
+    files: inside('manifests.bak'),
+    finding: /^snapshot-copy-damaged$/,
+    flipCount: 10,
+    isMissed: false,
+  },
   'filter image': { files: inside('filter'), finding: /^checkpoint-/, flipCount: 50, isMissed: false },
 };
 

@@ -31,14 +31,13 @@ describe('a pack is removed only when', () => {
   it('every manifest can be read: a damaged one stops the compaction', async () => {
     const stage = await setStage(temporaryDirectory(), DELETE);
     const name = `snapshots/${stage.snapshotIds[1]}`;
-    for (const checkpoint of stage.backend.names().filter((each) => each.startsWith('filter/'))) {
-      await stage.backend.remove(checkpoint);
-    }
+    const witnesses = stage.backend.names().filter((each) => /^(filter|manifests\.bak)\//.test(each));
+    for (const witness of witnesses) await stage.backend.remove(witness);
     stage.backend.poke(name, stage.backend.peek(name)!.fill(0, 10, 11));
     await expectRefusal(stage, 'a snapshot cannot be read');
   });
 
-  it.each(['snapshots', 'index', 'packs', 'filter'])('the listing of %s works', async (directory) => {
+  it.each(['snapshots', 'manifests.bak', 'index', 'packs', 'filter'])('the listing of %s works', async (directory) => {
     const stage = await setStage(temporaryDirectory(), COMPACT);
     const before = stage.backend.names();
     const only = (operation: string, name: string): boolean => operation === 'list' && name === directory;

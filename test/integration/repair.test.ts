@@ -20,6 +20,7 @@ import { FaultyBackend, SimulatedCrash } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import {
   contents,
+  copyOf,
   cutInHalf,
   dataPacks,
   expectFindingsNameTheLost,
@@ -63,6 +64,44 @@ const CASES: readonly [string, boolean, (disk: MemoryBackend) => Damage[]][] = [
     (disk) => [flip(disk, first(disk, 'snapshots'), 10), missing(first(disk, 'index'))],
   ],
   ['a deleted manifest', true, (disk) => [flip(disk, first(disk, 'deleted'), 10)]],
+  [
+    'a deleted manifest that no image knows',
+    true,
+    (disk) => [flip(disk, first(disk, 'deleted'), 10), ...filesIn(disk, 'filter').map(missing)],
+  ],
+  [
+    'every manifest and image',
+    true,
+    (disk) => [...filesIn(disk, 'snapshots'), ...filesIn(disk, 'filter')].map(missing),
+  ],
+  [
+    'a damaged manifest that no image knows',
+    true,
+    (disk) => [flip(disk, first(disk, 'snapshots'), 10), ...filesIn(disk, 'filter').map(missing)],
+  ],
+  [
+    'every copy of a manifest',
+    true,
+    (disk) => [
+      ...filesIn(disk, 'manifests.bak').map((file) => flip(disk, file, 10)),
+      ...filesIn(disk, 'filter').map(missing),
+    ],
+  ],
+  [
+    'a manifest and its copy',
+    true,
+    (disk) => [flip(disk, first(disk, 'snapshots'), 10), flip(disk, copyOf(first(disk, 'snapshots')), 20)],
+  ],
+  [
+    'a deleted manifest and its copy',
+    true,
+    (disk) => [flip(disk, first(disk, 'deleted'), 10), flip(disk, copyOf(first(disk, 'deleted')), 20)],
+  ],
+  [
+    'a lost manifest with a damaged copy',
+    true,
+    (disk) => [missing(first(disk, 'snapshots')), flip(disk, copyOf(first(disk, 'snapshots')), 20)],
+  ],
   ['the footers of all packs', true, (disk) => filesIn(disk, 'packs').map((file) => flip(disk, file, -30))],
   [
     'a footer and its segments',
@@ -101,6 +140,8 @@ const MENDABLE = (disk: MemoryBackend): Damage[] => [
   flip(disk, first(disk, 'index'), 50),
   flip(disk, first(disk, 'snapshots'), 10),
   flip(disk, first(disk, 'deleted'), 10),
+  flip(disk, copyOf(first(disk, 'deleted')), 20),
+  flip(disk, copyOf(filesIn(disk, 'snapshots').at(-1)!), 20),
   flip(disk, first(disk, 'filter'), 300),
   flip(disk, largestPack(disk), -30),
   flip(disk, packsOfKind(disk, 'tree')[0]!, 9),

@@ -19,19 +19,29 @@ import {
 } from '../support/damage.ts';
 import type { Damage } from '../support/damage.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
-import { contents } from '../support/repair-aftermath.ts';
+import { contents, copyOf } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { spoilCounts, writeImage } from '../support/spoil-counts.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
 const images = (disk: MemoryBackend): Damage[] => filesIn(disk, 'filter').map((file) => missing(file));
+const copies = (disk: MemoryBackend): Damage[] => filesIn(disk, 'manifests.bak').map((file) => missing(file));
 const manifests = (disk: MemoryBackend): Damage[] =>
   [...filesIn(disk, 'snapshots'), ...filesIn(disk, 'deleted')].map((file) => missing(file));
 
 /** What is lost, and in which words a compaction refuses to call the rest garbage. */
 const REFUSALS: readonly [string, RegExp, (disk: MemoryBackend) => Damage[]][] = [
   ['every manifest', /is gone, and nobody deleted it/, manifests],
-  ['every manifest and image', /there are chunks, but no snapshot/, (disk) => [...manifests(disk), ...images(disk)]],
+  [
+    'every manifest, copy and image',
+    /there are chunks, but no snapshot/,
+    (disk) => [...manifests(disk), ...copies(disk), ...images(disk)],
+  ],
+  [
+    'every manifest and image, but no copy,',
+    /is gone, and nobody deleted it/,
+    (disk) => [...manifests(disk), ...images(disk)],
+  ],
   ['one manifest', /is gone, and nobody deleted it/, (disk) => [missing(filesIn(disk, 'snapshots')[0]!)]],
   [
     'one manifest, and a segment, so that no image fits',
@@ -39,9 +49,18 @@ const REFUSALS: readonly [string, RegExp, (disk: MemoryBackend) => Damage[]][] =
     (disk) => [missing(filesIn(disk, 'snapshots')[0]!), missing(filesIn(disk, 'index')[0]!)],
   ],
   [
-    'the bytes of a manifest that no image knows',
+    'the bytes of a manifest that neither a copy nor an image knows',
     /a snapshot cannot be read/,
-    (disk) => [flip(disk, filesIn(disk, 'snapshots')[0]!, 9), ...images(disk)],
+    (disk) => [flip(disk, filesIn(disk, 'snapshots')[0]!, 9), ...copies(disk), ...images(disk)],
+  ],
+  [
+    'a manifest with the bytes of its copy, and no image knows it,',
+    /a snapshot cannot be read/,
+    (disk) => [
+      missing(filesIn(disk, 'snapshots')[0]!),
+      flip(disk, copyOf(filesIn(disk, 'snapshots')[0]!), 9),
+      ...images(disk),
+    ],
   ],
   [
     'the bytes of a segment',
@@ -95,7 +114,9 @@ test('forgets a lost snapshot even where that frees nothing', async () => {
 
 test('takes everything when every manifest is lost and a person says so', async () => {
   const stage = await setDamageStage(temporaryDirectory());
-  for (const damages of [manifests(stage.backend), [...manifests(stage.backend), ...images(stage.backend)]]) {
+  const { backend } = stage;
+  const losses = [[], images(backend), [...copies(backend), ...images(backend)]];
+  for (const damages of losses.map((more) => [...manifests(backend), ...more])) {
     const disk = await spoil(stage, ...damages);
     await compact(simulatedProcess(disk), { forgetLost: true });
     expect(filesIn(disk, 'packs')).toEqual([]);

@@ -62,14 +62,17 @@ test('a compaction does what its plan says, and what it frees is what the files 
     const stage = await partlyDead();
     const { backend } = stage;
     const { plan } = await planOf(backend, maxUnusedPercent);
+    const sizeBefore = sizeOfAll(backend);
     const promised = await compact(simulatedProcess(backend), { maxUnusedPercent, dryRun: true });
+    const removedBytes = plan.removed.reduce((total, { pack }) => total + pack.sizeBytes, 0);
+    const deadBytes = plan.rewritten.reduce((total, usage) => total + usage.deadBytes, 0);
     expect(promised).toMatchObject({
       dryRun: true,
-      reclaimedBytes: 0,
+      reclaimedBytes: removedBytes + deadBytes,
       bytesCopied: 0,
-      packsAfter: promised.packsBefore,
+      packsAfter: promised.packsBefore - plan.removed.length,
     });
-    const sizeBefore = sizeOfAll(backend);
+    expect(sizeOfAll(backend)).toBe(sizeBefore);
     const result = await compact(simulatedProcess(backend), { maxUnusedPercent });
     expect(result).toMatchObject({
       packsRemoved: plan.removed.length,

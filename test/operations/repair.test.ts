@@ -14,7 +14,7 @@ import {
   tryRestoreAll,
 } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
-import { contents, repairAll } from '../support/repair-aftermath.ts';
+import { contents, copyOf, repairAll } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
@@ -79,8 +79,8 @@ test('what only deleted snapshots need is named again too, so that they can come
 test('a manifest that is damaged and that nothing remembers is named as lost, once', async () => {
   const stage = await setDamageStage(temporaryDirectory());
   const [file = ''] = filesIn(stage.backend, 'snapshots');
-  const images = filesIn(stage.backend, 'filter').map((name) => missing(name));
-  const disk = await spoil(stage, flip(stage.backend, file, 40), ...images);
+  const witnesses = [...filesIn(stage.backend, 'filter'), copyOf(file)].map((name) => missing(name));
+  const disk = await spoil(stage, flip(stage.backend, file, 40), ...witnesses);
   const lost = { kind: 'snapshot-lost', file, snapshots: [file.slice('snapshots/'.length)] };
   expect(await repairAll(disk)).toMatchObject({ exitCode: 4, remaining: [lost] });
   expect(await repairAll(disk)).toMatchObject({ exitCode: 0, actions: [] });

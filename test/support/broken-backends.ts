@@ -73,12 +73,18 @@ export class LateNames extends FaultyBackend {
   }
 }
 
-/** Segments are removed only after the packs that they name. */
-export class LateSegmentRemoval extends FaultyBackend {
+/** What a compaction removes in one directory it removes last. */
+export class LateRemoval extends FaultyBackend {
+  readonly #prefix: string;
   readonly #heldBack: string[] = [];
 
+  constructor(inner: Backend, prefix: string) {
+    super(inner);
+    this.#prefix = prefix;
+  }
+
   override async remove(name: string): Promise<boolean> {
-    if (!name.startsWith('index/')) return super.remove(name);
+    if (!name.startsWith(this.#prefix)) return super.remove(name);
     this.#heldBack.push(name);
     return true;
   }

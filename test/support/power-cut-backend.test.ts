@@ -80,13 +80,17 @@ describe('a power cut', () => {
     expect(contentsOf(disk.cut())).toEqual({ 'packs/old': 'new', 'tmp/moved': 'old', 'tmp/other': 'other' });
   });
 
-  test('takes a new directory until something in it was synced', async () => {
+  test('takes a new directory until its parent or something in it was synced', async () => {
     const disk = makeDisk();
     await disk.makeDirectory('packs/ab');
     await writeFile(disk, 'packs/ab/x', Buffer.from('x'));
     expect(disk.cut().directoryNames()).toEqual(['', 'packs', 'tmp']);
     await disk.syncDirectory('packs/ab');
     expect(disk.cut().peek('packs/ab/x')?.toString()).toBe('x');
+    await disk.makeDirectory('packs/cd');
+    expect(disk.cut().directoryNames()).not.toContain('packs/cd');
+    await disk.syncDirectory('packs');
+    expect(disk.cut().directoryNames()).toContain('packs/cd');
   });
 
   test('with other seeds gives every mixture, the same for the same seed, and never loses what is durable', async () => {

@@ -76,6 +76,8 @@ export class PowerCutBackend extends MemoryBackend {
 
   protected override onSyncDirectory(directory: string): void {
     for (let inner = directory; inner !== ''; inner = parentOf(inner)) this.#durableDirectories.add(inner);
+    // The name of a directory is in its parent, like that of a file.
+    for (const made of this.directories) if (parentOf(made) === directory) this.#durableDirectories.add(made);
     this.#pending = this.#pending.flatMap((change) => {
       if (parentOf(change.name) !== directory) return [change];
       applyChange(this.#durableNames, { ...change, ...(change.kind === 'add' ? { oldName: undefined } : {}) });

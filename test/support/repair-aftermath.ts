@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { Backend } from '../../src/backend/backend.ts';
 import { repair } from '../../src/operations/repair.ts';
 import type { RepairResult } from '../../src/operations/repair.ts';
+import { baseName, manifestCopyName } from '../../src/repository/layout.ts';
 import { backupWork } from './crash-stage.ts';
 import type { Stage } from './crash-stage.ts';
 import { checkAll, filesIn, packsOfKind, pathsHit, tryRestore, tryRestoreAll } from './damage.ts';
@@ -90,4 +91,9 @@ export function cutInHalf(disk: MemoryBackend, file: string): Damage {
   const bytes = disk.peek(file)!;
   const half = bytes.subarray(0, bytes.length / 2);
   return { name: 'half', file, apply: async (other) => other.poke(file, half) };
+}
+
+/** The copy of a manifest in snapshots/ or deleted/. */
+export function copyOf(manifest: string): string {
+  return manifestCopyName(baseName(manifest));
 }

@@ -33,7 +33,8 @@ export function reportCompact(output: Output, result: CompactResult): void {
 export function describeReclaimed({ reclaimedBytes, deadBytesRemaining }: CompactResult): string {
   const remaining =
     deadBytesRemaining > 0 ? `; ${formatBytes(deadBytesRemaining)} dead bytes stay, not yet worth the copying` : '';
-  return `${formatBytes(reclaimedBytes)} that the file system got back${remaining}`;
+  // The new filter image may be larger than what was freed.
+  return `${formatBytes(Math.max(0, reclaimedBytes))} that the file system got back${remaining}`;
 }
 
 export function describePacks({ packsRemoved, packsRewritten, bytesCopied, dryRun }: CompactResult): string {

@@ -3,9 +3,9 @@ import { BackendError, CorruptDataError, UnsupportedFormatError } from '../../er
 import { readImage } from '../../filter/image.ts';
 import type { PackContents } from '../../format/pack.ts';
 import { inspectConfig } from '../../repository/config-file.ts';
-import { deletedName, segmentName, snapshotName } from '../../repository/layout.ts';
+import { deletedName, manifestCopyName, segmentName, snapshotName } from '../../repository/layout.ts';
 import type { Listing } from '../../repository/listing.ts';
-import { readManifest, readSegment } from '../../repository/manifests.ts';
+import { readManifest, readManifestCopy, readSegment } from '../../repository/manifests.ts';
 import type { Finding } from './findings.ts';
 
 /** What the small files of a repository say, and what is wrong with them. */
@@ -45,6 +45,9 @@ export async function surveyRepository(backend: Backend, listing: Listing): Prom
     await attempt('deleted-snapshot-damaged', deletedName(id), async () =>
       readManifest(backend, id, { deleted: true }),
     );
+  }
+  for (const id of listing.manifestCopyIds) {
+    await attempt('snapshot-copy-damaged', manifestCopyName(id), async () => readManifestCopy(backend, id));
   }
   const packs = new Map<string, PackContents>();
   for (const id of listing.segmentIds) {

@@ -25,7 +25,7 @@ export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): 
 }
 
 const FORGET =
-  '`ldm repair` brings the manifest back if the filter image has it. To give it up: `ldm compact --forget-lost`.';
+  '`ldm repair` brings the manifest back if its copy or the filter image is there. To give it up: `ldm compact --forget-lost`.';
 
 /** Every manifest may have been lost at once, and that must never look like "all garbage". */
 function isSuspiciouslyEmpty({ listing, checkpoint, state }: OpenedState): boolean {

@@ -1,4 +1,12 @@
-import { CONFIG_COPY_NAME, CONFIG_NAME, baseName, deletedName, snapshotName } from '../../repository/layout.ts';
+import {
+  CONFIG_COPY_NAME,
+  CONFIG_NAME,
+  baseName,
+  deletedName,
+  manifestCopyName,
+  snapshotName,
+} from '../../repository/layout.ts';
+import { readManifest, readManifestCopy } from '../../repository/manifests.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Finding } from '../check/findings.ts';
@@ -19,7 +27,7 @@ export function repairConfig(plan: RepairPlan, repository: Repository, findings:
   }
 }
 
-/** Manifests: what a filter image remembers is written again, what it does not is set aside. */
+/** Manifests: what a copy or a filter image has is written again, what neither has is set aside. */
 export function repairManifests(
   plan: RepairPlan,
   { order }: Repository,
@@ -33,43 +41,83 @@ export function repairManifests(
       order.publishFile(snapshotName(id), manifest),
     );
   };
-  for (const id of opened.lostSnapshots) write(id, 'the manifest was gone; written again from the filter image');
+  for (const id of opened.lostSnapshots) write(id, `the manifest was gone; ${WRITTEN_AGAIN}`);
   for (const id of damagedIds(findings, 'snapshot-damaged')) {
     const name = snapshotName(id);
     const message = snapshots.has(id)
       ? 'damaged; set aside'
-      : 'damaged, and no filter image remembers it; set aside, the snapshot is lost';
+      : 'damaged, and neither a copy nor a filter image has it; set aside, the snapshot is lost';
     plan.add({ kind: 'snapshot-quarantined', file: name, message }, async () => order.quarantine(name));
-    if (snapshots.has(id)) write(id, 'written again from the filter image');
+    if (snapshots.has(id)) write(id, WRITTEN_AGAIN);
   }
 }
+
+const WRITTEN_AGAIN = 'written again from its copy or the filter image';
 
 /** Manifests of deleted snapshots: without them an undelete is not possible, but nothing else is lost. */
 export function repairDeleted(
   plan: RepairPlan,
-  { order }: Repository,
-  { remembered }: OpenedState,
+  repository: Repository,
+  opened: OpenedState,
   findings: readonly Finding[],
 ): void {
+  const damagedCopies = damagedIds(findings, 'snapshot-copy-damaged');
+  const copied = new Set(opened.listing.manifestCopyIds.filter((id) => !damagedCopies.includes(id)));
   for (const id of damagedIds(findings, 'deleted-snapshot-damaged')) {
-    const file = deletedName(id);
-    const folded = remembered.get(id);
-    const message = folded === undefined ? 'damaged; set aside' : 'damaged; set aside and written again';
-    plan.add({ kind: 'deleted-snapshot-quarantined', file, message }, async () => {
-      await order.quarantine(file);
-      if (folded !== undefined) await order.publishFile(file, folded.manifest);
-    });
+    const known = opened.remembered.get(id)?.manifest;
+    const read = async (): Promise<Uint8Array> => known ?? (await readManifestCopy(repository.backend, id)).bytes;
+    const source = known !== undefined || copied.has(id) ? read : undefined;
+    replace(plan, repository, { kind: 'deleted-snapshot-quarantined', file: deletedName(id) }, source);
   }
 }
 
-/** Damaged manifests that nothing remembers. */
-export function findLostSnapshots({ remembered }: OpenedState, findings: readonly Finding[]): Finding[] {
-  const lost = damagedIds(findings, 'snapshot-damaged').filter((id) => !remembered.has(id));
-  return lost.map((id) => ({
+/**
+ * Copies of manifests. They come before the manifests: a damaged copy that stayed when its damaged manifest has gone
+ * would call a snapshot lost that was only deleted.
+ */
+export function repairManifestCopies(
+  plan: RepairPlan,
+  repository: Repository,
+  opened: OpenedState,
+  findings: readonly Finding[],
+): void {
+  const damagedDeleted = damagedIds(findings, 'deleted-snapshot-damaged');
+  const deleted = new Set(opened.listing.deletedIds.filter((id) => !damagedDeleted.includes(id)));
+  for (const id of damagedIds(findings, 'snapshot-copy-damaged')) {
+    const known = (opened.state.snapshots.get(id) ?? opened.remembered.get(id))?.manifest;
+    const read = async (): Promise<Uint8Array> =>
+      known ?? (await readManifest(repository.backend, id, { deleted: true })).bytes;
+    const source = known !== undefined || deleted.has(id) ? read : undefined;
+    replace(plan, repository, { kind: 'snapshot-copy-quarantined', file: manifestCopyName(id) }, source);
+  }
+}
+
+/** Sets a damaged file aside. Where there is a source, its name is never free: a snapshot in no place would look lost. */
+function replace(
+  plan: RepairPlan,
+  { order }: Repository,
+  { kind, file }: { readonly kind: string; readonly file: string },
+  source: (() => Promise<Uint8Array>) | undefined,
+): void {
+  const message = source === undefined ? 'damaged; set aside' : 'damaged; set aside and written again';
+  plan.add({ kind, file, message }, async () => {
+    if (source === undefined) return await order.quarantine(file);
+    const bytes = await source();
+    await order.quarantineCopy(file);
+    await order.publishFile(file, bytes);
+  });
+}
+
+/** Manifests that are damaged, or gone with a damaged copy, and that nothing remembers. */
+export function findLostSnapshots(opened: OpenedState, findings: readonly Finding[]): Finding[] {
+  const { remembered, damagedSnapshots, listing } = opened;
+  const damaged = damagedIds(findings, 'snapshot-damaged').filter((id) => !remembered.has(id));
+  const gone = [...damagedSnapshots.keys()].filter((id) => !listing.snapshotIds.includes(id));
+  return [...damaged, ...gone].map((id) => ({
     severity: 'error',
     kind: 'snapshot-lost',
     file: snapshotName(id),
-    message: 'its manifest was damaged, and no filter image remembers it; the damaged file is in quarantine/',
+    message: 'neither its manifest nor a copy can be read, and no filter image remembers it; see quarantine/',
     snapshots: [id],
   }));
 }

@@ -13,7 +13,7 @@ import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { Pacer, Progress } from '../context.ts';
 import { decide, writeFile } from './file-restorer.ts';
-import type { OverwriteMode } from './file-restorer.ts';
+import type { FileDecision, OverwriteMode } from './file-restorer.ts';
 import { HardlinkGroups } from './hardlink-groups.ts';
 import type { RestoreStep } from './restore-steps.ts';
 import type { RestoreTally } from './restore-result.ts';
@@ -35,19 +35,29 @@ export interface RestorerOptions {
   readonly progress: Progress | undefined;
 }
 
+/** A directory that is being filled. */
+interface OpenTarget {
+  readonly location: DirectoryPath;
+  /** Whether this restore made it. */
+  readonly isNew: boolean;
+}
+
 /** Carries out the steps of a restore. */
 export class Restorer {
   readonly #options: RestorerOptions;
-  readonly #directories: (DirectoryPath | undefined)[];
+  readonly #directories: (OpenTarget | undefined)[];
   readonly #groups = new HardlinkGroups();
 
   constructor(options: RestorerOptions) {
     this.#options = options;
-    this.#directories = [options.dryRun ? undefined : openDirectoryPath(options.target, { side: 'target' })];
+    const { dryRun, target } = options;
+    this.#directories = [
+      dryRun ? undefined : { location: openDirectoryPath(target, { side: 'target' }), isNew: false },
+    ];
   }
 
   close(): void {
-    for (const directory of this.#directories) directory?.close();
+    for (const directory of this.#directories) directory?.location.close();
   }
 
   /** `chunkCount` is how many chunks the sequence holds for a file; undefined if one of them is missing. */
@@ -67,11 +77,11 @@ export class Restorer {
   #enter(entry: TreeEntry): void {
     const parent = this.#directories.at(-1);
     // What lies below a directory that could not be made is passed over; its failure was reported once.
-    let made: DirectoryPath | undefined;
+    let made: OpenTarget | undefined;
     try {
       if (parent !== undefined) {
-        makeTargetDirectory(parent.childPath(entry.name));
-        made = parent.enter(entry.name);
+        const isNew = makeTargetDirectory(parent.location.childPath(entry.name));
+        made = { location: parent.location.enter(entry.name), isNew };
       }
     } finally {
       this.#directories.push(made);
@@ -81,16 +91,16 @@ export class Restorer {
   #leave({ path, entry }: RestoreStep): void {
     const { tally, policy, dryRun } = this.#options;
     const directory = this.#directories.pop();
-    directory?.close();
+    directory?.location.close();
     const parent = this.#directories.at(-1);
     if (dryRun) tally.directoriesRestored += 1;
     if (directory === undefined || parent === undefined) return;
     tally.directoriesRestored += 1;
-    this.#note(path, finishTargetDirectory(parent.childPath(entry.name), entry, policy));
+    this.#note(path, finishTargetDirectory(parent.location.childPath(entry.name), entry, policy));
   }
 
   async #restoreFile({ path, entry }: RestoreStep, chunkCount: number): Promise<void> {
-    const { chunks, tally, dryRun, progress, policy, pacer, overwrite } = this.#options;
+    const { chunks, tally, dryRun, progress, policy, pacer } = this.#options;
     const directory = this.#directories.at(-1);
     let used = 0;
     const next = (): Uint8Array | Promise<Uint8Array> => {
@@ -100,8 +110,8 @@ export class Restorer {
     try {
       if (dryRun) return this.#countFile(entry);
       if (directory === undefined) return;
-      const location = directory.childPath(entry.name);
-      const decision = decide(location, entry, overwrite);
+      const location = directory.location.childPath(entry.name);
+      const decision = this.#decide(directory, location, entry);
       if (decision === 'unchanged') this.#groups.note(entry, location, { isWritten: false });
       if (this.#isSettled(decision, path)) return;
       const replaces = decision === 'replace';
@@ -119,8 +129,13 @@ export class Restorer {
     }
   }
 
+  /** In a directory that this restore made there is nothing to look for; files are created exclusively all the same. */
+  #decide({ isNew }: OpenTarget, location: ByteString, entry: TreeEntry): FileDecision {
+    return isNew ? 'create' : decide(location, entry, this.#options.overwrite);
+  }
+
   /** Whether nothing is left to do for a file, because of what has its name. */
-  #isSettled(decision: ReturnType<typeof decide>, path: ByteString): boolean {
+  #isSettled(decision: FileDecision, path: ByteString): boolean {
     const { tally } = this.#options;
     if (decision === 'unchanged') tally.filesUnchanged += 1;
     if (decision === 'keep' || decision === 'refuse') tally.filesKept += 1;
@@ -131,12 +146,12 @@ export class Restorer {
   }
 
   #restoreOther({ path, entry }: RestoreStep): void {
-    const { tally, policy, dryRun, overwrite } = this.#options;
+    const { tally, policy, dryRun } = this.#options;
     const directory = this.#directories.at(-1);
     if (dryRun) tally.othersRestored += 1;
     if (directory === undefined) return;
-    const location = directory.childPath(entry.name);
-    const decision = decide(location, entry, overwrite);
+    const location = directory.location.childPath(entry.name);
+    const decision = this.#decide(directory, location, entry);
     if (this.#isSettled(decision, path)) return;
     if (decision === 'replace') removeTarget(location);
     if (entry.type === 'symlink') {

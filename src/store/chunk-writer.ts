@@ -12,7 +12,7 @@ import type { StoredBlock } from './pack-writer.ts';
 import type { StoreSizes } from './store-sizes.ts';
 
 /** How many blocks may be on their way through compression; bounds the memory, and keeps every core busy. */
-const IN_FLIGHT_BLOCKS_MAX: number = 4 * Math.max(2, availableParallelism());
+const IN_FLIGHT_BLOCKS_MAX: number = 3 * Math.max(2, availableParallelism());
 
 /**
  * Takes chunks of one kind, gathers them into blocks, compresses several blocks at a time and writes them, in the order

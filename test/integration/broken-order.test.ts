@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import {
-  LateNames,
-  LateRemoval,
-  NoDirectorySync,
-  NoFileSync,
-  NoTemporaryFiles,
-} from '../support/broken-backends.ts';
+import { LateNames, LateRemoval, NoDirectorySync, NoFileSync, NoTemporaryFiles } from '../support/broken-backends.ts';
 import { BACKUP, COMPACT, DELETE, FIRST_BACKUP, setStage } from '../support/crash-stage.ts';
 import type { Act } from '../support/crash-stage.ts';
 import { InterruptionLoop } from '../support/interruption.ts';

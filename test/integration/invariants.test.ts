@@ -159,5 +159,7 @@ function findRetries(operations: readonly LoggedOperation[], failAt: number): st
     failed.operation === 'syncDirectory'
       ? operation === 'syncDirectory' && name === failed.name
       : /^(sync|append|rename)$/.test(operation) && name.split(' -> ')[0] === failed.name;
-  return operations.slice(operations.indexOf(failed) + 1).flatMap((each) => (isSame(each) ? [`${each.operation} ${each.name}`] : []));
+  return operations
+    .slice(operations.indexOf(failed) + 1)
+    .flatMap((each) => (isSame(each) ? [`${each.operation} ${each.name}`] : []));
 }

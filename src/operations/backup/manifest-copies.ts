@@ -1,4 +1,4 @@
-import { LdmError } from '../../errors.ts';
+import { BackendError, RefusedError } from '../../errors.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { OperationContext } from '../context.ts';
@@ -17,11 +17,11 @@ export async function copyManifests(
   try {
     await repository.order.copyManifests(manifests, async () => repository.assertLocked());
   } catch (error) {
-    if (!(error instanceof LdmError)) throw error;
-    context.onNotice?.({
-      kind: 'warning',
-      message: `the manifest could not be copied (${error.message}); the next backup tries again`,
-    });
+    const isLockLost = error instanceof RefusedError;
+    if (!(isLockLost || error instanceof BackendError)) throw error;
+    const reason = isLockLost ? 'the lock of this process is gone' : error.message;
+    const message = `the manifest has no second copy yet (${reason}); the next backup tries again`;
+    context.onNotice?.({ kind: 'warning', message });
   }
 }
 

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+
+import { compact } from '../../src/operations/compact.ts';
+import type { Notice } from '../../src/operations/context.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
+import { BACKUP, FIRST_BACKUP, backupWork, setStage } from '../support/crash-stage.ts';
+import type { Stage } from '../support/crash-stage.ts';
+import { checkAll, filesIn, flip, missing, tryRestore } from '../support/damage.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import type { FaultOptions } from '../support/faulty-backend.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { copyOf, repairAll } from '../support/repair-aftermath.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+// The second copy of a manifest, by which a snapshot that is younger than every checkpoint is missed.
+
+async function setEmptyStage(): Promise<Stage> {
+  return await setStage(temporaryDirectory(), FIRST_BACKUP);
+}
+
+/** Returns the name of the manifest. */
+async function save({ backend, work }: Stage): Promise<string> {
+  const { snapshotId } = await backupWork(simulatedProcess(backend), work);
+  return `snapshots/${snapshotId}`;
+}
+
+async function findingsOf(disk: MemoryBackend): Promise<string[]> {
+  return (await checkAll(disk)).findings.map(({ kind, file = '' }) => `${kind} ${file}`);
+}
+
+/** The copies of these manifests and no others. */
+function expectCopies(disk: MemoryBackend, manifests: readonly string[]): void {
+  expect(filesIn(disk, 'manifests.bak')).toEqual(manifests.map((name) => copyOf(name)).sort());
+  for (const name of manifests) {
+    const manifest = disk.peek(name) ?? disk.peek(name.replace('snapshots/', 'deleted/'));
+    expect(disk.peek(copyOf(name))).toEqual(manifest);
+  }
+}
+
+describe('a manifest that is gone and that no checkpoint knows', () => {
+  /** The second of two backups of the same files, whose manifest goes. */
+  async function loseNewer(): Promise<{ stage: Stage; older: string; newer: string }> {
+    const stage = await setEmptyStage();
+    const older = await save(stage);
+    const newer = await save(stage);
+    const withoutCopy = stage.backend.copy();
+    for (const name of [newer, copyOf(newer)]) await missing(name).apply(withoutCopy);
+    // No checkpoint was written since: without the copy nobody would miss it.
+    expect(await findingsOf(withoutCopy)).toEqual([]);
+    await missing(newer).apply(stage.backend);
+    return { stage, older, newer };
+  }
+
+  test('is reported, stops a compaction, and is written again', async () => {
+    const { stage, older, newer } = await loseNewer();
+    const { backend } = stage;
+    const found = await checkAll(backend);
+    const id = newer.slice('snapshots/'.length);
+    expect(found).toMatchObject({ exitCode: 4, findings: [{ kind: 'snapshot-lost', file: newer, snapshots: [id] }] });
+    await expect(compact(simulatedProcess(backend))).rejects.toThrow('is gone, and nobody deleted it');
+    expect((await repairAll(backend)).actions).toMatchObject([{ kind: 'snapshot-rewritten', file: newer }, {}]);
+    expect(await findingsOf(backend)).toEqual([]);
+    expectCopies(backend, [older, newer]);
+    expect(await tryRestore(backend, id, stage.workTree)).toMatchObject({ isClaimedWhole: true, wrong: [] });
+  });
+
+  test('is given up for good when a person says so', async () => {
+    const { stage, older } = await loseNewer();
+    await compact(simulatedProcess(stage.backend), { forgetLost: true });
+    expectCopies(stage.backend, [older]);
+    for (const image of [undefined, ...filesIn(stage.backend, 'filter')]) {
+      if (image !== undefined) await missing(image).apply(stage.backend);
+      expect(await findingsOf(stage.backend)).toEqual([]);
+    }
+    await compact(simulatedProcess(stage.backend));
+    expectCopies(stage.backend, [older, await save(stage)]);
+  });
+
+  test('is still missed, and whole, or else forgotten, after a compaction that died giving it up', async () => {
+    const stage = await setStage(temporaryDirectory(), BACKUP);
+    const lost = await save(stage);
+    const kept = stage.snapshotIds;
+    await missing(lost).apply(stage.backend);
+    for (let failAt = 1; ; failAt += 1) {
+      const disk = stage.backend.copy();
+      const dying = new FaultyBackend(disk, { mode: 'crash', failAt });
+      const end = compact(simulatedProcess(dying), { forgetLost: true, maxUnusedPercent: 0 });
+      await end.catch((error: unknown) => expect(String(error)).toContain('simulated crash'));
+      const found = await findingsOf(disk);
+      expect([[], [`snapshot-lost ${lost}`]], `operation ${failAt}`).toContainEqual(found);
+      await compact(simulatedProcess(disk), { forgetLost: true });
+      expect(await findingsOf(disk)).toEqual([]);
+      expectCopies(
+        disk,
+        kept.map((id) => `snapshots/${id}`),
+      );
+      if (!dying.fired) return expect(failAt).toBeGreaterThan(30);
+    }
+  });
+
+  test('is named as lost, once, where its copy is damaged too', async () => {
+    const { stage, newer } = await loseNewer();
+    const { backend } = stage;
+    await flip(backend, copyOf(newer), 30).apply(backend);
+    expect(await findingsOf(backend)).toEqual([`snapshot-copy-damaged ${copyOf(newer)}`, `snapshot-lost ${newer}`]);
+    const refusal = compact(simulatedProcess(backend), { forgetLost: true });
+    await expect(refusal).rejects.toThrow('a snapshot cannot be read');
+    const remaining = [{ kind: 'snapshot-lost', file: newer }];
+    expect(await repairAll(backend)).toMatchObject({ exitCode: 4, remaining });
+    expect(filesIn(backend, 'quarantine')).toHaveLength(1);
+    expect(await repairAll(backend)).toMatchObject({ exitCode: 0, actions: [] });
+    expect(await findingsOf(backend)).toEqual([]);
+  });
+});
+
+describe('a backup', () => {
+  const isCopy = (_: string, name: string): boolean => name.includes('manifests.bak');
+  const FAULTS: readonly [string, FaultOptions][] = [
+    ['dies before it copies its manifest', { mode: 'crash' }],
+    ['cannot copy its manifest', { mode: 'error' }],
+    ['finds no room for the copy', { mode: 'error', errno: 'ENOSPC' }],
+  ];
+  test.each(FAULTS)('that %s leaves a sound snapshot, and the next one copies it', async (_, fault) => {
+    const stage = await setEmptyStage();
+    const { backend, work } = stage;
+    // The first list is not an operation of the copying.
+    const only = (operation: string, name: string): boolean => operation !== 'list' && isCopy(operation, name);
+    const faulty = new FaultyBackend(backend, { ...fault, only, failAt: 1 });
+    const notices: Notice[] = [];
+    const context = { ...simulatedProcess(faulty), onNotice: (notice: Notice) => void notices.push(notice) };
+    const ending = backupWork(context, work);
+    if (fault.mode === 'crash') await expect(ending).rejects.toThrow('simulated crash');
+    else expect((await ending).problems).toEqual([]);
+    faulty.assertFired();
+    expect(notices.map(({ kind }) => kind)).toEqual(fault.mode === 'crash' ? [] : ['warning']);
+    const [manifest = ''] = filesIn(backend, 'snapshots');
+    expectCopies(backend, []);
+    expect(await findingsOf(backend)).toEqual([]);
+    expectCopies(backend, [manifest, await save(stage)]);
+  });
+
+  test('whose lock is taken away after its commit copies nothing: the snapshot may have been reclaimed', async () => {
+    const { backend, work } = await setEmptyStage();
+    const notices: Notice[] = [];
+    const context = { ...simulatedProcess(new LateThief(backend)), onNotice: (one: Notice) => void notices.push(one) };
+    await backupWork(context, work);
+    expect(notices).toMatchObject([{ kind: 'warning', message: expect.stringContaining('lock') as string }]);
+    expectCopies(backend, []);
+    expect(filesIn(backend, 'tmp')).toEqual([]);
+    expect(await findingsOf(backend)).toEqual([]);
+  });
+
+  test('makes the copies of a repository that has none', async () => {
+    const stage = await setStage(temporaryDirectory(), BACKUP);
+    const old = new MemoryBackend();
+    const isCopied = (name: string): boolean => !name.startsWith('manifests.bak');
+    for (const directory of stage.backend.directoryNames().filter(isCopied)) old.pokeDirectory(directory);
+    for (const name of stage.backend.names().filter(isCopied)) old.poke(name, stage.backend.peek(name)!);
+    expect(await findingsOf(old)).toEqual([]);
+    await compact(simulatedProcess(old));
+    expect(old.directoryNames()).not.toContain('manifests.bak');
+    await save({ ...stage, backend: old });
+    expectCopies(old, filesIn(old, 'snapshots'));
+  });
+});
+
+test('a delete and an undelete leave the copies alone, a compaction takes those that it reclaims', async () => {
+  const { backend, snapshotIds } = await setStage(temporaryDirectory(), BACKUP);
+  const manifests = snapshotIds.map((id) => `snapshots/${id}`);
+  const selectors = snapshotIds.slice(0, 2);
+  await deleteSnapshots(simulatedProcess(backend), { selectors, reclaim: false });
+  expectCopies(backend, manifests);
+  await undeleteSnapshots(simulatedProcess(backend), { selectors: selectors.slice(1) });
+  await compact(simulatedProcess(backend));
+  expectCopies(backend, manifests.slice(1));
+});
+
+/** Takes the lock away as soon as a snapshot is committed. */
+class LateThief extends FaultyBackend {
+  readonly #disk: MemoryBackend;
+
+  constructor(disk: MemoryBackend) {
+    super(disk);
+    this.#disk = disk;
+  }
+
+  override async syncDirectory(directory: string): Promise<void> {
+    await super.syncDirectory(directory);
+    if (directory !== 'snapshots') return;
+    for (const name of filesIn(this.#disk, 'locks')) await this.#disk.remove(name);
+  }
+}

@@ -40,7 +40,7 @@ const PACKS_AT_ONCE = 2;
 /** Proves that everything is there and as it was stored. Changes nothing. */
 export async function check(context: OperationContext, options: CheckOptions = {}): Promise<CheckResult> {
   const selects = packSelector(options.readData);
-  return await withRepository(context, 'shared', async (repository) => {
+  return await withRepository(context, 'read', async (repository) => {
     const opened = await repository.openState();
     beginPhase(context.progress, 'checking');
     const survey = await surveyRepository(repository.backend, opened.listing);

@@ -1,7 +1,7 @@
 import type { Backend } from '../backend/backend.ts';
 import { BackendError, CancelledError } from '../errors.ts';
 import { Repository } from '../repository/repository.ts';
-import type { LockMode } from '../repository/lock.ts';
+import type { AccessMode } from '../repository/repository.ts';
 import type { LockOwner } from '../repository/lock-owner.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
 import type { ByteString } from '../util/byte-string.ts';
@@ -66,14 +66,17 @@ const SHARED_WAIT_MS = 60_000;
 /** Runs `work` on an opened repository and gives the lock back whatever happens. */
 export async function withRepository<T>(
   context: OperationContext,
-  mode: LockMode,
+  mode: AccessMode,
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
   const { backend, lockOwner, onNotice, storeSizes, signal } = context;
-  const lockWaitMs = context.lockWaitMs ?? (mode === 'shared' ? SHARED_WAIT_MS : 0);
+  const lockWaitMs = context.lockWaitMs ?? (mode === 'exclusive' ? 0 : SHARED_WAIT_MS);
   const onWait = (holder: string): void =>
     onNotice?.({ kind: 'lock-wait', message: `waiting for the lock of ${holder}` });
-  const repository = await Repository.open({ backend, mode, lockWaitMs, lockOwner, onWait, storeSizes, signal });
+  const onUnlocked = (reason: string): void =>
+    onNotice?.({ kind: 'warning', message: `reading without a lock, so nobody may compact meanwhile: ${reason}` });
+  const options = { backend, mode, lockWaitMs, lockOwner, onWait, onUnlocked, storeSizes, signal };
+  const repository = await Repository.open(options);
   let result: T;
   try {
     result = await work(repository);

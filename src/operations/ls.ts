@@ -26,7 +26,7 @@ export async function listFiles(
   visit: (listed: ListedEntry) => void,
   onSnapshot: (listing: SnapshotListing) => void = () => undefined,
 ): Promise<SnapshotListing> {
-  return await withRepository(context, 'shared', async (repository) => {
+  return await withRepository(context, 'read', async (repository) => {
     const { name, path } = parseSelector(options.selector);
     const listing = findSnapshot(await readSnapshots(repository.backend), name);
     const { reader } = await repository.openState();

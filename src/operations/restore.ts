@@ -44,7 +44,7 @@ const CACHE_BYTES = 32 * 1024 * 1024;
  */
 export async function restore(context: OperationContext, options: RestoreOptions): Promise<RestoreResult> {
   const { name, path } = parseSelector(options.selector);
-  return await withRepository(context, 'shared', async (repository) => {
+  return await withRepository(context, 'read', async (repository) => {
     const listing = findSnapshot(await readSnapshots(repository.backend), name);
     const opened = await repository.openState({ cacheBytes: CACHE_BYTES });
     const place = await findPlace(opened.reader, listing, path);

@@ -21,7 +21,7 @@ export async function listSnapshots(
   context: OperationContext,
   options: ListSnapshotsOptions = {},
 ): Promise<SnapshotListing[]> {
-  return await withRepository(context, 'shared', async ({ backend }) => {
+  return await withRepository(context, 'read', async ({ backend }) => {
     const { listings, damaged } = await readSnapshots(backend, { deleted: options.deleted === true });
     for (const message of damaged.values()) context.onNotice?.({ kind: 'warning', message });
     return listings.filter((listing) => isWanted(listing, options));

@@ -45,7 +45,7 @@ export interface PackStatistics {
 
 /** Reports on a repository from its filter state alone; no pack is read. */
 export async function collectStats(context: OperationContext): Promise<StatsResult> {
-  return await withRepository(context, 'shared', async (repository) => {
+  return await withRepository(context, 'read', async (repository) => {
     const { state, listing } = await repository.openState();
     const logical = sumSnapshots(state);
     const unique = sumChunks(state);

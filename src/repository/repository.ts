@@ -1,6 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { ChunkHasher } from '../crypto/chunk-hasher.ts';
-import { RefusedError } from '../errors.ts';
+import { BackendError, RefusedError } from '../errors.ts';
 import { writeImage } from '../filter/image.ts';
 import type { FilterState } from '../filter/filter-state.ts';
 import type { RepositoryConfig } from '../format/config.ts';
@@ -16,13 +16,18 @@ import type { LockOwner } from './lock-owner.ts';
 import { openState } from './opened-state.ts';
 import type { OpenedState } from './opened-state.ts';
 
+/** `read`: a shared lock, or none where the place cannot be written, such as a read-only mount. */
+export type AccessMode = LockMode | 'read';
+
 export interface OpenRepositoryOptions {
   readonly backend: Backend;
-  readonly mode: LockMode;
+  readonly mode: AccessMode;
   readonly lockWaitMs?: number | undefined;
   readonly lockOwner?: LockOwner | undefined;
   /** Hears who holds the lock while this process waits for it. */
   readonly onWait?: ((holder: string) => void) | undefined;
+  /** Hears that a place which cannot be written is read without a lock. */
+  readonly onUnlocked?: ((reason: string) => void) | undefined;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
   readonly storeSizes?: StoreSizes | undefined;
@@ -41,13 +46,13 @@ export class Repository {
   readonly hasher: ChunkHasher;
   readonly order: DurableOrder;
   readonly sizes: StoreSizes;
-  readonly #lock: RepositoryLock;
+  readonly #lock: RepositoryLock | undefined;
 
   private constructor(made: {
     readonly backend: Backend;
     readonly config: RepositoryConfig;
     readonly hasher: ChunkHasher;
-    readonly lock: RepositoryLock;
+    readonly lock: RepositoryLock | undefined;
     readonly sizes: StoreSizes;
   }) {
     this.backend = made.backend;
@@ -60,17 +65,10 @@ export class Repository {
 
   /** Reads the configuration and takes the lock. */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
-    const { backend, mode, lockWaitMs, lockOwner, onWait, signal, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
+    const { backend, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     const config = await readConfig(backend);
     const hasher = await ChunkHasher.create(config.chunkHash, Buffer.from(config.idKey, 'hex'));
-    const lock = await RepositoryLock.acquire(backend, {
-      mode,
-      ...(lockWaitMs === undefined ? {} : { waitMs: lockWaitMs }),
-      ...(lockOwner === undefined ? {} : { owner: lockOwner }),
-      ...(onWait === undefined ? {} : { onWait }),
-      signal,
-    });
-    return new Repository({ backend, config, hasher, lock, sizes });
+    return new Repository({ backend, config, hasher, lock: await acquireLock(options), sizes });
   }
 
   /** The filter state of what is present now. */
@@ -83,6 +81,7 @@ export class Repository {
 
   /** Throws if the lock of this process is gone: it may have slept while another process reclaimed. */
   async assertLocked(): Promise<void> {
+    if (this.#lock === undefined) throw new RefusedError('the repository was opened for reading only');
     await this.#lock.assertHeld();
   }
 
@@ -100,6 +99,21 @@ export class Repository {
   }
 
   async close(): Promise<void> {
-    await this.#lock.release();
+    await this.#lock?.release();
+  }
+}
+
+const NOT_WRITABLE = new Set(['EROFS', 'EACCES', 'EPERM']);
+
+async function acquireLock(options: OpenRepositoryOptions): Promise<RepositoryLock | undefined> {
+  const { backend, mode, lockWaitMs: waitMs, lockOwner: owner, onWait, onUnlocked, signal } = options;
+  const lockMode = mode === 'exclusive' ? 'exclusive' : 'shared';
+  try {
+    return await RepositoryLock.acquire(backend, { mode: lockMode, waitMs, owner, onWait, signal });
+  } catch (error) {
+    const isReadable = mode === 'read' && error instanceof BackendError && NOT_WRITABLE.has(error.errno ?? '');
+    if (!isReadable) throw error;
+    onUnlocked?.(error.message);
+    return undefined;
   }
 }

@@ -7,6 +7,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     environment: 'node',
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/ensure-built.ts'],
     pool: 'forks',
     maxWorkers: workerCountMax,
     testTimeout: 60_000,

@@ -3,4 +3,6 @@
 // whatever the machine: with two cores, four take a tenth more processor time than two; with eight, they idle half of it.
 const { availableParallelism } = require('node:os');
 process.env.UV_THREADPOOL_SIZE ??= String(Math.min(16, Math.max(2, availableParallelism())));
-import('../dist/cli/main.js');
+// Until somebody listens, this signal opens the debugger of Node.
+process.on('SIGUSR1', () => undefined);
+void import('../dist/cli/main.js');

@@ -3,7 +3,6 @@ import {
   closeSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -21,6 +20,7 @@ import type { BackendOperation } from './backend-failure.ts';
 import type { Backend, BackendFile, BackendWriter } from './backend.ts';
 import { DescriptorCache } from './descriptor-cache.ts';
 import { LocalWriter } from './local-writer.ts';
+import { makeDirectories } from '../util/make-directories.ts';
 
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
@@ -50,7 +50,7 @@ export class LocalBackend implements Backend {
   async makeDirectory(name: string): Promise<void> {
     const path = this.#pathOf(name);
     this.#run('makeDirectory', name, () => {
-      const first = mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
+      const first = makeDirectories(path, { mode: DIRECTORY_MODE });
       if (first !== undefined && this.location.startsWith(first)) syncOuterDirectories(first, this.location);
     });
     // An existing directory counts too: a process that died may have made it and never forced it to the disk.

@@ -9,9 +9,13 @@ export function formatCount(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** `1 file`, `2 files` */
+/** `1 file`, `2 files`, `2 directories` */
 export function countNoun(value: number, noun: string): string {
-  return `${formatCount(value)} ${value === 1 ? noun : `${noun}s`}`;
+  return `${formatCount(value)} ${value === 1 ? noun : pluralOf(noun)}`;
+}
+
+function pluralOf(noun: string): string {
+  return /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
 }
 
 /** A share of 1 as a percentage: `12.3 %`, `0.78 %`, `0.0012 %`. */

@@ -5,10 +5,11 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readlinkSync,
   realpathSync,
   symlinkSync,
-  unlinkSync,
 } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import type { TargetError } from '../errors.ts';
 import type { TreeEntry } from '../format/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
@@ -20,6 +21,7 @@ import { errnoOf, targetError } from './path-failures.ts';
 import type { EntryMetadata, MetadataTarget } from './target-metadata.ts';
 import { applyMetadata, applyMetadataByPath } from './target-metadata.ts';
 import type { TargetPolicy } from './target-policy.ts';
+import { makeDirectories } from '../util/make-directories.ts';
 
 const CREATE_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
 const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -38,7 +40,7 @@ export interface SpecialOutcome {
  */
 export function makeTargetRoot(path: ByteString): ByteString {
   try {
-    mkdirSync(fsPath(path), { recursive: true });
+    makeDirectories(path, { mode: 0o777, toFs: (inner) => fsPath(inner as ByteString) });
     return byteStringFromBytes(realpathSync.native(fsPath(path), 'buffer'));
   } catch (cause) {
     throw targetError({ operation: 'make the target directory', path, cause });
@@ -164,11 +166,20 @@ function makeSpecial(path: ByteString, entry: EntryMetadata & Pick<TreeEntry, 'd
   native.mknod(path, type | mode, makeDevice(entry.deviceMajor, entry.deviceMinor));
 }
 
-/** Removes what has the name, unless it is a directory; for a restore that was asked to overwrite. */
-export function removeTarget(path: ByteString): void {
+/** What has the name at the target, itself and not what it may lead to. Throws TargetError. */
+export function readTargetStats(path: ByteString): BigIntStats | undefined {
   try {
-    unlinkSync(fsPath(path));
+    return lstatSync(fsPath(path), { bigint: true, throwIfNoEntry: false });
   } catch (cause) {
-    throw targetError({ operation: 'remove', path, cause });
+    throw targetError({ operation: 'read the metadata of', path, cause });
+  }
+}
+
+/** Where a symlink at the target leads. Throws TargetError. */
+export function readTargetLink(path: ByteString): ByteString {
+  try {
+    return readlinkSync(fsPath(path), 'latin1') as ByteString;
+  } catch (cause) {
+    throw targetError({ operation: 'read the link', path, cause });
   }
 }

@@ -43,6 +43,10 @@ export class PackTable {
     return this.#indexes.get(id);
   }
 
+  has(index: number): boolean {
+    return this.#packs[index] !== undefined;
+  }
+
   get(index: number): PackInfo {
     const pack = this.#packs[index];
     assert(pack !== undefined, `no pack has the index ${index}`);

@@ -37,7 +37,7 @@ export const KNOWN_FEATURES: readonly string[] = [];
 const HEX_256 = hexPattern(FILE_ID_BYTES);
 /** The last byte: without it the file was cut, even where what is left can be read. */
 const LINE_FEED = 0x0a;
-const MAX_HASHES = 64;
+const MAX_HASHES = 32;
 const MIN_LEVEL = -131_072;
 const MAX_LEVEL = 22;
 

@@ -176,7 +176,7 @@ function describe(made: {
   readonly parentId: string | undefined;
 }): Snapshot {
   const { options, plan, tree, time, summary, parentId } = made;
-  const { username, uid, gid } = userInfo();
+  const { username, uid, gid } = currentUser();
   return {
     formatVersion: 1,
     nonce: randomBytes(16).toString('hex'),
@@ -193,6 +193,16 @@ function describe(made: {
     programVersion: `ldm ${VERSION}`,
     summary,
   };
+}
+
+/** In a container the user may have a number and no name. */
+function currentUser(): { readonly username: string; readonly uid: number; readonly gid: number } {
+  try {
+    return userInfo();
+  } catch {
+    const uid = process.getuid?.() ?? -1;
+    return { username: process.env['USER'] ?? String(uid), uid, gid: process.getgid?.() ?? -1 };
+  }
 }
 
 function parseTime(text: string | undefined, now: Date): string {

@@ -1,4 +1,4 @@
-import { BackendError } from '../errors.ts';
+import { BackendError, RefusedError } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { OperationContext } from './context.ts';
@@ -28,7 +28,8 @@ export async function refreshCheckpoint(
     if (!state.isComplete || damagedSegments.size > 0 || damagedSnapshots.size > 0) return;
     await repository.writeCheckpoint(state);
   } catch (error) {
-    if (!(error instanceof BackendError)) throw error;
+    // The snapshot stands; a lock that is gone is no reason to call it failed.
+    if (!(error instanceof BackendError || error instanceof RefusedError)) throw error;
     context.onNotice?.({
       kind: 'warning',
       message: `the filter image could not be saved (${error.message}); the next command will take longer to start`,

@@ -4,7 +4,7 @@ import { FilterState } from '../filter/filter-state.ts';
 import { LdmFilter } from '../filter/ldm-filter.ts';
 import type { PackContents } from '../format/pack.ts';
 import { isDiskFull } from '../repository/durable-order.ts';
-import { deletedName, manifestCopyName, segmentName } from '../repository/layout.ts';
+import { deletedName, isTemporaryName, manifestCopyName, segmentName } from '../repository/layout.ts';
 import { listOptional, listRepository } from '../repository/listing.ts';
 import { readSegment } from '../repository/manifests.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
@@ -53,6 +53,7 @@ export async function compact(context: OperationContext, options: CompactOptions
     const opened = await repository.openState();
     await assertTrusted(opened, options.forgetLost === true);
     await assertMarkAgrees(opened);
+    repository.throwIfAborted();
     const wanted = planCompaction(opened.state, opened.listing, options.maxUnusedPercent ?? MAX_UNUSED_PERCENT);
     const bytesBefore = await measureRepository(repository.backend);
     const isDryRun = options.dryRun === true;
@@ -140,18 +141,27 @@ class Compaction {
     const segments = await this.#readSegments(unnamed);
     const copied = await this.#copyLive(segments.replaced, unnamed);
     const next = unnamed.size === 0 ? this.#opened.state : this.#nextState(segments.kept, copied);
-    await this.#repository.assertLocked();
+    // From here on everything is done: the longer part is over, and half of this would have to be done again.
+    this.#repository.throwIfAborted();
     // To an older checkpoint a snapshot whose name leaves deleted/ would look lost.
     const { foldedCount, listing, lostSnapshots } = this.#opened;
     const areCheckpointsOutdated = foldedCount + listing.deletedIds.length + lostSnapshots.length > 0;
     if (unnamed.size > 0 || areCheckpointsOutdated) await this.#replaceCheckpoints(next);
-    await order.remove(this.#copiesGivenUp());
-    await order.remove([...segments.replaced.keys()].map((id) => segmentName(id)));
-    await order.remove([...doomed, ...orphanIds].map((id) => packName(id)));
-    await order.remove(this.#opened.listing.deletedIds.map((id) => deletedName(id)));
-    await order.remove((await listOptional(this.#repository.backend, 'tmp')).map((file) => file.name));
+    await this.#remove(this.#copiesGivenUp());
+    await this.#remove([...segments.replaced.keys()].map((id) => segmentName(id)));
+    await this.#remove([...doomed, ...orphanIds].map((id) => packName(id)));
+    await this.#remove(this.#opened.listing.deletedIds.map((id) => deletedName(id)));
+    const temporary = (await listOptional(this.#repository.backend, 'tmp')).map((file) => file.name);
+    await this.#remove(temporary.filter((name) => isTemporaryName(name)));
     await order.keepReserve();
     return copied.bytesCopied;
+  }
+
+  /** Asks for the lock each time: a process that slept must not take away what others rely on since. */
+  async #remove(names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    await this.#repository.assertLocked();
+    await this.#repository.order.remove(names);
   }
 
   /** A copy that outlived its manifest, or the chunks of its snapshot, would call the snapshot lost. */
@@ -211,7 +221,7 @@ class Compaction {
     } catch (error) {
       if (!isDiskFull(error)) throw error;
     }
-    await this.#repository.order.remove(this.#opened.listing.checkpoints);
+    await this.#remove(this.#opened.listing.checkpoints);
   }
 
   /** The state as it will be once the old segments are gone; undefined if a missing chunk makes it incomplete. */

@@ -79,6 +79,7 @@ export async function withRepository<T>(
   const repository = await Repository.open(options);
   let result: T;
   try {
+    repository.throwIfAborted();
     result = await work(repository);
   } catch (error) {
     // What went wrong first is what to tell.

@@ -1,7 +1,16 @@
-import { RefusedError, RepositoryLockedError, UsageError } from '../errors.ts';
+import {
+  BackendError,
+  CorruptDataError,
+  RefusedError,
+  RepositoryLockedError,
+  SnapshotNotFoundError,
+  UsageError,
+} from '../errors.ts';
+import type { ErrorDetails, LdmError } from '../errors.ts';
 import { measureRelease } from '../filter/fold-release.ts';
 import type { ReleaseMeasure } from '../filter/fold-release.ts';
 import { isDiskFull } from '../repository/durable-order.ts';
+import { snapshotName } from '../repository/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { compact } from './compact.ts';
@@ -9,7 +18,7 @@ import type { CompactResult } from './compact.ts';
 import { withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { findMissing } from './live-walk.ts';
-import { findSnapshot, readSnapshots } from './select-snapshots.ts';
+import { assertCountable, findSnapshot, readSnapshots } from './select-snapshots.ts';
 import type { SnapshotListing } from './select-snapshots.ts';
 
 /** Bytes that a set of snapshots needs and no other snapshot does. */
@@ -24,6 +33,7 @@ export interface DeleteOptions {
 }
 
 export interface DeleteResult {
+  /** Those selected; another process may have deleted some of them meanwhile. */
   readonly snapshots: readonly SnapshotListing[];
   readonly freed: FreedBytes;
   readonly dryRun: boolean;
@@ -37,7 +47,9 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   const dryRun = options.dryRun === true;
   const { snapshots, freed } = await withRepository(context, 'shared', async (repository) => {
     const selected = select(await readSnapshots(repository.backend), options.selectors);
-    const measured = await measure(await repository.openState(), selected);
+    const opened = await repository.openState();
+    assertCountable(options.selectors, opened.lostSnapshots);
+    const measured = await measure(opened, selected);
     if (!dryRun) await commit(repository, selected);
     return { snapshots: selected, freed: measured };
   });
@@ -80,8 +92,28 @@ async function measure(opened: OpenedState, selected: readonly SnapshotListing[]
 }
 
 async function commit(repository: Repository, selected: readonly SnapshotListing[]): Promise<void> {
-  await repository.assertLocked();
-  await repository.order.commitDelete(selected.map(({ id }) => id));
+  let isAnyDeleted = false;
+  for (const { id } of selected) {
+    await repository.assertLocked();
+    if (await commitOne(repository, id)) isAnyDeleted = true;
+  }
+  if (isAnyDeleted) return;
+  const names = selected.map(({ id }) => id.slice(0, 8)).join(', ');
+  throw new SnapshotNotFoundError(`${names} was deleted by another process meanwhile`, {
+    hint: 'See `ldm snapshots`.',
+  });
+}
+
+/** False if another process was faster. */
+async function commitOne({ backend, order }: Repository, id: string): Promise<boolean> {
+  try {
+    await order.commitDelete([id]);
+    return true;
+  } catch (error) {
+    if (!(error instanceof BackendError && error.errno === 'ENOENT')) throw error;
+    if ((await backend.sizeOf(snapshotName(id))) !== undefined) throw error;
+    return false;
+  }
 }
 
 /** The delete stands whatever happens here; the space can be given back at any later time. */
@@ -90,9 +122,23 @@ async function reclaim(context: OperationContext): Promise<Pick<DeleteResult, 'c
     return { compaction: await compact({ ...context, lockWaitMs: 0 }), notReclaimed: undefined };
   } catch (error) {
     const isInTheWay = error instanceof RepositoryLockedError || error instanceof RefusedError;
-    if (!isInTheWay && !isDiskFull(error)) throw error;
+    if (!isInTheWay && !isDiskFull(error)) throw afterDelete(error);
     return { compaction: undefined, notReclaimed: `${error.message}; \`ldm compact\` gives the space back later` };
   }
+}
+
+/** Says first what stands, because the error is all that a person sees. */
+function afterDelete(error: unknown): unknown {
+  const prefix = 'the snapshots are deleted, but the space could not be given back: ';
+  if (error instanceof CorruptDataError) {
+    return new CorruptDataError(prefix + error.message, { ...hintOf(error), cause: error });
+  }
+  if (!(error instanceof BackendError)) return error;
+  return new BackendError(prefix + error.message, { ...hintOf(error), errno: error.errno, cause: error });
+}
+
+function hintOf({ hint }: LdmError): ErrorDetails {
+  return hint === undefined ? {} : { hint };
 }
 
 async function assertWhole(opened: OpenedState, { id, snapshot }: SnapshotListing): Promise<void> {

@@ -15,6 +15,7 @@ import { LdmFilter } from '../filter/ldm-filter.ts';
 import { writeImage } from '../filter/image.ts';
 import { checkpointName } from '../repository/checkpoint-names.ts';
 import type { OperationContext } from './context.ts';
+import { assertVacant } from './init-place.ts';
 
 export { repositoryExists } from '../repository/config-file.ts';
 
@@ -59,6 +60,7 @@ export async function initRepository(context: OperationContext, options: InitOpt
       hint: 'It was left as it is. Choose another place, or use this one.',
     });
   }
+  await assertVacant(backend);
   const chunkHash = options.chunkHash ?? 'sha1';
   const repositoryId = randomBytes(32).toString('hex');
   const config: RepositoryConfig = {

@@ -3,7 +3,7 @@ import type { ByteString } from '../util/byte-string.ts';
 import { joinPath } from '../util/byte-string.ts';
 import { Pacer, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { findSnapshot, parseSelector, readSnapshots } from './select-snapshots.ts';
+import { assertCountable, findSnapshot, parseSelector, readSnapshots } from './select-snapshots.ts';
 import type { SnapshotListing } from './select-snapshots.ts';
 import { findPlace, readEntries } from './snapshot-path.ts';
 
@@ -29,7 +29,8 @@ export async function listFiles(
   return await withRepository(context, 'read', async (repository) => {
     const { name, path } = parseSelector(options.selector);
     const listing = findSnapshot(await readSnapshots(repository.backend), name);
-    const { reader } = await repository.openState();
+    const { reader, lostSnapshots } = await repository.openState();
+    assertCountable([name], lostSnapshots);
     const pacer = new Pacer(context.signal);
     const place = await findPlace(reader, listing, path);
     onSnapshot(listing);

@@ -15,7 +15,7 @@ import { RestoreTally } from './restore/restore-result.ts';
 import type { RestoreResult } from './restore/restore-result.ts';
 import { RestoreSteps } from './restore/restore-steps.ts';
 import { Restorer } from './restore/restorer.ts';
-import { findSnapshot, parseSelector, readSnapshots } from './select-snapshots.ts';
+import { assertCountable, findSnapshot, parseSelector, readSnapshots } from './select-snapshots.ts';
 import { findPlace } from './snapshot-path.ts';
 import type { SnapshotPlace } from './snapshot-path.ts';
 
@@ -47,6 +47,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
   return await withRepository(context, 'read', async (repository) => {
     const listing = findSnapshot(await readSnapshots(repository.backend), name);
     const opened = await repository.openState({ cacheBytes: CACHE_BYTES });
+    assertCountable([name], opened.lostSnapshots);
     const place = await findPlace(opened.reader, listing, path);
     const tally = new RestoreTally((problem) => context.onNotice?.({ kind: 'warning', ...problem }));
     const dryRun = options.dryRun === true;

@@ -20,7 +20,8 @@ export async function readEntries(reader: StateReader, treeId: Uint8Array): Prom
 }
 
 /**
- * Follows a path inside a snapshot: relative to its root tree, or absolute as it was on the machine backed up.
+ * Follows a path inside a snapshot: relative to its root tree, or absolute as it was on the machine backed up. Nothing,
+ * or `/`, is the root tree. An absolute path that is not below the snapshot's base is a SnapshotNotFoundError.
  * A directory's path selects what is in it, a file's path the file.
  */
 export async function findPlace(
@@ -47,9 +48,15 @@ export async function findPlace(
 }
 
 function namesOf(path: string, base: ByteString): ByteString[] {
-  const bytes = byteStringFromText(path);
-  const prefix = base === '/' ? '/' : `${base}/`;
-  const isAbsolute = bytes.startsWith(prefix) || bytes === base;
-  const relative = isAbsolute ? bytes.slice(prefix.length) : bytes;
-  return relative.split('/').filter((name) => name !== '' && name !== '.') as ByteString[];
+  const names = splitPath(byteStringFromText(path));
+  if (!path.startsWith('/') || names.length === 0) return names;
+  const baseNames = splitPath(base);
+  if (baseNames.every((name, index) => name === names[index])) return names.slice(baseNames.length);
+  throw new SnapshotNotFoundError(`${path} is not in the snapshot, which was made of what is below ${textOf(base)}`, {
+    hint: 'A path without a leading slash is one inside the snapshot, as `ldm ls` shows it.',
+  });
+}
+
+function splitPath(path: ByteString): ByteString[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.') as ByteString[];
 }

@@ -16,14 +16,14 @@ export interface ListSnapshotsOptions {
   readonly paths?: readonly string[];
 }
 
-/** The snapshots, oldest first. A manifest that cannot be read is reported as a warning, not passed over. */
+/** The snapshots, oldest first. A manifest that cannot be read, or is gone, is a warning, not passed over. */
 export async function listSnapshots(
   context: OperationContext,
   options: ListSnapshotsOptions = {},
 ): Promise<SnapshotListing[]> {
   return await withRepository(context, 'read', async ({ backend }) => {
-    const { listings, damaged } = await readSnapshots(backend, { deleted: options.deleted === true });
-    for (const message of damaged.values()) context.onNotice?.({ kind: 'warning', message });
+    const { listings, copied, damaged } = await readSnapshots(backend, { deleted: options.deleted === true });
+    for (const message of [...copied.values(), ...damaged.values()]) context.onNotice?.({ kind: 'warning', message });
     return listings.filter((listing) => isWanted(listing, options));
   });
 }

@@ -1,5 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Backend, BackendWriter } from '../backend/backend.ts';
+import { sha256 } from '../crypto/sha256.ts';
 import { BackendError } from '../errors.ts';
 import { encodeSegment } from '../format/segment.ts';
 import type { PackContents } from '../format/pack.ts';
@@ -95,16 +96,10 @@ export class DurableOrder implements PackSink {
     await this.#barrier();
   }
 
-  /** Writes a file piece by piece under its final name, durably. */
-  async publishStream(name: string, write: (append: BackendWriter['append']) => Promise<unknown>): Promise<void> {
-    const temporary = await this.#createTemporary();
-    try {
-      await write(async (bytes) => temporary.writer.append(bytes));
-    } catch (error) {
-      await this.#discard(temporary.name, temporary.writer);
-      throw error;
-    }
-    await this.#publish(temporary.name, temporary.writer, name);
+  /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */
+  async publishStream(name: string, write: WriteFile, verify?: () => Promise<void>): Promise<void> {
+    const temporary = await this.#writeTemporary(write);
+    await this.#publish(temporary.name, temporary.writer, name, verify);
     await this.#barrier();
   }
 
@@ -162,14 +157,19 @@ export class DurableOrder implements PackSink {
   }
 
   async #publishBytes(bytes: Uint8Array, name: string, verify?: () => Promise<void>): Promise<void> {
+    const temporary = await this.#writeTemporary(async (append) => append(bytes));
+    await this.#publish(temporary.name, temporary.writer, name, verify);
+  }
+
+  async #writeTemporary(write: WriteFile): Promise<{ name: string; writer: BackendWriter }> {
     const temporary = await this.#createTemporary();
     try {
-      await temporary.writer.append(bytes);
+      await write(async (bytes) => temporary.writer.append(bytes));
+      return temporary;
     } catch (error) {
       await this.#discard(temporary.name, temporary.writer);
       throw error;
     }
-    await this.#publish(temporary.name, temporary.writer, name, verify);
   }
 
   async #createTemporary(): Promise<{ name: string; writer: BackendWriter }> {
@@ -230,21 +230,21 @@ export class DurableOrder implements PackSink {
   async #barrier(): Promise<void> {
     if (this.#failedSync !== undefined) throw this.#failedSync.error;
     for (const directory of this.#unsynced) {
+      // Before the wait: a name that appears meanwhile may miss this one, and marks the directory again.
+      this.#unsynced.delete(directory);
       try {
         await this.#backend.syncDirectory(directory);
       } catch (error) {
         this.#failedSync = { error };
         throw error;
       }
-      this.#unsynced.delete(directory);
     }
   }
 }
 
+/** Gives the bytes of a new file, in as many pieces as it likes. */
+type WriteFile = (append: BackendWriter['append']) => Promise<unknown>;
+
 export function isDiskFull(error: unknown): error is BackendError {
   return error instanceof BackendError && (error.errno === 'ENOSPC' || error.errno === 'EDQUOT');
-}
-
-export function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

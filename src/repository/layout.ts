@@ -43,6 +43,13 @@ export function directoryOf(name: string): string {
   return slash < 0 ? '' : name.slice(0, slash);
 }
 
+const TEMPORARY_NAME = /^tmp\/[0-9a-f]{32}$/;
+
+/** Whether a name is one that ldm gives to files on their way; anything else in `tmp/` is not ours. */
+export function isTemporaryName(name: string): boolean {
+  return TEMPORARY_NAME.test(name);
+}
+
 const ID = /^[0-9a-f]{64}$/;
 
 /** Whether a name is an id (hex SHA-256); anything else in a directory of ids is not ours. */

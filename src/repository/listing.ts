@@ -1,5 +1,6 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { BackendError } from '../errors.ts';
+import { isCheckpointName } from './checkpoint-names.ts';
 import { baseName, isId } from './layout.ts';
 
 /** What is in a repository right now, by name. */
@@ -24,7 +25,10 @@ export async function listRepository(backend: Backend): Promise<Listing> {
   const manifestCopyIds = idsOf(await listOptional(backend, 'manifests.bak'));
   const snapshotIds = idsOf(await backend.list('snapshots'));
   const deletedIds = idsOf(await listOptional(backend, 'deleted'));
-  const checkpoints = (await listOptional(backend, 'filter')).map((file) => file.name).toReversed();
+  const checkpoints = (await listOptional(backend, 'filter'))
+    .map((file) => file.name)
+    .filter((name) => isCheckpointName(name))
+    .toReversed();
   const segmentIds = idsOf(await backend.list('index'));
   const packs = new Map<string, number>();
   for (const file of await backend.list('packs')) {

@@ -4,7 +4,7 @@ import { decodeSegment } from '../format/segment.ts';
 import type { PackContents } from '../format/pack.ts';
 import { decodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot } from '../format/snapshot.ts';
-import { sha256 } from './durable-order.ts';
+import { sha256 } from '../crypto/sha256.ts';
 import { baseName, deletedName, manifestCopyName, segmentName, snapshotName } from './layout.ts';
 
 /** A snapshot with the bytes of its manifest. */

@@ -53,6 +53,8 @@ export interface OpenStateOptions {
   readonly config: RepositoryConfig;
   readonly hasher: ChunkHasher;
   readonly cacheBytes: number;
+  /** Ends the opening with its reason. */
+  readonly signal?: AbortSignal | undefined;
   /** From segments and snapshots alone. */
   readonly ignoreCheckpoints?: boolean;
 }
@@ -76,7 +78,8 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
       if (!(error instanceof RebuildNeededError || error instanceof CorruptDataError)) throw error;
     }
   }
-  const plan = planFilter({ capacity: options.config.ldm.capacity, hashes: options.config.ldm.hashes });
+  const { capacity, hashes, fprTarget } = options.config.ldm;
+  const plan = planFilter({ capacity, hashes, fpr: fprTarget });
   const empty = new FilterState(new LdmFilter(plan));
   return await new StateOpening({ options, listing, known, state: empty, checkpoint: undefined }).fold();
 }
@@ -134,9 +137,9 @@ class StateOpening {
 
   async fold(): Promise<OpenedState> {
     const state = this.#state;
-    const { snapshotIds, deletedIds, segmentIds, packs } = this.#listing;
+    const { snapshotIds, deletedIds, segmentIds } = this.#listing;
     const segments = new Set(segmentIds);
-    if (!state.isCurrent({ segmentIds: segments, isPresent: (id) => packs.has(id) })) {
+    if (!state.isCurrent({ segmentIds: segments, isPresent: (id) => this.#isWhole(id) })) {
       throw new RebuildNeededError('the checkpoint lists segments or packs that are gone');
     }
     const knownBefore = state.filter.liveCount + state.filter.deadCount;
@@ -185,8 +188,11 @@ class StateOpening {
     const { packs } = this.#listing;
     for (const id of this.#listing.segmentIds) {
       if (this.#state.segments.has(id)) continue;
+      this.#options.signal?.throwIfAborted();
       try {
-        addSegment(this.#state, id, await readSegment(this.#options.backend, id), (packId) => packs.has(packId));
+        const contents = await readSegment(this.#options.backend, id);
+        const sizes = new Map(contents.map((pack) => [pack.id, pack.sizeBytes]));
+        addSegment(this.#state, id, contents, (packId) => packs.get(packId) === sizes.get(packId));
       } catch (error) {
         if (!(error instanceof CorruptDataError)) throw error;
         this.#damagedSegments.set(id, error.message);
@@ -194,7 +200,16 @@ class StateOpening {
     }
   }
 
+  /** Whether a pack is there at its full length: what was cut off must not look stored. */
+  #isWhole(packId: string): boolean {
+    const { packs } = this.#state;
+    const sizeBytes = this.#listing.packs.get(packId);
+    const index = packs.find(packId);
+    return sizeBytes !== undefined && (index === undefined || packs.get(index).sizeBytes === sizeBytes);
+  }
+
   async #retain(id: string): Promise<void> {
+    this.#options.signal?.throwIfAborted();
     const folded = await this.#readFolded(id);
     if (folded !== undefined) await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
   }

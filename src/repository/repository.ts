@@ -6,7 +6,7 @@ import type { FilterState } from '../filter/filter-state.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import { DEFAULT_STORE_SIZES } from '../store/store-sizes.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
-import { checkpointName, generationAfter } from './checkpoint-names.ts';
+import { checkpointName, generationAfter, isCheckpointName } from './checkpoint-names.ts';
 import { readConfig } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
 import { listOptional } from './listing.ts';
@@ -47,12 +47,14 @@ export class Repository {
   readonly order: DurableOrder;
   readonly sizes: StoreSizes;
   readonly #lock: RepositoryLock | undefined;
+  readonly #signal: AbortSignal | undefined;
 
   private constructor(made: {
     readonly backend: Backend;
     readonly config: RepositoryConfig;
     readonly hasher: ChunkHasher;
     readonly lock: RepositoryLock | undefined;
+    readonly signal: AbortSignal | undefined;
     readonly sizes: StoreSizes;
   }) {
     this.backend = made.backend;
@@ -61,14 +63,15 @@ export class Repository {
     this.order = new DurableOrder(made.backend);
     this.sizes = made.sizes;
     this.#lock = made.lock;
+    this.#signal = made.signal;
   }
 
   /** Reads the configuration and takes the lock. */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
-    const { backend, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
+    const { backend, signal, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     const config = await readConfig(backend);
     const hasher = await ChunkHasher.create(config.chunkHash, Buffer.from(config.idKey, 'hex'));
-    return new Repository({ backend, config, hasher, lock: await acquireLock(options), sizes });
+    return new Repository({ backend, config, hasher, lock: await acquireLock(options), signal, sizes });
   }
 
   /** The filter state of what is present now. */
@@ -76,7 +79,12 @@ export class Repository {
     options: { readonly ignoreCheckpoints?: boolean; readonly cacheBytes?: number } = {},
   ): Promise<OpenedState> {
     const { backend, config, hasher } = this;
-    return await openState({ backend, config, hasher, cacheBytes: CACHE_BYTES, ...options });
+    return await openState({ backend, config, hasher, signal: this.#signal, cacheBytes: CACHE_BYTES, ...options });
+  }
+
+  /** Throws the reason of the signal that this was opened with, once it is aborted. */
+  throwIfAborted(): void {
+    this.#signal?.throwIfAborted();
   }
 
   /** Throws if the lock of this process is gone: it may have slept while another process reclaimed. */
@@ -91,9 +99,16 @@ export class Repository {
    */
   async writeCheckpoint(state: FilterState): Promise<string> {
     if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
-    const existing = (await listOptional(this.backend, 'filter')).map((file) => file.name);
+    const existing = (await listOptional(this.backend, 'filter'))
+      .map(({ name }) => name)
+      .filter((name) => isCheckpointName(name));
     const name = checkpointName(generationAfter(existing));
-    await this.order.publishStream(name, async (append) => writeImage(state, append));
+    // A process that slept and lost its lock would bring back what another has given up since.
+    await this.order.publishStream(
+      name,
+      async (append) => writeImage(state, append),
+      async () => this.assertLocked(),
+    );
     await this.order.remove(existing.slice(0, Math.max(0, existing.length + 1 - CHECKPOINTS_KEPT)));
     return name;
   }

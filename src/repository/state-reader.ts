@@ -28,11 +28,17 @@ export class StateReader {
 
   entryOf(ids: Uint8Array, offset: number): number {
     const entry = this.#state.filter.find(ids, offset);
-    if (entry >= 0 && this.#state.filter.hasLocation(entry)) return entry;
+    if (entry >= 0 && this.#isInPack(entry)) return entry;
     const id = Buffer.from(ids.subarray(offset, offset + CHUNK_ID_BYTES)).toString('hex');
     throw new CorruptDataError(`chunk ${id} is in no pack that is present`, {
       hint: 'Run `ldm check` to see what is hit, then `ldm repair`; a backup of the same files stores it again.',
     });
+  }
+
+  /** A backup that runs knows chunks whose pack has no name yet; nobody can read those. */
+  #isInPack(entry: number): boolean {
+    const { filter, packs } = this.#state;
+    return filter.hasLocation(entry) && packs.has(filter.packIndexOf(entry));
   }
 
   /** Starts to read the block of an entry that will be needed soon. */

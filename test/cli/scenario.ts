@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -20,17 +21,31 @@ export interface Scenario {
 
 export type JsonMessage = Readonly<Record<string, unknown>> & { readonly message_type: string };
 
-export async function makeScenario(): Promise<Scenario> {
+/** A hook, whose directories nobody removes, has to give one of its own. */
+export async function makeScenario(directory: string = temporaryDirectory()): Promise<Scenario> {
+  const scenario = scenarioIn(directory);
+  mkdirSync(join(scenario.source, 'sub'), { recursive: true });
+  writeFileSync(join(scenario.source, 'a.txt'), 'alpha');
+  writeFileSync(join(scenario.source, 'sub', 'b.txt'), 'beta');
+  const made = await scenario.run(['init']);
+  if (made.code !== 0) throw new Error(`init ended with ${made.code}: ${made.stderr}`);
+  return scenario;
+}
+
+/** Another directory with the same source tree and the same repository, as it is now. */
+export function copyScenario(original: Scenario): Scenario {
   const directory = temporaryDirectory();
+  // Node's own copy keeps no nanoseconds.
+  const { status, stderr } = spawnSync('cp', ['-a', `${original.directory}/.`, directory]);
+  if (status !== 0) throw new Error(`cp failed: ${stderr.toString()}`);
+  return scenarioIn(directory);
+}
+
+function scenarioIn(directory: string): Scenario {
   const source = join(directory, 'source');
   const repository = join(directory, 'repository');
-  mkdirSync(join(source, 'sub'), { recursive: true });
-  writeFileSync(join(source, 'a.txt'), 'alpha');
-  writeFileSync(join(source, 'sub', 'b.txt'), 'beta');
   const run = (args: readonly string[], options: RunLdmOptions = {}): Promise<RunLdmResult> =>
     runLdm(args, { cwd: directory, ...options, env: { LDM_REPOSITORY: repository, ...options.env } });
-  const made = await run(['init']);
-  if (made.code !== 0) throw new Error(`init ended with ${made.code}: ${made.stderr}`);
   return {
     directory,
     source,

@@ -5,6 +5,9 @@ import { onTestFinished } from 'vitest';
 
 import { ldmProgram } from '../support/run-ldm.ts';
 
+/** Far longer than any run takes, even where many others run beside it. */
+export const RUN_TIMEOUT_MS = 180_000;
+
 /** A running `ldm` that a test talks with while it works. */
 export interface RunningLdm {
   readonly child: ChildProcess;
@@ -37,7 +40,7 @@ function start([program, ...args]: readonly string[], { home, env = {} }: StartL
   const child = spawn(program!, args, {
     env: { PATH: process.env['PATH'], HOME: home, TERM: 'xterm', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 60_000,
+    timeout: RUN_TIMEOUT_MS,
     killSignal: 'SIGKILL',
   });
   onTestFinished(() => void child.kill('SIGKILL'));

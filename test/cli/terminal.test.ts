@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { makeEndlessHome } from './endless-backup.ts';
-import { startLdmOnTerminal } from './start-ldm.ts';
+import { RUN_TIMEOUT_MS, startLdmOnTerminal } from './start-ldm.ts';
+import type { RunningLdm } from './start-ldm.ts';
+
+const ASK_INTERVAL_MS = 100;
 
 const hasScript = spawnSync('script', ['--version']).status === 0;
 
@@ -20,17 +23,26 @@ async function watchBackup(
   const home = makeEndlessHome();
   const running = startLdmOnTerminal(['backup', join(home, 'work'), ...args], { home, env });
   const pid = Number(/pid (\d+)/.exec(await running.stdoutMatching(/pid \d+\r?\n/))![1]);
-  if (args.length > 0) {
-    await running.stdoutMatching(/created a new repository|initialized/);
-    process.kill(pid, 'SIGUSR1');
-  }
+  if (args.length > 0) await askUntil(running, pid, until);
   await running.stdoutMatching(until);
   process.kill(pid, 'SIGINT');
   expect((await running.ended).code).toBe(130);
   return running.stdoutMatching(/interrupted by SIGINT/);
 }
 
-describe.skipIf(!hasScript)('on a terminal', () => {
+/** Asks again and again: the first answer may come before the first file is saved. */
+async function askUntil(running: RunningLdm, pid: number, until: RegExp): Promise<void> {
+  // Before that the program may not listen yet, and the signal belongs to Node's inspector.
+  await running.stdoutMatching(/created a new repository|initialized/);
+  const timer = setInterval(() => process.kill(pid, 'SIGUSR1'), ASK_INTERVAL_MS);
+  try {
+    await running.stdoutMatching(until);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+describe.skipIf(!hasScript)('on a terminal', { timeout: RUN_TIMEOUT_MS }, () => {
   it('a spinner shows how far a backup is, and the cursor comes back', async () => {
     const text = await watchBackup([], {}, SPINNER);
     expect(text).toMatch(COLOUR);

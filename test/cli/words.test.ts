@@ -11,6 +11,8 @@ describe('words', () => {
       '2 files',
       '1,234 files',
     ]);
+    expect([1, 2].map((value) => countNoun(value, 'directory'))).toEqual(['1 directory', '2 directories']);
+    expect(countNoun(2, 'day')).toBe('2 days');
   });
 
   it('keep two digits of small shares', () => {

@@ -26,7 +26,8 @@ import {
   finishTargetFile,
   makeTargetDirectory,
   makeTargetRoot,
-  removeTarget,
+  readTargetLink,
+  readTargetStats,
 } from '../../src/files/target-writer.ts';
 import type { TreeEntry } from '../../src/format/tree.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
@@ -91,9 +92,20 @@ describe('files', () => {
     }
     expect(existsSync(join(directory, 'outside'))).toBe(false);
     expect(readFileSync(join(directory, 'file'), 'utf8')).toBe('old');
-    removeTarget(bytes(directory, '/link'));
-    expect(existsSync(join(directory, 'link'))).toBe(false);
-    expect(() => removeTarget(bytes(directory))).toThrow(expect.objectContaining({ code: 'TARGET' }));
+  });
+
+  it('are looked at with errors about the target, not about the source', () => {
+    const directory = temporaryDirectory();
+    symlinkSync('outside', join(directory, 'link'));
+    writeFileSync(join(directory, 'file'), '');
+    expect(readTargetLink(bytes(directory, '/link'))).toBe('outside');
+    expect(readTargetStats(bytes(directory, '/link'))?.isSymbolicLink()).toBe(true);
+    expect(readTargetStats(bytes(directory, '/absent'))).toBeUndefined();
+    expect(() => readTargetLink(bytes(directory, '/file'))).toThrow(
+      expect.objectContaining({ code: 'TARGET', errno: 'EINVAL', path: join(directory, 'file') }),
+    );
+    const long = bytes(directory, '/', 'x'.repeat(256));
+    expect(() => readTargetStats(long)).toThrow(expect.objectContaining({ code: 'TARGET', errno: 'ENAMETOOLONG' }));
   });
 });
 

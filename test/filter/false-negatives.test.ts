@@ -61,16 +61,16 @@ function churn(filter: LdmFilter, { chunkCount, operationCount, waveLength, seed
 }
 
 describe('no false negative in ten million operations', { timeout: 240_000 }, () => {
-  let operations = 0;
-
   it('with growth from one chunk to more than 40,000', () => {
     const filter = new LdmFilter(planFilter({ capacity: 1, hashes: 7 }));
-    operations += churn(filter, { chunkCount: 60_000, operationCount: 7_000_000, waveLength: 1_000_000, seed: 5 });
+    const operations = churn(filter, { chunkCount: 60_000, operationCount: 7_000_000, waveLength: 1_000_000, seed: 5 });
     expect(filter.liveCount).toBeGreaterThan(40_000);
     expect(filter.plan.capacity).toBeGreaterThanOrEqual(filter.liveCount);
+    expect(operations).toBeGreaterThanOrEqual(7e6);
   });
 
   it('with saturated counters, releases, and growth out of it', () => {
+    let operations = 0;
     let saturatedRounds = 0;
     for (let seed = 100; seed < 130; seed++) {
       const filter = new LdmFilter(CROWDED);
@@ -81,6 +81,6 @@ describe('no false negative in ten million operations', { timeout: 240_000 }, ()
       expect(filter.saturatedCount).toBe(0);
     }
     expect(saturatedRounds).toBe(30);
-    expect(operations).toBeGreaterThanOrEqual(1e7);
+    expect(operations).toBeGreaterThanOrEqual(3e6);
   });
 });

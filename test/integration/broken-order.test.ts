@@ -10,44 +10,48 @@ import { temporaryDirectory } from '../support/temp-directory.ts';
 
 const LOOP_TIMEOUT_MS = 180_000;
 
-/** What is broken, in which act it must be noticed, and as what. */
-type Case = readonly [rule: string, act: Act, wrap: Wrap, finding: RegExp];
+/** What is broken, in which act it must be noticed, from which operation on, and as what. */
+type Case = readonly [rule: string, act: Act, wrap: Wrap, startsAt: RegExp, finding: RegExp];
 
 // These show that the suites of crashes and power cuts can fail: each breaks one rule of docs/architecture.md.
 describe('the crash suite notices that', () => {
   const cases: readonly Case[] = [
-    ['files are written under their final names', BACKUP, (inner) => new NoTemporaryFiles(inner), /damaged/],
+    ['files are written under their final names', BACKUP, (inner) => new NoTemporaryFiles(inner), /^create packs/, /damaged/],
     [
       'a segment is published before its packs',
       BACKUP,
       (inner) => new LateNames(inner, { late: 'packs/', early: 'index/' }),
+      / -> index\//,
       /pack-missing/,
     ],
     [
       'a snapshot is committed before its segment',
       FIRST_BACKUP,
       (inner) => new LateNames(inner, { late: 'index/', early: 'snapshots/' }),
+      / -> snapshots\//,
       /chunk-missing/,
     ],
-    ['packs are removed before their segments', COMPACT, (inner) => new LateRemoval(inner, 'index/'), /pack-missing/],
+    ['packs are removed before their segments', COMPACT, (inner) => new LateRemoval(inner, 'index/'), /^remove packs/, /pack-missing/],
     [
       'a manifest is copied before it is committed',
       BACKUP,
       (inner) => new LateNames(inner, { late: 'snapshots/', early: 'manifests.bak/' }),
+      / -> manifests\.bak\//,
       /snapshot-lost/,
     ],
     [
       'reclaimed manifests are removed before their copies',
       COMPACT,
       (inner) => new LateRemoval(inner, 'manifests.bak/'),
+      /^remove deleted/,
       /snapshot-lost/,
     ],
   ];
   it.each(cases)(
     '%s',
-    async (_rule, act, wrap, finding) => {
+    async (_rule, act, wrap, startsAt, finding) => {
       const loop = new InterruptionLoop({ stage: await setStage(temporaryDirectory(), act), act, wrap });
-      const { failures } = await loop.run({ mode: 'crash', torn: true }, { stopsAtFailure: true });
+      const { failures } = await loop.run({ mode: 'crash', torn: true }, { stopsAtFailure: true, startsAt });
       expect(failures.join('\n')).toMatch(finding);
     },
     LOOP_TIMEOUT_MS,
@@ -56,29 +60,31 @@ describe('the crash suite notices that', () => {
 
 describe('the power cut suite notices that', () => {
   const cases: readonly Case[] = [
-    ['files are not synced', FIRST_BACKUP, (inner) => new NoFileSync(inner), /damaged|missing/],
-    ['packs are not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^packs/), /pack-missing/],
-    ['segments are not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^index$/), /chunk-missing|no pack/],
-    ['a new snapshot is not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^snapshots$/), /is gone/],
-    ['a delete is not synced', DELETE, (inner) => new NoDirectorySync(inner, /^deleted$/), /missing|should not be/],
+    ['files are not synced', FIRST_BACKUP, (inner) => new NoFileSync(inner), / -> packs\//, /damaged|missing/],
+    ['packs are not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^packs/), / -> index\//, /pack-missing/],
+    ['segments are not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^index$/), / -> snapshots\//, /chunk-missing|no pack/],
+    ['a new snapshot is not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^snapshots$/), / -> snapshots\//, /is gone/],
+    ['a delete is not synced', DELETE, (inner) => new NoDirectorySync(inner, /^deleted$/), / -> deleted\//, /missing|should not be/],
     [
       'copies are not gone for good before the manifests are removed',
       COMPACT,
       (inner) => new NoDirectorySync(inner, /^manifests\.bak$/),
+      /^remove deleted/,
       /snapshot-lost/,
     ],
     [
       'segments are not gone for good before packs are removed',
       COMPACT,
       (inner) => new NoDirectorySync(inner, /^index$/),
+      /^remove packs/,
       /missing/,
     ],
   ];
   it.each(cases)(
     '%s',
-    async (_rule, act, wrap, finding) => {
+    async (_rule, act, wrap, startsAt, finding) => {
       const loop = new PowerCutLoop({ stage: await setStage(temporaryDirectory(), act), act, wrap });
-      const { failures } = await loop.run([0, 1, 2], { stopsAtFailure: true });
+      const { failures } = await loop.run([0, 1, 2], { stopsAtFailure: true, startsAt });
       expect(failures.join('\n')).toMatch(finding);
     },
     LOOP_TIMEOUT_MS,

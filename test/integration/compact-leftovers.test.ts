@@ -10,7 +10,7 @@ import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import { initRepository } from '../../src/operations/init.ts';
-import { sha256 } from '../../src/repository/durable-order.ts';
+import { sha256 } from '../../src/crypto/sha256.ts';
 import { readSegment } from '../../src/repository/manifests.ts';
 import { Repository } from '../../src/repository/repository.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';

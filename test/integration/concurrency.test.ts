@@ -17,7 +17,7 @@ describe('two backups at once', SLOW, () => {
   it('of different trees and of the same, both succeed', async () => {
     const scenario = await makeProcessScenario();
     const trees = ['one', 'two'].map((name) => join(scenario.home, name));
-    trees.forEach((tree, index) => makeRandomTree(tree, { seed: 20 + index, fileCount: 120 }));
+    trees.forEach((tree, index) => makeRandomTree(tree, { seed: 20 + index, fileCount: 50 }));
     const prng = createPrng(3);
     for (let round = 0; round < 2; round += 1) {
       await Promise.all(trees.map(async (tree) => scenario.backup(tree)));
@@ -35,12 +35,12 @@ describe('a backup beside a delete that gives space back', SLOW, () => {
   it.each([
     ['backup first', 3],
     ['delete first', 3],
-    ['together', 10],
+    ['together', 5],
   ])('%s: both succeed, %i times', async (order, roundCount) => {
     const scenario = await makeProcessScenario();
     const tree = join(scenario.home, 'tree');
     const prng = createPrng(order.length);
-    makeRandomTree(tree, { seed: 7, fileCount: 150 });
+    makeRandomTree(tree, { seed: 7, fileCount: 60 });
     let previous = await scenario.backup(tree);
     for (let round = 0; round < roundCount; round += 1) {
       mutateTree(tree, prng, { changeCount: 20 });
@@ -103,20 +103,31 @@ describe('a suspended backup', () => {
 });
 
 describe('while somebody compacts', () => {
-  it.each([['backup', 'tree'], ['delete', 'latest'], ['check'], ['stats'], ['restore', 'latest', '-t', 'back']])(
-    '%s waits by itself',
-    async (...command) => {
-      const scenario = await makeProcessScenario();
-      makeRandomTree(join(scenario.home, 'tree'), { seed: 10, fileCount: 5 });
-      await scenario.backup(join(scenario.home, 'tree'));
-      const lock = await RepositoryLock.acquire(new LocalBackend(scenario.repository), { mode: 'exclusive' });
+  const commands = [
+    ['backup', 'tree'],
+    ['delete', 'latest'],
+    ['check'],
+    ['stats'],
+    ['restore', 'latest', '-t', 'back'],
+  ];
+
+  it(`${commands.map(([name]) => name).join(', ')} wait by themselves`, SLOW, async () => {
+    const scenario = await makeProcessScenario();
+    makeRandomTree(join(scenario.home, 'tree'), { seed: 10, fileCount: 5 });
+    // One for the delete, one for the restore.
+    for (const host of ['one', 'two']) await scenario.backup(join(scenario.home, 'tree'), '--host', host);
+    const backend = new LocalBackend(scenario.repository);
+    for (const command of commands) {
+      const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive' });
       const words = command.map((word) => (['tree', 'back'].includes(word) ? join(scenario.home, word) : word));
       const waiting = scenario.start(...words);
       await waiting.stderrMatching(new RegExp(`waiting.*process ${process.pid} on host`));
       await lock.release();
-      expect(await waiting.ended).toEqual({ code: 0, signal: null });
-      rmSync(join(scenario.home, 'back'), { recursive: true, force: true });
-      await scenario.expectWhole();
-    },
-  );
+      expect(await waiting.ended, command[0]).toEqual({ code: 0, signal: null });
+      expect(scenario.lockNames(), command[0]).toEqual([]);
+    }
+    await backend.close();
+    rmSync(join(scenario.home, 'back'), { recursive: true });
+    await scenario.expectWhole();
+  });
 });

@@ -1,9 +1,10 @@
-import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { makeScenario } from '../cli/scenario.ts';
+import { copyScenario, makeScenario } from '../cli/scenario.ts';
 import type { Scenario } from '../cli/scenario.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
@@ -20,11 +21,18 @@ const KINDS: readonly [string, 0 | 1][] = [
   ['config.bak', 0],
 ];
 
+/** Filled once; every test works on a copy. */
+let filled: Scenario;
+beforeAll(async () => {
+  filled = await makeScenario(mkdtempSync(join(tmpdir(), 'ldm-test-')));
+  await fill(filled);
+});
+afterAll(() => rmSync(filled.directory, { recursive: true, force: true }));
+
 test.each(KINDS)(
   'the program: damage in %s is found, told and mended as far as it can be',
   async (place, restoreCode) => {
-    const scenario = await makeScenario();
-    await fill(scenario);
+    const scenario = copyScenario(filled);
     const file = await spoilOne(scenario, place);
     const { code, messages } = await scenario.runJson(['check', '--read-data']);
     expect(code).toBe(4);
@@ -47,15 +55,13 @@ test.each(KINDS)(
 );
 
 test('the program: check without --read-data says so', async () => {
-  const scenario = await makeScenario();
-  await fill(scenario);
+  const scenario = copyScenario(filled);
   expect((await scenario.run(['check'])).stdout).toContain('their bytes were not read');
   expect((await scenario.run(['check', '--read-data'])).stdout).not.toContain('their bytes were not read');
 });
 
 test('the program: without any configuration there is no repository', async () => {
-  const scenario = await makeScenario();
-  await fill(scenario);
+  const scenario = copyScenario(filled);
   for (const name of ['config', 'config.bak']) writeFileSync(join(scenario.repository, name), '{}');
   for (const command of [['check'], ['repair'], ['restore', 'latest']]) {
     const { code, stderr } = await scenario.run(command);

@@ -1,24 +1,27 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { makeEndlessHome } from '../cli/endless-backup.ts';
 import { startLdm } from '../cli/start-ldm.ts';
+import { examineAftermath } from '../support/aftermath.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { compileForChild } from '../support/compile-for-child.ts';
 import type { CompiledProgram } from '../support/compile-for-child.ts';
 import { BACKUP, COMPACT, DELETE, UNDELETE, setStage } from '../support/crash-stage.ts';
 import type { Act, Stage, TreeDescription } from '../support/crash-stage.ts';
-import { copyToDirectory } from '../support/memory-copy.ts';
 import { createPrng } from '../support/prng.ts';
 import { runLdm } from '../support/run-ldm.ts';
+import { runOperationChild } from '../support/run-operation-child.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
 const KILL_TIMEOUT_MS = 180_000;
 
 /** Where in the course of an operation it is killed. */
 const MOMENTS = [0.05, 0.35, 0.6, 0.8, 0.97];
+/** After this one everything that follows is done by the real program; after the others it only checks. */
+const PROGRAM_MOMENT = 0.6;
 
 let child: CompiledProgram;
 beforeAll(() => {
@@ -38,24 +41,19 @@ describe('after kill -9 the program finds a sound repository', () => {
     async (action, act, argumentsOf) => {
       const directory = temporaryDirectory();
       const stage = await setStage(directory, act);
-      const run = (name: string, failAt: number): { repository: string; killed: boolean; stdout: string } => {
-        const repository = join(directory, name);
-        mkdirSync(repository);
-        copyToDirectory(stage.backend, repository);
-        const words = [child.path, repository, String(failAt), action, ...argumentsOf(stage)];
-        const { signal, stdout } = spawnSync(process.execPath, words, { encoding: 'utf8' });
-        return { repository, killed: signal === 'SIGKILL', stdout };
-      };
-      const [, count = '0'] = /^survived (\d+)\n$/.exec(run('whole', 0).stdout) ?? [];
-      expect(Number(count)).toBeGreaterThan(30);
+      const given = { stage, action: [action, ...argumentsOf(stage)] };
+      const whole = runOperationChild(child, { ...given, repository: join(directory, 'whole'), failAt: 0 });
+      expect(whole.operationCount).toBeGreaterThan(30);
       const untouched = stage.snapshotIds.filter((id) => !act.changedIds(stage).includes(id));
       const kept = untouched.filter((id) => !stage.deletedIds.includes(id));
       for (const moment of MOMENTS) {
-        const failAt = Math.ceil(Number(count) * moment);
-        const { repository, killed } = run(`killed-at-${failAt}`, failAt);
-        expect(killed, `operation ${failAt} of ${count}`).toBe(true);
+        const failAt = Math.ceil(whole.operationCount * moment);
+        const repository = join(directory, `killed-at-${failAt}`);
+        const { isKilled } = runOperationChild(child, { ...given, repository, failAt });
+        expect(isKilled, `operation ${failAt} of ${whole.operationCount}`).toBe(true);
         expect(readdirSync(join(repository, 'snapshots'))).toEqual(expect.arrayContaining(kept));
-        await expectSound(repository, stage);
+        if (moment === PROGRAM_MOMENT) await expectSound(repository, stage);
+        else await expectSoundInProcess(repository, stage, kept);
       }
     },
     KILL_TIMEOUT_MS,
@@ -86,6 +84,14 @@ describe('a signal in the middle of a backup', () => {
     await expectRestored(repository, 'latest', { source: work });
   });
 });
+
+/** The real program finds nothing wrong, and the operations that follow need no processes of their own. */
+async function expectSoundInProcess(repository: string, stage: Stage, kept: readonly string[]): Promise<void> {
+  await expectSuccess(['-r', repository, 'check', '--read-data']);
+  const backend = new LocalBackend(repository);
+  expect(await examineAftermath(backend, stage, { present: kept, absent: [] })).toEqual([]);
+  await backend.close();
+}
 
 /** Everything that a person does next, with the real program and no step to mend anything. */
 async function expectSound(repository: string, stage: Stage): Promise<void> {

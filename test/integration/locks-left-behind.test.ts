@@ -1,68 +1,94 @@
-import { existsSync, mkdirSync, readdirSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, renameSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { check } from '../../src/operations/check.ts';
 import { encodeLockName } from '../../src/repository/lock-name.ts';
 import { currentLockOwner } from '../../src/repository/lock-owner.ts';
-import { createPrng } from '../support/prng.ts';
+import { examineAftermath, restoreOne } from '../support/aftermath.ts';
+import { describeTree } from '../support/compare-trees.ts';
+import { compileForChild } from '../support/compile-for-child.ts';
+import type { CompiledProgram } from '../support/compile-for-child.ts';
+import { COMPACT, setStage } from '../support/crash-stage.ts';
 import { makeProcessScenario } from '../support/process-scenario.ts';
 import type { ProcessScenario } from '../support/process-scenario.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { runLdm } from '../support/run-ldm.ts';
+import { runOperationChild } from '../support/run-operation-child.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+/** A dozen processes, one after the other. */
+const SLOW = { timeout: 240_000 };
+
+const COMMANDS = [['compact'], ['repair'], ['backup', 'small'], ['check', '--read-data'], ['stats'], ['delete', 'latest']];
+
+let child: CompiledProgram;
+beforeAll(() => {
+  child = compileForChild(join(import.meta.dirname, '../support/operation-child.ts'));
+});
+afterAll(() => child.remove());
 
 describe('a lock left by kill -9', () => {
-  it.each([['compact'], ['repair'], ['backup', 'small'], ['check', '--read-data'], ['stats'], ['delete', 'latest']])(
-    'of a backup never keeps %s waiting',
-    async (...command) => {
-      const scenario = await makeProcessScenario();
-      writeFileSync(join(scenario.home, 'small'), 'small');
-      await scenario.runWell('backup', 'small');
-      const { running } = await scenario.startSuspendedBackup();
-      running.child.kill('SIGKILL');
-      await running.ended;
-      expect(scenario.lockNames()).toHaveLength(1);
+  it(`of a backup never keeps ${COMMANDS.map(([name]) => name).join(', ')} waiting`, SLOW, async () => {
+    const scenario = await makeKilledBackup();
+    const aside = join(scenario.home, 'aside');
+    renameSync(scenario.repository, aside);
+    const work = join(scenario.home, 'work');
+    for (const command of COMMANDS) {
+      copyTree(aside, scenario.repository);
+      expect(scenario.lockNames(), command[0]).toHaveLength(1);
       await scenario.runWell('--lock-wait', '0s', ...command);
-      truncateSync(join(scenario.home, 'work', 'zeros'), 10);
-      await scenario.backup(join(scenario.home, 'work'));
+      const id = await scenario.backup(work);
       await scenario.runWell('--lock-wait', '0s', 'compact');
-      expect(scenario.lockNames()).toEqual([]);
-      await scenario.expectWhole();
-    },
-  );
+      expect(scenario.lockNames(), command[0]).toEqual([]);
+      const backend = new LocalBackend(scenario.repository);
+      expect((await check({ backend }, { readData: true })).findings, command[0]).toEqual([]);
+      expect(await restoreOne(backend, id, describeTree(work)), command[0]).toEqual([]);
+      await backend.close();
+      rmSync(scenario.repository, { recursive: true });
+    }
+  });
 
-  it('of a compact never keeps a check or another compact waiting', { timeout: 240_000 }, async () => {
-    const scenario = await makeProcessScenario();
-    const tree = join(scenario.home, 'tree');
-    let killedCount = 0;
-    for (let round = 0; killedCount < 3; round += 1) {
-      expect(round, 'compact was never caught while it held its lock').toBeLessThan(30);
-      await makeWorkForCompact(scenario, tree, round);
-      const compact = scenario.start('compact', '--max-unused', '0');
-      const isLocked = (): boolean => scenario.lockNames().some((name) => name.startsWith('exclusive-'));
-      await Promise.race([compact.ended, waitUntil(isLocked, 'the exclusive lock')]);
-      // Some of them a little later, in the middle of the work.
-      for (let turn = 0; turn < round * 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-      compact.child.kill('SIGKILL');
-      await compact.ended;
-      if (!isLocked()) continue;
-      killedCount += 1;
-      await scenario.runWell('--lock-wait', '0s', ['check', 'compact', 'stats'][killedCount % 3]!);
-      await scenario.expectWhole();
+  it('of a compact never keeps a check or another compact waiting', SLOW, async () => {
+    const directory = temporaryDirectory();
+    const stage = await setStage(directory, COMPACT);
+    const given = { stage, action: ['compact'] };
+    const whole = runOperationChild(child, { ...given, repository: join(directory, 'whole'), failAt: 0 });
+    for (const [command, moment] of [['check', 0.3], ['compact', 0.6], ['stats', 0.8]] as const) {
+      const repository = join(directory, command);
+      const failAt = Math.ceil(whole.operationCount * moment);
+      expect(runOperationChild(child, { ...given, repository, failAt }).isKilled).toBe(true);
+      expect(readdirSync(join(repository, 'locks')), command).toEqual([expect.stringMatching(/^exclusive-/)]);
+      for (const words of [[command], ['check', '--read-data']]) {
+        const { code, stderr } = await runLdm(['-r', repository, '--lock-wait', '0s', ...words]);
+        expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });
+      }
+      const backend = new LocalBackend(repository);
+      const present = stage.snapshotIds.filter((id) => !stage.deletedIds.includes(id));
+      expect(await examineAftermath(backend, stage, { present, absent: stage.deletedIds }), command).toEqual([]);
+      await backend.close();
     }
   });
 });
 
-/** A snapshot, and packs that are dead in part. */
-async function makeWorkForCompact(scenario: ProcessScenario, tree: string, round: number): Promise<void> {
-  const prng = createPrng(round);
-  const kept = join(tree, 'kept');
-  mkdirSync(tree, { recursive: true });
-  for (const name of ['kept', 'dropped', 'dropped too']) writeFileSync(join(tree, name), prng.bytes(6 << 20));
-  const doomed = await scenario.backup(tree);
-  for (const name of readdirSync(tree)) if (name !== 'kept') unlinkSync(join(tree, name));
-  expect(existsSync(kept)).toBe(true);
-  await scenario.backup(tree);
-  await scenario.runWell('delete', '--no-reclaim', doomed);
+/** A small snapshot, and the lock of a backup that was killed while it read. Its source has an end now. */
+async function makeKilledBackup(): Promise<ProcessScenario> {
+  const scenario = await makeProcessScenario();
+  writeFileSync(join(scenario.home, 'small'), 'small');
+  await scenario.runWell('backup', 'small');
+  const { running } = await scenario.startSuspendedBackup();
+  running.child.kill('SIGKILL');
+  await running.ended;
+  truncateSync(join(scenario.home, 'work', 'zeros'), 10);
+  return scenario;
+}
+
+/** Node's own copy keeps no nanoseconds. */
+function copyTree(source: string, target: string): void {
+  const { status, stderr } = spawnSync('cp', ['-a', source, target]);
+  expect(status, stderr.toString()).toBe(0);
 }
 
 describe('a lock of another machine', () => {

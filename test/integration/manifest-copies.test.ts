@@ -142,10 +142,13 @@ describe('a backup', () => {
 
   test('whose lock is taken away after its commit copies nothing: the snapshot may have been reclaimed', async () => {
     const { backend, work } = await setEmptyStage();
+    const checkpoints = filesIn(backend, 'filter');
     const notices: Notice[] = [];
     const context = { ...simulatedProcess(new LateThief(backend)), onNotice: (one: Notice) => void notices.push(one) };
     await backupWork(context, work);
-    expect(notices).toMatchObject([{ kind: 'warning', message: expect.stringContaining('lock') as string }]);
+    const aboutLock = { kind: 'warning', message: expect.stringContaining('lock') as string };
+    expect(notices).toMatchObject([aboutLock, aboutLock]);
+    expect(filesIn(backend, 'filter')).toEqual(checkpoints);
     expectCopies(backend, []);
     expect(filesIn(backend, 'tmp')).toEqual([]);
     expect(await findingsOf(backend)).toEqual([]);

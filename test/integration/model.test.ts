@@ -15,9 +15,9 @@ import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
 import { SmallSource } from '../support/small-source.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
-const COMMAND_COUNT = 400;
+const COMMAND_COUNT = 300;
 const SNAPSHOT_COUNT_MAX = 8;
-const FIXED_SEEDS = [1, 2, 3, 4, 5];
+const FIXED_SEEDS = [1, 2, 3];
 /** LDM_TEST_SEED runs a failing seed again. */
 const seedGiven = process.env['LDM_TEST_SEED'];
 const seeds = seedGiven === undefined ? [...FIXED_SEEDS, Date.now() % 2 ** 32] : seedGiven.split(',').map(Number);

@@ -1,5 +1,5 @@
 import { linkSync, mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
@@ -30,7 +30,7 @@ describe('a part of a snapshot', () => {
   it.each<[string, string, string[]]>([
     ['a file: alone, directly below the target', 'source/sub/b', ['b']],
     ['a directory: what is in it', 'source/sub', ['b', 'deep', 'deep/c']],
-    ['with slashes around it', '/source/sub/', ['b', 'deep', 'deep/c']],
+    ['with slashes about it', 'source//./sub/', ['b', 'deep', 'deep/c']],
     [
       'the whole',
       '',
@@ -49,6 +49,23 @@ describe('a part of a snapshot', () => {
     expect(namesBelow(target)).toEqual(['c']);
     const content = readFileSync(join(target, 'c'));
     expect(content.equals(readFileSync(join(repository.source, 'sub', 'deep', 'c')))).toBe(true);
+  });
+
+  it.each(['/', '/.', '//'])('%s is the whole', async (path) => {
+    const repository = await makeSaved();
+    const { target } = await repository.restore({ selector: `latest:${path}` });
+    expect(readdirSync(target)).toEqual(['source']);
+  });
+
+  it('by an absolute path that it did not have is an error that says what it had', async () => {
+    const repository = await makeSaved();
+    const parent = dirname(repository.directory);
+    for (const path of ['/source/a', '/source', '/etc/passwd', parent, `${repository.directory}x/source/a`]) {
+      const restoring = repository.restore({ selector: `latest:${path}` });
+      await expect(restoring, path).rejects.toThrow(SnapshotNotFoundError);
+      await expect(restoring, path).rejects.toThrow(`is below ${repository.directory}`);
+      await expect(restoring, path).rejects.toHaveProperty('hint', expect.stringContaining('leading slash'));
+    }
   });
 
   it.each(['source/absent', 'source/a/below-a-file', 'absent/b'])('that is not there is an error: %s', async (path) => {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -44,11 +44,15 @@ describe('listSnapshots', () => {
     expect((await listSnapshots(context, { deleted: true })).map(({ id }) => id)).toEqual([first!.id]);
   });
 
-  it('warns of a manifest that cannot be read, and gives the others', async () => {
+  it('warns of a damaged manifest, and gives the snapshot by its copy; of one without a copy, and gives the others', async () => {
     const { context, directory, notices } = await makeThree();
     const [first] = await listSnapshots(context);
     writeFileSync(join(directory, 'repository', 'snapshots', first!.id), '');
+    expect(await listSnapshots(context)).toHaveLength(3);
+    const warning = { kind: 'warning', message: expect.stringContaining(first!.id) as string };
+    expect(notices).toEqual([warning]);
+    rmSync(join(directory, 'repository', 'manifests.bak', first!.id));
     expect(await listSnapshots(context)).toHaveLength(2);
-    expect(notices).toEqual([{ kind: 'warning', message: expect.stringContaining(first!.id) }]);
+    expect(notices).toEqual([warning, warning]);
   });
 });

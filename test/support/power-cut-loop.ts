@@ -1,8 +1,10 @@
+import assert from 'node:assert/strict';
+
 import type { Expectation } from './aftermath.ts';
 import type { Act, Stage } from './crash-stage.ts';
 import type { FaultyBackend } from './faulty-backend.ts';
-import { AftermathMemory, expectationOf, judgeEnding, runInterrupted } from './interruption.ts';
-import type { Ending, Wrap } from './interruption.ts';
+import { AftermathMemory, expectationOf, findStart, judgeEnding, runInterrupted } from './interruption.ts';
+import type { Ending, LoopOptions, Wrap } from './interruption.ts';
 import { PowerCutBackend } from './power-cut-backend.ts';
 
 /** Cuts the power after the first operation of an act, after the second, and so on. */
@@ -22,14 +24,16 @@ export class PowerCutLoop {
   /** Until the act runs through; the last cut is right after it. Each cut is tried with every seed. */
   async run(
     seeds: readonly number[],
-    options: { readonly stopsAtFailure?: boolean } = {},
+    options: LoopOptions = {},
   ): Promise<{ readonly failures: string[]; readonly firedCount: number }> {
     const failures: string[] = [];
-    for (let failAt = 1; ; failAt += 1) {
+    const start = await findStart({ stage: this.#stage, act: this.#act, wrap: this.#wrap }, options);
+    for (let failAt = start; ; failAt += 1) {
       const disk = new PowerCutBackend(this.#stage.backend);
       // The operation at which the process dies is not done, not even half: `failAt - 1` of them were.
       const given = { stage: this.#stage, act: this.#act, fault: { mode: 'crash', failAt } as const };
       const { faulty, ending } = await runInterrupted({ ...given, wrap: this.#wrap, backend: disk });
+      assert(faulty.fired || failAt > start, `operation ${failAt} was never reached`);
       failures.push(...judgeEnding(given, faulty, ending));
       const expected = this.#expect(faulty, ending);
       for (const seed of seeds) {

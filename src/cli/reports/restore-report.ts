@@ -31,8 +31,11 @@ export function reportRestore(
     error_count: result.problems.length,
     total_duration: durationMs / 1000,
   });
-  const what = [countNoun(result.filesRestored, 'file'), `${formatCount(result.directoriesRestored)} directories`];
-  if (result.othersRestored > 0) what.push(`${formatCount(result.othersRestored)} links and special files`);
+  const what = [countNoun(result.filesRestored, 'file'), countNoun(result.directoriesRestored, 'directory')];
+  if (result.othersRestored > 0) {
+    const noun = result.othersRestored === 1 ? 'link or special file' : 'links and special files';
+    what.push(`${formatCount(result.othersRestored)} ${noun}`);
+  }
   const verb = dryRun ? 'would restore' : 'restored';
   output.remark(
     `${verb} ${what.join(', ')} (${formatBytes(result.bytesRestored)}) of snapshot ${shortId(result.snapshotId)} to ${escapeForTerminal(result.target)} in ${formatDuration(durationMs)}`,

@@ -28,7 +28,7 @@ export class ChunkDepot {
   readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
   /** By pack index: whether the new snapshot needs the pack. */
   readonly #isNeeded: Uint8Array;
-  readonly #ownPackIds: string[] = [];
+  readonly #ownPacks: PackSize[] = [];
   #unnamed: PackContents[] = [];
   #unnamedBytes = 0;
 
@@ -89,13 +89,13 @@ export class ChunkDepot {
   /** Throws unless every pack that the new snapshot relies on is still there. */
   async assertPacksPresent(): Promise<void> {
     for (const [index, isNeeded] of this.#isNeeded.entries()) {
-      if (isNeeded === 1) await this.#assertPresent(this.#state.packs.get(index).id);
+      if (isNeeded === 1) await this.#assertPresent(this.#state.packs.get(index));
     }
-    for (const id of this.#ownPackIds) await this.#assertPresent(id);
+    for (const pack of this.#ownPacks) await this.#assertPresent(pack);
   }
 
-  async #assertPresent(id: string): Promise<void> {
-    if ((await this.#repository.backend.sizeOf(packName(id))) !== undefined) return;
+  async #assertPresent({ id, sizeBytes }: PackSize): Promise<void> {
+    if ((await this.#repository.backend.sizeOf(packName(id))) === sizeBytes) return;
     throw new RefusedError(`pack ${id}, which this backup relies on, vanished while it ran; nothing was committed`, {
       hint: 'Run the backup again: it stores what is missing.',
     });
@@ -117,7 +117,7 @@ export class ChunkDepot {
 
   #onPack(pack: PackContents): void {
     this.#unnamed.push(pack);
-    this.#ownPackIds.push(pack.id);
+    this.#ownPacks.push({ id: pack.id, sizeBytes: pack.sizeBytes });
     this.#unnamedBytes += pack.sizeBytes;
     this.counts.dataAddedPacked += pack.sizeBytes;
   }
@@ -127,12 +127,14 @@ export class ChunkDepot {
     if (packs.length === 0) return;
     // Whoever took this process for dead took its packs for leftovers, and a segment must not name what is gone.
     await this.#repository.assertLocked();
-    for (const { id } of packs) await this.#assertPresent(id);
+    for (const pack of packs) await this.#assertPresent(pack);
     this.#unnamed = [];
     this.#unnamedBytes = 0;
     await this.#repository.order.publishSegment(packs);
   }
 }
+
+type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
 
 function highestIndex(state: FilterState): number {
   let highest = -1;

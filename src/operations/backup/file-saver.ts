@@ -1,9 +1,10 @@
 import { closeSync, readSync } from 'node:fs';
+import { SourceError } from '../../errors.ts';
 import type { Chunker } from '../../chunking/chunker.ts';
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
-import { sourceError } from '../../files/path-failures.ts';
+import { errnoOf, sourceError } from '../../files/path-failures.ts';
 import { openSource } from '../../files/source-files.ts';
-import { readMetadataOf } from '../../files/source-metadata.ts';
+import { readMetadata, readMetadataOf } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { Pacer } from '../context.ts';
@@ -18,6 +19,9 @@ export interface SavedFile {
   readonly sizeBytes: number;
   readonly changedWhileRead: boolean;
 }
+
+/** The system reads less than 2 GiB at a time. */
+const READ_BYTES_MAX = 2 ** 30;
 
 /** A file that changes under our hands is read again this often before it is kept as it is. */
 const ATTEMPTS_MAX = 3;
@@ -48,7 +52,13 @@ export class FileSaver {
   async save(path: ByteString, listed: SourceMetadata): Promise<SavedFile> {
     let expected = listed;
     for (let attempt = 1; ; attempt += 1) {
-      const { metadata, chunkIds, sizeBytes } = await this.#readOnce(path, expected);
+      const read = await this.#readOnce(path, expected).catch(unlessSwapped);
+      if (read instanceof SwappedError) {
+        expected = readMetadata(path);
+        if (expected.type !== 'file' || attempt === ATTEMPTS_MAX) throw read;
+        continue;
+      }
+      const { metadata, chunkIds, sizeBytes } = read;
       const isWhole = isUnchanged(expected, metadata) && sizeBytes === metadata.sizeBytes;
       if (isWhole || attempt === ATTEMPTS_MAX) return { metadata, chunkIds, sizeBytes, changedWhileRead: !isWhole };
       expected = metadata;
@@ -136,14 +146,15 @@ class SourceFile {
     const found = readMetadataOf(this.#descriptor, this.#path);
     const { inode, device } = this.#expected;
     if (found.type === 'file' && found.inode === inode && found.device === device) return found;
-    throw sourceError({ operation: 'read', path: this.#path, cause: 'another file took its name' });
+    const { message, path } = sourceError({ operation: 'read', path: this.#path, cause: 'another file took its name' });
+    throw new SwappedError(message, { path });
   }
 
   /** Reads on into `buffer` from `end` until it is full or the file is at its end; returns the new end. */
   fill(buffer: Uint8Array, end: number): number {
     try {
       while (!this.isAtEnd && end < buffer.length) {
-        const wanted = buffer.length - end;
+        const wanted = Math.min(buffer.length - end, READ_BYTES_MAX);
         const count = readSync(this.#descriptor, buffer, end, wanted, null);
         end += count;
         this.sizeBytes += count;
@@ -152,9 +163,19 @@ class SourceFile {
       }
       return end;
     } catch (cause) {
+      // Only what the system answers is about the source; anything else is a fault of the program.
+      if (errnoOf(cause) === undefined || cause instanceof RangeError || cause instanceof TypeError) throw cause;
       throw sourceError({ operation: 'read', path: this.#path, cause });
     }
   }
+}
+
+/** A program that replaces files by renaming new ones over them: the name holds a whole file all the time. */
+class SwappedError extends SourceError {}
+
+function unlessSwapped(error: unknown): SwappedError {
+  if (error instanceof SwappedError) return error;
+  throw error;
 }
 
 function isUnchanged(before: SourceMetadata, after: SourceMetadata): boolean {

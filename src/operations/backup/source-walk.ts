@@ -86,7 +86,7 @@ export class SourceWalk {
       const location = followed ?? directory.location.childPath(name);
       const metadata = planned === undefined ? readMetadata(location) : readMetadataOfPlanned(location, planned);
       const { exclusion } = this.#services;
-      if (exclusion.isRepository(metadata)) return undefined;
+      if (exclusion.isRepository(metadata)) return this.#passOverRepository(path, planned);
       if (planned === undefined && exclusion.isExcluded(path, metadata.type)) return undefined;
       const previous = directory.previousEntries.get(name);
       const seen = { directory, name, path, location, metadata, previous };
@@ -98,6 +98,14 @@ export class SourceWalk {
       this.#report(path, 'stat', error, planned !== undefined);
       return undefined;
     }
+  }
+
+  /** It would swallow itself. Somebody who names it gets to know that. */
+  #passOverRepository(path: ByteString, planned: PlannedName | undefined): undefined {
+    if (planned?.isRoot !== true) return undefined;
+    const message = 'is the repository that this backup goes to; it is left out';
+    this.#services.onProblem({ path: this.#absolute(path), during: 'list', message });
+    return undefined;
   }
 
   async #enter(seen: SeenName, planned: PlannedName | undefined, followed: ByteString | undefined): Promise<void> {

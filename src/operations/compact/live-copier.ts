@@ -28,6 +28,7 @@ export class LiveCopier {
       const writer = new ChunkWriter({ sink: order, kind, compressor, sizes, onPack: (pack) => this.packs.push(pack) });
       try {
         for (const { pack, index } of usages) {
+          this.#repository.throwIfAborted();
           if (pack.kind === kind) await this.#copyPack(writer, pack.id, index);
         }
         await writer.finish();

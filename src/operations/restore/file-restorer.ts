@@ -1,9 +1,9 @@
-import { closeSync, lstatSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, renameSync, rmSync, writeSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { randomBytes } from 'node:crypto';
-import { readLinkTarget } from '../../files/source-files.ts';
+import { deviceMajorOf, deviceMinorOf } from '../../files/device-number.ts';
 import { targetError } from '../../files/path-failures.ts';
-import { createTargetFile, finishTargetFile } from '../../files/target-writer.ts';
+import { createTargetFile, finishTargetFile, readTargetLink, readTargetStats } from '../../files/target-writer.ts';
 import { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { TreeEntry } from '../../format/tree.ts';
@@ -25,10 +25,10 @@ export interface FileTarget {
 
 /**
  * Decides about a file. Same size and time counts as the same file; what differs stays unless overwriting was asked
- * for, and a directory is never replaced by a file.
+ * for, and a directory is never replaced by a file. Throws TargetError where that cannot be told.
  */
 export function decide(path: ByteString, entry: TreeEntry, mode: OverwriteMode): FileDecision {
-  const existing = lstatSync(fsPath(path), { bigint: true, throwIfNoEntry: false });
+  const existing = readTargetStats(path);
   if (existing === undefined) return 'create';
   if (existing.isDirectory()) return 'refuse';
   const isSame = entry.type === 'file' ? isSameFile(existing, entry) : isSameOther(existing, path, entry);
@@ -45,8 +45,11 @@ function isSameFile(existing: BigIntStats, entry: TreeEntry): boolean {
 
 /** Symlinks and special files have no content of their own: what they are decides. */
 function isSameOther(existing: BigIntStats, path: ByteString, entry: TreeEntry): boolean {
-  if (entry.type === 'symlink') return existing.isSymbolicLink() && readLinkTarget(path) === entry.linkTarget;
-  return entry.type === 'fifo' && existing.isFIFO();
+  if (entry.type === 'symlink') return existing.isSymbolicLink() && readTargetLink(path) === entry.linkTarget;
+  if (entry.type === 'fifo') return existing.isFIFO();
+  const isSameKind = entry.type === 'block-device' ? existing.isBlockDevice() : existing.isCharacterDevice();
+  const isSameMajor = deviceMajorOf(existing.rdev) === entry.deviceMajor;
+  return isSameKind && isSameMajor && deviceMinorOf(existing.rdev) === entry.deviceMinor;
 }
 
 function mtimeOf(entry: TreeEntry): bigint {

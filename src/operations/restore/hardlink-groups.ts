@@ -21,7 +21,7 @@ interface FirstName {
 
 const COMPARED_BYTES = 1 << 20;
 
-/** Files that had several names, and are to have them again. */
+/** Files, symlinks and special files that had several names, and are to have them again. */
 export class HardlinkGroups {
   readonly #first = new Map<string, FirstName>();
 
@@ -33,10 +33,15 @@ export class HardlinkGroups {
     this.#first.set(key, { entry, path: logicalPathOf(location), isWritten });
   }
 
-  /** Makes `location` a name of what this restore wrote for the group. False if that is not possible. */
+  /**
+   * Makes `location` a name of what this restore wrote for the group, or of what was there and is the same by its kind
+   * alone. False if that is not possible.
+   */
   link(entry: TreeEntry, location: ByteString, { replaces }: { readonly replaces: boolean }): boolean {
     const first = this.#firstOf(entry);
-    if (first?.isWritten !== true) return false;
+    if (first === undefined || (!first.isWritten && entry.type === 'file')) return false;
+    // Of a symlink, macOS would link what it leads to.
+    if (entry.type === 'symlink' && process.platform === 'darwin') return false;
     return tryLink(first.path, location, { replaces });
   }
 
@@ -54,8 +59,13 @@ export class HardlinkGroups {
   /** None if the names had different contents: the file changed while it was backed up. */
   #firstOf(entry: TreeEntry): FirstName | undefined {
     const first = entry.hardlink === undefined ? undefined : this.#first.get(keyOf(entry));
-    return first !== undefined && Buffer.compare(first.entry.chunkIds, entry.chunkIds) === 0 ? first : undefined;
+    return first !== undefined && isSameContent(first.entry, entry) ? first : undefined;
   }
+}
+
+function isSameContent(a: TreeEntry, b: TreeEntry): boolean {
+  const isSameKind = a.type === b.type && a.deviceMajor === b.deviceMajor && a.deviceMinor === b.deviceMinor;
+  return isSameKind && a.linkTarget === b.linkTarget && Buffer.compare(a.chunkIds, b.chunkIds) === 0;
 }
 
 /** What has the name stays until the link takes its place. */

@@ -1,18 +1,13 @@
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
-import {
-  createSpecial,
-  createSymlink,
-  finishTargetDirectory,
-  makeTargetDirectory,
-  removeTarget,
-} from '../../files/target-writer.ts';
+import { createSpecial, createSymlink, finishTargetDirectory, makeTargetDirectory } from '../../files/target-writer.ts';
+import type { SpecialOutcome } from '../../files/target-writer.ts';
 import type { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { Pacer, Progress } from '../context.ts';
-import { decide, writeFile } from './file-restorer.ts';
+import { decide, replaceTarget, temporaryPathBeside, writeFile } from './file-restorer.ts';
 import type { FileDecision, OverwriteMode } from './file-restorer.ts';
 import { HardlinkGroups } from './hardlink-groups.ts';
 import type { RestoreStep } from './restore-steps.ts';
@@ -146,23 +141,36 @@ export class Restorer {
   }
 
   #restoreOther({ path, entry }: RestoreStep): void {
-    const { tally, policy, dryRun } = this.#options;
+    // Sockets are made by the programs that listen on them.
+    if (entry.type === 'socket') return;
+    const { tally, dryRun } = this.#options;
     const directory = this.#directories.at(-1);
     if (dryRun) tally.othersRestored += 1;
     if (directory === undefined) return;
     const location = directory.location.childPath(entry.name);
     const decision = this.#decide(directory, location, entry);
+    if (decision === 'unchanged') this.#groups.note(entry, location, { isWritten: false });
     if (this.#isSettled(decision, path)) return;
-    if (decision === 'replace') removeTarget(location);
-    if (entry.type === 'symlink') {
-      this.#note(path, createSymlink(location, entry, policy));
-    } else {
-      const { skipped, failure } = createSpecial(location, entry, policy);
+    const replaces = decision === 'replace';
+    if (!this.#groups.link(entry, location, { replaces })) {
+      const { skipped, failure } = this.#makeOther(entry, location, { replaces });
       this.#note(path, failure);
-      if (skipped === 'device') tally.note(path, 'is a device file; only root makes those', 'SKIPPED');
-      if (skipped !== undefined) return;
+      if (skipped !== undefined) return tally.note(path, 'is a device file; only root makes those', 'SKIPPED');
+      this.#groups.note(entry, location, { isWritten: true });
     }
     tally.othersRestored += 1;
+  }
+
+  /** What has the name stays until what replaces it has been made. */
+  #makeOther(entry: TreeEntry, location: ByteString, { replaces }: { readonly replaces: boolean }): SpecialOutcome {
+    const { policy } = this.#options;
+    const workPath = replaces ? temporaryPathBeside(location) : location;
+    const outcome: SpecialOutcome =
+      entry.type === 'symlink'
+        ? { skipped: undefined, failure: createSymlink(workPath, entry, policy) }
+        : createSpecial(workPath, entry, policy);
+    if (replaces && outcome.skipped === undefined) replaceTarget(workPath, location);
+    return outcome;
   }
 
   #countFile(entry: TreeEntry): void {

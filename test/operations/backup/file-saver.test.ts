@@ -91,13 +91,6 @@ describe('a name that stands for something else when it is opened', () => {
     ['a symlink to a file', (path) => symlinkSync('/etc/passwd', path)],
     ['a symlink to a device without an end', (path) => symlinkSync('/dev/zero', path)],
     ['a directory', (path) => mkdirSync(path)],
-    [
-      'another file',
-      (path) => {
-        writeFileSync(`${path}.new`, 'other');
-        renameSync(`${path}.new`, path);
-      },
-    ],
     ['nothing', () => undefined],
   ])('%s: is neither waited for nor followed nor saved', async (_, put) => {
     const { path } = makeFile(5000);
@@ -109,6 +102,17 @@ describe('a name that stands for something else when it is opened', () => {
     });
     await expect(saving).rejects.toThrow(SourceError);
     rmSync(`${path}.old`);
+  });
+
+  it('another file that was renamed over it is the one that is saved', async () => {
+    const { path } = makeFile(5000);
+    const { saver, stored } = await makeSaver();
+    const saved = await save(saver, path, () => {
+      writeFileSync(`${path}.new`, 'other');
+      renameSync(`${path}.new`, path);
+    });
+    expect(saved).toMatchObject({ changedWhileRead: false, sizeBytes: 5 });
+    expect(stored.length).toBeGreaterThan(0);
   });
 
   it.runIf(process.geteuid?.() === 0)('a device is not read', async () => {

@@ -1,0 +1,41 @@
+import type { Backend } from '../backend/backend.ts';
+import { RefusedError, SourceError } from '../errors.ts';
+import { listNames } from '../files/source-files.ts';
+import { isCheckpointName } from '../repository/checkpoint-names.ts';
+import { CONFIG_COPY_NAME, DIRECTORIES, RESERVE_BYTES, RESERVE_NAME, isTemporaryName } from '../repository/layout.ts';
+import { listOptional } from '../repository/listing.ts';
+import { byteStringFromText, textOf } from '../util/byte-string.ts';
+
+const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, RESERVE_NAME]);
+
+/**
+ * Refuses a place that holds anything but what an interrupted `init` leaves: a repository writes, empties and removes
+ * under its names, and somebody's files must not be among them.
+ */
+export async function assertVacant(backend: Backend): Promise<void> {
+  const foreign = namesIn(backend.location).find((name) => !OWN_NAMES.has(name)) ?? (await foreignFile(backend));
+  if (foreign === undefined) return;
+  throw new RefusedError(`${backend.location} is not empty: it holds ${foreign}`, {
+    hint: 'Nothing was changed. Name a new or an empty directory for the repository.',
+  });
+}
+
+async function foreignFile(backend: Backend): Promise<string | undefined> {
+  for (const directory of DIRECTORIES) {
+    for (const { name } of await listOptional(backend, directory)) {
+      if (!isTemporaryName(name) && !isCheckpointName(name)) return name;
+    }
+  }
+  const reserveBytes = await backend.sizeOf(RESERVE_NAME);
+  return reserveBytes === undefined || reserveBytes === RESERVE_BYTES ? undefined : RESERVE_NAME;
+}
+
+/** None where the place is not a directory of this machine, or not there yet. */
+function namesIn(location: string): string[] {
+  try {
+    return listNames(byteStringFromText(location)).map((name) => textOf(name));
+  } catch (error) {
+    if (error instanceof SourceError && (error.errno === 'ENOENT' || error.errno === 'ENOTDIR')) return [];
+    throw error;
+  }
+}

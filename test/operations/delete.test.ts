@@ -1,0 +1,129 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import type { Backend } from '../../src/backend/backend.ts';
+import { BackendError, CancelledError, CorruptDataError, SnapshotNotFoundError } from '../../src/errors.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import type { DeleteResult } from '../../src/operations/delete.ts';
+import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { filesOf, makeTestRepository } from '../support/test-repository.ts';
+import type { TestRepository } from '../support/test-repository.ts';
+
+async function makeThree(): Promise<{ repository: TestRepository; ids: string[] }> {
+  const repository = await makeTestRepository();
+  const ids: string[] = [];
+  for (const name of ['a', 'b', 'c']) {
+    writeFileSync(join(repository.source, name), name);
+    ids.push((await repository.backup()).snapshotId!);
+  }
+  return { repository, ids };
+}
+
+describe('a snapshot that another process deletes meanwhile', () => {
+  /** Deletes these, while another process, faster, deletes those in `faster`. */
+  async function race(
+    repository: TestRepository,
+    { selectors, faster }: { readonly selectors: readonly string[]; readonly faster: readonly string[] },
+  ): Promise<DeleteResult> {
+    const backend = new Rival(repository.context.backend, faster);
+    return await deleteSnapshots({ ...repository.context, backend }, { selectors, reclaim: false });
+  }
+
+  it('counts as deleted, and the others are', async () => {
+    const { repository, ids } = await makeThree();
+    for (const faster of [ids[0]!, ids[1]!]) {
+      const { repository: other, ids: own } = await makeThree();
+      const index = ids.indexOf(faster);
+      const result = await race(other, { selectors: own.slice(0, 2), faster: [own[index]!] });
+      expect(result.snapshots.map(({ id }) => id)).toEqual(own.slice(0, 2));
+      expect((await listSnapshots(other.context)).map(({ id }) => id)).toEqual([own[2]]);
+      expect(filesOf(other, 'deleted').toSorted()).toEqual(own.slice(0, 2).toSorted());
+      await other.expectClean();
+    }
+    await repository.expectClean();
+  });
+
+  it('is an error in words where none is left to delete', async () => {
+    const { repository, ids } = await makeThree();
+    const racing = race(repository, { selectors: ids.slice(0, 2), faster: ids.slice(0, 2) });
+    await expect(racing).rejects.toThrow(SnapshotNotFoundError);
+    await expect(racing).rejects.toThrow('deleted by another process meanwhile');
+    expect((await listSnapshots(repository.context)).map(({ id }) => id)).toEqual([ids[2]]);
+  });
+});
+
+describe('a delete whose compaction fails', () => {
+  it('says first that the snapshots are deleted, where the storage fails', async () => {
+    const { repository, ids } = await makeThree();
+    const backend = new FaultyBackend(repository.context.backend, {
+      failAt: 1,
+      errno: 'EIO',
+      only: (operation, name) => operation === 'create' && name.startsWith('tmp/'),
+    });
+    const context = { ...repository.context, backend };
+    const deleting = deleteSnapshots(context, { selectors: [ids[0]!] });
+    await expect(deleting).rejects.toThrow(BackendError);
+    await expect(deleting).rejects.toMatchObject({ errno: 'EIO', message: expect.stringMatching(DELETED) as string });
+    expect((await listSnapshots(repository.context)).map(({ id }) => id)).toEqual(ids.slice(1));
+  });
+
+  it('says first that the snapshots are deleted, where data are damaged', async () => {
+    const { repository, ids } = await makeThree();
+    const backend = new FailingAfterDelete(
+      repository.context.backend,
+      () => new CorruptDataError('bad', { hint: 'x' }),
+    );
+    const deleting = deleteSnapshots({ ...repository.context, backend }, { selectors: [ids[0]!] });
+    await expect(deleting).rejects.toThrow(CorruptDataError);
+    await expect(deleting).rejects.toMatchObject({ hint: 'x', message: expect.stringMatching(DELETED) as string });
+  });
+
+  it('stays an interruption when it was interrupted', async () => {
+    const { repository, ids } = await makeThree();
+    const error = new CancelledError('SIGINT');
+    const backend = new FailingAfterDelete(repository.context.backend, () => error);
+    await expect(deleteSnapshots({ ...repository.context, backend }, { selectors: [ids[0]!] })).rejects.toBe(error);
+  });
+});
+
+const DELETED = /^the snapshots are deleted, but the space could not be given back: /;
+
+/** Renames snapshots away right before this process does. */
+class Rival extends FaultyBackend {
+  readonly #names: ReadonlySet<string>;
+
+  constructor(inner: Backend, ids: readonly string[]) {
+    super(inner);
+    this.#names = new Set(ids.map((id) => `snapshots/${id}`));
+  }
+
+  override async rename(source: string, target: string): Promise<void> {
+    const isRaced = this.#names.has(source) && (await this.inner.sizeOf(source)) !== undefined;
+    if (isRaced) await this.inner.rename(source, target);
+    await super.rename(source, target);
+  }
+}
+
+/** Fails to list the packs once a snapshot is deleted. */
+class FailingAfterDelete extends FaultyBackend {
+  readonly #failure: () => Error;
+  #isDeleted = false;
+
+  constructor(inner: Backend, failure: () => Error) {
+    super(inner);
+    this.#failure = failure;
+  }
+
+  override async rename(source: string, target: string): Promise<void> {
+    await super.rename(source, target);
+    if (target.startsWith('deleted/')) this.#isDeleted = true;
+  }
+
+  override async list(directory: string): ReturnType<Backend['list']> {
+    if (this.#isDeleted && directory === 'packs') throw this.#failure();
+    return await super.list(directory);
+  }
+}

@@ -1,0 +1,45 @@
+import { readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { CancelledError } from '../../src/errors.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { repair } from '../../src/operations/repair.ts';
+import { collectStats } from '../../src/operations/stats.ts';
+import { createPrng } from '../support/prng.ts';
+import { makeTestRepository } from '../support/test-repository.ts';
+
+test('a pack that was cut off does not count as stored: the next backup stores its chunks again', async () => {
+  const repository = await makeTestRepository();
+  writeFileSync(join(repository.source, 'photo'), createPrng(1).bytes(300_000));
+  await repository.backup();
+  const packs = join(repository.directory, 'repository', 'packs');
+  for (const name of readdirSync(packs, { recursive: true, encoding: 'utf8' })) {
+    const path = join(packs, name);
+    if (statSync(path).isFile()) truncateSync(path, 100);
+  }
+  const { summary } = await repository.backup();
+  expect(summary.dataBlobs).toBe(1);
+  await repository.expectRestored();
+});
+
+test('who names the repository itself is told that it is left out', async () => {
+  const { directory, backup } = await makeTestRepository();
+  const { problems } = await backup({ sources: [join(directory, 'repository')] });
+  expect(problems).toMatchObject([{ during: 'list', message: expect.stringContaining('repository') as string }]);
+});
+
+test.each([compact, repair, collectStats])('an interruption ends every operation: %o', async (operation) => {
+  const { context, backup, expectClean } = await makeTestRepository();
+  await backup();
+  const interruption = new AbortController();
+  interruption.abort(new CancelledError('SIGINT'));
+  await expect(operation({ ...context, signal: interruption.signal })).rejects.toThrow(CancelledError);
+  await expectClean();
+});
+
+test('chunks of the largest size that init takes can be saved', async () => {
+  const repository = await makeTestRepository({ chunker: { kind: 'fixed', sizeBytes: 2 ** 30 } });
+  writeFileSync(join(repository.source, 'file'), 'content');
+  expect((await repository.backup()).problems).toEqual([]);
+  await repository.expectRestored();
+});

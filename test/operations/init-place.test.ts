@@ -1,0 +1,33 @@
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { RefusedError } from '../../src/errors.ts';
+import { check } from '../../src/operations/check.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+test.each(['letter.txt', 'tmp/letter.txt', 'filter/letter', 'reserve', 'snapshots/letter', '.hidden'])(
+  'somebody who has %s there keeps it, and gets no repository',
+  async (name) => {
+    const directory = temporaryDirectory();
+    mkdirSync(join(directory, name, '..'), { recursive: true });
+    writeFileSync(join(directory, name), 'precious');
+    const before = readdirSync(directory, { recursive: true });
+    await expect(initRepository({ backend: new LocalBackend(directory) })).rejects.toThrow(RefusedError);
+    expect(readdirSync(directory, { recursive: true })).toEqual(before);
+    expect(readFileSync(join(directory, name), 'utf8')).toBe('precious');
+  },
+);
+
+test('an empty directory will do, and what comes to lie among the files of ldm is left alone', async () => {
+  const directory = temporaryDirectory();
+  const backend = new LocalBackend(directory);
+  await initRepository({ backend });
+  const strangers = ['tmp/letter.txt', 'filter/.DS_Store', 'packs/letter', 'index/letter'];
+  for (const name of strangers) writeFileSync(join(directory, name), 'precious');
+  await compact({ backend });
+  expect(await check({ backend }, { readData: true })).toMatchObject({ findings: [] });
+  for (const name of strangers) expect(readFileSync(join(directory, name), 'utf8')).toBe('precious');
+});

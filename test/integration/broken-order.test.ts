@@ -60,11 +60,11 @@ describe('the crash suite notices that', () => {
 
 describe('the power cut suite notices that', () => {
   const cases: readonly Case[] = [
-    ['files are not synced', FIRST_BACKUP, (inner) => new NoFileSync(inner), / -> packs\//, /damaged|missing/],
+    ['files are not synced', FIRST_BACKUP, (inner) => new NoFileSync(inner), / -> snapshots\//, /damaged|missing/],
     ['packs are not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^packs/), / -> index\//, /pack-missing/],
     ['segments are not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^index$/), / -> snapshots\//, /chunk-missing|no pack/],
     ['a new snapshot is not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^snapshots$/), / -> snapshots\//, /is gone/],
-    ['a delete is not synced', DELETE, (inner) => new NoDirectorySync(inner, /^deleted$/), / -> deleted\//, /missing|should not be/],
+    ['a delete is not synced', DELETE, (inner) => new NoDirectorySync(inner, /^deleted$/), /^remove packs/, /missing|should not be/],
     [
       'copies are not gone for good before the manifests are removed',
       COMPACT,

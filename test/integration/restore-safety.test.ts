@@ -8,14 +8,12 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
-  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -191,108 +189,6 @@ describe('hard links', () => {
   });
 });
 
-describe('symlinks, FIFOs, sockets and devices', () => {
-  /** What `find` says of each name below: kind, mode, target of a symlink, device numbers. */
-  function kindsIn(directory: string): Record<string, string> {
-    return Object.fromEntries(
-      readdirSync(directory)
-        .toSorted()
-        .map((name) => {
-          const stats = lstatSync(join(directory, name));
-          return [
-            name,
-            [stats.mode.toString(8), stats.rdev, stats.isSymbolicLink() && readlinkSync(join(directory, name))].join(
-              ' ',
-            ),
-          ];
-        }),
-    );
-  }
-
-  async function listen(path: string): Promise<void> {
-    const server = createServer().listen(path);
-    onTestFinished(() => void server.close());
-    await new Promise((resolve) => server.once('listening', resolve));
-  }
-
-  it.each(MODES)('stay over a live tree, with --overwrite %s', async (overwrite) => {
-    const repository = await makeTestRepository();
-    const path = (name: string): string => join(repository.source, name);
-    spawnSync('mkfifo', [path('fifo')]);
-    symlinkSync('somewhere', path('link'));
-    await listen(path('socket'));
-    const makesDevices = isRoot && canMakeDevice(path('device'));
-    await repository.backup();
-    const before = kindsIn(repository.source);
-    const live = await repository.restore({ target: repository.directory, overwrite });
-    expect(live).toMatchObject({ exitCode: 0, problems: [], filesKept: 0 });
-    expect(kindsIn(repository.source)).toEqual(before);
-    const { target, exitCode, othersRestored } = await repository.restore({ overwrite });
-    const { socket, ...others } = before;
-    expect(socket).toBeDefined();
-    expect(kindsIn(join(target, 'source'))).toEqual(others);
-    expect([exitCode, othersRestored]).toEqual([0, makesDevices ? 3 : 2]);
-    expect((await repository.restore({ overwrite, dryRun: true })).othersRestored).toBe(makesDevices ? 3 : 2);
-  });
-
-  it.runIf(isRoot)('a device that cannot be made does not cost what has its name', async () => {
-    const repository = await makeTestRepository();
-    if (!canMakeDevice(join(repository.source, 'device'))) return;
-    await repository.backup();
-    const target = join(repository.directory, 'target');
-    mkdirSync(join(target, 'source'), { recursive: true });
-    writeFileSync(join(target, 'source', 'device'), 'mine');
-    giveToNobody(repository.directory);
-    const result = await withoutPrivileges(async () => await repository.restore({ target, overwrite: 'always' }));
-    expect(result).toMatchObject({ exitCode: 3, problems: [{ path: 'source/device', code: 'SKIPPED' }] });
-    expect(readFileSync(join(target, 'source', 'device'), 'utf8')).toBe('mine');
-  });
-
-  it.each(['if-changed', 'always'] as const)('replace what has their name, with --overwrite %s', async (overwrite) => {
-    const repository = await makeTestRepository();
-    symlinkSync('right', join(repository.source, 'link'));
-    spawnSync('mkfifo', [join(repository.source, 'fifo')]);
-    await repository.backup();
-    const target = join(repository.directory, 'target');
-    mkdirSync(join(target, 'source'), { recursive: true });
-    symlinkSync('wrong', join(target, 'source', 'link'));
-    writeFileSync(join(target, 'source', 'fifo'), 'mine');
-    expect((await repository.restore({ target, overwrite })).problems).toEqual([]);
-    expect(kindsIn(join(target, 'source'))).toEqual(kindsIn(repository.source));
-  });
-
-  it('get their several names back, all of them or the one that was lost', async () => {
-    const repository = await makeTestRepository();
-    const path = (name: string): string => join(repository.source, name);
-    mkdirSync(path('sub'));
-    symlinkSync('nowhere', path('link'));
-    spawnSync('mkfifo', [path('fifo')]);
-    const names = ['link', 'fifo'];
-    if (isRoot && canMakeDevice(path('device'))) names.push('device');
-    for (const name of names) linkSync(path(name), path(`sub/${name}`));
-    await repository.backup();
-    const { target, problems, othersRestored } = await repository.restore();
-    expect(problems).toEqual([]);
-    expect(othersRestored).toBe(names.length * 2);
-    const inodeOf = (name: string): number => lstatSync(join(target, 'source', name)).ino;
-    const expectLinked = (): void => {
-      for (const name of names) expect(inodeOf(name), name).toBe(inodeOf(`sub/${name}`));
-      expect(diffTrees(repository.source, join(target, 'source'))).toEqual([]);
-    };
-    expectLinked();
-    for (const name of names) rmSync(join(target, 'source', 'sub', name));
-    await repository.restore({ target, overwrite: 'if-changed' });
-    expectLinked();
-    await repository.restore({ target, overwrite: 'always' });
-    expectLinked();
-  });
-});
-
-/** Containers often forbid it even to root. */
-function canMakeDevice(path: string): boolean {
-  return spawnSync('mknod', [path, 'c', '1', '3']).status === 0;
-}
-
 describe('a full target', () => {
   const mount = join(process.env['TMPDIR'] ?? '/tmp', `ldm-full-${process.pid}`);
 
@@ -326,18 +222,6 @@ function canMount(directory: string): boolean {
 }
 
 describe('somebody without privileges', () => {
-  it('gets the rest where what is in one directory cannot be looked at', async () => {
-    const { repository, target } = await makeScene();
-    const locked = join(target, 'source', 'sub');
-    mkdirSync(locked, { recursive: true });
-    giveToNobody(repository.directory);
-    chmodSync(locked, 0o600);
-    const { problems, exitCode } = await withoutPrivileges(async () => repository.restore({ target }));
-    expect(problems).toMatchObject([{ path: 'source/sub/inner', code: 'TARGET' }]);
-    expect(exitCode).toBe(3);
-    expect(readFileSync(join(target, 'source', 'file'), 'utf8')).toBe('from the snapshot');
-  });
-
   it.runIf(isRoot)('gets everything as files of his own, without a word and without set-id bits', async () => {
     const repository = await makeTestRepository();
     const path = (name: string): string => join(repository.source, name);

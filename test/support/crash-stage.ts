@@ -119,8 +119,8 @@ export async function backupWork(context: OperationContext, work: string): Promi
 function makeWork(work: string): void {
   const prng = createPrng(1);
   mkdirSync(join(work, 'sub', 'deep'), { recursive: true });
-  writeFileSync(join(work, 'kept'), prng.bytes(6000));
-  writeFileSync(join(work, 'sub', 'edited'), prng.bytes(14_000));
+  writeFileSync(join(work, 'kept'), prng.bytes(4000));
+  writeFileSync(join(work, 'sub', 'edited'), prng.bytes(9000));
   writeFileSync(join(work, 'sub', 'deep', 'small'), 'small\n');
   writeFileSync(join(work, 'empty'), '');
   linkSync(join(work, 'kept'), join(work, 'sub', 'hard'));
@@ -130,8 +130,7 @@ function makeWork(work: string): void {
 /** Each version shares chunks with the one before, in packs that it makes dead in part. */
 function changeWork(work: string, version: number): void {
   const prng = createPrng(100 + version);
-  appendFileSync(join(work, 'kept'), prng.bytes(1500));
-  const edited = prng.bytes(14_000);
-  writeFileSync(join(work, 'sub', 'edited'), Buffer.concat([createPrng(1).bytes(3000), edited.subarray(0, 5000)]));
+  appendFileSync(join(work, 'kept'), prng.bytes(1000));
+    writeFileSync(join(work, 'sub', 'edited'), Buffer.concat([createPrng(1).bytes(2000), prng.bytes(4000)]));
   writeFileSync(join(work, 'sub', 'deep', `version-${version}`), `version ${version}\n`);
 }

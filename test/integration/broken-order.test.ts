@@ -16,7 +16,13 @@ type Case = readonly [rule: string, act: Act, wrap: Wrap, startsAt: RegExp, find
 // These show that the suites of crashes and power cuts can fail: each breaks one rule of docs/architecture.md.
 describe('the crash suite notices that', () => {
   const cases: readonly Case[] = [
-    ['files are written under their final names', BACKUP, (inner) => new NoTemporaryFiles(inner), /^create packs/, /damaged/],
+    [
+      'files are written under their final names',
+      BACKUP,
+      (inner) => new NoTemporaryFiles(inner),
+      /^create packs/,
+      /damaged/,
+    ],
     [
       'a segment is published before its packs',
       BACKUP,
@@ -31,7 +37,13 @@ describe('the crash suite notices that', () => {
       / -> snapshots\//,
       /chunk-missing/,
     ],
-    ['packs are removed before their segments', COMPACT, (inner) => new LateRemoval(inner, 'index/'), /^remove packs/, /pack-missing/],
+    [
+      'packs are removed before their segments',
+      COMPACT,
+      (inner) => new LateRemoval(inner, 'index/'),
+      /^remove packs/,
+      /pack-missing/,
+    ],
     [
       'a manifest is copied before it is committed',
       BACKUP,
@@ -62,9 +74,27 @@ describe('the power cut suite notices that', () => {
   const cases: readonly Case[] = [
     ['files are not synced', FIRST_BACKUP, (inner) => new NoFileSync(inner), / -> snapshots\//, /damaged|missing/],
     ['packs are not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^packs/), / -> index\//, /pack-missing/],
-    ['segments are not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^index$/), / -> snapshots\//, /chunk-missing|no pack/],
-    ['a new snapshot is not synced', BACKUP, (inner) => new NoDirectorySync(inner, /^snapshots$/), / -> snapshots\//, /is gone/],
-    ['a delete is not synced', DELETE, (inner) => new NoDirectorySync(inner, /^deleted$/), /^remove packs/, /missing|should not be/],
+    [
+      'segments are not synced',
+      BACKUP,
+      (inner) => new NoDirectorySync(inner, /^index$/),
+      / -> snapshots\//,
+      /chunk-missing|no pack/,
+    ],
+    [
+      'a new snapshot is not synced',
+      BACKUP,
+      (inner) => new NoDirectorySync(inner, /^snapshots$/),
+      / -> snapshots\//,
+      /is gone/,
+    ],
+    [
+      'a delete is not synced',
+      DELETE,
+      (inner) => new NoDirectorySync(inner, /^deleted$/),
+      /^remove packs/,
+      /missing|should not be/,
+    ],
     [
       'copies are not gone for good before the manifests are removed',
       COMPACT,

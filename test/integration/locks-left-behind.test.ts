@@ -22,7 +22,14 @@ import { temporaryDirectory } from '../support/temp-directory.ts';
 /** A dozen processes, one after the other. */
 const SLOW = { timeout: 240_000 };
 
-const COMMANDS = [['compact'], ['repair'], ['backup', 'small'], ['check', '--read-data'], ['stats'], ['delete', 'latest']];
+const COMMANDS = [
+  ['compact'],
+  ['repair'],
+  ['backup', 'small'],
+  ['check', '--read-data'],
+  ['stats'],
+  ['delete', 'latest'],
+];
 
 let child: CompiledProgram;
 beforeAll(() => {
@@ -56,7 +63,11 @@ describe('a lock left by kill -9', () => {
     const stage = await setStage(directory, COMPACT);
     const given = { stage, action: ['compact'] };
     const whole = runOperationChild(child, { ...given, repository: join(directory, 'whole'), failAt: 0 });
-    for (const [command, moment] of [['check', 0.3], ['compact', 0.6], ['stats', 0.8]] as const) {
+    for (const [command, moment] of [
+      ['check', 0.3],
+      ['compact', 0.6],
+      ['stats', 0.8],
+    ] as const) {
       const repository = join(directory, command);
       const failAt = Math.ceil(whole.operationCount * moment);
       expect(runOperationChild(child, { ...given, repository, failAt }).isKilled).toBe(true);

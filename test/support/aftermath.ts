@@ -12,7 +12,7 @@ import type { Stage, TreeDescription } from './crash-stage.ts';
 import { simulatedProcess } from './simulated-process.ts';
 
 /** Thousands of small restores: in memory, where there is such a place, they take a quarter of the time. */
-const TARGET_PARENT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+export const TARGET_PARENT: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 /** What must be true of the snapshots after an interruption. */
 export interface Expectation {

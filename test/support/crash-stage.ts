@@ -131,6 +131,6 @@ function makeWork(work: string): void {
 function changeWork(work: string, version: number): void {
   const prng = createPrng(100 + version);
   appendFileSync(join(work, 'kept'), prng.bytes(1000));
-    writeFileSync(join(work, 'sub', 'edited'), Buffer.concat([createPrng(1).bytes(2000), prng.bytes(4000)]));
+  writeFileSync(join(work, 'sub', 'edited'), Buffer.concat([createPrng(1).bytes(2000), prng.bytes(4000)]));
   writeFileSync(join(work, 'sub', 'deep', `version-${version}`), `version ${version}\n`);
 }

@@ -12,8 +12,11 @@ export function temporaryDirectory(): string {
 }
 
 /** Runs `action` with a new empty directory and removes it afterwards, whatever happens. */
-export async function withTemporaryDirectory<T>(action: (directory: string) => Promise<T> | T): Promise<T> {
-  const directory = makeTemporaryDirectory();
+export async function withTemporaryDirectory<T>(
+  action: (directory: string) => Promise<T> | T,
+  parent: string = tmpdir(),
+): Promise<T> {
+  const directory = makeTemporaryDirectory(parent);
   try {
     return await action(directory);
   } finally {
@@ -21,6 +24,6 @@ export async function withTemporaryDirectory<T>(action: (directory: string) => P
   }
 }
 
-function makeTemporaryDirectory(): string {
-  return mkdtempSync(join(tmpdir(), 'ldm-test-'));
+function makeTemporaryDirectory(parent: string = tmpdir()): string {
+  return mkdtempSync(join(parent, 'ldm-test-'));
 }

@@ -17,8 +17,8 @@ export const dataSizes: Readonly<Record<BenchSize, DataSizes>> = {
     bigSizeBytes: 2_100_000_000,
   },
   small: {
-    usr: { roots: ['/usr/bin', '/usr/share/doc'], fileCount: 150, sizeBytes: 1_500_000 },
-    releases: { releaseCount: 3, fileCount: 40, sizeBytes: 400_000 },
-    bigSizeBytes: 5_000_000,
+    usr: { roots: ['/usr/bin', '/usr/share/doc'], fileCount: 60, sizeBytes: 600_000 },
+    releases: { releaseCount: 2, fileCount: 30, sizeBytes: 300_000 },
+    bigSizeBytes: 2_000_000,
   },
 };

@@ -13,7 +13,7 @@ import { createPrng } from '../support/prng.ts';
 const KINDS: readonly [string, 0 | 1][] = [
   ['packs', 1],
   ['index', 0],
-  ['snapshots', 1],
+  ['snapshots', 0],
   ['deleted', 0],
   ['manifests.bak', 0],
   ['filter', 0],

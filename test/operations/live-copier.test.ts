@@ -1,9 +1,13 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { CorruptDataError, RefusedError } from '../../src/errors.ts';
+import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { LiveCopier } from '../../src/operations/compact/live-copier.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { initRepository } from '../../src/operations/init.ts';
 import { measurePacks } from '../../src/operations/pack-usage.ts';
 import type { FilterState } from '../../src/filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
@@ -11,13 +15,14 @@ import type { PackContents } from '../../src/format/pack.ts';
 import { Repository } from '../../src/repository/repository.ts';
 import { packName, readBlock, readPackContents } from '../../src/store/pack-reader.ts';
 import { filesIn, flip, presentIds, setDamageStage, spoil } from '../support/damage.ts';
-import type { MemoryBackend } from '../support/memory-backend.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { createPrng } from '../support/prng.ts';
 import { contents } from '../support/repair-aftermath.ts';
 import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
 test('exactly the live chunks are copied, and a block that is wholly live byte for byte', async () => {
-  const disk = await deletedStage();
+  const disk = await thinnedStage();
   await withOpened(disk, async (repository, state) => {
     const usages = measurePacks(state).filter(({ liveCount, deadBytes }) => liveCount > 0 && deadBytes > 0);
     const live = new Set<string>();
@@ -57,6 +62,22 @@ test('a live chunk whose bytes are wrong stops the compaction, and nothing is re
   }
   expect(refusalCount).toBeGreaterThan(0);
 });
+
+/** Packs of which some files are left: large ones in blocks of their own, small ones in shared blocks. */
+async function thinnedStage(): Promise<MemoryBackend> {
+  const backend = new MemoryBackend();
+  const context = simulatedProcess(backend);
+  await initRepository(context);
+  const source = temporaryDirectory();
+  const prng = createPrng(7);
+  const names = Array.from({ length: 24 }, (_, index) => join(source, `file-${index}`));
+  for (const [index, name] of names.entries()) writeFileSync(name, prng.bytes(index % 2 === 0 ? 3000 : 500));
+  await backup(context, { sources: [source], cwd: source });
+  for (const name of names.filter((_, index) => index % 3 === 0)) rmSync(name);
+  await backup(context, { sources: [source], cwd: source });
+  await deleteSnapshots(context, { selectors: ['latest~1'], reclaim: false });
+  return backend;
+}
 
 /** Only the newest snapshot of three is left, and nothing is reclaimed. */
 async function deletedStage(): Promise<MemoryBackend> {

@@ -192,7 +192,7 @@ class StateOpening {
       try {
         const contents = await readSegment(this.#options.backend, id);
         const sizes = new Map(contents.map((pack) => [pack.id, pack.sizeBytes]));
-        addSegment(this.#state, id, contents, (packId) => packs.get(packId) === sizes.get(packId));
+        addSegment(this.#state, id, contents, (packId) => (packs.get(packId) ?? -1) >= sizes.get(packId)!);
       } catch (error) {
         if (!(error instanceof CorruptDataError)) throw error;
         this.#damagedSegments.set(id, error.message);
@@ -200,12 +200,12 @@ class StateOpening {
     }
   }
 
-  /** Whether a pack is there at its full length: what was cut off must not look stored. */
+  /** Whether a pack is there at its full length: what was cut off must not look stored, and bytes behind the end harm nobody. */
   #isWhole(packId: string): boolean {
     const { packs } = this.#state;
     const sizeBytes = this.#listing.packs.get(packId);
     const index = packs.find(packId);
-    return sizeBytes !== undefined && (index === undefined || packs.get(index).sizeBytes === sizeBytes);
+    return sizeBytes !== undefined && (index === undefined || sizeBytes >= packs.get(index).sizeBytes);
   }
 
   async #retain(id: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CancelledError } from '../../src/errors.ts';
@@ -19,6 +19,20 @@ test('a pack that was cut off does not count as stored: the next backup stores i
   }
   const { summary } = await repository.backup();
   expect(summary.dataBlobs).toBe(1);
+  await repository.expectRestored();
+});
+
+test('a pack with bytes behind its end still gives what is in it', async () => {
+  const repository = await makeTestRepository();
+  writeFileSync(join(repository.source, 'photo'), createPrng(1).bytes(300_000));
+  await repository.backup();
+  const packs = join(repository.directory, 'repository', 'packs');
+  for (const name of readdirSync(packs, { recursive: true, encoding: 'utf8' })) {
+    const path = join(packs, name);
+    if (!statSync(path).isFile()) continue;
+    chmodSync(path, 0o600);
+    appendFileSync(path, 'garbage');
+  }
   await repository.expectRestored();
 });
 

@@ -95,7 +95,7 @@ export class ChunkDepot {
   }
 
   async #assertPresent({ id, sizeBytes }: PackSize): Promise<void> {
-    if ((await this.#repository.backend.sizeOf(packName(id))) === sizeBytes) return;
+    if (((await this.#repository.backend.sizeOf(packName(id))) ?? -1) >= sizeBytes) return;
     throw new RefusedError(`pack ${id}, which this backup relies on, vanished while it ran; nothing was committed`, {
       hint: 'Run the backup again: it stores what is missing.',
     });

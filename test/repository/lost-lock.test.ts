@@ -1,0 +1,54 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Backend } from '../../src/backend/backend.ts';
+import { RefusedError } from '../../src/errors.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { Repository } from '../../src/repository/repository.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+test('a process that lost its lock writes no checkpoint: it could bring back what another gave up', async () => {
+  const backend = new MemoryBackend();
+  await initRepository({ backend });
+  const repository = await Repository.open({ backend, mode: 'shared' });
+  const { state } = await repository.openState();
+  const lock = backend.names().find((name) => name.startsWith('locks/'))!;
+  await backend.remove(lock);
+  const before = backend.names();
+  await expect(repository.writeCheckpoint(state)).rejects.toThrow(RefusedError);
+  expect(backend.names()).toEqual(before);
+  await repository.close();
+});
+
+/** Takes every lock away as soon as a checkpoint has its name: the holder slept, and somebody took it for dead. */
+function stealLocks(backend: MemoryBackend): Backend {
+  const rename = async (source: string, target: string): Promise<void> => {
+    await backend.rename(source, target);
+    if (!target.startsWith('filter/')) return;
+    for (const name of backend.names().filter((each) => each.startsWith('locks/'))) await backend.remove(name);
+  };
+  return new Proxy<Backend>(backend, {
+    get: (target, name) => {
+      const value: unknown = name === 'rename' ? rename : Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+test('a compaction that lost its lock removes nothing more', async () => {
+  const backend = new MemoryBackend();
+  const source = temporaryDirectory();
+  writeFileSync(join(source, 'photo'), 'the only copy');
+  await initRepository({ backend });
+  await backup({ backend }, { sources: [source], cwd: source });
+  await deleteSnapshots({ backend }, { selectors: ['latest'], reclaim: false });
+  const kept = (): string[] => backend.names().filter((name) => /^(packs|index|deleted)\//.test(name));
+  const before = kept();
+  await expect(compact({ backend: stealLocks(backend) })).rejects.toThrow(RefusedError);
+  expect(before.length).toBeGreaterThan(3);
+  expect(kept()).toEqual(before);
+});

@@ -70,7 +70,7 @@ export class Repository {
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
     const { backend, signal, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     const config = await readConfig(backend);
-    const hasher = await ChunkHasher.create(config.chunkHash, Buffer.from(config.idKey, 'hex'));
+    const hasher = new ChunkHasher(config.chunkHash, Buffer.from(config.idKey, 'hex'));
     return new Repository({ backend, config, hasher, lock: await acquireLock(options), signal, sizes });
   }
 

@@ -1,14 +1,14 @@
-/** Raw blocks that were read lately, or are being read; the least recently used go first. */
-export class BlockCache {
+/** Blocks that were read lately, or are being read; the least recently used go first. */
+export class BlockCache<Block extends { readonly raw: Uint8Array }> {
   readonly #sizeBytesMax: number;
-  readonly #blocks = new Map<string, CachedBlock>();
+  readonly #blocks = new Map<string, CachedBlock<Block>>();
   #sizeBytes = 0;
 
   constructor(sizeBytesMax: number) {
     this.#sizeBytesMax = sizeBytesMax;
   }
 
-  get(key: string): CachedBlock | undefined {
+  get(key: string): CachedBlock<Block> | undefined {
     const block = this.#blocks.get(key);
     if (block === undefined) return undefined;
     this.#blocks.delete(key);
@@ -17,32 +17,32 @@ export class BlockCache {
   }
 
   /** Remembers a load under way. One that fails is forgotten, so that the next reader tries again and gets the error. */
-  put(key: string, loading: Promise<Uint8Array>): CachedBlock {
-    const block: CachedBlock = { loading, raw: undefined };
-    this.#blocks.set(key, block);
+  put(key: string, loading: Promise<Block>): CachedBlock<Block> {
+    const cached: CachedBlock<Block> = { loading, loaded: undefined };
+    this.#blocks.set(key, cached);
     loading.then(
-      (raw) => {
-        block.raw = raw;
-        this.#sizeBytes += raw.length;
+      (block) => {
+        cached.loaded = block;
+        this.#sizeBytes += block.raw.length;
         this.#shrink();
       },
       () => this.#blocks.delete(key),
     );
-    return block;
+    return cached;
   }
 
   #shrink(): void {
-    for (const [key, block] of this.#blocks) {
+    for (const [key, { loaded }] of this.#blocks) {
       if (this.#sizeBytes <= this.#sizeBytesMax) return;
-      if (block.raw === undefined) continue;
-      this.#sizeBytes -= block.raw.length;
+      if (loaded === undefined) continue;
+      this.#sizeBytes -= loaded.raw.length;
       this.#blocks.delete(key);
     }
   }
 }
 
-export interface CachedBlock {
-  readonly loading: Promise<Uint8Array>;
+export interface CachedBlock<Block> {
+  readonly loading: Promise<Block>;
   /** Set once loaded, so that a hit needs no turn of the event loop. */
-  raw: Uint8Array | undefined;
+  loaded: Block | undefined;
 }

@@ -28,8 +28,7 @@ export class BlockGatherer {
 
   /** Copies a chunk; returns the blocks that this filled. */
   add(id: Uint8Array, bytes: Uint8Array): RawBlock[] {
-    // A chunk that fills half a block is a block of its own.
-    if (bytes.length > this.#blockRawBytes / 2) return [this.#loneBlock(id, bytes)];
+    if (this.isLone(bytes.length)) return [this.#copiedBlock(id, bytes)];
     const isFull = this.#rawBytes + bytes.length > this.#blockRawBytes || this.#ids.length === CHUNKS_MAX;
     const full = isFull ? this.flush() : [];
     this.#buffer ??= this.#pool.take(this.#blockRawBytes);
@@ -58,9 +57,19 @@ export class BlockGatherer {
     return [block];
   }
 
-  #loneBlock(id: Uint8Array, bytes: Uint8Array): RawBlock {
+  /** A chunk that fills half a block is a block of its own. */
+  isLone(lengthBytes: number): boolean {
+    return lengthBytes > this.#blockRawBytes / 2;
+  }
+
+  #copiedBlock(id: Uint8Array, bytes: Uint8Array): RawBlock {
     const buffer = this.#pool.take(bytes.length);
     buffer.set(bytes);
-    return { buffer, rawBytes: bytes.length, chunkIds: id, chunkLengths: Uint32Array.of(bytes.length) };
+    return loneBlock(id, buffer, bytes.length);
   }
+}
+
+/** The block of a single chunk. */
+export function loneBlock(id: Uint8Array, buffer: Buffer, rawBytes: number): RawBlock {
+  return { buffer, rawBytes, chunkIds: id, chunkLengths: Uint32Array.of(rawBytes) };
 }

@@ -1,29 +1,27 @@
-/** Reuses the buffers of blocks: allocating and clearing a fresh MiB costs a tenth of compressing it. */
+/**
+ * Reuses the memory of blocks: allocating and clearing a fresh MiB costs a tenth of compressing it. It is shared memory,
+ * on which a thread works without a copy; the garbage collector does not see how large that is, so none is thrown away.
+ * Sizes are powers of two from `sizeBytesMin` on.
+ */
 export class BufferPool {
-  readonly #free: Buffer[] = [];
-  readonly #retainedMax: number;
+  readonly #free = new Map<number, Buffer[]>();
   readonly #sizeBytesMin: number;
 
-  constructor(options: { readonly sizeBytesMin: number; readonly retainedMax: number }) {
+  constructor(options: { readonly sizeBytesMin: number }) {
     this.#sizeBytesMin = options.sizeBytesMin;
-    this.#retainedMax = options.retainedMax;
   }
 
   /** A buffer of at least `sizeBytes`, with arbitrary content. */
   take(sizeBytes: number): Buffer {
-    let best = -1;
-    for (const [index, buffer] of this.#free.entries()) {
-      if (buffer.length >= sizeBytes && (best < 0 || buffer.length < this.#free[best]!.length)) best = index;
-    }
-    if (best >= 0) return this.#free.splice(best, 1)[0]!;
-    return Buffer.allocUnsafeSlow(Math.max(sizeBytes, this.#sizeBytesMin));
+    let classBytes = this.#sizeBytesMin;
+    while (classBytes < sizeBytes) classBytes *= 2;
+    return this.#free.get(classBytes)?.pop() ?? Buffer.from(new SharedArrayBuffer(classBytes));
   }
 
   /** Gives a buffer back; nobody else may hold it. */
   give(buffer: Buffer): void {
-    this.#free.push(buffer);
-    if (this.#free.length <= this.#retainedMax) return;
-    const largest = this.#free.reduce((best, one, index) => (one.length > this.#free[best]!.length ? index : best), 0);
-    this.#free.splice(largest, 1);
+    const free = this.#free.get(buffer.length);
+    if (free === undefined) this.#free.set(buffer.length, [buffer]);
+    else free.push(buffer);
   }
 }

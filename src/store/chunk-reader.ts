@@ -2,8 +2,11 @@ import type { Backend } from '../backend/backend.ts';
 import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../errors.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
-import { BlockCache, type CachedBlock } from './block-cache.ts';
-import { readRawBlock } from './pack-reader.ts';
+import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import { BlockCache } from './block-cache.ts';
+import type { CachedBlock } from './block-cache.ts';
+import { readHashedBlock } from './pack-reader.ts';
+import type { HashedBlock } from './pack-reader.ts';
 
 /** Where a chunk lies. */
 export interface StoredChunk {
@@ -19,9 +22,7 @@ export interface StoredChunk {
 export class ChunkReader {
   readonly #backend: Backend;
   readonly #hasher: ChunkHasher;
-  readonly #blocks: BlockCache;
-  /** The chunk of a block that was proved while the block was prefetched. */
-  readonly #proved = new WeakMap<Uint8Array, StoredChunk>();
+  readonly #blocks: BlockCache<HashedBlock>;
 
   constructor(backend: Backend, hasher: ChunkHasher, options: { readonly cacheBytes: number }) {
     this.#backend = backend;
@@ -32,64 +33,39 @@ export class ChunkReader {
   /** The bytes of a chunk, a view into a cached block that must not be changed. No promise if the block is at hand. */
   read(chunk: StoredChunk): Uint8Array | Promise<Uint8Array> {
     const cached = this.#block(chunk);
-    if (cached.raw !== undefined) return this.#cut(cached.raw, chunk);
-    return cached.loading.then((raw) => this.#cut(raw, chunk));
+    if (cached.loaded !== undefined) return cut(cached.loaded, chunk);
+    return cached.loading.then((block) => cut(block, chunk));
   }
 
-  /**
-   * Starts to read the block of a chunk that will be needed soon, and proves a large chunk beside the caller. A failure
-   * shows when the chunk is read.
-   */
+  /** Starts to read the block of a chunk that will be needed soon. A failure shows when the chunk is read. */
   prefetch(chunk: StoredChunk): void {
-    const key = keyOf(chunk);
-    if (this.#blocks.get(key) === undefined) this.#blocks.put(key, this.#load(chunk, true));
+    this.#block(chunk);
   }
 
-  #block(chunk: StoredChunk): CachedBlock {
-    const key = keyOf(chunk);
-    return this.#blocks.get(key) ?? this.#blocks.put(key, this.#load(chunk, false));
-  }
-
-  async #load(chunk: StoredChunk, provesAhead: boolean): Promise<Uint8Array> {
-    const raw = await readRawBlock(this.#backend, chunk.packId, chunk.blockOffset);
-    if (!provesAhead) return raw;
-    const proof = this.#hasher.idOfPooled(chunk.kind, bytesOf(raw, chunk));
-    // A small chunk is proved when it is read: it costs as little there, and others of its block are read too.
-    if (proof instanceof Promise && sameBytes(await proof, chunk.id)) this.#proved.set(raw, chunk);
-    return raw;
-  }
-
-  #cut(raw: Uint8Array, chunk: StoredChunk): Uint8Array {
+  #block(chunk: StoredChunk): CachedBlock<HashedBlock> {
     const { packId, blockOffset } = chunk;
-    const bytes = bytesOf(raw, chunk);
-    if (bytes.length === chunk.lengthBytes) {
-      if (isSameChunk(this.#proved.get(raw), chunk)) return bytes;
-      if (sameBytes(this.#hasher.idOf(chunk.kind, bytes), chunk.id)) return bytes;
-    }
-    throw new CorruptDataError(
-      `the bytes of chunk ${Buffer.from(chunk.id).toString('hex')} in pack ${packId} at offset ${blockOffset} are not what was stored`,
-      { hint: 'Run `ldm check --read-data` to see what is hit, then `ldm repair`.' },
-    );
+    const key = `${packId}:${blockOffset}`;
+    const cached = this.#blocks.get(key);
+    return cached ?? this.#blocks.put(key, readHashedBlock(this.#backend, packId, blockOffset, this.#hasher));
   }
 }
 
-function keyOf({ packId, blockOffset }: StoredChunk): string {
-  return `${packId}:${blockOffset}`;
-}
-
-function bytesOf(raw: Uint8Array, { offsetInBlock, lengthBytes }: StoredChunk): Uint8Array {
-  return raw.subarray(offsetInBlock, offsetInBlock + lengthBytes);
-}
-
-function isSameChunk(proved: StoredChunk | undefined, chunk: StoredChunk): boolean {
-  return (
-    proved?.offsetInBlock === chunk.offsetInBlock &&
-    proved.lengthBytes === chunk.lengthBytes &&
-    proved.kind === chunk.kind &&
-    sameBytes(proved.id, chunk.id)
+/** The block's ids were computed from its bytes, so an equal id at the chunk's place proves the chunk. */
+function cut({ kind, raw, chunkIds, chunkLengths }: HashedBlock, chunk: StoredChunk): Uint8Array {
+  const { id, packId, offsetInBlock, blockOffset, lengthBytes } = chunk;
+  let offset = 0;
+  let index = 0;
+  while (offset < offsetInBlock && index < chunkLengths.length) {
+    offset += chunkLengths[index]!;
+    index += 1;
+  }
+  const found = chunkIds.subarray(index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES);
+  const isThere = kind === chunk.kind && offset === offsetInBlock && chunkLengths[index] === lengthBytes;
+  if (isThere && Buffer.compare(found, id) === 0) {
+    return raw.subarray(offset, offset + lengthBytes);
+  }
+  throw new CorruptDataError(
+    `the bytes of chunk ${Buffer.from(id).toString('hex')} in pack ${packId} at offset ${blockOffset} are not what was stored`,
+    { hint: 'Run `ldm check --read-data` to see what is hit, then `ldm repair`.' },
   );
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return Buffer.compare(a, b) === 0;
 }

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { Compressor } from '../workers/compression.ts';
-import { BlockGatherer } from './block-gatherer.ts';
+import { BlockGatherer, loneBlock } from './block-gatherer.ts';
 import type { RawBlock } from './block-gatherer.ts';
 import { BufferPool } from './buffer-pool.ts';
 import type { PackSink } from './pack-sink.ts';
@@ -12,7 +12,7 @@ import type { StoredBlock } from './pack-writer.ts';
 import type { StoreSizes } from './store-sizes.ts';
 
 /** How many blocks may be on their way through compression; bounds the memory, and keeps every core busy. */
-const IN_FLIGHT_BLOCKS_MAX: number = 3 * Math.max(2, availableParallelism());
+const IN_FLIGHT_BLOCKS_MAX: number = 2 * Math.max(2, availableParallelism());
 
 /**
  * Takes chunks of one kind, gathers them into blocks, compresses several blocks at a time and writes them, in the order
@@ -42,7 +42,7 @@ export class ChunkWriter {
     const { sink, kind, onPack, sizes } = options;
     const { blockRawBytes, packBytes } = sizes;
     this.#inFlightBytesMax = IN_FLIGHT_BLOCKS_MAX * blockRawBytes;
-    this.#pool = new BufferPool({ sizeBytesMin: blockRawBytes, retainedMax: IN_FLIGHT_BLOCKS_MAX });
+    this.#pool = new BufferPool({ sizeBytesMin: blockRawBytes });
     this.#packs = new PackWriter({ sink, kind, packBytes, onPack });
     this.#plain = new BlockGatherer(this.#pool, blockRawBytes);
     this.#dense = new BlockGatherer(this.#pool, blockRawBytes);
@@ -52,15 +52,39 @@ export class ChunkWriter {
 
   /** Takes a copy of a chunk. The promise, if there is one, asks the caller to wait for room. */
   add(id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
-    const isDense = this.#kind === 'data' && looksDense(bytes);
+    const isDense = this.#isDense(bytes);
     const gatherer = isDense ? this.#dense : this.#plain;
     for (const block of gatherer.add(id, bytes)) this.#submit(block, isDense);
     return this.#inFlightBytes > this.#inFlightBytesMax ? this.#roomAgain() : this.#raise();
   }
 
+  /** Copies a chunk into memory of its own, shared with the threads, for `addHeld` or `drop`. */
+  hold(bytes: Uint8Array): HeldChunk {
+    const buffer = this.#pool.take(bytes.length);
+    buffer.set(bytes);
+    return { buffer, lengthBytes: bytes.length };
+  }
+
+  /** As `add`, for a chunk that was held; a large one becomes a block without another copy. */
+  addHeld(id: Uint8Array, held: HeldChunk): Promise<void> | undefined {
+    const bytes = bytesOfHeld(held);
+    if (!this.#plain.isLone(bytes.length)) {
+      const full = this.add(id, bytes);
+      this.drop(held);
+      return full;
+    }
+    this.#submit(loneBlock(id, held.buffer, held.lengthBytes), this.#isDense(bytes));
+    return this.#inFlightBytes > this.#inFlightBytesMax ? this.#roomAgain() : this.#raise();
+  }
+
+  /** Gives the memory of a chunk back that need not be stored. */
+  drop({ buffer }: HeldChunk): void {
+    this.#pool.give(buffer);
+  }
+
   /** Writes a block that is compressed already, behind everything that was added before. */
   async addStored(block: StoredBlock): Promise<void> {
-    this.#enqueue(async () => this.#packs.writeBlock(block));
+    this.#enqueue(async () => void (await this.#packs.writeBlock(block)));
     await this.#settled();
   }
 
@@ -78,6 +102,10 @@ export class ChunkWriter {
     await this.#packs.abort();
   }
 
+  #isDense(bytes: Uint8Array): boolean {
+    return this.#kind === 'data' && looksDense(bytes);
+  }
+
   #submit(block: RawBlock, isDense: boolean): void {
     this.#inFlightBytes += block.rawBytes;
     const compressed = this.#compressor.compress(block.buffer.subarray(0, block.rawBytes), { isDense });
@@ -85,10 +113,24 @@ export class ChunkWriter {
     compressed.catch(() => undefined);
     this.#enqueue(async () => {
       const { codec, bytes } = await compressed;
-      await this.#packs.writeBlock({ ...block, codec, payload: bytes });
-      this.#inFlightBytes -= block.rawBytes;
-      this.#pool.give(block.buffer);
+      const { hashed } = await this.#packs.writeBlock({ ...block, codec, payload: bytes });
+      // The next block need not wait until this one is hashed; its memory must.
+      void hashed.then(
+        () => this.#release(block),
+        (error: unknown) => this.#fail(error),
+      );
     });
+  }
+
+  #release({ buffer, rawBytes }: RawBlock): void {
+    this.#inFlightBytes -= rawBytes;
+    this.#pool.give(buffer);
+    this.#wake?.();
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#wake?.();
   }
 
   #enqueue(write: () => Promise<void>): void {
@@ -96,9 +138,8 @@ export class ChunkWriter {
       try {
         if (this.#failure === undefined) await write();
       } catch (error) {
-        this.#failure = { error };
+        this.#fail(error);
       }
-      this.#wake?.();
     });
   }
 
@@ -121,6 +162,16 @@ export class ChunkWriter {
     // oxlint-disable-next-line typescript/prefer-promise-reject-errors
     return this.#failure === undefined ? undefined : Promise.reject(this.#failure.error);
   }
+}
+
+/** A copy of a chunk, in memory that belongs to the writer's pool. */
+export interface HeldChunk {
+  readonly buffer: Buffer;
+  readonly lengthBytes: number;
+}
+
+export function bytesOfHeld({ buffer, lengthBytes }: HeldChunk): Buffer {
+  return buffer.subarray(0, lengthBytes);
 }
 
 function settleLater(): { promise: Promise<void>; resolve: () => void } {

@@ -9,8 +9,10 @@ import {
   decodePackHeader,
   decodePackTrailer,
 } from '../format/pack.ts';
+import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
-import { decompress } from '../workers/compression.ts';
+import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
+import { unpack } from '../workers/compression.ts';
 
 /** A block as it lies in a pack. */
 export interface ReadBlock {
@@ -32,6 +34,7 @@ export async function readBlock(backend: Backend, packId: string, offset: number
     const { chunkCount, storedBytes } = decodeBlockPrefix(prefix);
     const sizeBytes = blockBytes(chunkCount, storedBytes);
     await checkWithin(backend, name, offset + sizeBytes);
+    // With memory of its own, so that it can be handed to a thread.
     const bytes = Buffer.allocUnsafeSlow(sizeBytes);
     await backend.readRange(name, offset, bytes);
     return { header: decodeBlockHeader(bytes), payload: bytes.subarray(sizeBytes - storedBytes) };
@@ -47,11 +50,26 @@ async function checkWithin(backend: Backend, name: string, endOffset: number): P
   if (endOffset > packBytes) throw new CorruptDataError(`the block ends at ${endOffset}, the pack at ${packBytes}`);
 }
 
-/** One block's raw bytes. */
-export async function readRawBlock(backend: Backend, packId: string, offset: number): Promise<Uint8Array> {
+/** A block's raw bytes, and the ids of its chunks as those bytes give them: whoever uses a chunk compares its id. */
+export interface HashedBlock {
+  readonly kind: ChunkKind;
+  readonly raw: Uint8Array;
+  readonly chunkIds: Uint8Array;
+  readonly chunkLengths: Uint32Array;
+}
+
+/** Reads a block; unpacks it and computes the ids of its chunks beside the caller. */
+export async function readHashedBlock(
+  backend: Backend,
+  packId: string,
+  offset: number,
+  hasher: ChunkHasher,
+): Promise<HashedBlock> {
   const { header, payload } = await readBlock(backend, packId, offset);
+  const { kind, codec, rawBytes, chunkLengths } = header;
   try {
-    return await decompress({ codec: header.codec, bytes: payload }, header.rawBytes);
+    const proof = { key: hasher.keyOf(kind), chunkLengths };
+    return { ...(await unpack({ codec, payload, rawBytes, proof })), kind, chunkLengths };
   } catch (error) {
     throw located(error, `${packName(packId)} at offset ${offset}`);
   }

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
-import type { Hash } from 'node:crypto';
 import { encodeBlockHeader } from '../format/block.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { encodePackFooter, encodePackHeader } from '../format/pack.ts';
 import type { PackContents, PackedBlock } from '../format/pack.ts';
 import type { Codec } from '../format/block.ts';
+import { StreamDigest } from '../workers/hashing.ts';
 import type { PackFile, PackSink } from './pack-sink.ts';
 
 /** A block ready to be written. */
@@ -22,8 +21,7 @@ export class PackWriter {
   readonly #kind: ChunkKind;
   readonly #packBytes: number;
   readonly #onPack: (pack: PackContents) => void;
-  #file: PackFile | undefined;
-  #hash: Hash = createHash('sha256');
+  #open: { readonly file: PackFile; readonly digest: StreamDigest } | undefined;
   #offset = 0;
   #blocks: PackedBlock[] = [];
 
@@ -41,46 +39,57 @@ export class PackWriter {
     this.#onPack = options.onPack;
   }
 
-  async writeBlock(block: StoredBlock): Promise<void> {
-    const file = this.#file ?? (await this.#begin());
+  /** The payload must not change until the promise that comes back settles: it is hashed beside the caller. */
+  async writeBlock(block: StoredBlock): Promise<{ readonly hashed: Promise<void> }> {
+    this.#open ??= await this.#begin();
     const { codec, rawBytes, payload, chunkIds, chunkLengths } = block;
     const storedBytes = payload.length;
     const offset = this.#offset;
-    await this.#append(file, encodeBlockHeader({ kind: this.#kind, codec, rawBytes, storedBytes, chunkLengths }));
-    await this.#append(file, payload);
+    const header = encodeBlockHeader({ kind: this.#kind, codec, rawBytes, storedBytes, chunkLengths });
+    const hashed = this.#open.digest.update([header, payload]);
+    // Where hashing fails, the end of the pack hears it, too.
+    hashed.catch(() => undefined);
+    await this.#append(header);
+    await this.#append(payload);
     this.#blocks.push({ offset, codec, rawBytes, storedBytes, chunkIds, chunkLengths });
     if (this.#offset >= this.#packBytes) await this.finish();
+    return { hashed };
   }
 
   /** Publishes the pack begun, if there is one. */
   async finish(): Promise<void> {
-    const file = this.#file;
-    if (file === undefined) return;
-    await this.#append(file, encodePackFooter(this.#blocks));
-    const id = this.#hash.digest('hex');
+    if (this.#open === undefined) return;
+    const { file, digest } = this.#open;
+    const footer = encodePackFooter(this.#blocks);
+    const hashed = digest.update([footer]);
+    await this.#append(footer);
+    await hashed;
+    const id = await digest.end();
     await file.publish(id);
-    this.#file = undefined;
+    this.#open = undefined;
     this.#onPack({ id, kind: this.#kind, sizeBytes: this.#offset, blocks: this.#blocks });
   }
 
   async abort(): Promise<void> {
-    const file = this.#file;
-    this.#file = undefined;
-    await file?.abort();
+    const open = this.#open;
+    this.#open = undefined;
+    await open?.digest.end().catch(() => undefined);
+    await open?.file.abort();
   }
 
-  async #begin(): Promise<PackFile> {
-    this.#file = await this.#sink.create();
-    this.#hash = createHash('sha256');
+  async #begin(): Promise<{ readonly file: PackFile; readonly digest: StreamDigest }> {
+    const open = { file: await this.#sink.create(), digest: new StreamDigest() };
+    this.#open = open;
     this.#offset = 0;
     this.#blocks = [];
-    await this.#append(this.#file, encodePackHeader(this.#kind));
-    return this.#file;
+    const header = encodePackHeader(this.#kind);
+    await open.digest.update([header]);
+    await this.#append(header);
+    return open;
   }
 
-  async #append(file: PackFile, bytes: Uint8Array): Promise<void> {
-    this.#hash.update(bytes);
-    await file.writer.append(bytes);
+  async #append(bytes: Uint8Array): Promise<void> {
+    await this.#open!.file.writer.append(bytes);
     this.#offset += bytes.length;
   }
 }

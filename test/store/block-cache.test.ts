@@ -2,13 +2,21 @@ import { expect, test } from 'vitest';
 
 import { BlockCache } from '../../src/store/block-cache.ts';
 
-async function load(cache: BlockCache, key: string, sizeBytes: number): Promise<void> {
-  await cache.put(key, Promise.resolve(new Uint8Array(sizeBytes))).loading;
+interface Block {
+  readonly raw: Uint8Array;
+}
+
+function makeBlock(sizeBytes: number): Block {
+  return { raw: new Uint8Array(sizeBytes) };
+}
+
+async function load(cache: BlockCache<Block>, key: string, sizeBytes: number): Promise<void> {
+  await cache.put(key, Promise.resolve(makeBlock(sizeBytes))).loading;
 }
 
 test('a block is there while it is loaded and at hand afterwards', async () => {
-  const cache = new BlockCache(100);
-  let finish: (raw: Uint8Array) => void = () => undefined;
+  const cache = new BlockCache<Block>(100);
+  let finish: (block: Block) => void = () => undefined;
   const put = cache.put(
     'a',
     new Promise((resolve) => {
@@ -16,16 +24,16 @@ test('a block is there while it is loaded and at hand afterwards', async () => {
     }),
   );
   expect(cache.get('a')).toBe(put);
-  expect(put.raw).toBeUndefined();
-  const raw = new Uint8Array(10);
-  finish(raw);
+  expect(put.loaded).toBeUndefined();
+  const block = makeBlock(10);
+  finish(block);
   await put.loading;
-  expect(cache.get('a')?.raw).toBe(raw);
+  expect(cache.get('a')?.loaded).toBe(block);
   expect(cache.get('b')).toBeUndefined();
 });
 
 test('the least recently used blocks go when there are too many bytes', async () => {
-  const cache = new BlockCache(100);
+  const cache = new BlockCache<Block>(100);
   for (const key of ['a', 'b', 'c']) await load(cache, key, 30);
   cache.get('a');
   await load(cache, 'd', 30);
@@ -35,11 +43,11 @@ test('the least recently used blocks go when there are too many bytes', async ()
 });
 
 test('a block that is larger than the cache is handed out and not kept', async () => {
-  const cache = new BlockCache(100);
+  const cache = new BlockCache<Block>(100);
   await load(cache, 'a', 50);
-  const large = cache.put('b', Promise.resolve(new Uint8Array(101)));
+  const large = cache.put('b', Promise.resolve(makeBlock(101)));
   await large.loading;
-  expect(large.raw?.length).toBe(101);
+  expect(large.loaded?.raw.length).toBe(101);
   expect(cache.get('b')).toBeUndefined();
   // What it pushed out is forgotten with its bytes: there is room for 100 again.
   for (const key of ['c', 'd']) await load(cache, key, 50);
@@ -47,16 +55,14 @@ test('a block that is larger than the cache is handed out and not kept', async (
 });
 
 test('blocks that are still loading stay, whatever their number', async () => {
-  const cache = new BlockCache(10);
-  const loading = Array.from({ length: 20 }, (_, index) =>
-    cache.put(`${index}`, new Promise<Uint8Array>(() => undefined)),
-  );
+  const cache = new BlockCache<Block>(10);
+  const loading = Array.from({ length: 20 }, (_, index) => cache.put(`${index}`, new Promise<Block>(() => undefined)));
   await load(cache, 'x', 11);
   expect(loading.every((block, index) => cache.get(`${index}`) === block)).toBe(true);
 });
 
 test('a load that fails is forgotten, and its error is nobody else’s', async () => {
-  const cache = new BlockCache(100);
+  const cache = new BlockCache<Block>(100);
   const failure = new Error('cannot read');
   // Nobody waits for this one: as an unhandled rejection it would fail the test run.
   cache.put('a', Promise.reject(failure));
@@ -65,5 +71,5 @@ test('a load that fails is forgotten, and its error is nobody else’s', async (
   expect(cache.get('a')).toBeUndefined();
   expect(cache.get('b')).toBeUndefined();
   await load(cache, 'a', 10);
-  expect(cache.get('a')?.raw?.length).toBe(10);
+  expect(cache.get('a')?.loaded?.raw.length).toBe(10);
 });

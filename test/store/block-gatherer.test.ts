@@ -10,7 +10,7 @@ import { randomId } from './store-support.ts';
 const BLOCK_BYTES = 1000;
 
 function makeGatherer(blockRawBytes = BLOCK_BYTES): BlockGatherer {
-  return new BlockGatherer(new BufferPool({ sizeBytesMin: blockRawBytes, retainedMax: 4 }), blockRawBytes);
+  return new BlockGatherer(new BufferPool({ sizeBytesMin: blockRawBytes }), blockRawBytes);
 }
 
 interface Chunk {

@@ -3,50 +3,42 @@ import { expect, test } from 'vitest';
 import { BufferPool } from '../../src/store/buffer-pool.ts';
 
 function makePool(): BufferPool {
-  return new BufferPool({ sizeBytesMin: 100, retainedMax: 2 });
+  return new BufferPool({ sizeBytesMin: 100 });
 }
 
-test('a buffer is as long as asked for, and not below the minimum', () => {
+test('a buffer has room for what was asked for, in shared memory of its own', () => {
   const pool = makePool();
-  expect(pool.take(10).length).toBe(100);
-  expect(pool.take(100).length).toBe(100);
-  expect(pool.take(101).length).toBe(101);
+  for (const [sizeBytes, roomBytes] of [
+    [10, 100],
+    [100, 100],
+    [101, 200],
+    [201, 400],
+  ]) {
+    const buffer = pool.take(sizeBytes!);
+    expect(buffer.length).toBe(roomBytes);
+    expect(buffer.buffer).toBeInstanceOf(SharedArrayBuffer);
+    expect(buffer.buffer.byteLength).toBe(roomBytes);
+  }
 });
 
-test('a buffer that was given back is used again, once', () => {
+test('a buffer that was given back is used again, once, for sizes of its class', () => {
   const pool = makePool();
-  const buffer = pool.take(50);
-  pool.give(buffer);
-  expect(pool.take(100)).toBe(buffer);
-  expect(pool.take(100)).not.toBe(buffer);
-});
-
-test('the smallest that is long enough is taken', () => {
-  const pool = makePool();
-  const [large, small] = [pool.take(500), pool.take(100)];
+  const [small, large] = [pool.take(50), pool.take(150)];
   pool.give(large);
   pool.give(small);
-  expect(pool.take(400)).toBe(large);
+  expect(pool.take(201)).not.toBe(large);
   expect(pool.take(100)).toBe(small);
+  expect(pool.take(100)).not.toBe(small);
+  expect(pool.take(101)).toBe(large);
 });
 
-test('one that is too short is left for others', () => {
+test('what was given back is all used before anything new is made', () => {
   const pool = makePool();
-  const short = pool.take(100);
-  pool.give(short);
-  expect(pool.take(101)).not.toBe(short);
-  expect(pool.take(100)).toBe(short);
-});
-
-test('only so many are kept, and the largest goes first', () => {
-  const pool = makePool();
-  const [small, large, middle] = [pool.take(100), pool.take(900), pool.take(300)];
-  for (const buffer of [small, large, middle]) pool.give(buffer);
-  const taken = [pool.take(100), pool.take(100), pool.take(100)];
-  expect(taken[0]).toBe(small);
-  expect(taken[1]).toBe(middle);
-  expect(taken[2]).not.toBe(large);
-  expect(pool.take(900)).not.toBe(large);
+  const held = Array.from({ length: 20 }, () => pool.take(100));
+  for (const buffer of held) pool.give(buffer);
+  const again = new Set(Array.from({ length: 20 }, () => pool.take(100)));
+  expect([...again].every((buffer) => held.includes(buffer))).toBe(true);
+  expect(again.size).toBe(20);
 });
 
 test('no two holders ever share memory', () => {

@@ -134,7 +134,7 @@ describe('a read that fails', () => {
   });
 });
 
-describe('a large chunk that is proved ahead', () => {
+describe('a large chunk', () => {
   const large = createPrng(99).bytes(200_000);
   let chunk: StoredChunk;
 

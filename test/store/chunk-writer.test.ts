@@ -1,43 +1,16 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 
-import type { Backend } from '../../src/backend/backend.ts';
 import { BackendError } from '../../src/errors.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { ChunkReader } from '../../src/store/chunk-reader.ts';
-import { ChunkWriter } from '../../src/store/chunk-writer.ts';
-import type { StoreSizes } from '../../src/store/store-sizes.ts';
-import { Compressor } from '../../src/workers/compression.ts';
 import type { CompressedBlock } from '../../src/workers/compression.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeText } from '../support/tree-paths.ts';
-import { chunksOf, emptyStorage, hasher, sinkOf } from './store-support.ts';
+import { chunksOf, emptyStorage, hasher } from './store-support.ts';
+import { SIZES, add, beginWriting, settle } from './writing-support.ts';
 
 const prng = createPrng(20261120);
-const SIZES: StoreSizes = { blockRawBytes: 4096, packBytes: 30_000, segmentBytes: 1e9 };
-
-interface Writing {
-  readonly writer: ChunkWriter;
-  readonly compressor: Compressor;
-  readonly packs: PackContents[];
-}
-
-function beginWriting(backend: Backend, sizes: StoreSizes = SIZES): Writing {
-  const packs: PackContents[] = [];
-  const compressor = new Compressor(3);
-  const onPack = (pack: PackContents): void => void packs.push(pack);
-  return {
-    writer: new ChunkWriter({ sink: sinkOf(backend), kind: 'data', compressor, sizes, onPack }),
-    compressor,
-    packs,
-  };
-}
-
-async function add(writer: ChunkWriter, bytes: Buffer): Promise<string> {
-  const id = hasher.dataId(bytes);
-  await writer.add(id, bytes);
-  return Buffer.from(id).toString('hex');
-}
 
 function idsIn(packs: readonly PackContents[]): string[] {
   return packs.flatMap((pack) => chunksOf(pack).map(({ id }) => Buffer.from(id).toString('hex')));
@@ -50,11 +23,6 @@ function watchRejections(): unknown[] {
   process.on('unhandledRejection', listener);
   onTestFinished(() => void process.off('unhandledRejection', listener));
   return unhandled;
-}
-
-/** Lets everything that is ready run, so that what is unhandled is noticed. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 afterEach(() => void vi.restoreAllMocks());

@@ -3,12 +3,12 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { BackendError, CorruptDataError } from '../../src/errors.ts';
 import { BLOCK_HEADER_BYTES } from '../../src/format/constants.ts';
 import type { PackContents } from '../../src/format/pack.ts';
-import { packName, readBlock, readPackContents, readRawBlock } from '../../src/store/pack-reader.ts';
+import { packName, readBlock, readHashedBlock, readPackContents } from '../../src/store/pack-reader.ts';
 import { PackWriter } from '../../src/store/pack-writer.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
-import { emptyStorage, randomId, sinkOf } from './store-support.ts';
+import { emptyStorage, hasher, randomId, sinkOf } from './store-support.ts';
 
 const payload = createPrng(20261120).bytes(300);
 let backend: MemoryBackend;
@@ -41,7 +41,11 @@ test('a pack lies in the directory of its first two digits', () => {
 
 test('blocks and contents read back', async () => {
   const [first, second] = pack.blocks;
-  expect(Buffer.compare(await readRawBlock(backend, pack.id, first!.offset), payload.subarray(0, 100))).toBe(0);
+  const read = await readHashedBlock(backend, pack.id, first!.offset, hasher);
+  expect(Buffer.compare(read.raw, payload.subarray(0, 100))).toBe(0);
+  expect([...read.chunkLengths]).toEqual([100]);
+  // As the bytes give it: the pack's own list, a random id here, is not asked.
+  expect(Buffer.compare(read.chunkIds, hasher.treeId(payload.subarray(0, 100)))).toBe(0);
   expect((await readBlock(backend, pack.id, second!.offset)).header).toMatchObject({ kind: 'tree', rawBytes: 300 });
   expect(JSON.stringify(await readPackContents(backend, pack.id))).toBe(JSON.stringify(pack));
 });

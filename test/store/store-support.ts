@@ -10,7 +10,7 @@ import type { StoredChunk } from '../../src/store/chunk-reader.ts';
 import type { PackSink } from '../../src/store/pack-sink.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 
-export const hasher: ChunkHasher = await ChunkHasher.create('sha1', Buffer.alloc(32, 1));
+export const hasher: ChunkHasher = new ChunkHasher('sha1', Buffer.alloc(32, 1));
 
 /** A repository's storage without the repository. */
 export function emptyStorage(): MemoryBackend {

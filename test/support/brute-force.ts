@@ -4,7 +4,8 @@ import type { Backend } from '../../src/backend/backend.ts';
 import { decodeSnapshot } from '../../src/format/snapshot.ts';
 import { decodeTree } from '../../src/format/tree.ts';
 import { Repository } from '../../src/repository/repository.ts';
-import { readPackContents, readRawBlock } from '../../src/store/pack-reader.ts';
+import { readBlock, readPackContents } from '../../src/store/pack-reader.ts';
+import { unpack } from '../../src/workers/compression.ts';
 
 const ID_BYTES = 20;
 const FOOTER_CHUNK_BYTES = 24;
@@ -42,6 +43,11 @@ export async function readPackedChunks(backend: Backend): Promise<Map<string, Pa
   return chunks;
 }
 
+async function readRaw(backend: Backend, packId: string, offset: number): Promise<Uint8Array> {
+  const { header, payload } = await readBlock(backend, packId, offset);
+  return (await unpack({ codec: header.codec, payload, rawBytes: header.rawBytes })).raw;
+}
+
 async function readPack(backend: Backend, packId: string, sizeBytes: number): Promise<Map<string, PackedChunk>> {
   const { kind, blocks } = await readPackContents(backend, packId);
   const chunkCount = blocks.reduce((count, block) => count + block.chunkLengths.length, 0);
@@ -50,7 +56,7 @@ async function readPack(backend: Backend, packId: string, sizeBytes: number): Pr
   for (const [index, block] of blocks.entries()) {
     const blockEnd = blocks[index + 1]?.offset ?? sizeBytes - footerBytes;
     const wholeBytes = blockEnd - block.offset;
-    const raw = kind === 'tree' ? await readRawBlock(backend, packId, block.offset) : undefined;
+    const raw = kind === 'tree' ? await readRaw(backend, packId, block.offset) : undefined;
     let start = 0;
     for (const [position, rawBytes] of block.chunkLengths.entries()) {
       const end = start + rawBytes;

@@ -20,9 +20,11 @@ export function compileForChild(program: string): CompiledProgram {
   mkdirSync(CACHE, { recursive: true });
   // Below node_modules, so that the program finds the packages that it imports.
   const output = mkdtempSync(join(CACHE, 'ldm-test-'));
-  writeFileSync(join(output, 'package.json'), '{"type":"module"}');
+  const imports = { '#task-thread': './src/workers/task-thread.js' };
+  writeFileSync(join(output, 'package.json'), JSON.stringify({ type: 'module', imports }));
   const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-  execFileSync(process.execPath, [compiler, ...OPTIONS, '--rootDir', ROOT, '--outDir', output, program], {
+  const programs = [program, join(ROOT, 'src', 'workers', 'task-thread.ts')];
+  execFileSync(process.execPath, [compiler, ...OPTIONS, '--rootDir', ROOT, '--outDir', output, ...programs], {
     cwd: dirname(program),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,12 +1,15 @@
+import { chunkIdOf } from '../../crypto/chunk-hasher.ts';
 import { RefusedError } from '../../errors.ts';
 import type { FilterState } from '../../filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { ChunkKind } from '../../format/chunk-kind.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { ChunkWriter } from '../../store/chunk-writer.ts';
+import { ChunkWriter, bytesOfHeld } from '../../store/chunk-writer.ts';
+import type { HeldChunk } from '../../store/chunk-writer.ts';
 import { packName } from '../../store/pack-reader.ts';
 import { Compressor } from '../../workers/compression.ts';
+import { identify } from '../../workers/hashing.ts';
 
 /** The pack of a chunk that this backup has taken but whose pack has no name yet. */
 const PENDING_PACK = 0xffff_fffe;
@@ -56,16 +59,40 @@ export class ChunkDepot {
     return true;
   }
 
+  /** Takes a copy of a large chunk and computes its id beside the caller. To be settled with `putHeld` or `drop`. */
+  hold(bytes: Uint8Array): HashedChunk {
+    const key = this.#repository.hasher.keyOf('data');
+    const writer = this.#writers?.data;
+    if (writer === undefined) return { lengthBytes: bytes.length, id: Promise.resolve(chunkIdOf(key, bytes)) };
+    const held = writer.hold(bytes);
+    const id = identify(bytesOfHeld(held), key);
+    // A failure is taken where the id is awaited, in order; until then it must not count as unhandled.
+    id.catch(() => undefined);
+    return { lengthBytes: bytes.length, id, held };
+  }
+
+  /** As `put`, for a chunk that was held; its id. */
+  async putHeld({ id: hashing, held, lengthBytes }: HashedChunk): Promise<Uint8Array> {
+    const id = await hashing;
+    const isNew = !this.has(id, 0);
+    if (isNew) this.#count('data', id, lengthBytes);
+    if (held === undefined) return id;
+    const full = isNew ? this.#writers!.data.addHeld(id, held) : this.#writers!.data.drop(held);
+    await (full ?? this.#nameIfMany());
+    return id;
+  }
+
+  /** Forgets a chunk that was held. */
+  async drop({ id, held }: HashedChunk): Promise<void> {
+    await id.catch(() => undefined);
+    if (held !== undefined) this.#writers!.data.drop(held);
+  }
+
   /** Takes a chunk; the bytes are copied if they are stored. The promise, if there is one, asks the caller to wait. */
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
     if (this.has(id, 0)) return undefined;
-    this.#remember(id, bytes.length);
-    if (kind === 'data') this.counts.dataBlobs += 1;
-    else this.counts.treeBlobs += 1;
-    this.counts.dataAdded += bytes.length;
-    const full = this.#writers?.[kind].add(id, bytes);
-    if (full !== undefined || this.#unnamedBytes < this.#repository.sizes.segmentBytes) return full;
-    return this.#nameChunks();
+    this.#count(kind, id, bytes.length);
+    return this.#writers?.[kind].add(id, bytes) ?? this.#nameIfMany();
   }
 
   /** Makes everything taken so far durable, in packs that a durable segment names. */
@@ -101,6 +128,17 @@ export class ChunkDepot {
     });
   }
 
+  #count(kind: ChunkKind, id: Uint8Array, lengthBytes: number): void {
+    this.#remember(id, lengthBytes);
+    if (kind === 'data') this.counts.dataBlobs += 1;
+    else this.counts.treeBlobs += 1;
+    this.counts.dataAdded += lengthBytes;
+  }
+
+  #nameIfMany(): Promise<void> | undefined {
+    return this.#unnamedBytes < this.#repository.sizes.segmentBytes ? undefined : this.#nameChunks();
+  }
+
   #remember(id: Uint8Array, lengthBytes: number): void {
     const { filter } = this.#state;
     const location = { packIndex: PENDING_PACK, blockOffset: 0, offsetInBlock: 0, lengthBytes, storedBytes: 0 };
@@ -132,6 +170,14 @@ export class ChunkDepot {
     this.#unnamedBytes = 0;
     await this.#repository.order.publishSegment(packs);
   }
+}
+
+/** A chunk whose id is being computed. */
+export interface HashedChunk {
+  readonly lengthBytes: number;
+  readonly id: Promise<Uint8Array>;
+  /** Absent in a dry run. */
+  readonly held?: HeldChunk;
 }
 
 type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;

@@ -10,6 +10,7 @@ import type { ByteString } from '../../util/byte-string.ts';
 import type { Pacer } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
 import type { ChunkDepot } from './chunk-depot.ts';
+import { ChunkRow } from './chunk-row.ts';
 
 /** A file as it was stored. */
 export interface SavedFile {
@@ -83,20 +84,24 @@ export class FileSaver {
     let end = source.fill(buffer, 0);
     if (source.isAtEnd && end <= minSizeBytes) return await this.#storeSmall(buffer.subarray(0, end));
     source.assertSame();
-    const ids: Uint8Array[] = [];
-    while (end > start) {
-      const chunks: HashedChunk[] = [];
-      while (end > start && (source.isAtEnd || end - start >= maxSizeBytes)) {
-        const bytes = buffer.subarray(start, start + this.#chunker.cut(start, end));
-        chunks.push({ bytes, id: this.#hash(bytes) });
-        start += bytes.length;
+    const row = new ChunkRow(this.#depot);
+    try {
+      while (end > start) {
+        while (end > start && (source.isAtEnd || end - start >= maxSizeBytes)) {
+          const bytes = buffer.subarray(start, start + this.#chunker.cut(start, end));
+          await row.append(bytes);
+          this.#pacer.throwIfAborted();
+          this.#tally.addBytes(bytes.length);
+          start += bytes.length;
+        }
+        buffer.copyWithin(0, start, end);
+        end = source.fill(buffer, end - start);
+        start = 0;
       }
-      for (const chunk of chunks) ids.push(await this.#storeChunk(chunk));
-      buffer.copyWithin(0, start, end);
-      end = source.fill(buffer, end - start);
-      start = 0;
+      return { chunkIds: await row.finish(), sizeBytes: source.sizeBytes };
+    } finally {
+      await row.dispose();
     }
-    return { chunkIds: Buffer.concat(ids), sizeBytes: source.sizeBytes };
   }
 
   async #storeSmall(bytes: Uint8Array): Promise<{ chunkIds: Uint8Array; sizeBytes: number }> {
@@ -107,24 +112,6 @@ export class FileSaver {
     this.#tally.addBytes(bytes.length);
     return { chunkIds: id, sizeBytes: bytes.length };
   }
-
-  /** Runs beside the search for the next cuts; chunks are then taken in order. */
-  async #hash(bytes: Uint8Array): Promise<Uint8Array> {
-    return this.#hasher.idOfPooled('data', bytes);
-  }
-
-  async #storeChunk({ bytes, id: hashing }: HashedChunk): Promise<Uint8Array> {
-    const id = await hashing;
-    this.#pacer.throwIfAborted();
-    await this.#depot.put('data', id, bytes);
-    this.#tally.addBytes(bytes.length);
-    return id;
-  }
-}
-
-interface HashedChunk {
-  readonly bytes: Uint8Array;
-  readonly id: Promise<Uint8Array>;
 }
 
 /** A file being read, from its start to its end. */

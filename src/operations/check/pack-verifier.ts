@@ -1,13 +1,13 @@
-import { webcrypto } from 'node:crypto';
 import type { Backend } from '../../backend/backend.ts';
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../../errors.ts';
 import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
 import { CHUNK_ID_BYTES, PACK_HEADER_BYTES } from '../../format/constants.ts';
-import { encodePackFooter, encodePackHeader, forEachChunk } from '../../format/pack.ts';
+import { encodePackFooter, encodePackHeader } from '../../format/pack.ts';
 import type { PackContents, PackedBlock } from '../../format/pack.ts';
 import { packName } from '../../store/pack-reader.ts';
-import { decompress } from '../../workers/compression.ts';
+import { unpack } from '../../workers/compression.ts';
+import { StreamDigest } from '../../workers/hashing.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 
 /** What was found out about one pack. */
@@ -45,13 +45,13 @@ export class PackVerifier {
     const problems: string[] = [];
     const bytes = await this.#readPack(pack, problems);
     if (bytes === undefined) return { pack, problems, damagedChunks: allChunks(pack), bytesRead: 0 };
-    if ((await sha256Pooled(bytes)) === pack.id) {
+    if ((await sha256Of(bytes)) === pack.id) {
       problems.push(...footerProblems(bytes, pack));
     } else {
       problems.push('its bytes are not what was stored (SHA-256 differs from the name)');
     }
     const damaged = await mapConcurrently(pack.blocks, BLOCKS_AT_ONCE, async (block) =>
-      this.#verifyBlock(bytes, pack, block, problems),
+      this.#verifyBlock(bytes, block, problems),
     );
     return { pack, problems, damagedChunks: damaged.flat(), bytesRead: bytes.length };
   }
@@ -75,25 +75,17 @@ export class PackVerifier {
       return undefined;
     }
     if (sizeBytes !== pack.sizeBytes) problems.push(`it has ${sizeBytes} bytes and should have ${pack.sizeBytes}`);
-    return await this.#backend.read(name);
+    // Shared, so that threads can work on it without copies.
+    const bytes = Buffer.from(new SharedArrayBuffer(sizeBytes));
+    await this.#backend.readRange(name, 0, bytes);
+    return bytes;
   }
 
   /** Hex ids of the block's chunks whose bytes are wrong. */
-  async #verifyBlock(bytes: Buffer, pack: PackContents, block: PackedBlock, problems: string[]): Promise<string[]> {
+  async #verifyBlock(bytes: Buffer, block: PackedBlock, problems: string[]): Promise<string[]> {
     try {
-      const raw = await unpack(bytes.subarray(block.offset), block);
-      const damaged: string[] = [];
-      const checks: Promise<void>[] = [];
-      forEachChunk(block, (idOffset, offsetInBlock, lengthBytes) => {
-        const chunk = raw.subarray(offsetInBlock, offsetInBlock + lengthBytes);
-        const note = (id: Uint8Array): void => {
-          if (!isSameId(id, block.chunkIds, idOffset)) damaged.push(hexId(block.chunkIds, idOffset));
-        };
-        const id = this.#hasher.idOfPooled(pack.kind, chunk);
-        if (id instanceof Promise) checks.push(id.then(note));
-        else note(id);
-      });
-      await Promise.all(checks);
+      const found = await this.#idsOf(bytes.subarray(block.offset), block);
+      const damaged = chunksOf(block).filter((id, index) => id !== hexId(found, index * CHUNK_ID_BYTES));
       if (damaged.length > 0) problems.push(`${damaged.length} chunks at offset ${block.offset} have wrong bytes`);
       return damaged;
     } catch (error) {
@@ -102,23 +94,28 @@ export class PackVerifier {
       return chunksOf(block);
     }
   }
-}
 
-/** In the thread pool, beside the reading of the next pack. */
-async function sha256Pooled(bytes: Uint8Array): Promise<string> {
-  return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex');
-}
-
-async function unpack(bytes: Buffer, block: PackedBlock): Promise<Uint8Array> {
-  const header = decodeBlockHeader(bytes);
-  const isSame = header.rawBytes === block.rawBytes && header.storedBytes === block.storedBytes;
-  if (!isSame || Buffer.compare(lengthsOf(header.chunkLengths), lengthsOf(block.chunkLengths)) !== 0) {
-    throw new CorruptDataError('its header does not say what the segment says');
+  /** The ids of the block's chunks, computed from its bytes. */
+  async #idsOf(bytes: Buffer, block: PackedBlock): Promise<Uint8Array> {
+    const header = decodeBlockHeader(bytes);
+    const { kind, codec, rawBytes, storedBytes, chunkLengths } = header;
+    const isSame = rawBytes === block.rawBytes && storedBytes === block.storedBytes;
+    if (!isSame || Buffer.compare(lengthsOf(chunkLengths), lengthsOf(block.chunkLengths)) !== 0) {
+      throw new CorruptDataError('its header does not say what the segment says');
+    }
+    const endOffset = blockBytes(chunkLengths.length, storedBytes);
+    if (bytes.length < endOffset) throw new CorruptDataError('the pack ends before it');
+    const payload = bytes.subarray(endOffset - storedBytes, endOffset);
+    const proof = { key: this.#hasher.keyOf(kind), chunkLengths };
+    return (await unpack({ codec, payload, rawBytes, proof })).chunkIds;
   }
-  const endOffset = blockBytes(block.chunkLengths.length, block.storedBytes);
-  if (bytes.length < endOffset) throw new CorruptDataError('the pack ends before it');
-  const payload = bytes.subarray(endOffset - block.storedBytes, endOffset);
-  return await decompress({ codec: header.codec, bytes: payload }, header.rawBytes);
+}
+
+/** Beside the reading of the next pack. */
+async function sha256Of(bytes: Uint8Array): Promise<string> {
+  const digest = new StreamDigest();
+  const [, hex] = await Promise.all([digest.update([bytes]), digest.end()]);
+  return hex;
 }
 
 function footerProblems(bytes: Buffer, pack: PackContents): string[] {
@@ -145,8 +142,4 @@ function lengthsOf(lengths: Uint32Array): Buffer {
 
 function hexId(ids: Uint8Array, offset: number): string {
   return Buffer.from(ids.buffer, ids.byteOffset + offset, CHUNK_ID_BYTES).toString('hex');
-}
-
-function isSameId(id: Uint8Array, ids: Uint8Array, offset: number): boolean {
-  return Buffer.compare(id, ids.subarray(offset, offset + CHUNK_ID_BYTES)) === 0;
 }

@@ -6,7 +6,7 @@ import type { PackContents, PackedBlock } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { ChunkWriter } from '../../store/chunk-writer.ts';
 import { packName, readBlock, readPackContents } from '../../store/pack-reader.ts';
-import { Compressor, decompress } from '../../workers/compression.ts';
+import { Compressor, unpack } from '../../workers/compression.ts';
 import type { PackUsage } from '../pack-usage.ts';
 
 /** Copies the live chunks of packs into new packs; every chunk is proved against its id on the way. */
@@ -76,8 +76,15 @@ export class LiveCopier {
 
   async #copyBlock(writer: ChunkWriter, packId: string, block: PackedBlock, live: readonly LiveChunk[]): Promise<void> {
     const { header, payload } = await readBlock(this.#repository.backend, packId, block.offset);
-    const raw = await decompress({ codec: header.codec, bytes: payload }, header.rawBytes);
-    for (const chunk of live) this.#prove(header.kind, packId, block, chunk, raw);
+    const { kind, codec, rawBytes, chunkLengths } = header;
+    const proof = { key: this.#repository.hasher.keyOf(kind), chunkLengths };
+    const { raw, chunkIds } = await unpack({ codec, payload: new Uint8Array(payload), rawBytes, proof });
+    const isSameTable = chunkLengths.every((length, index) => length === block.chunkLengths[index]);
+    if (!isSameTable || !live.every(({ idOffset }) => isSameId(chunkIds, block.chunkIds, idOffset))) {
+      throw new CorruptDataError(`pack ${packId} is damaged at offset ${block.offset}; nothing was removed`, {
+        hint: 'Run `ldm check --read-data`, then `ldm repair`.',
+      });
+    }
     this.bytesCopied += live.reduce((total, { lengthBytes }) => total + lengthBytes, 0);
     if (live.length === block.chunkLengths.length) return await writer.addStored({ ...block, payload });
     for (const { idOffset, offsetInBlock, lengthBytes } of live) {
@@ -85,20 +92,14 @@ export class LiveCopier {
       await writer.add(id, raw.subarray(offsetInBlock, offsetInBlock + lengthBytes));
     }
   }
-
-  #prove(kind: PackContents['kind'], packId: string, block: PackedBlock, chunk: LiveChunk, raw: Uint8Array): void {
-    const { idOffset, offsetInBlock, lengthBytes } = chunk;
-    const bytes = raw.subarray(offsetInBlock, offsetInBlock + lengthBytes);
-    const id = this.#repository.hasher.idOf(kind, bytes);
-    if (Buffer.compare(id, block.chunkIds.subarray(idOffset, idOffset + CHUNK_ID_BYTES)) === 0) return;
-    throw new CorruptDataError(`pack ${packId} is damaged at offset ${block.offset}; nothing was removed`, {
-      hint: 'Run `ldm check --read-data`, then `ldm repair`.',
-    });
-  }
 }
 
 interface LiveChunk {
   readonly idOffset: number;
   readonly offsetInBlock: number;
   readonly lengthBytes: number;
+}
+
+function isSameId(a: Uint8Array, b: Uint8Array, offset: number): boolean {
+  return Buffer.compare(a.subarray(offset, offset + CHUNK_ID_BYTES), b.subarray(offset, offset + CHUNK_ID_BYTES)) === 0;
 }

@@ -1,10 +1,10 @@
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../../errors.ts';
 import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
-import { BLOCK_MAGIC, CHUNK_ID_BYTES, PACK_HEADER_BYTES } from '../../format/constants.ts';
+import { BLOCK_MAGIC, PACK_HEADER_BYTES } from '../../format/constants.ts';
 import type { ChunkKind } from '../../format/chunk-kind.ts';
 import type { PackedBlock } from '../../format/pack.ts';
-import { decompress } from '../../workers/compression.ts';
+import { unpack } from '../../workers/compression.ts';
 
 /** A block that was found in the bytes of a pack, with its raw bytes. */
 export interface ScannedBlock {
@@ -39,13 +39,9 @@ async function readAt(bytes: Buffer, offset: number, hasher: ChunkHasher): Promi
     const { kind, codec, rawBytes, storedBytes, chunkLengths } = decodeBlockHeader(bytes.subarray(offset));
     const end = offset + blockBytes(chunkLengths.length, storedBytes);
     if (end > bytes.length) return undefined;
-    const raw = await decompress({ codec, bytes: bytes.subarray(end - storedBytes, end) }, rawBytes);
-    const chunkIds = new Uint8Array(chunkLengths.length * CHUNK_ID_BYTES);
-    let start = 0;
-    for (const [index, length] of chunkLengths.entries()) {
-      chunkIds.set(hasher.idOf(kind, raw.subarray(start, start + length)), index * CHUNK_ID_BYTES);
-      start += length;
-    }
+    const payload = new Uint8Array(bytes.subarray(end - storedBytes, end));
+    const proof = { key: hasher.keyOf(kind), chunkLengths };
+    const { raw, chunkIds } = await unpack({ codec, payload, rawBytes, proof });
     return { kind, raw, block: { offset, codec, rawBytes, storedBytes, chunkIds, chunkLengths } };
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;

@@ -9,7 +9,7 @@ import { ChunkHasher } from '../../../src/crypto/chunk-hasher.ts';
 import { SourceError } from '../../../src/errors.ts';
 import { readMetadata } from '../../../src/files/source-metadata.ts';
 import { BackupTally } from '../../../src/operations/backup/backup-tally.ts';
-import type { ChunkDepot } from '../../../src/operations/backup/chunk-depot.ts';
+import type { ChunkDepot, HashedChunk } from '../../../src/operations/backup/chunk-depot.ts';
 import { FileSaver } from '../../../src/operations/backup/file-saver.ts';
 import type { SavedFile } from '../../../src/operations/backup/file-saver.ts';
 import { Pacer } from '../../../src/operations/context.ts';
@@ -25,10 +25,22 @@ async function makeSaver(onPut: () => void = () => undefined): Promise<{ saver: 
     stored.push(Uint8Array.from(bytes));
     onPut();
   };
+  const held = new Map<HashedChunk, Uint8Array>();
+  const hold = (bytes: Uint8Array): HashedChunk => {
+    const chunk = { lengthBytes: bytes.length, id: Promise.resolve(new Uint8Array(20)) };
+    held.set(chunk, Uint8Array.from(bytes));
+    return chunk;
+  };
+  const putHeld = async (chunk: HashedChunk): Promise<Uint8Array> => {
+    stored.push(held.get(chunk)!);
+    onPut();
+    return await chunk.id;
+  };
+  const drop = async (): Promise<void> => undefined;
   const saver = new FileSaver({
     chunker: createChunker(TINY_CHUNKS),
-    hasher: await ChunkHasher.create('sha1', Buffer.alloc(32, 7)),
-    depot: { put } as unknown as ChunkDepot,
+    hasher: new ChunkHasher('sha1', Buffer.alloc(32, 7)),
+    depot: { put, hold, putHeld, drop } as unknown as ChunkDepot,
     pacer: new Pacer(undefined),
     tally: new BackupTally(undefined),
   });

@@ -1,0 +1,30 @@
+import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
+import { taskPool } from './task-pool.ts';
+
+/** The id of a chunk, computed beside the caller. Bytes in shared memory are not copied, and must not change meanwhile. */
+export async function identify(bytes: Uint8Array, key: ChunkIdKey): Promise<Uint8Array> {
+  return await taskPool.run({ name: 'identify', bytes, key });
+}
+
+let lastStream = 0;
+
+/** SHA-256 of bytes that come piece by piece, computed beside the caller. */
+export class StreamDigest {
+  readonly #stream: number;
+  readonly #run: ReturnType<typeof taskPool.lane> = taskPool.lane();
+
+  constructor() {
+    lastStream += 1;
+    this.#stream = lastStream;
+  }
+
+  /** The bytes must not change until the promise settles; in shared memory they are not copied. */
+  async update(parts: readonly Uint8Array[]): Promise<void> {
+    await this.#run({ name: 'update', stream: this.#stream, parts });
+  }
+
+  /** In hex. To be called once, also where nobody wants to know any more. */
+  async end(): Promise<string> {
+    return await this.#run({ name: 'end', stream: this.#stream });
+  }
+}

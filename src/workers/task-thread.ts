@@ -1,0 +1,41 @@
+import { parentPort } from 'node:worker_threads';
+import { CorruptDataError, LdmError } from '../errors.ts';
+import { transferOf } from './task-memory.ts';
+import { perform } from './tasks.ts';
+import type { Task, TaskResults } from './tasks.ts';
+
+/** What a thread of the pool sends back. */
+export interface TaskReply {
+  readonly id: number;
+  readonly result?: TaskResults[Task['name']];
+  /** An error of ldm's own keeps its class; it cannot cross threads itself. */
+  readonly failure?: {
+    readonly kind: 'corrupt' | 'expected' | 'fault';
+    readonly message: string;
+    readonly hint?: string;
+  };
+}
+
+parentPort?.on('message', ({ id, task }: { readonly id: number; readonly task: Task }) => {
+  try {
+    const result = perform(task);
+    parentPort!.postMessage({ id, result } satisfies TaskReply, resultMemory(result));
+  } catch (error) {
+    parentPort!.postMessage({ id, failure: failureOf(error) } satisfies TaskReply);
+  }
+});
+
+function resultMemory(result: TaskResults[Task['name']]): ArrayBuffer[] {
+  return typeof result === 'object' && 'raw' in result ? transferOf(result.raw) : [];
+}
+
+function failureOf(error: unknown): NonNullable<TaskReply['failure']> {
+  if (!(error instanceof LdmError))
+    return { kind: 'fault', message: error instanceof Error ? String(error.stack) : String(error) };
+  const { message, hint } = error;
+  return {
+    kind: error instanceof CorruptDataError ? 'corrupt' : 'expected',
+    message,
+    ...(hint === undefined ? {} : { hint }),
+  };
+}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
+import { chunkIdOf } from '../crypto/chunk-hasher.ts';
+import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
+import { CorruptDataError, LdmError } from '../errors.ts';
+import type { Codec } from '../format/block.ts';
+import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import { ScratchBuffer } from './scratch-buffer.ts';
+import { assertLength, openZstd, unfoldZstd } from './zstd.ts';
+
+/** Compresses `raw` in its place; gives the bytes that came out, or nothing where they hardly shrink. */
+export interface CompressTask {
+  readonly name: 'compress';
+  readonly raw: Uint8Array;
+  readonly level: number;
+}
+
+/** Unpacks a stored block. */
+export interface UnpackTask {
+  readonly name: 'unpack';
+  readonly codec: Codec;
+  readonly payload: Uint8Array;
+  readonly rawBytes: number;
+  /** Computes the ids of its chunks, too. */
+  readonly proof?: { readonly key: ChunkIdKey; readonly chunkLengths: Uint32Array };
+}
+
+/** A block's raw bytes. */
+export interface UnpackedBlock {
+  readonly raw: Uint8Array;
+  /** The ids of the chunks in a row, as computed from the bytes; empty if nobody asked. */
+  readonly chunkIds: Uint8Array;
+}
+
+/** The id of a chunk. */
+export interface IdentifyTask {
+  readonly name: 'identify';
+  readonly bytes: Uint8Array;
+  readonly key: ChunkIdKey;
+}
+
+/** The next bytes of a stream whose SHA-256 is wanted. */
+export interface UpdateTask {
+  readonly name: 'update';
+  readonly stream: number;
+  readonly parts: readonly Uint8Array[];
+}
+
+/** The end of a stream; its SHA-256 in hex. */
+export interface EndTask {
+  readonly name: 'end';
+  readonly stream: number;
+}
+
+export type Task = CompressTask | UnpackTask | IdentifyTask | UpdateTask | EndTask;
+
+export interface TaskResults {
+  readonly compress: Uint8Array | undefined;
+  readonly unpack: UnpackedBlock;
+  readonly identify: Uint8Array;
+  readonly update: undefined;
+  readonly end: string;
+}
+
+/** A block is worth compressing when it shrinks by at least one part in this many. */
+const SHRINK_DIVISOR = 32;
+
+const scratch = new ScratchBuffer();
+const streams = new Map<number, Hash>();
+
+/** Does a task on the calling thread. */
+export function perform<T extends Task>(task: T): TaskResults[T['name']];
+export function perform(task: Task): TaskResults[Task['name']] {
+  switch (task.name) {
+    case 'compress':
+      return compressInPlace(task);
+    case 'unpack':
+      return unpack(task);
+    case 'identify':
+      return chunkIdOf(task.key, task.bytes);
+    case 'update':
+      return updateStream(task);
+    case 'end':
+      return endStream(task);
+    default:
+      throw new Error(`no such task: ${JSON.stringify(task satisfies never)}`);
+  }
+}
+
+function updateStream({ stream, parts }: UpdateTask): undefined {
+  const hash = streams.get(stream) ?? createHash('sha256');
+  streams.set(stream, hash);
+  for (const bytes of parts) hash.update(bytes);
+}
+
+function endStream({ stream }: EndTask): string {
+  const hash = streams.get(stream) ?? createHash('sha256');
+  streams.delete(stream);
+  return hash.digest('hex');
+}
+
+/** Decompresses again and compares, since compressor bugs have cost other tools data. */
+function compressInPlace({ raw, level }: CompressTask): Uint8Array | undefined {
+  const compressed = openZstd().compress(raw, level);
+  if (!shrinks(raw.length, compressed.length)) return undefined;
+  if (!unfoldsTo(raw, compressed)) {
+    throw new LdmError('zstd gave bytes that do not decompress to what was compressed', {
+      hint: 'This is a fault of the machine (memory) or of the compressor. Nothing was stored; run the command again.',
+    });
+  }
+  raw.set(compressed);
+  return raw.subarray(0, compressed.length);
+}
+
+function unfoldsTo(raw: Uint8Array, compressed: Uint8Array): boolean {
+  try {
+    const again = unfoldZstd(compressed, raw.length, scratch.atLeast(raw.length).subarray(0, raw.length));
+    return Buffer.compare(raw, again) === 0;
+  } catch (error) {
+    if (error instanceof CorruptDataError) return false;
+    throw error;
+  }
+}
+
+export function shrinks(rawBytes: number, compressedBytes: number): boolean {
+  return compressedBytes <= rawBytes - rawBytes / SHRINK_DIVISOR;
+}
+
+function unpack({ codec, payload, rawBytes, proof }: UnpackTask): UnpackedBlock {
+  const raw = codec === 'raw' ? payload : unfoldZstd(payload, rawBytes);
+  assertLength(raw.length, rawBytes);
+  const { key, chunkLengths } = proof ?? { key: undefined, chunkLengths: [] };
+  const chunkIds = new Uint8Array(chunkLengths.length * CHUNK_ID_BYTES);
+  let offset = 0;
+  for (const [index, lengthBytes] of chunkLengths.entries()) {
+    chunkIds.set(chunkIdOf(key!, raw.subarray(offset, offset + lengthBytes)), index * CHUNK_ID_BYTES);
+    offset += lengthBytes;
+  }
+  return { raw, chunkIds };
+}

@@ -1,0 +1,36 @@
+import type { Backend } from '../../src/backend/backend.ts';
+import type { PackContents } from '../../src/format/pack.ts';
+import { ChunkWriter } from '../../src/store/chunk-writer.ts';
+import type { StoreSizes } from '../../src/store/store-sizes.ts';
+import { Compressor } from '../../src/workers/compression.ts';
+import { hasher, sinkOf } from './store-support.ts';
+
+export const SIZES: StoreSizes = { blockRawBytes: 4096, packBytes: 30_000, segmentBytes: 1e9 };
+
+export interface Writing {
+  readonly writer: ChunkWriter;
+  readonly compressor: Compressor;
+  readonly packs: PackContents[];
+}
+
+export function beginWriting(backend: Backend, sizes: StoreSizes = SIZES): Writing {
+  const packs: PackContents[] = [];
+  const compressor = new Compressor(3);
+  const onPack = (pack: PackContents): void => void packs.push(pack);
+  return {
+    writer: new ChunkWriter({ sink: sinkOf(backend), kind: 'data', compressor, sizes, onPack }),
+    compressor,
+    packs,
+  };
+}
+
+export async function add(writer: ChunkWriter, bytes: Buffer): Promise<string> {
+  const id = hasher.dataId(bytes);
+  await writer.add(id, bytes);
+  return Buffer.from(id).toString('hex');
+}
+
+/** Lets everything that is ready run, so that what is unhandled is noticed. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
+import { CorruptDataError } from '../../src/errors.ts';
+import { StreamDigest, identify } from '../../src/workers/hashing.ts';
+import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
+import { TaskPool } from '../../src/workers/task-pool.ts';
+import { createPrng } from '../support/prng.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+import { makeText } from '../support/tree-paths.ts';
+
+const KIB = 1024;
+const prng = createPrng(20261120);
+const hasher = new ChunkHasher('sha1', prng.bytes(32));
+
+function shared(bytes: Uint8Array): Buffer {
+  const buffer = Buffer.from(new SharedArrayBuffer(bytes.length));
+  buffer.set(bytes);
+  return buffer;
+}
+
+function sha256(...parts: readonly Uint8Array[]): string {
+  return createHash('sha256').update(Buffer.concat(parts)).digest('hex');
+}
+
+const threads = new TaskPool({ threadCount: 2, inlineBytes: 0 });
+const inline = new TaskPool({ threadCount: 0, inlineBytes: 0 });
+
+describe.each([
+  ['threads', threads],
+  ['no threads', inline],
+] as const)('a pool with %s', (_, pool) => {
+  test('compresses in place, in whatever order the blocks are done', async () => {
+    const texts = Array.from({ length: 12 }, (__, index) =>
+      makeText(createPrng(index + 1), (1 + (index % 4)) * 100 * KIB),
+    );
+    const blocks = texts.map(shared);
+    const results = await Promise.all(blocks.map(async (raw) => pool.run({ name: 'compress', raw, level: 3 })));
+    for (const [index, bytes] of results.entries()) {
+      // The output stands where the raw bytes were.
+      expect(bytes!.buffer.byteLength).toBe(texts[index]!.length);
+      expect(Buffer.from(blocks[index]!.subarray(0, bytes!.length)).equals(Buffer.from(bytes!))).toBe(true);
+      const payload = new Uint8Array(bytes!);
+      const { raw } = await pool.run({ name: 'unpack', codec: 'zstd', payload, rawBytes: texts[index]!.length });
+      expect(texts[index]!.equals(raw)).toBe(true);
+    }
+  });
+
+  test('leaves alone what does not shrink', async () => {
+    const noise = prng.bytes(300 * KIB);
+    const raw = shared(noise);
+    expect(await pool.run({ name: 'compress', raw, level: 3 })).toBeUndefined();
+    expect(raw.equals(noise)).toBe(true);
+  });
+
+  test.each(['raw', 'zstd'] as const)('unpacks a block that is %s and gives the ids of its chunks', async (codec) => {
+    const text = makeText(prng, 50 * KIB);
+    const lengths = [1, 40 * KIB, 10 * KIB - 1];
+    const payload = codec === 'raw' ? Buffer.from(text) : Buffer.from(openPackagedZstd().compress(text, 3));
+    const proof = { key: hasher.keyOf('tree'), chunkLengths: Uint32Array.from(lengths) };
+    const own = new Uint8Array(payload);
+    const { raw, chunkIds } = await pool.run({ name: 'unpack', codec, payload: own, rawBytes: text.length, proof });
+    expect(text.equals(raw)).toBe(true);
+    let offset = 0;
+    const expected = lengths.map((length) => {
+      offset += length;
+      return hasher.treeId(text.subarray(offset - length, offset));
+    });
+    expect(Buffer.from(chunkIds).equals(Buffer.concat(expected))).toBe(true);
+  });
+
+  test('gives errors their class back, and goes on', async () => {
+    const payload = new Uint8Array(100);
+    const broken = pool.run({ name: 'unpack', codec: 'zstd', payload, rawBytes: 1000 });
+    await expect(broken).rejects.toBeInstanceOf(CorruptDataError);
+    const text = Buffer.from('text');
+    const short = pool.run({ name: 'unpack', codec: 'raw', payload: new Uint8Array(text), rawBytes: 5 });
+    await expect(short).rejects.toThrow(/holds 4 bytes, its header says 5/);
+    const key = hasher.keyOf('data');
+    expect(await pool.run({ name: 'identify', bytes: text, key })).toHaveLength(20);
+  });
+
+  test('a lane does its tasks in their order, whatever else is going on', async () => {
+    const digests = [1, 2, 3].map((stream) => ({ stream: 1000 + stream, lane: pool.lane(), parts: [] as Buffer[] }));
+    for (let round = 0; round < 20; round += 1) {
+      void pool.run({ name: 'compress', raw: shared(makeText(prng, 20 * KIB)), level: 3 });
+      for (const { stream, lane, parts } of digests) {
+        const part = shared(prng.bytes(1 + prng.int(5000)));
+        parts.push(part);
+        void lane({ name: 'update', stream, parts: [part] });
+      }
+    }
+    for (const { stream, lane, parts } of digests) {
+      expect(await lane({ name: 'end', stream })).toBe(sha256(...parts));
+    }
+  });
+});
+
+describe('a thread that dies', () => {
+  test.each([
+    ['ends', 'parentPort.once("message", () => process.exit(3))'],
+    ['throws', 'parentPort.once("message", () => { throw new Error("broken") })'],
+    ['cannot start', 'throw new Error("broken")'],
+  ])('because it %s fails what it was to do and what comes after, and hangs nobody', async (_, program) => {
+    const file = join(temporaryDirectory(), 'thread.mjs');
+    writeFileSync(file, `import { parentPort } from 'node:worker_threads';\n${program};\n`);
+    const pool = new TaskPool({ threadCount: 1, inlineBytes: 0, program: file });
+    const bytes = shared(Buffer.from('text'));
+    const outcomes = await Promise.allSettled(
+      [1, 2, 3].map(async () => pool.run({ name: 'identify', bytes, key: hasher.keyOf('data') })),
+    );
+    for (const outcome of outcomes) {
+      expect(outcome.status).toBe('rejected');
+      expect(String((outcome as PromiseRejectedResult).reason)).toContain('a thread of the pool failed');
+    }
+    await expect(pool.run({ name: 'identify', bytes, key: hasher.keyOf('data') })).rejects.toThrow(
+      'a thread of the pool failed',
+    );
+  });
+});
+
+test('a process with idle threads ends by itself', async () => {
+  // This file would hang otherwise: nothing terminates the threads of `threads`.
+  expect(await threads.lane()({ name: 'end', stream: 1 })).toBe(sha256());
+});
+
+describe('hashing', () => {
+  test.each([0, 1, 64 * KIB, 1024 * KIB, 4096 * KIB])('gives the ids of the hasher for %i bytes', async (sizeBytes) => {
+    const bytes = shared(prng.bytes(sizeBytes));
+    for (const kind of ['data', 'tree'] as const) {
+      const id = await identify(bytes, hasher.keyOf(kind));
+      expect(Buffer.from(id).equals(Buffer.from(hasher.idOf(kind, bytes)))).toBe(true);
+      expect(id.length).toBe(20);
+    }
+  });
+
+  test('a stream gives the digest of its pieces; two beside each other do not mix', async () => {
+    const streams = [new StreamDigest(), new StreamDigest()];
+    const pieces: Buffer[][] = [[], []];
+    for (let count = 0; count < 30; count += 1) {
+      const index = prng.int(2);
+      const parts = [shared(prng.bytes(prng.int(9000))), prng.bytes(10)];
+      pieces[index]!.push(...parts);
+      await streams[index]!.update(parts);
+    }
+    for (const [index, stream] of streams.entries()) expect(await stream.end()).toBe(sha256(...pieces[index]!));
+    expect(await new StreamDigest().end()).toBe(sha256());
+  });
+});

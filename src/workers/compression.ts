@@ -1,7 +1,7 @@
 import type { Codec } from '../format/block.ts';
 import { taskPool } from './task-pool.ts';
 import { shrinks } from './tasks.ts';
-import type { UnpackTask, UnpackedBlock } from './tasks.ts';
+import type { ProveTask, UnpackTask, UnpackedBlock } from './tasks.ts';
 import { openZstd } from './zstd.ts';
 
 /** A block's payload as it is stored. */
@@ -49,4 +49,9 @@ function looksCompressible(raw: Buffer): boolean {
  */
 export async function unpack(block: Omit<UnpackTask, 'name'>): Promise<UnpackedBlock> {
   return await taskPool.run({ name: 'unpack', ...block });
+}
+
+/** The ids of a stored block's chunks, as its bytes give them; errors as of `unpack`. The payload stays the caller's. */
+export async function proveBlock(block: Omit<ProveTask, 'name'>): Promise<Uint8Array> {
+  return await taskPool.run({ name: 'prove', ...block });
 }

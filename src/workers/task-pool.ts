@@ -128,7 +128,7 @@ function errorOf({ kind, message, hint }: NonNullable<TaskReply['failure']>): Er
 }
 
 function workBytes(task: Task): number {
-  if (task.name === 'unpack') return task.rawBytes;
+  if (task.name === 'unpack' || task.name === 'prove') return task.rawBytes;
   if (task.name === 'compress') return task.raw.length;
   return 'bytes' in task ? task.bytes.length : 0;
 }

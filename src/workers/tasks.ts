@@ -22,7 +22,22 @@ export interface UnpackTask {
   readonly payload: Uint8Array;
   readonly rawBytes: number;
   /** Computes the ids of its chunks, too. */
-  readonly proof?: { readonly key: ChunkIdKey; readonly chunkLengths: Uint32Array };
+  readonly proof?: BlockProof;
+}
+
+/** What the ids of a block's chunks are computed from, besides its bytes. */
+export interface BlockProof {
+  readonly key: ChunkIdKey;
+  readonly chunkLengths: Uint32Array;
+}
+
+/** As to unpack a block, when only the ids of its chunks are wanted. */
+export interface ProveTask {
+  readonly name: 'prove';
+  readonly codec: Codec;
+  readonly payload: Uint8Array;
+  readonly rawBytes: number;
+  readonly proof: BlockProof;
 }
 
 /** A block's raw bytes. */
@@ -52,11 +67,12 @@ export interface EndTask {
   readonly stream: number;
 }
 
-export type Task = CompressTask | UnpackTask | IdentifyTask | UpdateTask | EndTask;
+export type Task = CompressTask | UnpackTask | ProveTask | IdentifyTask | UpdateTask | EndTask;
 
 export interface TaskResults {
   readonly compress: Uint8Array | undefined;
   readonly unpack: UnpackedBlock;
+  readonly prove: Uint8Array;
   readonly identify: Uint8Array;
   readonly update: undefined;
   readonly end: string;
@@ -76,6 +92,8 @@ export function perform(task: Task): TaskResults[Task['name']] {
       return compressInPlace(task);
     case 'unpack':
       return unpack(task);
+    case 'prove':
+      return unpack(task, scratch.atLeast(task.rawBytes).subarray(0, task.rawBytes)).chunkIds;
     case 'identify':
       return chunkIdOf(task.key, task.bytes);
     case 'update':
@@ -126,15 +144,18 @@ export function shrinks(rawBytes: number, compressedBytes: number): boolean {
   return compressedBytes <= rawBytes - rawBytes / SHRINK_DIVISOR;
 }
 
-function unpack({ codec, payload, rawBytes, proof }: UnpackTask): UnpackedBlock {
-  const raw = codec === 'raw' ? payload : unfoldZstd(payload, rawBytes);
+function unpack({ codec, payload, rawBytes, proof }: UnpackTask | ProveTask, target?: Uint8Array): UnpackedBlock {
+  const raw = codec === 'raw' ? payload : unfoldZstd(payload, rawBytes, target);
   assertLength(raw.length, rawBytes);
-  const { key, chunkLengths } = proof ?? { key: undefined, chunkLengths: [] };
+  return { raw, chunkIds: proof === undefined ? new Uint8Array() : chunkIdsOf(raw, proof) };
+}
+
+function chunkIdsOf(raw: Uint8Array, { key, chunkLengths }: BlockProof): Uint8Array {
   const chunkIds = new Uint8Array(chunkLengths.length * CHUNK_ID_BYTES);
   let offset = 0;
   for (const [index, lengthBytes] of chunkLengths.entries()) {
-    chunkIds.set(chunkIdOf(key!, raw.subarray(offset, offset + lengthBytes)), index * CHUNK_ID_BYTES);
+    chunkIds.set(chunkIdOf(key, raw.subarray(offset, offset + lengthBytes)), index * CHUNK_ID_BYTES);
     offset += lengthBytes;
   }
-  return { raw, chunkIds };
+  return chunkIds;
 }

@@ -113,7 +113,10 @@ class BackupRun {
     const { context, options, repository, opened, plan, onProblem } = this.#given;
     const { hasher, config } = repository;
     const parent = findParent(opened, options.hostname ?? systemHostname(), plan.roots);
-    const depot = new ChunkDepot(repository, opened.state, { writes: options.dryRun !== true });
+    const depot = new ChunkDepot(repository, opened.state, {
+      writes: options.dryRun !== true,
+      progress: context.progress,
+    });
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context.signal);
     const saver = new FileSaver({ chunker: createChunker(config.chunker), hasher, depot, pacer, tally });

@@ -107,7 +107,10 @@ async function verifyPacks(
   const verifier = new PackVerifier(backend, hasher);
   const pacer = new Pacer(context.signal);
   const { progress } = context;
-  if (progress !== undefined) progress.filesTotal = packs.length;
+  if (progress !== undefined) {
+    progress.filesTotal = packs.length;
+    progress.bytesTotal = packs.filter(selects).reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+  }
   return await mapConcurrently(packs, PACKS_AT_ONCE, async (pack) => {
     await pacer.pause();
     const report = selects(pack) ? await verifier.verifyData(pack) : await verifier.verifyStructure(pack);

@@ -14,7 +14,7 @@ import { assertMarkAgrees, assertTrusted } from './compact/compaction-guard.ts';
 import { estimateFreed, planCompaction, withoutRewriting } from './compact/compaction-plan.ts';
 import type { CompactionPlan } from './compact/compaction-plan.ts';
 import { LiveCopier } from './compact/live-copier.ts';
-import { withRepository } from './context.ts';
+import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { measureRepository } from './repository-size.ts';
 
@@ -49,6 +49,7 @@ const MAX_UNUSED_PERCENT = 5;
 
 /** Gives the space of dead chunks back, with nobody else at work. */
 export async function compact(context: OperationContext, options: CompactOptions = {}): Promise<CompactResult> {
+  beginPhase(context.progress, 'compacting');
   return await withRepository(context, 'exclusive', async (repository) => {
     const opened = await repository.openState();
     await assertTrusted(opened, options.forgetLost === true);

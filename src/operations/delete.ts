@@ -15,7 +15,7 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { compact } from './compact.ts';
 import type { CompactResult } from './compact.ts';
-import { withRepository } from './context.ts';
+import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { findMissing } from './live-walk.ts';
 import { assertCountable, findSnapshot, readSnapshots } from './select-snapshots.ts';
@@ -45,6 +45,7 @@ export interface DeleteResult {
 /** Deletes snapshots, says exactly what that frees, and gives the space back if nobody else is at work. */
 export async function deleteSnapshots(context: OperationContext, options: DeleteOptions): Promise<DeleteResult> {
   const dryRun = options.dryRun === true;
+  beginPhase(context.progress, 'deleting');
   const { snapshots, freed } = await withRepository(context, 'shared', async (repository) => {
     const selected = select(await readSnapshots(repository.backend), options.selectors);
     const opened = await repository.openState();

@@ -4,7 +4,7 @@ import { findDamage } from './check/damage-findings.ts';
 import type { Finding } from './check/findings.ts';
 import { surveyRepository } from './check/repository-survey.ts';
 import { compareStates } from './check/state-comparison.ts';
-import { withRepository } from './context.ts';
+import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import {
   findLostSnapshots,
@@ -39,6 +39,7 @@ export interface RepairResult {
  * without damage is not touched. Everything that could be restored before can be restored afterwards.
  */
 export async function repair(context: OperationContext, options: RepairOptions = {}): Promise<RepairResult> {
+  beginPhase(context.progress, 'repairing');
   return await withRepository(context, 'exclusive', async (repository) => {
     const opened = await repository.openState();
     const { findings } = await surveyRepository(repository.backend, opened.listing);

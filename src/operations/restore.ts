@@ -3,12 +3,13 @@ import { CorruptDataError } from '../errors.ts';
 import { createTargetPolicy } from '../files/target-policy.ts';
 import { makeTargetRoot } from '../files/target-writer.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import type { SnapshotSummary } from '../format/snapshot.ts';
 import type { TreeEntry } from '../format/tree.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import { byteStringFromText } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
-import type { OperationContext } from './context.ts';
+import type { OperationContext, Progress } from './context.ts';
 import type { OverwriteMode } from './restore/file-restorer.ts';
 import { Prefetcher } from './restore/prefetcher.ts';
 import { RestoreTally } from './restore/restore-result.ts';
@@ -54,12 +55,20 @@ export async function restore(context: OperationContext, options: RestoreOptions
     const directory = byteStringFromText(resolve(options.target));
     const target = dryRun ? directory : makeTargetRoot(directory);
     beginPhase(context.progress, 'restoring');
+    if (path === '') announceTotals(context.progress, listing.snapshot.summary);
     await runSteps({ context, options, opened, place, tally, target });
     const { exitCode, problems, filesRestored, filesUnchanged, filesKept } = tally;
     const { directoriesRestored, othersRestored, bytesRestored } = tally;
     const counts = { filesRestored, filesUnchanged, filesKept, directoriesRestored, othersRestored, bytesRestored };
     return { snapshotId: listing.id, target: options.target, ...counts, problems, exitCode };
   });
+}
+
+/** Of a whole snapshot the sums are known beforehand. */
+function announceTotals(progress: Progress | undefined, summary: SnapshotSummary): void {
+  if (progress === undefined) return;
+  progress.filesTotal = summary.totalFilesProcessed;
+  progress.bytesTotal = summary.totalBytesProcessed;
 }
 
 interface RestoreRun {

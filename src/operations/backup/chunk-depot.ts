@@ -10,6 +10,7 @@ import type { HeldChunk } from '../../store/chunk-writer.ts';
 import { packName } from '../../store/pack-reader.ts';
 import { Compressor } from '../../workers/compression.ts';
 import { identify } from '../../workers/hashing.ts';
+import type { Progress } from '../context.ts';
 
 /** The pack of a chunk that this backup has taken but whose pack has no name yet. */
 const PENDING_PACK = 0xffff_fffe;
@@ -23,6 +24,11 @@ export interface DepotCounts {
   dataAddedPacked: number;
 }
 
+export interface DepotOptions {
+  readonly writes: boolean;
+  readonly progress?: Progress | undefined;
+}
+
 /** Takes chunks, and stores those that the LDM filter does not know. */
 export class ChunkDepot {
   readonly counts: DepotCounts = { dataBlobs: 0, treeBlobs: 0, dataAdded: 0, dataAddedPacked: 0 };
@@ -32,13 +38,15 @@ export class ChunkDepot {
   /** By pack index: whether the new snapshot needs the pack. */
   readonly #isNeeded: Uint8Array;
   readonly #ownPacks: PackSize[] = [];
+  readonly #progress: Progress | undefined;
   #unnamed: PackContents[] = [];
   #unnamedBytes = 0;
 
   /** Without `writes` nothing is stored: a dry run. */
-  constructor(repository: Repository, state: FilterState, options: { readonly writes: boolean }) {
+  constructor(repository: Repository, state: FilterState, options: DepotOptions) {
     this.#repository = repository;
     this.#state = state;
+    this.#progress = options.progress;
     this.#isNeeded = new Uint8Array(highestIndex(state) + 1);
     if (options.writes) this.#writers = { data: this.#createWriter('data'), tree: this.#createWriter('tree') };
   }
@@ -158,6 +166,7 @@ export class ChunkDepot {
     this.#ownPacks.push({ id: pack.id, sizeBytes: pack.sizeBytes });
     this.#unnamedBytes += pack.sizeBytes;
     this.counts.dataAddedPacked += pack.sizeBytes;
+    if (this.#progress !== undefined) this.#progress.storedBytes += pack.sizeBytes;
   }
 
   async #nameChunks(): Promise<void> {

@@ -106,6 +106,11 @@ export class RefusedError extends LdmError {
   override readonly code: string = 'REFUSED';
 }
 
+/** A filter has no room for another id. It holds what it held before. */
+export class FilterFullError extends LdmError {
+  override readonly code: string = 'FILTER_FULL';
+}
+
 export class CancelledError extends LdmError {
   override readonly code: string = 'CANCELLED';
   override readonly exitCode: number;

@@ -27,6 +27,10 @@ export interface FilterStatistics {
   readonly fprPredicted: number;
   /** From probes with ids that are absent. */
   readonly fprMeasured: number;
+  /** How many ids were probed, and the seed that they come from. */
+  readonly fprProbes: { readonly count: number; readonly seed: number };
+  /** At index c: how many counters are at c. */
+  readonly counterHistogram: readonly number[];
   readonly counterMax: number;
   /** Counters that lost count. */
   readonly saturated: number;
@@ -60,6 +64,8 @@ export function collectStatistics(filter: FilterView, counters: CounterArray): F
     fillRatio: 1 - counts[0]! / positions,
     fprPredicted: falsePositiveRate(positions, filter.liveCount, hashes),
     fprMeasured: measureFalsePositives(filter, PROBE_COUNT, PROBE_SEED),
+    fprProbes: { count: PROBE_COUNT, seed: PROBE_SEED },
+    counterHistogram: counts,
     counterMax: counts.findLastIndex((count) => count > 0),
     saturated: counts[COUNTER_MAX]!,
     memoryBytes: filter.memoryBytes,

@@ -15,7 +15,7 @@ export const NO_ENTRY = -1;
 
 const REFS_MAX = 0xffff_ffff;
 /** More would cost memory, less would cost time. With 7 hashes, counters and heads are 9 to 14 bytes a chunk. */
-const GROWTH_FACTOR = 1.5;
+export const GROWTH_FACTOR = 1.5;
 
 /**
  * The LDM filter: which chunks are known, where each is, and how many references it has.

@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type * as Lmdb from 'lmdb';
+import { UsageError } from '../errors.ts';
+import { byteStringFromBytes, bytesOf, type ByteString } from '../util/byte-string.ts';
+import { decodeIds, encodeIds } from './id-list.ts';
+import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
+import { checkSaved } from './saved-filter.ts';
+
+const KEY_BYTES_MAX = 1978;
+/** Changes that are written together: each batch writes every page that it touches once. */
+const BATCH_CHANGES = 20_000;
+const NO_VALUE = Buffer.alloc(0);
+
+interface TreeStatistics {
+  readonly pageSize: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
+
+export interface BPlusTreeOptions {
+  /** The tree grows by itself: nothing is made for the capacity. */
+  readonly capacity?: number;
+  /** Where its temporary directory is made; the system's place for such without it. */
+  readonly directory?: string;
+  /** Changes that are written together; 20,000 without it. */
+  readonly batchChanges?: number;
+}
+
+type Database = Lmdb.RootDatabase<Uint8Array, Uint8Array>;
+
+/**
+ * The exact baseline on disk: the B+ tree of LMDB (library `lmdb`), in a temporary directory of its own that `close`
+ * removes. FPR 0; an id that is added twice is in once. Ids have 1 to 1978 bytes.
+ *
+ * Nothing is forced to the disk, for the tree does not outlive its process: what is measured is the structure and the
+ * system's page cache. Changes are gathered in memory and written in batches; the first one makes the tree. `save` gives
+ * the ids in the order of the tree, and `load` makes another tree of them.
+ *
+ * Source: Bayer, McCreight: "Organization and Maintenance of Large Ordered Indexes" (1972); LMDB by Howard Chu.
+ */
+export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTreeFilter> {
+  readonly name = 'b-plus-tree';
+  readonly #parentDirectory: string;
+  readonly #batchChanges: number;
+  /** What is not written yet: true for an id to be put in, false for one to be taken out. */
+  readonly #pending: Map<ByteString, boolean> = new Map();
+  #directory: string | undefined;
+  #database: Database | undefined;
+  #elements = 0;
+
+  private constructor({ directory = tmpdir(), batchChanges = BATCH_CHANGES }: BPlusTreeOptions) {
+    this.#parentDirectory = directory;
+    this.#batchChanges = batchChanges;
+  }
+
+  static forCapacity(options: BPlusTreeOptions = {}): BPlusTreeFilter {
+    return new BPlusTreeFilter(options);
+  }
+
+  /** @throws CorruptDataError for anything that `save` did not write */
+  static load(bytes: Uint8Array, options: BPlusTreeOptions = {}): BPlusTreeFilter {
+    // Everything is checked before there is a tree that would have to be closed again.
+    let last: Uint8Array = NO_VALUE;
+    decodeIds('b-plus-tree', bytes, (id) => {
+      checkSaved(id.length <= KEY_BYTES_MAX && Buffer.compare(last, id) < 0, 'b-plus-tree', 'its ids are not in order');
+      last = id;
+    });
+    const filter = new BPlusTreeFilter(options);
+    decodeIds('b-plus-tree', bytes, (id) => filter.add(id));
+    return filter;
+  }
+
+  get elements(): number {
+    return this.#elements;
+  }
+
+  /** Bytes on disk: the pages of the tree, with all changes written. In memory is what the system finds room for. */
+  get memoryBytes(): number {
+    this.#flush();
+    if (this.#database === undefined) return 0;
+    const statistics = this.#database.getStats() as TreeStatistics;
+    const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = statistics;
+    return pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);
+  }
+
+  /** @throws UsageError for an id without bytes, or with more than 1978 */
+  add(id: Uint8Array): void {
+    const key = keyOf(id);
+    if (this.#isIn(key, id)) return;
+    this.#change(key, true);
+    this.#elements++;
+  }
+
+  has(id: Uint8Array): boolean {
+    return this.#isIn(keyOf(id), id);
+  }
+
+  delete(id: Uint8Array): boolean {
+    const key = keyOf(id);
+    if (!this.#isIn(key, id)) return false;
+    this.#change(key, false);
+    this.#elements--;
+    return true;
+  }
+
+  merge(other: BPlusTreeFilter): void {
+    if (other !== this) for (const id of other.#ids()) this.add(id);
+  }
+
+  falsePositiveRate(): number {
+    return 0;
+  }
+
+  save(): Uint8Array {
+    return encodeIds('b-plus-tree', () => this.#ids());
+  }
+
+  /** Removes the tree and its directory. Afterwards it is empty. */
+  async close(): Promise<void> {
+    const database = this.#database;
+    const directory = this.#directory;
+    this.#pending.clear();
+    this.#elements = 0;
+    this.#database = undefined;
+    this.#directory = undefined;
+    await database?.close();
+    if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+  }
+
+  #isIn(key: ByteString, id: Uint8Array): boolean {
+    return this.#pending.get(key) ?? this.#database?.doesExist(id) ?? false;
+  }
+
+  #change(key: ByteString, isIn: boolean): void {
+    this.#pending.set(key, isIn);
+    if (this.#pending.size >= this.#batchChanges) this.#flush();
+  }
+
+  /** All ids in the order of their bytes. What fits one batch needs no tree for that. */
+  #ids(): Iterable<Uint8Array> {
+    if (this.#database !== undefined) this.#flush();
+    if (this.#database !== undefined) return this.#database.getKeys();
+    const keys = [...this.#pending.keys()].filter((key) => this.#pending.get(key) === true);
+    return keys.sort().map(bytesOf);
+  }
+
+  #flush(): void {
+    if (this.#pending.size === 0) return;
+    const database = (this.#database ??= this.#openDatabase());
+    // In the order of the tree, neighbours are on the page that is at hand.
+    const keys = [...this.#pending.keys()].sort();
+    database.transactionSync(() => {
+      for (const key of keys) {
+        if (this.#pending.get(key) === true) database.putSync(bytesOf(key), NO_VALUE);
+        else database.removeSync(bytesOf(key));
+      }
+    });
+    this.#pending.clear();
+  }
+
+  #openDatabase(): Database {
+    // Loaded here, since only who uses a tree needs it.
+    const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb;
+    this.#directory = mkdtempSync(join(this.#parentDirectory, 'ldm-b-plus-tree-'));
+    const options = { keyEncoding: 'binary', encoding: 'binary', noSync: true, noMetaSync: true } as const;
+    return lmdb.open({ path: this.#directory, ...options, overlappingSync: false });
+  }
+}
+
+function keyOf(id: Uint8Array): ByteString {
+  if (id.length >= 1 && id.length <= KEY_BYTES_MAX) return byteStringFromBytes(id);
+  throw new UsageError(`an id of ${id.length} bytes cannot be in a B+ tree`, {
+    hint: `Use ids of 1 to ${KEY_BYTES_MAX} bytes.`,
+  });
+}

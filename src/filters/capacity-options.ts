@@ -1,0 +1,16 @@
+import { UsageError } from '../errors.ts';
+
+export interface CapacityOptions {
+  /** n_max: how many distinct ids the filter is made for. */
+  readonly capacity: number;
+  /** The highest false positive rate at full capacity, above 0 and below 1. */
+  readonly falsePositiveRate: number;
+}
+
+/** @throws UsageError for a rate that a structure with fixed sizes cannot reach */
+export function checkReachable(falsePositiveRate: number, lowest: number): void {
+  if (falsePositiveRate >= lowest) return;
+  throw new UsageError(`a false positive rate of ${falsePositiveRate} is lower than this filter can reach`, {
+    hint: `Give a rate of ${lowest.toPrecision(2)} or more.`,
+  });
+}

@@ -1,0 +1,190 @@
+import { FilterFullError } from '../errors.ts';
+import { bytesOver, refuseBigEndian } from '../filter/image-words.ts';
+import { type CapacityOptions, checkReachable } from './capacity-options.ts';
+import { BUCKET_SLOTS, CuckooTable } from './cuckoo-table.ts';
+import type { ErasableFilter } from './membership-filter.ts';
+import { murmur3 } from './murmur3.ts';
+import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
+import { checkCapacity, checkRate } from './sizing.ts';
+
+/** With fewer bits there are too few buckets that a fingerprint can move to, and a large table fills badly. */
+const FINGERPRINT_BITS_MIN = 8;
+const FINGERPRINT_BITS_MAX = 31;
+const BUCKETS_MAX = 2 ** 26;
+const LOAD_MAX = 0.95;
+/** Slots beyond that load, as a multiple of the root of the capacity: the load a small table reaches varies by chance. */
+const SPARE_SLOTS = 4;
+const CAPACITY_MAX = 250_000_000;
+/** An id is looked for in the slots of two buckets. */
+const CANDIDATE_SLOTS = 2 * BUCKET_SLOTS;
+const RATE_MIN = CANDIDATE_SLOTS / 2 ** FINGERPRINT_BITS_MAX;
+const KICKS_MAX = 500;
+const SEED = 0;
+
+/**
+ * Cuckoo filter: of each id a fingerprint of f bits, in one of two buckets of b = 4 slots. The second bucket is
+ * `i2 = i1 xor hash(fingerprint)`, and that of i2 is i1, so that a fingerprint can move without its id.
+ *
+ * FPR `1 - (1 - 1 / (2^f - 1))^(2 b a)` at load a, about `2 b a / 2^f`; so `f = log2(2 b / rate)`, rounded up.
+ * Memory: f bits a slot, and a power of two of buckets that are filled to 95 % at most: f / 0.95 to 2 f / 0.95 bits an id.
+ * An id that is added more than once is stored more than once, eight times at most.
+ *
+ * Source: Fan, Andersen, Kaminsky, Mitzenmacher: "Cuckoo Filter: Practically Better Than Bloom" (CoNEXT 2014).
+ */
+export class CuckooFilter implements ErasableFilter {
+  readonly name = 'cuckoo';
+  readonly #table: CuckooTable;
+  #elements: number;
+  readonly #hash: Uint32Array = new Uint32Array(4);
+  /** The slots that were kicked, so that kicks which led nowhere can be undone. */
+  readonly #kicked: Uint32Array = new Uint32Array(KICKS_MAX);
+
+  private constructor(table: CuckooTable) {
+    this.#table = table;
+    this.#elements = table.countUsed();
+  }
+
+  /** @throws UsageError for a capacity above 250 million, or a rate below 3.8e-9 */
+  static forCapacity({ capacity, falsePositiveRate }: CapacityOptions): CuckooFilter {
+    checkCapacity(capacity, CAPACITY_MAX);
+    checkRate(falsePositiveRate);
+    checkReachable(falsePositiveRate, RATE_MIN);
+    const fingerprintBits = Math.max(FINGERPRINT_BITS_MIN, Math.ceil(Math.log2(CANDIDATE_SLOTS / falsePositiveRate)));
+    const buckets = (capacity / LOAD_MAX + SPARE_SLOTS * Math.sqrt(capacity)) / BUCKET_SLOTS;
+    return new CuckooFilter(new CuckooTable(2 ** Math.max(1, Math.ceil(Math.log2(buckets))), fingerprintBits));
+  }
+
+  /** @throws CorruptDataError for anything that `save` did not write */
+  static load(bytes: Uint8Array): CuckooFilter {
+    refuseBigEndian();
+    const { numbers, arrays } = decodeSaved('cuckoo', bytes);
+    const [bucketCount, fingerprintBits] = numbers;
+    const isPlausible =
+      isWholeNumber(bucketCount, 2, BUCKETS_MAX) &&
+      Number.isInteger(Math.log2(bucketCount)) &&
+      isWholeNumber(fingerprintBits, FINGERPRINT_BITS_MIN, FINGERPRINT_BITS_MAX) &&
+      arrays[0]?.length === CuckooTable.wordCount(bucketCount, fingerprintBits) * 4;
+    checkSaved(isPlausible && numbers.length === 2 && arrays.length === 1, 'cuckoo', 'its numbers do not agree');
+    return new CuckooFilter(new CuckooTable(bucketCount, fingerprintBits, new Uint32Array(arrays[0]!.buffer)));
+  }
+
+  get elements(): number {
+    return this.#elements;
+  }
+
+  get memoryBytes(): number {
+    return this.#table.words.byteLength;
+  }
+
+  /** f: bits of a fingerprint. */
+  get fingerprintBits(): number {
+    return this.#table.fingerprintBits;
+  }
+
+  /** The part of the slots that are taken. */
+  get load(): number {
+    return this.#elements / this.#table.slotCount;
+  }
+
+  /**
+   * Adds an id, once more if it is in. Where both its buckets are full, fingerprints are moved to their other buckets.
+   * @throws FilterFullError after 500 moves, or for the ninth copy of one id; then nothing has changed
+   */
+  add(id: Uint8Array): void {
+    const table = this.#table;
+    const fingerprint = this.#fingerprintOf(id);
+    const bucket = this.#bucketOf();
+    let slot = table.find(bucket, 0);
+    if (slot < 0) slot = table.find(this.#otherBucket(bucket, fingerprint), 0);
+    if (slot >= 0) table.set(slot, fingerprint);
+    else if (!this.#kick(bucket, fingerprint)) throw this.#fullError();
+    this.#elements++;
+  }
+
+  has(id: Uint8Array): boolean {
+    return this.#find(id) >= 0;
+  }
+
+  /**
+   * Takes out one copy; false where no fingerprint matches. Only for ids that were added: for one that was not, and that
+   * `has` takes for one that was, the fingerprint of another goes.
+   */
+  delete(id: Uint8Array): boolean {
+    const slot = this.#find(id);
+    if (slot < 0) return false;
+    this.#table.set(slot, 0);
+    this.#elements--;
+    return true;
+  }
+
+  falsePositiveRate(): number {
+    const fingerprints = 2 ** this.fingerprintBits - 1;
+    return -Math.expm1(CANDIDATE_SLOTS * this.load * Math.log1p(-1 / fingerprints));
+  }
+
+  save(): Uint8Array {
+    refuseBigEndian();
+    const { bucketCount, fingerprintBits, words } = this.#table;
+    return encodeSaved('cuckoo', [bucketCount, fingerprintBits], [bytesOver(words)]);
+  }
+
+  #find(id: Uint8Array): number {
+    const fingerprint = this.#fingerprintOf(id);
+    const bucket = this.#bucketOf();
+    const slot = this.#table.find(bucket, fingerprint);
+    return slot >= 0 ? slot : this.#table.find(this.#otherBucket(bucket, fingerprint), fingerprint);
+  }
+
+  /** 1 to 2^f - 1. Hashes the id; its first bucket is then `#bucketOf()`. */
+  #fingerprintOf(id: Uint8Array): number {
+    murmur3(id, SEED, this.#hash);
+    return 1 + Math.floor(this.#hash[2]! * 2 ** -32 * (2 ** this.#table.fingerprintBits - 1));
+  }
+
+  #bucketOf(): number {
+    return this.#hash[0]! & (this.#table.bucketCount - 1);
+  }
+
+  /** Never the same bucket: an id always has eight slots. */
+  #otherBucket(bucket: number, fingerprint: number): number {
+    let mixed = Math.imul(fingerprint ^ (fingerprint >>> 16), 0x85eb_ca6b);
+    mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
+    const distance = (mixed ^ (mixed >>> 16)) & (this.#table.bucketCount - 1);
+    return bucket ^ (distance === 0 ? 1 : distance);
+  }
+
+  /** Puts a fingerprint in the place of another, that one in the place of a third, until one finds an empty slot. */
+  #kick(startBucket: number, startFingerprint: number): boolean {
+    const table = this.#table;
+    let random = this.#hash[1]!;
+    let bucket = startBucket;
+    let fingerprint = startFingerprint;
+    for (let kicks = 0; kicks < KICKS_MAX; kicks++) {
+      random = (Math.imul(random, 0x0019_660d) + 0x3c6e_f35f) | 0;
+      const slot = bucket * BUCKET_SLOTS + (random >>> 30);
+      this.#kicked[kicks] = slot;
+      fingerprint = swap(table, slot, fingerprint);
+      bucket = this.#otherBucket(bucket, fingerprint);
+      const empty = table.find(bucket, 0);
+      if (empty >= 0) {
+        table.set(empty, fingerprint);
+        return true;
+      }
+    }
+    for (let kicks = KICKS_MAX - 1; kicks >= 0; kicks--) fingerprint = swap(table, this.#kicked[kicks]!, fingerprint);
+    return false;
+  }
+
+  #fullError(): FilterFullError {
+    const percent = (this.load * 100).toFixed(1);
+    return new FilterFullError(`the cuckoo filter has no room for another id: ${percent} % of its slots are taken`, {
+      hint: 'Make a filter with a larger capacity and add all ids again; do not add one id more than eight times.',
+    });
+  }
+}
+
+function swap(table: CuckooTable, slot: number, fingerprint: number): number {
+  const old = table.get(slot);
+  table.set(slot, fingerprint);
+  return old;
+}

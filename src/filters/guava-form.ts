@@ -1,0 +1,63 @@
+import { CorruptDataError } from '../errors.ts';
+import { bufferOver } from '../format/byte-reader.ts';
+
+/*
+ * What `BloomFilter.writeTo` of Google Guava writes: the strategy (its place in the enumeration) and k in a byte each, the
+ * number of longs as an int, and the longs; big-endian. It has no checksum.
+ */
+const STRATEGY_MITZ_64 = 1;
+const HEADER_BYTES = 6;
+const LONG_BYTES = 8;
+export const LONG_BITS = 64;
+export const HASHES_MAX = 255;
+
+export interface GuavaForm {
+  readonly hashes: number;
+  /** The bits, 32 in a word, the lower half of each long first. */
+  readonly words: Int32Array;
+}
+
+export function encodeGuava({ hashes, words }: GuavaForm): Uint8Array {
+  const bytes = Buffer.alloc(HEADER_BYTES + words.length * 4);
+  bytes.writeUInt8(STRATEGY_MITZ_64, 0);
+  bytes.writeUInt8(hashes, 1);
+  bytes.writeInt32BE(words.length / 2, 2);
+  const view = new DataView(bytes.buffer, bytes.byteOffset + HEADER_BYTES);
+  // The upper word of a big-endian long comes first: that swaps neighbours.
+  for (let index = 0; index < words.length; index++) view.setInt32((index ^ 1) * 4, words[index]!);
+  return bytes;
+}
+
+/** @throws CorruptDataError where the header cannot be one of Guava's, or the length is not the one it says */
+export function decodeGuava(bytes: Uint8Array): GuavaForm {
+  if (bytes.length < HEADER_BYTES) refuse(`${bytes.length} bytes are too few`);
+  const header = bufferOver(bytes);
+  const [strategy, hashes, longs] = [header.readUInt8(0), header.readUInt8(1), header.readInt32BE(2)];
+  if (strategy !== STRATEGY_MITZ_64) refuse(`strategy ${strategy} is not MURMUR128_MITZ_64 (${STRATEGY_MITZ_64})`);
+  if (hashes === 0) refuse('it has no hash functions');
+  if (longs < 1) refuse(`${longs} longs are not possible`);
+  const needed = HEADER_BYTES + longs * LONG_BYTES;
+  if (needed !== bytes.length) refuse(`${longs} longs need ${needed} bytes, and there are ${bytes.length}`);
+  const words = new Int32Array(longs * 2);
+  const view = new DataView(bytes.buffer, bytes.byteOffset + HEADER_BYTES);
+  for (let index = 0; index < words.length; index++) words[index] = view.getInt32((index ^ 1) * 4);
+  return { hashes, words };
+}
+
+function refuse(problem: string): never {
+  throw new CorruptDataError(`Guava Bloom filter: ${problem}`, {
+    hint: 'Give a file that BloomFilter.writeTo of Guava wrote with its standard strategy.',
+  });
+}
+
+/** Guava's funnel for strings in UTF-8; as in Java, a half of a surrogate pair alone becomes a question mark. */
+export function stringFunnel(text: string): Uint8Array {
+  return Buffer.from(text.replaceAll(/\p{Surrogate}/gu, '?'), 'utf8');
+}
+
+/** Guava's funnel for longs: 64 bits in two's complement, little-endian. Its funnel for byte arrays is the bytes. */
+export function longFunnel(value: bigint | number): Uint8Array {
+  const bytes = Buffer.alloc(LONG_BYTES);
+  bytes.writeBigInt64LE(BigInt.asIntN(LONG_BITS, BigInt(value)));
+  return bytes;
+}

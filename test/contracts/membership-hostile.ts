@@ -1,0 +1,57 @@
+import { crc32 } from 'node:zlib';
+
+import { createPrng } from '../support/prng.ts';
+
+type Case = readonly [what: string, bytes: Uint8Array];
+
+/** What a bad disk makes of a saved filter: one bit of each byte turned, words overwritten, and bytes that are none. */
+export function* mutations(whole: Uint8Array, seed: number): Generator<Case> {
+  const random = createPrng(seed);
+  for (let at = 0; at < whole.length; at++) {
+    const flipped = Uint8Array.from(whole);
+    flipped[at]! ^= 1 << random.int(8);
+    yield [`a bit of byte ${at} turned`, flipped];
+  }
+  for (let round = 0; round < 50; round++) {
+    const at = random.int(whole.length);
+    const length = 1 + random.int(Math.min(64, whole.length - at));
+    const overwritten = Uint8Array.from(whole);
+    overwritten.set(random.bytes(length), at);
+    if (Buffer.compare(overwritten, whole) !== 0) yield [`${length} bytes from byte ${at} on overwritten`, overwritten];
+  }
+  for (const length of [0, 1, 6, 64, 4096]) yield [`${length} random bytes`, random.bytes(length)];
+}
+
+const HEADER_BYTES_MAX = 200;
+const FAMILY_MAGIC = 'LDMSET';
+
+/** What an attacker makes of it: fields with lengths that are not there and numbers that are none, and the checksum right. */
+export function* forgeries(whole: Uint8Array): Generator<Case> {
+  const isChecksummed = Buffer.from(whole).toString('latin1', 0, FAMILY_MAGIC.length) === FAMILY_MAGIC;
+  const fieldsEnd = Math.min(HEADER_BYTES_MAX, whole.length - 8);
+  for (let at = 0; at < fieldsEnd; at++) {
+    for (const [what, field] of hostileFields) {
+      const forged = Buffer.from(whole);
+      field.copy(forged, at);
+      if (isChecksummed) forged.writeUInt32LE(crc32(forged.subarray(0, -4)), forged.length - 4);
+      yield [`${what} at byte ${at}`, forged];
+    }
+  }
+}
+
+const doubles = [0, 1, -1, 0.5, 7, 64, 255, 2 ** 20, 2 ** 31, 2 ** 32, 2 ** 47, 2 ** 53, 1e300, Infinity, NaN];
+const integers = [0n, 1n, 2n ** 20n, 2n ** 32n, 2n ** 47n, 2n ** 53n - 1n, 2n ** 64n - 1n];
+const hostileFields: readonly (readonly [string, Buffer])[] = [
+  ...doubles.map((value) => [`the double ${value}`, eightBytes((bytes) => bytes.writeDoubleLE(value))] as const),
+  ...integers.map((value) => [`the long ${value}`, eightBytes((bytes) => bytes.writeBigUInt64LE(value))] as const),
+  ['all bits of 32', Buffer.alloc(4, 0xff)],
+  ['the greatest signed int', Buffer.from('7fffffff', 'hex')],
+  ['a zero byte', Buffer.alloc(1)],
+  ['all bits of 8', Buffer.alloc(1, 0xff)],
+];
+
+function eightBytes(write: (bytes: Buffer) => void): Buffer {
+  const bytes = Buffer.alloc(8);
+  write(bytes);
+  return bytes;
+}

@@ -1,0 +1,46 @@
+import { expect } from 'vitest';
+
+import type { ErasableFilter, MembershipFilter } from '../../src/filters/membership-filter.ts';
+import type { MembershipSubject } from './membership-subject.ts';
+
+export const stepKinds = ['add', 'add', 'add', 'delete', 'has', 'save'] as const;
+type StepKind = (typeof stepKinds)[number];
+
+/** Does the steps, and compares with a Map from the id to how often it is in. */
+export function runSteps<F extends MembershipFilter>(
+  subject: MembershipSubject<F>,
+  pool: readonly Uint8Array[],
+  falsePositiveRate: number,
+  steps: readonly (readonly [StepKind, number])[],
+): void {
+  const capacity = Math.max(1, steps.filter(([kind]) => kind === 'add').length);
+  let filter = subject.make({ capacity, falsePositiveRate });
+  const counts = new Map<Uint8Array, number>();
+  for (const [kind, choice] of steps) {
+    const id = pool[choice % pool.length]!;
+    const count = counts.get(id) ?? 0;
+    if (kind === 'add' && count < 3) {
+      filter.add(id);
+      counts.set(id, subject.countsTwice === true ? count + 1 : 1);
+    } else if (kind === 'delete' && subject.erasable === true) {
+      checkDelete(filter as unknown as ErasableFilter, id, count);
+      counts.set(id, Math.max(0, count - 1));
+    } else if (kind === 'save') {
+      filter = subject.load(filter.save());
+    }
+    if (subject.exact === true) expect(filter.has(id)).toBe((counts.get(id) ?? 0) > 0);
+  }
+  for (const [id, count] of counts) if (count > 0) expect(filter.has(id)).toBe(true);
+  if (subject.estimatesElements === true) return;
+  expect(filter.elements).toBe([...counts.values()].reduce((sum, count) => sum + count, 0));
+}
+
+function checkDelete(filter: ErasableFilter, id: Uint8Array, count: number): void {
+  if (count > 0) {
+    expect(filter.delete(id)).toBe(true);
+  } else if (!filter.has(id)) {
+    const before = filter.save();
+    expect(filter.delete(id)).toBe(false);
+    expect(Buffer.compare(filter.save(), before)).toBe(0);
+  }
+}

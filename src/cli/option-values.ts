@@ -64,6 +64,29 @@ export function capacityValue(text: string): Capacity {
   return /^\d+$/.test(text) ? { chunkCount: amount } : { sizeBytes: amount };
 }
 
+/** For a size that is divided by another one: a GB is 1024 MB then, as in the paper and in `1GiB`. */
+export function withBinaryUnits<T>(parse: (text: string) => T): (text: string) => T {
+  return (text) => parse(text.replace(/([kmgt])b$/i, '$1iB'));
+}
+
+/** Where a sequence of random numbers starts. */
+export function seedValue(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > 0xffff_ffff)
+    throw new InvalidArgumentError('Give a whole number from 0 to 4294967295.');
+  return value;
+}
+
+/** A whole number from 1 to `highest`. */
+export function upTo(highest: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < 1 || value > highest)
+      throw new InvalidArgumentError(`Give a whole number from 1 to ${highest}.`);
+    return value;
+  };
+}
+
 /** `n/m`: the n-th of m parts. */
 export function partValue(text: string): { part: number; of: number } {
   const match = /^(\d+)\/(\d+)$/.exec(text);

@@ -4,6 +4,7 @@ import { defineBackup } from './commands/backup.ts';
 import { defineCheck } from './commands/check.ts';
 import { defineCompact } from './commands/compact.ts';
 import { defineDelete } from './commands/delete.ts';
+import { defineFilter } from './commands/filter.ts';
 import { defineInit } from './commands/init.ts';
 import { defineLs } from './commands/ls.ts';
 import { defineRepair } from './commands/repair.ts';
@@ -25,6 +26,7 @@ const DEFINITIONS: readonly ((program: Command, runner: CommandRunner) => void)[
   defineUndelete,
   defineCompact,
   defineStats,
+  defineFilter,
   defineCheck,
   defineRepair,
   defineInit,

@@ -13,6 +13,7 @@ describe('help', () => {
       'check',
       'compact',
       'delete',
+      'filter',
       'init',
       'ls',
       'repair',

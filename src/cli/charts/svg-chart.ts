@@ -1,0 +1,109 @@
+import { parse, View } from 'vega';
+import type { Mark, Scale, Spec } from 'vega';
+import type { ChartPanel, ChartSeries } from './chart.ts';
+
+const PANEL_WIDTH = 340;
+const PANEL_HEIGHT = 260;
+/** A face that the PNG is drawn with on every machine; a browser takes its own if it has not got it. */
+const FONT = 'DejaVu Sans, sans-serif';
+
+/** Panels side by side as one SVG document. Everything in it follows from the panels: no time, no random number. */
+export async function renderSvg(panels: readonly ChartPanel[]): Promise<string> {
+  return await new View(parse(specify(panels)), { renderer: 'none' }).toSVG();
+}
+
+function specify(panels: readonly ChartPanel[]): Spec {
+  const series = panels[0]!.series;
+  const names = series.map(({ name }) => name);
+  return {
+    background: 'white',
+    padding: 12,
+    layout: { padding: 48, columns: panels.length },
+    config: {
+      axis: { labelFont: FONT, titleFont: FONT, titleFontWeight: 'normal', gridColor: '#e4e4e4' },
+      legend: { labelFont: FONT },
+      title: { font: FONT, fontWeight: 'normal' },
+    },
+    scales: [
+      { name: 'color', type: 'ordinal', domain: names, range: series.map(({ color }) => color) },
+      { name: 'dash', type: 'ordinal', domain: names, range: series.map(dashOf) },
+    ],
+    legends: [
+      {
+        stroke: 'color',
+        strokeDash: 'dash',
+        symbolType: 'stroke',
+        orient: 'bottom',
+        columns: names.length,
+        columnPadding: 24,
+      },
+    ],
+    marks: panels.map(specifyPanel),
+  };
+}
+
+function specifyPanel(panel: ChartPanel, index: number): Mark {
+  const x = `x${index}`;
+  const y = `y${index}`;
+  return {
+    type: 'group',
+    title: { text: panel.title },
+    encode: { update: { width: { value: PANEL_WIDTH }, height: { value: PANEL_HEIGHT } } },
+    // Grid lines are as long as these say.
+    signals: [
+      { name: 'width', init: String(PANEL_WIDTH) },
+      { name: 'height', init: String(PANEL_HEIGHT) },
+    ],
+    scales: [
+      scaleFor(
+        x,
+        [0, PANEL_WIDTH],
+        panel.series.flatMap(({ points }) => points.map((point) => point[0])),
+      ),
+      scaleFor(
+        y,
+        [PANEL_HEIGHT, 0],
+        panel.series.flatMap(({ points }) => points.map((point) => point[1])),
+      ),
+    ],
+    axes: [
+      { orient: 'bottom', scale: x, title: panel.xTitle, tickCount: 5 },
+      { orient: 'left', scale: y, title: panel.yTitle, grid: true, tickCount: 6, format: 'd' },
+    ],
+    data: panel.series.map((series, at) => ({
+      name: `series${index}-${at}`,
+      values: series.points.map(([px, py]) => ({ x: px, y: py })),
+    })),
+    marks: panel.series.flatMap((series, at) => marksOf(series, `series${index}-${at}`, { x, y })),
+  };
+}
+
+function scaleFor(name: string, range: [number, number], values: readonly number[]): Scale {
+  return { name, type: 'linear', domain: [0, Math.ceil(Math.max(...values))], range, nice: false };
+}
+
+function marksOf(series: ChartSeries, data: string, scales: { readonly x: string; readonly y: string }): Mark[] {
+  const place = { x: { scale: scales.x, field: 'x' }, y: { scale: scales.y, field: 'y' } };
+  const line: Mark = {
+    type: 'line',
+    from: { data },
+    encode: {
+      enter: {
+        ...place,
+        stroke: { value: series.color },
+        strokeDash: { value: dashOf(series) },
+        strokeWidth: { value: 1.6 },
+      },
+    },
+  };
+  const dots: Mark = {
+    type: 'symbol',
+    from: { data },
+    encode: { enter: { ...place, fill: { value: series.color }, size: { value: 26 } } },
+  };
+  return series.isTheory ? [line] : [line, dots];
+}
+
+function dashOf({ isTheory }: ChartSeries): number[] {
+  return isTheory ? [5, 4] : [1, 0];
+}

@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+
+export function defineFilterInspect(group: Command, runner: CommandRunner): void {
+  group
+    .command('inspect')
+    .description("Draw the repository's own filter: counters, chains, fill, false positives, and when it will grow.")
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm filter inspect', 'figures and histograms'],
+          ['ldm -r /mnt/disk/backup filter inspect --json', 'the same for a script'],
+        ],
+        exitCodes: [10, 11],
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }) => {
+        const [{ inspectFilter }, { reportInspection }] = await Promise.all([
+          import('../../operations/filter/inspect.ts'),
+          import('../reports/filter-inspect-report.ts'),
+        ]);
+        reportInspection(output, await inspectFilter(context));
+        return EXIT_SUCCESS;
+      }),
+    );
+}

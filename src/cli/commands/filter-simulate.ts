@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { seedValue, upTo } from '../option-values.ts';
+
+interface SimulateFlags {
+  readonly runs: number;
+  readonly seed: number;
+  readonly samples: number;
+  readonly svg?: string;
+  readonly png?: string;
+  readonly csv?: string;
+}
+
+const RUNS_MAX = 100_000;
+/** Each is a row of a table. */
+const SAMPLES_MAX = 640;
+
+export function defineFilterSimulate(group: Command, runner: CommandRunner): void {
+  group
+    .command('simulate')
+    .description('Repeat the published experiment: how long do the chains of LDM and DIBF grow as a store fills?')
+    .option('--runs <n>', 'stores to fill, of which the mean is taken', upTo(RUNS_MAX), 10)
+    .option('--seed <n>', 'the same seed gives the same numbers', seedValue, 1)
+    .option('--samples <n>', 'how often the chains are looked at while a store fills', upTo(SAMPLES_MAX), 16)
+    .option('--svg <file>', 'write the chart as SVG')
+    .option('--png <file>', 'write the chart as PNG')
+    .option('--csv <file>', 'write all figures as CSV')
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm filter simulate', 'tables and charts'],
+          ['ldm filter simulate --runs 1000 --seed 7 --svg chains.svg', 'smoother, with a chart to keep'],
+          ['ldm filter simulate --csv chains.csv --json', 'for a script'],
+        ],
+        exitCodes: [130],
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }, { runs, seed, samples, ...files }: SimulateFlags) => {
+        const [{ simulateChains }, { reportSimulation }, { writeSimulation }] = await Promise.all([
+          import('../../operations/filter/simulate.ts'),
+          import('../reports/filter-simulate-report.ts'),
+          import('../reports/filter-simulate-files.ts'),
+        ]);
+        const result = await simulateChains({ runs, seed, samples, signal: context.signal });
+        reportSimulation(output, result, await writeSimulation(result, files));
+        return EXIT_SUCCESS;
+      }),
+    );
+}

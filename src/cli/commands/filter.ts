@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../command-runner.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { defineFilterInspect } from './filter-inspect.ts';
+import { defineFilterPlan } from './filter-plan.ts';
+import { defineFilterSimulate } from './filter-simulate.ts';
+
+/** In the order of the help: from sizing a repository to looking into one. */
+const DEFINITIONS: readonly ((group: Command, runner: CommandRunner) => void)[] = [
+  defineFilterPlan,
+  defineFilterSimulate,
+  defineFilterInspect,
+];
+
+export function defineFilter(program: Command, runner: CommandRunner): void {
+  const group = program
+    .command('filter')
+    .description('Plan, simulate and inspect LDM filters.')
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm filter plan --capacity 40GB --chunk-size 64MB', 'size a filter'],
+          ['ldm filter inspect', "look into the repository's own"],
+          ['ldm filter plan --help', 'explain one of them'],
+        ],
+        exitCodes: [10, 11],
+      }),
+    );
+  for (const define of DEFINITIONS) define(group, runner);
+}

@@ -1,0 +1,119 @@
+import type { InspectResult } from '../../operations/filter/inspect.ts';
+import { formatBytes } from '../../util/format-bytes.ts';
+import type { Output } from '../output.ts';
+import { formatBar, formatSection, formatTable } from '../tables.ts';
+import { countNoun, formatCount, formatPercent } from '../words.ts';
+
+const BAR_WIDTH = 40;
+
+/** `filter inspect`: the figures of the repository's filter and its histograms beside what uniform hashing predicts. */
+export function reportInspection(output: Output, result: InspectResult): void {
+  output.message('inspection', inspectionFields(result));
+  if (output.json) return;
+  const { statistics, countersExpected, chainsExpected } = result;
+  const sections = [
+    describeFilter(result),
+    describeRates(result),
+    describeGrowth(result),
+    formatHistogram({
+      heading: 'Counters',
+      value: 'value',
+      counts: statistics.counterHistogram,
+      expected: countersExpected,
+    }),
+    formatHistogram({
+      heading: 'Chains',
+      value: 'length',
+      counts: statistics.chains.histogram,
+      expected: chainsExpected,
+    }),
+  ];
+  output.line(sections.join('\n\n'));
+}
+
+function describeFilter({ statistics, deadElements }: InspectResult): string {
+  const { elements, capacity, positions, hashes, fillRatio, chains } = statistics;
+  return formatSection('LDM filter', [
+    ['live chunks (n)', `${formatCount(elements)} of ${formatCount(capacity)} (${formatPercent(elements / capacity)})`],
+    ['dead chunks', `${formatCount(deadElements)}, outside the counters`],
+    ['positions (m)', formatCount(positions)],
+    ['hash functions (k)', String(hashes)],
+    ['fill', `${formatPercent(fillRatio)} of the counters are not 0`],
+    ['counters', `${statistics.counterBits} bits, ${formatCount(statistics.saturated)} saturated`],
+    ['chains', `${formatCount(chains.count)}, mean length ${chains.mean.toFixed(2)}, longest ${chains.max}`],
+    ['memory', formatBytes(statistics.memoryBytes)],
+  ]);
+}
+
+function describeRates({ plan, statistics }: InspectResult): string {
+  const { count, seed } = statistics.fprProbes;
+  return formatSection('False positive rate', [
+    ['now, by formula (1)', formatPercent(statistics.fprPredicted)],
+    ['now, measured', `${formatPercent(statistics.fprMeasured)} of ${formatCount(count)} absent ids, seed ${seed}`],
+    ['at n_max', formatPercent(plan.fprPredicted)],
+    ['never passed', formatPercent(plan.fprTarget)],
+  ]);
+}
+
+function describeGrowth({ elementsUntilGrowth, nextPlan }: InspectResult): string {
+  if (nextPlan === undefined) return formatSection('Growth', [['next', 'never: it is as large as a filter can be']]);
+  return formatSection('Growth', [
+    ['next', `after ${countNoun(elementsUntilGrowth, 'more chunk')}`],
+    [
+      'to',
+      `${formatCount(nextPlan.capacity)} chunks, ${formatCount(nextPlan.positions)} positions; further if one backup brings more`,
+    ],
+  ]);
+}
+
+interface Histogram {
+  readonly heading: string;
+  /** What is counted. */
+  readonly value: string;
+  /** At each value: how many positions have it. */
+  readonly counts: readonly number[];
+  readonly expected: readonly number[];
+}
+
+/** From the first value that occurs, or is expected, to the last one that occurs. */
+function formatHistogram({ heading, value, counts, expected }: Histogram): string {
+  const last = counts.findLastIndex((count) => count > 0);
+  if (last < 0) return `${heading}\n  none`;
+  const largest = Math.max(...counts);
+  const rows = counts.slice(0, last + 1).map((count, at) => {
+    return [String(at), formatCount(count), formatExpected(expected[at]!), formatBar(count, largest, BAR_WIDTH)];
+  });
+  const shown = expected[0] === 0 && counts[0] === 0 ? rows.slice(1) : rows;
+  const head = [value, 'positions', 'by theory', ''];
+  return `${heading}\n${formatTable(shown, { head, rightAligned: [0, 1, 2], indent: '  ' })}`;
+}
+
+/** Whole positions, and what is less than one of them in two digits. */
+function formatExpected(expected: number): string {
+  return expected >= 1 ? formatCount(Math.round(expected)) : String(Number(expected.toPrecision(2)));
+}
+
+function inspectionFields(result: InspectResult): Record<string, unknown> {
+  const { statistics, plan, nextPlan } = result;
+  return {
+    elements: statistics.elements,
+    dead_elements: result.deadElements,
+    capacity: plan.capacity,
+    positions: plan.positions,
+    hashes: plan.hashes,
+    fill_ratio: statistics.fillRatio,
+    memory_bytes: statistics.memoryBytes,
+    fpr_predicted: statistics.fprPredicted,
+    fpr_measured: statistics.fprMeasured,
+    fpr_probes: statistics.fprProbes,
+    fpr_at_capacity: plan.fprPredicted,
+    fpr_target: plan.fprTarget,
+    elements_until_growth: result.elementsUntilGrowth,
+    next_capacity: nextPlan?.capacity,
+    next_positions: nextPlan?.positions,
+    counter_bits: statistics.counterBits,
+    saturated: statistics.saturated,
+    counters: { histogram: statistics.counterHistogram, expected: result.countersExpected },
+    chains: { ...statistics.chains, expected: result.chainsExpected },
+  };
+}

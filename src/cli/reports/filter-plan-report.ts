@@ -1,0 +1,95 @@
+import type { PlanChoice, PlanWalk } from '../../operations/filter/plan.ts';
+import { formatBytes } from '../../util/format-bytes.ts';
+import type { Output } from '../output.ts';
+import { formatSection, formatTable } from '../tables.ts';
+import { formatCount } from '../words.ts';
+
+/** What the capacity was computed from. */
+export interface PlanSizes {
+  readonly chunkBytes: number;
+  /** Undefined if the chunks were counted. */
+  readonly storeBytes: number | undefined;
+}
+
+const VERDICTS: Readonly<Record<PlanChoice['verdict'], string>> = {
+  accepted: '<- accepted',
+  rejected: 'rate too high',
+  alternative: '',
+};
+
+/** `filter plan`: the walk from k to an accepted rate, with the neighbours of what was accepted. */
+export function reportPlan(output: Output, walk: PlanWalk, sizes: PlanSizes): void {
+  output.message('plan', planFields(walk, sizes));
+  if (output.json) return;
+  output.line([describeStore(walk, sizes), describeChoices(walk), describeAccepted(walk)].join('\n\n'));
+}
+
+function describeStore({ capacity, fprTarget }: PlanWalk, { chunkBytes, storeBytes }: PlanSizes): string {
+  const size =
+    storeBytes === undefined
+      ? []
+      : [['capacity', `${formatBytes(storeBytes)} in chunks of ${formatBytes(chunkBytes)}`]];
+  return formatSection('Store', [
+    ...size,
+    ['chunks (n_max)', formatCount(capacity)],
+    ['rate to accept', fprTarget === undefined ? 'that of the given k' : formatRate(fprTarget)],
+  ]);
+}
+
+function describeChoices({ choices }: PlanWalk): string {
+  const rows = choices.map((choice) => [
+    String(choice.hashes),
+    String(choice.positions),
+    formatRate(choice.fpr),
+    String(choice.plan.positions),
+    formatRate(choice.plan.fprPredicted),
+    choice.bitsPerElement.toFixed(1),
+    formatBytes(choice.counterBytes),
+    formatBytes(choice.chainBytes),
+    VERDICTS[choice.verdict],
+  ]);
+  return formatTable(rows, {
+    head: ['k', 'm by (2)', 'FPR by (1)', 'm in ldm', 'FPR there', 'bits/chunk', 'counters', 'chains', ''],
+    rightAligned: [0, 1, 2, 3, 4, 5, 6, 7],
+  });
+}
+
+function describeAccepted({ accepted, capacity, fprTarget }: PlanWalk): string {
+  const { hashes, positions, fpr, plan } = accepted;
+  const rate = fprTarget === undefined ? '' : ` --fpr ${fprTarget}`;
+  return [
+    `accepted: k = ${hashes}, n_max = ${capacity}, m = ${positions}, FPR ${formatRate(fpr)}`,
+    `ldm takes m = ${plan.positions}, a prime: link positions are uniform only where m shares no factor with k`,
+    `in use: ldm init --capacity ${capacity} --hashes ${hashes}${rate}`,
+  ].join('\n');
+}
+
+/** Two digits, as rates are published: 0.0078. */
+function formatRate(rate: number): string {
+  return String(Number(rate.toPrecision(2)));
+}
+
+function planFields(walk: PlanWalk, { chunkBytes, storeBytes }: PlanSizes): Record<string, unknown> {
+  return {
+    capacity: walk.capacity,
+    capacity_bytes: storeBytes,
+    chunk_size: storeBytes === undefined ? undefined : chunkBytes,
+    fpr_target: walk.fprTarget,
+    accepted: choiceFields(walk.accepted),
+    choices: walk.choices.map(choiceFields),
+  };
+}
+
+function choiceFields(choice: PlanChoice): Record<string, unknown> {
+  return {
+    hashes: choice.hashes,
+    positions: choice.positions,
+    fpr: choice.fpr,
+    ldm_positions: choice.plan.positions,
+    ldm_fpr: choice.plan.fprPredicted,
+    bits_per_element: choice.bitsPerElement,
+    counter_bytes: choice.counterBytes,
+    chain_bytes: choice.chainBytes,
+    verdict: choice.verdict,
+  };
+}

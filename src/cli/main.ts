@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { EXIT_FAILURE, EXIT_SUCCESS } from './exit-codes.ts';
 import { installSignalHandlers } from './signals.ts';
 import { describeVersion } from './version.ts';
@@ -16,6 +17,11 @@ if (words.length === 1 && VERSION_WORDS.has(words[0]!)) {
 }
 
 async function run(commandLine: readonly string[]): Promise<number> {
+  let outputFailure: NodeJS.ErrnoException | undefined;
+  // Help texts are written by commander, past `Output`.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    outputFailure ??= error;
+  });
   const [{ createCommandRunner }, { createProgram }] = await Promise.all([
     import('./command-runner.ts'),
     import('./program.ts'),
@@ -28,14 +34,23 @@ async function run(commandLine: readonly string[]): Promise<number> {
     exitCode = runner.exitCode;
   } catch (error) {
     runner.output?.flush();
-    exitCode = await reportFailure(
-      error,
-      commandLine,
-      program.commands.map((command) => command.name()),
-    );
+    exitCode = await reportFailure(error, commandLine, commandNamesIn(program, commandLine));
   }
   await runner.output?.drain();
-  return stdoutExitCode(runner.output?.failure, exitCode);
+  return stdoutExitCode(runner.output?.failure ?? outputFailure, exitCode);
+}
+
+/** The command that was meant, with its group if it is in one. */
+function commandNamesIn(program: Command, commandLine: readonly string[]): string[] {
+  const names: string[] = [];
+  let current = program;
+  for (const word of commandLine) {
+    const next = current.commands.find((command) => command.name() === word);
+    if (next === undefined) continue;
+    names.push(word);
+    current = next;
+  }
+  return names;
 }
 
 async function reportFailure(
@@ -44,8 +59,7 @@ async function reportFailure(
   commandNames: readonly string[],
 ): Promise<number> {
   const { describeFailure } = await import('./error-report.ts');
-  const helpWords = ['ldm', commandLine.find((word) => commandNames.includes(word)), '--help'];
-  const failure = describeFailure(error, helpWords.filter((word) => word !== undefined).join(' '));
+  const failure = describeFailure(error, ['ldm', ...commandNames, '--help'].join(' '));
   if (commandLine.includes('--json') && failure.exitCode !== EXIT_SUCCESS) {
     const fields = { code: failure.exitCode, message: failure.message, hint: failure.hint };
     process.stderr.write(`${JSON.stringify({ message_type: 'exit_error', ...fields })}\n`);

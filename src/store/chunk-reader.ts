@@ -51,21 +51,29 @@ export class ChunkReader {
 }
 
 /** The block's ids were computed from its bytes, so an equal id at the chunk's place proves the chunk. */
-function cut({ kind, raw, chunkIds, chunkLengths }: HashedBlock, chunk: StoredChunk): Uint8Array {
+function cut(block: HashedBlock, chunk: StoredChunk): Uint8Array {
   const { id, packId, offsetInBlock, blockOffset, lengthBytes } = chunk;
-  let offset = 0;
-  let index = 0;
-  while (offset < offsetInBlock && index < chunkLengths.length) {
-    offset += chunkLengths[index]!;
-    index += 1;
-  }
-  const found = chunkIds.subarray(index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES);
-  const isThere = kind === chunk.kind && offset === offsetInBlock && chunkLengths[index] === lengthBytes;
-  if (isThere && Buffer.compare(found, id) === 0) {
-    return raw.subarray(offset, offset + lengthBytes);
+  const index = indexOfStart(block.chunkOffsets, offsetInBlock);
+  if (index >= 0 && block.kind === chunk.kind && block.chunkLengths[index] === lengthBytes) {
+    const found = block.chunkIds.subarray(index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES);
+    if (Buffer.compare(found, id) === 0) return block.raw.subarray(offsetInBlock, offsetInBlock + lengthBytes);
   }
   throw new CorruptDataError(
     `the bytes of chunk ${Buffer.from(id).toString('hex')} in pack ${packId} at offset ${blockOffset} are not what was stored`,
     { hint: 'Run `ldm check --read-data` to see what is hit, then `ldm repair`.' },
   );
+}
+
+/** The position of `start` among ascending numbers, by halving: a block may hold 65,536 chunks. Below 0 if there is none. */
+function indexOfStart(starts: Uint32Array, start: number): number {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const found = starts[middle]!;
+    if (found === start) return middle;
+    if (found < start) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
 }

@@ -56,6 +56,8 @@ export interface HashedBlock {
   readonly raw: Uint8Array;
   readonly chunkIds: Uint8Array;
   readonly chunkLengths: Uint32Array;
+  /** Where each chunk begins in `raw`, ascending. */
+  readonly chunkOffsets: Uint32Array;
 }
 
 /** Reads a block; unpacks it and computes the ids of its chunks beside the caller. */
@@ -69,10 +71,17 @@ export async function readHashedBlock(
   const { kind, codec, rawBytes, chunkLengths } = header;
   try {
     const proof = { key: hasher.keyOf(kind), chunkLengths };
-    return { ...(await unpack({ codec, payload, rawBytes, proof })), kind, chunkLengths };
+    const unpacked = await unpack({ codec, payload, rawBytes, proof });
+    return { ...unpacked, kind, chunkLengths, chunkOffsets: startsOf(chunkLengths) };
   } catch (error) {
     throw located(error, `${packName(packId)} at offset ${offset}`);
   }
+}
+
+function startsOf(lengths: Uint32Array): Uint32Array {
+  const starts = new Uint32Array(lengths.length);
+  for (let index = 1; index < lengths.length; index += 1) starts[index] = starts[index - 1]! + lengths[index - 1]!;
+  return starts;
 }
 
 /** What a pack holds, from its own footer. */

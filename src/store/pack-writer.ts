@@ -47,7 +47,7 @@ export class PackWriter {
     const offset = this.#offset;
     const header = encodeBlockHeader({ kind: this.#kind, codec, rawBytes, storedBytes, chunkLengths });
     const hashed = this.#open.digest.update([header, payload]);
-    // Where hashing fails, the end of the pack hears it, too.
+    // The end of the digest fails then, too, and so the pack.
     hashed.catch(() => undefined);
     await this.#append(header);
     await this.#append(payload);

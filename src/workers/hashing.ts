@@ -12,6 +12,7 @@ let lastStream = 0;
 export class StreamDigest {
   readonly #stream: number;
   readonly #run: ReturnType<typeof taskPool.lane> = taskPool.lane();
+  #failure: { readonly error: unknown } | undefined;
 
   constructor() {
     lastStream += 1;
@@ -20,11 +21,18 @@ export class StreamDigest {
 
   /** The bytes must not change until the promise settles; in shared memory they are not copied. */
   async update(parts: readonly Uint8Array[]): Promise<void> {
-    await this.#run({ name: 'update', stream: this.#stream, parts });
+    try {
+      await this.#run({ name: 'update', stream: this.#stream, parts });
+    } catch (error) {
+      this.#failure ??= { error };
+      throw error;
+    }
   }
 
-  /** In hex. To be called once, also where nobody wants to know any more. */
+  /** In hex; the error of a piece that could not be hashed. To be called also where nobody wants to know any more. */
   async end(): Promise<string> {
-    return await this.#run({ name: 'end', stream: this.#stream });
+    const hex = await this.#run({ name: 'end', stream: this.#stream });
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return hex;
   }
 }

@@ -52,7 +52,11 @@ class SystemZstd implements Zstd {
   readonly #output = new ScratchBuffer();
 
   constructor(library: Koffi.LibraryHandle) {
-    const contextOf = (name: string): unknown => (library.func(`void *${name}()`) as () => unknown)();
+    const contextOf = (name: string): unknown => {
+      const context = (library.func(`void *${name}()`) as () => unknown)();
+      if (context === null) throw new Error(`${name} has no memory`);
+      return context;
+    };
     const parameters = 'void *context, void *target, size_t capacity, const void *source, size_t length';
     this.#compressContext = contextOf('ZSTD_createCCtx');
     this.#decompressContext = contextOf('ZSTD_createDCtx');
@@ -73,16 +77,18 @@ class SystemZstd implements Zstd {
     return output.subarray(0, this.#checked(length));
   }
 
-  decompressInto(target: Uint8Array, frame: Uint8Array): number {
+  decompressInto(target: Uint8Array, frame: Buffer): number {
     return this.#checked(this.#decompress(this.#decompressContext, target, target.length, frame, frame.length));
   }
 
   /** The parameters stay with the context. */
   #setLevel(level: number): void {
-    this.#setParameter(this.#compressContext, COMPRESSION_LEVEL, level);
+    const set = (parameter: number, value: number): void =>
+      void this.#checked(this.#setParameter(this.#compressContext, parameter, value));
+    set(COMPRESSION_LEVEL, level);
     const isTuned = level === TUNED_LEVEL;
-    this.#setParameter(this.#compressContext, HASH_LOG, isTuned ? TUNED_HASH_LOG : 0);
-    this.#setParameter(this.#compressContext, CHAIN_LOG, isTuned ? TUNED_CHAIN_LOG : 0);
+    set(HASH_LOG, isTuned ? TUNED_HASH_LOG : 0);
+    set(CHAIN_LOG, isTuned ? TUNED_CHAIN_LOG : 0);
     this.#level = level;
   }
 

@@ -87,6 +87,7 @@ class TaskThread {
     this.#worker.unref();
     this.#worker.on('message', (reply: TaskReply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#giveUp(error));
+    this.#worker.on('messageerror', (error) => this.#giveUp(error));
     this.#worker.on('exit', (code) => this.#giveUp(new Error(`a thread of the pool ended with code ${code}`)));
   }
 
@@ -98,24 +99,30 @@ class TaskThread {
     if (this.#end !== undefined) throw this.#end;
     this.#lastId += 1;
     const id = this.#lastId;
-    // The process lives as long as it waits for an answer, and no longer.
-    if (this.#waiting.size === 0) this.#worker.ref();
     return await new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      // Before anybody waits for it: a task that cannot be sent throws here.
       this.#worker.postMessage({ id, task }, task.name === 'unpack' ? transferOf(task.payload) : []);
+      // The process lives as long as it waits for an answer, and no longer.
+      if (this.#waiting.size === 0) this.#worker.ref();
+      this.#waiting.set(id, { resolve, reject });
     });
   }
 
   #settle({ id, result, failure }: TaskReply): void {
-    const { resolve, reject } = this.#waiting.get(id)!;
+    const waiting = this.#waiting.get(id);
+    // An answer may still come after the failure of its thread.
+    if (waiting === undefined) return;
     this.#waiting.delete(id);
     if (this.#waiting.size === 0) this.#worker.unref();
-    if (failure !== undefined) reject(errorOf(failure));
-    else resolve(result);
+    if (failure !== undefined) waiting.reject(errorOf(failure));
+    else waiting.resolve(result);
   }
 
   #giveUp(error: Error): void {
-    this.#end ??= new Error('a thread of the pool failed', { cause: error });
+    this.#end ??= new LdmError(`a thread of the pool failed: ${error.message}`, {
+      cause: error,
+      hint: 'There may be too little memory. What the command had not finished was not saved; run it again.',
+    });
     for (const { reject } of this.#waiting.values()) reject(this.#end);
     this.#waiting.clear();
   }

@@ -25,6 +25,11 @@ parentPort?.on('message', ({ id, task }: { readonly id: number; readonly task: T
   }
 });
 
+// What cannot be read has no answer: the thread ends, and everybody who waits hears it.
+parentPort?.on('messageerror', (error) => {
+  throw error;
+});
+
 function resultMemory(result: TaskResults[Task['name']]): ArrayBuffer[] {
   return typeof result === 'object' && 'raw' in result ? transferOf(result.raw) : [];
 }

@@ -93,7 +93,7 @@ export function perform(task: Task): TaskResults[Task['name']] {
     case 'unpack':
       return unpack(task);
     case 'prove':
-      return unpack(task, scratch.atLeast(task.rawBytes).subarray(0, task.rawBytes)).chunkIds;
+      return unpack(task, scratch).chunkIds;
     case 'identify':
       return chunkIdOf(task.key, task.bytes);
     case 'update':
@@ -132,7 +132,7 @@ function compressInPlace({ raw, level }: CompressTask): Uint8Array | undefined {
 
 function unfoldsTo(raw: Uint8Array, compressed: Uint8Array): boolean {
   try {
-    const again = unfoldZstd(compressed, raw.length, scratch.atLeast(raw.length).subarray(0, raw.length));
+    const again = unfoldZstd(compressed, raw.length, scratch);
     return Buffer.compare(raw, again) === 0;
   } catch (error) {
     if (error instanceof CorruptDataError) return false;
@@ -144,7 +144,7 @@ export function shrinks(rawBytes: number, compressedBytes: number): boolean {
   return compressedBytes <= rawBytes - rawBytes / SHRINK_DIVISOR;
 }
 
-function unpack({ codec, payload, rawBytes, proof }: UnpackTask | ProveTask, target?: Uint8Array): UnpackedBlock {
+function unpack({ codec, payload, rawBytes, proof }: UnpackTask | ProveTask, target?: ScratchBuffer): UnpackedBlock {
   const raw = codec === 'raw' ? payload : unfoldZstd(payload, rawBytes, target);
   assertLength(raw.length, rawBytes);
   return { raw, chunkIds: proof === undefined ? new Uint8Array() : chunkIdsOf(raw, proof) };

@@ -7,7 +7,8 @@ const CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const;
 
 /**
  * The most bytes that a zstd frame can unfold to, from its block headers alone (RFC 8878, 3.1.1), without decompressing:
- * the decoder takes no limit, and a few hostile bytes could otherwise fill the memory.
+ * some decoders take no limit, and a few hostile bytes could otherwise fill the memory.
+ * @throws CorruptDataError unless the bytes are one frame and nothing else
  */
 export function frameOutputBytesMax(frame: Buffer): number {
   if (frame.length < 6 || frame.readUInt32LE(0) !== FRAME_MAGIC) throw corrupt('no zstd frame');
@@ -26,6 +27,11 @@ export function frameOutputBytesMax(frame: Buffer): number {
   const checksumBytes = (frame[4]! & 4) === 0 ? 0 : 4;
   if (offset + checksumBytes !== frame.length) throw corrupt('the zstd frame does not end with its block');
   return outputBytes;
+}
+
+/** @throws CorruptDataError unless the bytes are one frame and nothing else */
+export function assertOneFrame(frame: Buffer): void {
+  frameOutputBytesMax(frame);
 }
 
 function headerBytes(descriptor: number): number {

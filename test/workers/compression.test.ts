@@ -146,21 +146,17 @@ describe('a damaged payload', () => {
 describe('a decompression bomb', () => {
   const bomb = frameOf(Buffer.alloc(64 * MIB), 19);
 
-  test('is refused by its block headers, without being decompressed', async () => {
-    const decode = vi.spyOn(openZstd(), 'decompressInto');
+  test('is refused, with room for what the header says and no more', async () => {
     expect(bomb.length).toBeLessThan(16 * KIB);
-    await expect(decompress({ codec: 'zstd', bytes: bomb }, 1000)).rejects.toThrow(/unfold to far more/);
-    expect(decode.mock.calls.length).toBe(0);
+    await expect(decompress({ codec: 'zstd', bytes: bomb }, 1000)).rejects.toThrow(CorruptDataError);
   });
 
   test('is refused too when its frame header lies about the size', async () => {
-    const decode = vi.spyOn(openZstd(), 'decompressInto');
     // The size of a 64 MiB frame stands in the 4 bytes behind the descriptor (and the window, where there is one).
     const lying = Buffer.from(bomb);
     const isSingleSegment = (lying[4]! & 0x20) !== 0;
     lying.writeUInt32LE(1000, isSingleSegment ? 5 : 6);
     await expect(decompress({ codec: 'zstd', bytes: lying }, 1000)).rejects.toThrow(CorruptDataError);
-    expect(decode.mock.calls.length).toBe(0);
   });
 
   test('that is honest comes back', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
+import type { ChunkIdKey } from '../../src/crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../../src/errors.ts';
 import { StreamDigest, identify } from '../../src/workers/hashing.ts';
 import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
@@ -123,6 +124,35 @@ describe('a thread that dies', () => {
   });
 });
 
+test('an answer that comes after its thread has failed disturbs nobody', async () => {
+  const file = join(temporaryDirectory(), 'thread.mjs');
+  const lines = [
+    "import { parentPort } from 'node:worker_threads';",
+    "parentPort.on('message', ({ id }) => {",
+    '  parentPort.postMessage({ id, result: new Uint8Array(20) });',
+    "  if (id === 50) throw new Error('broken');",
+    '});',
+  ];
+  writeFileSync(file, lines.join('\n'));
+  const key = hasher.keyOf('data');
+  const bytes = shared(Buffer.from('text'));
+  // An exception that nobody catches would end the run of this file.
+  for (let round = 0; round < 20; round += 1) {
+    const pool = new TaskPool({ threadCount: 1, inlineBytes: 0, program: file });
+    const tasks = Array.from({ length: 100 }, async () => pool.run({ name: 'identify', bytes, key }));
+    const outcomes = await Promise.allSettled(tasks);
+    expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true);
+  }
+});
+
+test('a task that cannot be sent fails alone', async () => {
+  const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
+  const key = { algorithm: 'sha1', secret: () => undefined } as unknown as ChunkIdKey;
+  const bytes = shared(Buffer.from('text'));
+  await expect(pool.run({ name: 'identify', bytes, key })).rejects.toThrow(/could not be cloned/);
+  expect(await pool.run({ name: 'identify', bytes, key: hasher.keyOf('data') })).toHaveLength(20);
+});
+
 test('a process with idle threads ends by itself', async () => {
   // This file would hang otherwise: nothing terminates the threads of `threads`.
   expect(await threads.lane()({ name: 'end', stream: 1 })).toBe(sha256());
@@ -149,5 +179,13 @@ describe('hashing', () => {
     }
     for (const [index, stream] of streams.entries()) expect(await stream.end()).toBe(sha256(...pieces[index]!));
     expect(await new StreamDigest().end()).toBe(sha256());
+  });
+
+  test('a stream with a piece that could not be hashed has no digest', async () => {
+    const stream = new StreamDigest();
+    await stream.update([Buffer.from('first')]);
+    await expect(stream.update(['no bytes' as unknown as Uint8Array, 7 as unknown as Uint8Array])).rejects.toThrow();
+    await stream.update([Buffer.from('last')]);
+    await expect(stream.end()).rejects.toThrow();
   });
 });

@@ -90,9 +90,8 @@ export class ChunkDepot {
     return id;
   }
 
-  /** Forgets a chunk that was held. */
-  async drop({ id, held }: HashedChunk): Promise<void> {
-    await id.catch(() => undefined);
+  /** Forgets a chunk that was held; its id, which nobody wants now, may come from memory that is used again. */
+  drop({ held }: HashedChunk): void {
     if (held !== undefined) this.#writers!.data.drop(held);
   }
 

@@ -100,7 +100,7 @@ export class FileSaver {
       }
       return { chunkIds: await row.finish(), sizeBytes: source.sizeBytes };
     } finally {
-      await row.dispose();
+      row.dispose();
     }
   }
 

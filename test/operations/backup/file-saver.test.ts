@@ -36,7 +36,7 @@ async function makeSaver(onPut: () => void = () => undefined): Promise<{ saver: 
     onPut();
     return await chunk.id;
   };
-  const drop = async (): Promise<void> => undefined;
+  const drop = (): void => undefined;
   const saver = new FileSaver({
     chunker: createChunker(TINY_CHUNKS),
     hasher: new ChunkHasher('sha1', Buffer.alloc(32, 7)),

@@ -1,0 +1,68 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test, vi } from 'vitest';
+
+import { ChunkRow } from '../../src/operations/backup/chunk-row.ts';
+import type { ChunkDepot, HashedChunk } from '../../src/operations/backup/chunk-depot.ts';
+import { check } from '../../src/operations/check.ts';
+import { BufferPool } from '../../src/store/buffer-pool.ts';
+import { StreamDigest } from '../../src/workers/hashing.ts';
+import { createPrng } from '../support/prng.ts';
+import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
+
+const KIB = 1024;
+
+/** How often a pool is asked for memory from now on, and how many pieces it had to make for that. */
+function watchMemory(): { readonly takenCount: () => number; readonly madeCount: () => number } {
+  const take = vi.spyOn(BufferPool.prototype, 'take');
+  const results = (): unknown[] => take.mock.results.map(({ value }) => value as unknown);
+  return { takenCount: () => results().length, madeCount: () => new Set(results()).size };
+}
+
+test('the chunks of a large file that are known already leave their memory to the next', async () => {
+  const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+  const file = join(repository.source, 'file');
+  const content = createPrng(20261120).bytes(500 * KIB);
+  writeFileSync(file, content);
+  await repository.backup();
+  for (let count = 0; count < 3; count += 1) writeFileSync(join(repository.source, `copy-${count}`), content);
+  const memory = watchMemory();
+  const { summary } = await repository.backup();
+  expect(summary.dataBlobs).toBe(0);
+  expect(memory.takenCount()).toBeGreaterThan(500);
+  // Enough for those of one file, which are all hashed at a time, and not for three.
+  expect(memory.madeCount()).toBeLessThan(memory.takenCount() / 2);
+});
+
+test('the chunks of a file that could not be read to its end are let go', async () => {
+  const dropped: HashedChunk[] = [];
+  const hold = (bytes: Uint8Array): HashedChunk => ({ lengthBytes: bytes.length, id: new Promise(() => undefined) });
+  const drop = (chunk: HashedChunk): void => void dropped.push(chunk);
+  const row = new ChunkRow({ hold, drop } as unknown as ChunkDepot);
+  for (let count = 0; count < 3; count += 1) await row.append(Buffer.alloc(KIB));
+  row.dispose();
+  row.dispose();
+  expect(dropped.length).toBe(3);
+  expect(new Set(dropped).size).toBe(3);
+});
+
+test('a check does not use the memory of a pack again before it is verified', async () => {
+  const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+  const storeSizes = { blockRawBytes: 8 * KIB, packBytes: 64 * KIB, segmentBytes: 1e9 };
+  Object.assign(repository.context, { storeSizes });
+  writeFileSync(join(repository.source, 'file'), createPrng(20261120).bytes(1000 * KIB));
+  await repository.backup();
+  const memory = watchMemory();
+  const end = Reflect.get(StreamDigest.prototype, 'end') as (this: StreamDigest) => Promise<string>;
+  // Every digest takes until others have begun; they all begin before the first block is looked at.
+  vi.spyOn(StreamDigest.prototype, 'end').mockImplementation(async function slowly(this: StreamDigest) {
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    return await end.call(this);
+  });
+  const { findings, packsChecked } = await check(repository.context, { readData: true });
+  expect(findings).toEqual([]);
+  expect(packsChecked).toBeGreaterThan(10);
+  expect(memory.takenCount()).toBe(packsChecked);
+  expect(memory.madeCount()).toBeLessThan(packsChecked / 2);
+});

@@ -5,6 +5,7 @@ export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [2, 'wrong usage'],
   [3, 'done, but some files could not be read or written'],
   [4, 'damage was found'],
+  [5, 'an id that was asked for is surely absent'],
   [10, 'there is no repository'],
   [11, 'the repository is locked'],
   [12, 'wrong password'],
@@ -15,3 +16,4 @@ export const EXIT_SUCCESS = 0;
 export const EXIT_FAILURE = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_INCOMPLETE = 3;
+export const EXIT_ABSENT = 5;

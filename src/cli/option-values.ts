@@ -106,3 +106,15 @@ export function timeValue(text: string): string {
   }
   return date.toISOString();
 }
+
+const ELEMENTS_MIN = 100;
+const ELEMENTS_MAX = 1e8;
+
+/** How many elements a measurement takes, as `10000` or `1e6`. */
+export function elementCountValue(text: string): number {
+  const value = /^\d+(?:\.\d+)?(?:e\d{1,2})?$/i.test(text) ? Number(text) : NaN;
+  if (!(Number.isInteger(value) && value >= ELEMENTS_MIN && value <= ELEMENTS_MAX)) {
+    throw new InvalidArgumentError('Give a whole number from 100 to 1e8, such as 1e6.');
+  }
+  return value;
+}

@@ -61,6 +61,12 @@ export class Output {
     this.#pauseStatus = pause;
   }
 
+  /** Bytes on stdout, for a command whose result is a file. */
+  bytes(bytes: Uint8Array): void {
+    this.flush();
+    if (this.#failure === undefined) process.stdout.write(bytes);
+  }
+
   flush(): void {
     if (this.#pending === '') return;
     const text = this.#pending;

@@ -16,4 +16,5 @@ export { LdmSet } from './ldm-set.ts';
 export type { ErasableFilter, FilterName, MembershipFilter, MergeableFilter } from './membership-filter.ts';
 export { murmur3 } from './murmur3.ts';
 export type { CounterBits } from './packed-counters.ts';
+export { SortedIds, encodeSortedIds } from './sorted-ids.ts';
 export type { ChainStatistics } from '../filter/filter-statistics.ts';

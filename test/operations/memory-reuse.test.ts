@@ -54,7 +54,7 @@ test('a check does not use the memory of a pack again before it is verified', as
   writeFileSync(join(repository.source, 'file'), createPrng(20261120).bytes(1000 * KIB));
   await repository.backup();
   const memory = watchMemory();
-  const end = Reflect.get(StreamDigest.prototype, 'end') as (this: StreamDigest) => Promise<string>;
+  const end: (this: StreamDigest) => Promise<string> = Reflect.get(StreamDigest.prototype, 'end');
   // Every digest takes until others have begun; they all begin before the first block is looked at.
   vi.spyOn(StreamDigest.prototype, 'end').mockImplementation(async function slowly(this: StreamDigest) {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));

@@ -1,21 +1,27 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
 import { formatHelpFooter } from '../help-footer.ts';
+import { defineFilterCompare } from './filter-compare.ts';
+import { defineFilterExport } from './filter-export.ts';
 import { defineFilterInspect } from './filter-inspect.ts';
 import { defineFilterPlan } from './filter-plan.ts';
 import { defineFilterSimulate } from './filter-simulate.ts';
+import { defineFilterTest } from './filter-test.ts';
 
 /** In the order of the help: from sizing a repository to looking into one. */
 const DEFINITIONS: readonly ((group: Command, runner: CommandRunner) => void)[] = [
   defineFilterPlan,
   defineFilterSimulate,
+  defineFilterCompare,
   defineFilterInspect,
+  defineFilterExport,
+  defineFilterTest,
 ];
 
 export function defineFilter(program: Command, runner: CommandRunner): void {
   const group = program
     .command('filter')
-    .description('Plan, simulate and inspect LDM filters.')
+    .description('Plan, simulate, compare, inspect and exchange filters.')
     .addHelpText(
       'after',
       formatHelpFooter({

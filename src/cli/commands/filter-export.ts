@@ -1,0 +1,70 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { UsageError } from '../../errors.ts';
+import type { ExportFormat } from '../../operations/filter/export.ts';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { rateValue } from '../option-values.ts';
+import type { Output } from '../output.ts';
+
+interface ExportFlags {
+  readonly format: ExportFormat;
+  readonly fpr?: number;
+  readonly output?: string;
+}
+
+const DETAILS = `
+guava: a BloomFilter of Google Guava (strategy MURMUR128_MITZ_64) of the 20 bytes of each id, which Guava reads with
+       BloomFilter.readFrom(in, Funnels.byteArrayFunnel()), and Go and Python with their ports of it.
+raw:   the sorted ids, exact: "LDMIDS1\\n", their number (64 bits, little-endian), 20 bytes each, SHA-256 of all before.
+
+Ids are HMACs with this repository's own key, of the cut that its chunker makes. Another program cannot compute them
+from a file, and two repositories have no id in common: ask with ids that ldm printed, as
+\`ldm filter test FILE --file PATH\` does.`;
+
+export function defineFilterExport(group: Command, runner: CommandRunner): void {
+  group
+    .command('export')
+    .description('Write which chunks are live in the repository, for services that ask whether a chunk is there.')
+    .addOption(new Option('--format <format>', 'what to write').choices(['guava', 'raw']).makeOptionMandatory())
+    .option('--fpr <rate>', 'the false positive rate of the Guava filter (default: 0.01)', rateValue)
+    .option('-o, --output <file>', 'where to write it (default: stdout, unless that is a terminal)')
+    .addHelpText('after', DETAILS)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm filter export --format guava -o chunks.bloom', 'about 10 bits per chunk'],
+          ['ldm filter export --format guava --fpr 0.0001 > chunks.bloom', 'about 19 bits per chunk'],
+          ['ldm filter export --format raw -o chunks.ids', 'every id, 20 bytes per chunk'],
+        ],
+        exitCodes: [10, 11],
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }, flags: ExportFlags) => {
+        checkFlags(output, flags);
+        const [{ exportMembership }, { reportExport }, files] = await Promise.all([
+          import('../../operations/filter/export.ts'),
+          import('../reports/filter-export-report.ts'),
+          import('../result-file.ts'),
+        ]);
+        const { output: path } = flags;
+        if (path !== undefined) files.checkResultFile(path);
+        const result = await exportMembership(context, { format: flags.format, falsePositiveRate: flags.fpr });
+        if (path === undefined) output.bytes(result.bytes);
+        else files.writeResultFile(path, result.bytes);
+        reportExport(output, result, path);
+        return EXIT_SUCCESS;
+      }),
+    );
+}
+
+function checkFlags(output: Output, { format, fpr, output: file }: ExportFlags): void {
+  const hint = 'Name a file with -o.';
+  if (format === 'raw' && fpr !== undefined) throw new UsageError('raw ids are exact: --fpr is for the Guava filter');
+  if (file !== undefined) return;
+  if (output.json) throw new UsageError('with --json stdout cannot take the bytes', { hint });
+  if (process.stdout.isTTY) throw new UsageError('a terminal cannot take the bytes', { hint });
+}

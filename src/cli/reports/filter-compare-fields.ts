@@ -1,0 +1,86 @@
+import type {
+  CompareOptions,
+  CompareResult,
+  Fill,
+  Recommendation,
+  StructureResult,
+} from '../../operations/filter/compare.ts';
+
+/** What was asked for: in every JSON line. */
+export function settingFields({ elements, falsePositiveRate, seed }: CompareOptions): Record<string, unknown> {
+  return { elements, fpr_target: falsePositiveRate, seed };
+}
+
+export function adviceFields({ need, name, because }: Recommendation): Record<string, unknown> {
+  return { need, structure: name, because };
+}
+
+export function structureFields(result: StructureResult): Record<string, unknown> {
+  const { name, isOnDisk, full, growth, halved } = result;
+  return {
+    structure: name,
+    on_disk: isOnDisk,
+    full: fillFields(full),
+    growth: {
+      outcome: growth.outcome,
+      by: result.growsBy ?? null,
+      ...fillFields(growth),
+      insert_ns: growth.insertNs,
+      miss_ns: growth.missNs,
+      longest_pause_ms: growth.longestPauseMs,
+    },
+    halved: halved === undefined ? null : fillFields(halved),
+    insert_ns: result.insertNs,
+    hit_ns: result.hitNs,
+    miss_ns: result.missNs,
+    delete_ns: result.deleteNs ?? null,
+  };
+}
+
+function fillFields(fill: Fill): Record<string, unknown> {
+  return {
+    elements: fill.elements,
+    bits_per_element: fill.bitsPerElement,
+    fpr_predicted: fill.predictedRate,
+    fpr_measured: fill.measuredRate,
+    false_negatives: fill.falseNegatives,
+    ...(fill.counters === undefined
+      ? {}
+      : { counters: { fpr_predicted: fill.counters.predictedRate, fpr_measured: fill.counters.measuredRate } }),
+  };
+}
+
+const CSV_COLUMNS: readonly (readonly [string, (result: StructureResult) => string | number | undefined])[] = [
+  ['structure', ({ name }) => name],
+  ['bits_per_element', ({ full }) => full.bitsPerElement],
+  ['fpr_predicted', ({ full }) => full.predictedRate],
+  ['fpr_measured', ({ full }) => full.measuredRate],
+  ['false_negatives', ({ full }) => full.falseNegatives],
+  ['growth_outcome', ({ growth }) => growth.outcome],
+  ['growth_elements', ({ growth }) => growth.elements],
+  ['growth_bits_per_element', ({ growth }) => growth.bitsPerElement],
+  ['growth_fpr_predicted', ({ growth }) => growth.predictedRate],
+  ['growth_fpr_measured', ({ growth }) => growth.measuredRate],
+  ['halved_fpr_predicted', ({ halved }) => halved?.predictedRate],
+  ['halved_fpr_measured', ({ halved }) => halved?.measuredRate],
+  ['halved_false_negatives', ({ halved }) => halved?.falseNegatives],
+  ['insert_ns', ({ insertNs }) => insertNs],
+  ['hit_ns', ({ hitNs }) => hitNs],
+  ['miss_ns', ({ missNs }) => missNs],
+  ['delete_ns', ({ deleteNs }) => deleteNs],
+  ['growth_insert_ns', ({ growth }) => growth.insertNs],
+  ['growth_miss_ns', ({ growth }) => growth.missNs],
+  ['growth_longest_pause_ms', ({ growth }) => growth.longestPauseMs],
+];
+
+/** The figures as CSV, with the settings in every row. */
+export function comparisonCsv({ elements, falsePositiveRate, seed }: CompareOptions, result: CompareResult): string {
+  const header = ['elements', 'fpr_target', 'seed', ...CSV_COLUMNS.map(([column]) => column)];
+  const rows = result.structures.map((structure) => [
+    elements,
+    falsePositiveRate,
+    seed,
+    ...CSV_COLUMNS.map(([, value]) => value(structure) ?? ''),
+  ]);
+  return [header, ...rows].map((cells) => `${cells.join(',')}\n`).join('');
+}

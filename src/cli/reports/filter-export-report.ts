@@ -1,0 +1,36 @@
+import { escapeForTerminal } from '../../files/display-path.ts';
+import type { ExportResult } from '../../operations/filter/export.ts';
+import { formatBytes } from '../../util/format-bytes.ts';
+import type { Output } from '../output.ts';
+import { countNoun, formatPercent } from '../words.ts';
+
+/** `filter export`: on stdout, unless the bytes went there; then on stderr. */
+export function reportExport(output: Output, result: ExportResult, path: string | undefined): void {
+  const { chunkCount, bytes, falsePositiveRate, format, repositoryId } = result;
+  const fields = {
+    format,
+    chunks: chunkCount,
+    bytes: bytes.length,
+    fpr_predicted: falsePositiveRate,
+    repository_id: repositoryId,
+    keyed: true,
+  };
+  if (path === undefined) {
+    if (!output.quiet) output.problem(describeExport(result, 'stdout'), 'exported', fields);
+    return;
+  }
+  output.remark(describeExport(result, escapeForTerminal(path)));
+  output.message('exported', { ...fields, path });
+}
+
+function describeExport(
+  { chunkCount, bytes, falsePositiveRate, format, repositoryId }: ExportResult,
+  to: string,
+): string {
+  const rate =
+    falsePositiveRate === 0 ? 'exact' : `says "perhaps" to ${formatPercent(falsePositiveRate)} of the absent ids`;
+  return [
+    `exported ${countNoun(chunkCount, 'chunk')} to ${to} (${format}, ${formatBytes(bytes.length)}, ${rate})`,
+    `their ids are keyed with the key of repository ${repositoryId.slice(0, 10)}: ask with ids that ldm printed for it`,
+  ].join('\n');
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { UsageError } from '../errors.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { byteStringFromBytes, fsPath, textOf } from '../util/byte-string.ts';
+import { targetError } from './path-failures.ts';
+
+/** The system writes less than 2 GiB at a time. */
+const WRITE_BYTES_MAX = 2 ** 30;
+
+/**
+ * Writes a file that is there whole or not at all: a temporary file beside it, forced to the disk, renamed. An existing
+ * file is replaced, and a symlink to one followed. A device or a FIFO is written to, since a rename would take it away.
+ * @throws UsageError for a directory
+ * @throws TargetError where it cannot be written; nothing is left behind then
+ */
+export function replaceFile(path: ByteString, bytes: Uint8Array): void {
+  const kind = kindOf(path);
+  try {
+    if (kind === 'special') {
+      writeBytes(path, 'w', bytes);
+      return;
+    }
+    replaceByRename(kind === 'file' ? realPathOf(path) : path, bytes);
+  } catch (cause) {
+    throw targetError({ operation: 'write', path, cause });
+  }
+}
+
+/** @throws UsageError for a directory, so that a command can refuse before its work and not after it */
+export function assertReplaceable(path: ByteString): void {
+  kindOf(path);
+}
+
+function kindOf(path: ByteString): 'absent' | 'file' | 'special' {
+  let stats;
+  try {
+    stats = statSync(fsPath(path), { throwIfNoEntry: false });
+  } catch (cause) {
+    throw targetError({ operation: 'write', path, cause });
+  }
+  if (stats?.isDirectory() === true) throw new UsageError(`${textOf(path)} is a directory`, { hint: 'Name a file.' });
+  if (stats === undefined) return 'absent';
+  return stats.isFile() ? 'file' : 'special';
+}
+
+function realPathOf(path: ByteString): ByteString {
+  return byteStringFromBytes(realpathSync.native(fsPath(path), 'buffer'));
+}
+
+function replaceByRename(path: ByteString, bytes: Uint8Array): void {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp` as ByteString;
+  try {
+    writeBytes(temporary, 'wx', bytes);
+    renameSync(fsPath(temporary), fsPath(path));
+  } catch (cause) {
+    rmSync(fsPath(temporary), { force: true });
+    throw cause;
+  }
+}
+
+function writeBytes(path: ByteString, flags: 'w' | 'wx', bytes: Uint8Array): void {
+  const descriptor = openSync(fsPath(path), flags);
+  try {
+    for (let done = 0; done < bytes.length;) {
+      done += writeSync(descriptor, bytes, done, Math.min(bytes.length - done, WRITE_BYTES_MAX));
+    }
+    if (flags === 'wx') fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,32 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { SourceError } from '../errors.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { fsPath } from '../util/byte-string.ts';
+import { sourceError } from './path-failures.ts';
+
+/** The system reads less than 2 GiB at a time. */
+const READ_BYTES_MAX = 2 ** 30;
+
+/** All bytes of a regular file, symlinks followed. Anything else might never end, or never begin. Throws SourceError. */
+export function readWholeFile(path: ByteString): Buffer {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(fsPath(path), constants.O_RDONLY | constants.O_NONBLOCK);
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile()) throw sourceError({ operation: 'read', path, cause: 'it is not a file' });
+    const bytes = Buffer.allocUnsafe(stats.size);
+    let end = 0;
+    for (let count = -1; count !== 0 && end < bytes.length; end += count) {
+      count = readSync(descriptor, bytes, end, Math.min(bytes.length - end, READ_BYTES_MAX), null);
+    }
+    return bytes.subarray(0, end);
+  } catch (cause) {
+    throw asSourceError(path, cause);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function asSourceError(path: ByteString, cause: unknown): Error {
+  return cause instanceof SourceError ? cause : sourceError({ operation: 'read', path, cause });
+}

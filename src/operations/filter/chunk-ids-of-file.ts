@@ -1,0 +1,66 @@
+import { closeSync, readSync } from 'node:fs';
+import { createChunker } from '../../chunking/create-chunker.ts';
+import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
+import type { ChunkerParameters } from '../../chunking/chunker.ts';
+import { sourceError } from '../../files/path-failures.ts';
+import { openSource } from '../../files/source-files.ts';
+import { readMetadata } from '../../files/source-metadata.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+
+/** One chunk of a file as a backup would cut it. */
+export interface FileChunk {
+  readonly id: Uint8Array;
+  readonly offset: number;
+  readonly sizeBytes: number;
+}
+
+/** Cuts a file and computes the ids of its chunks, as a backup to the repository would. Throws SourceError. */
+export function* chunkIdsOfFile(
+  path: ByteString,
+  using: { readonly chunker: ChunkerParameters; readonly hasher: ChunkHasher },
+): Generator<FileChunk> {
+  const chunker = createChunker(using.chunker);
+  const { buffer, maxSizeBytes } = chunker;
+  const descriptor = openFile(path);
+  try {
+    let offset = 0;
+    let start = 0;
+    let end = fill(descriptor, { path, buffer, end: 0 });
+    while (end > start) {
+      // Less than a full buffer is the end of the file.
+      while (end > start && (end < buffer.length || end - start >= maxSizeBytes)) {
+        const bytes = buffer.subarray(start, start + chunker.cut(start, end));
+        yield { id: using.hasher.dataId(bytes), offset, sizeBytes: bytes.length };
+        start += bytes.length;
+        offset += bytes.length;
+      }
+      buffer.copyWithin(0, start, end);
+      end = fill(descriptor, { path, buffer, end: end - start });
+      start = 0;
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function openFile(path: ByteString): number {
+  const { type } = readMetadata(path);
+  // A device or a FIFO might never end.
+  if (type !== 'file') throw sourceError({ operation: 'cut', path, cause: `it is a ${type}, not a file` });
+  return openSource(path);
+}
+
+/** Reads on until the buffer is full or the file is at its end; returns the new end. */
+function fill(descriptor: number, into: { path: ByteString; buffer: Uint8Array; end: number }): number {
+  let { end } = into;
+  try {
+    while (end < into.buffer.length) {
+      const count = readSync(descriptor, into.buffer, end, into.buffer.length - end, null);
+      if (count === 0) break;
+      end += count;
+    }
+    return end;
+  } catch (cause) {
+    throw sourceError({ operation: 'read', path: into.path, cause });
+  }
+}

@@ -1,0 +1,70 @@
+import { UsageError } from '../../errors.ts';
+import type { FilterName } from '../../filters/membership-filter.ts';
+import { Pacer, beginPhase } from '../context.ts';
+import type { OperationContext } from '../context.ts';
+import { CONTENDERS } from './compare/contenders.ts';
+import { measureStructure } from './compare/measure-structure.ts';
+import type { StructureResult } from './compare/measure-structure.ts';
+import { recommend } from './compare/recommend.ts';
+import type { Recommendation } from './compare/recommend.ts';
+
+export type { Fill, Growth, GrowthOutcome, StructureResult } from './compare/measure-structure.ts';
+export type { Recommendation } from './compare/recommend.ts';
+
+/** In the order of the tables: approximate ones first, the exact baselines last. */
+export const STRUCTURE_NAMES: readonly FilterName[] = CONTENDERS.map(({ name }) => name);
+
+export interface CompareOptions {
+  /** n: what each structure is made for and gets. Later it gets as many again. */
+  readonly elements: number;
+  readonly falsePositiveRate: number;
+  /** Of the ids; the same ids for every structure. */
+  readonly seed: number;
+  /** Only these; all by default. */
+  readonly structures?: readonly string[] | undefined;
+  /** How often everything is measured; the fastest counts. By default small sizes are measured up to five times. */
+  readonly rounds?: number | undefined;
+}
+
+export interface CompareResult {
+  readonly structures: readonly StructureResult[];
+  readonly recommendations: readonly Recommendation[];
+}
+
+/**
+ * Measures the structures of `src/filters` on the same random ids of 20 bytes, one after the other, so that one filter
+ * is held at a time. Sizes and rates depend on the options alone, times on the machine.
+ * @throws UsageError for a structure that does not exist
+ */
+export async function compareFilters(
+  context: Pick<OperationContext, 'progress' | 'signal'>,
+  options: CompareOptions,
+  onStructure: (result: StructureResult) => void = () => undefined,
+): Promise<CompareResult> {
+  const { elements, falsePositiveRate, seed, rounds } = options;
+  const contenders = selectContenders(options.structures ?? STRUCTURE_NAMES);
+  const pacer = new Pacer(context.signal);
+  const structures: StructureResult[] = [];
+  for (const contender of contenders) {
+    beginPhase(context.progress, `measuring ${contender.name}`);
+    const result = await measureStructure(contender, { elements, falsePositiveRate, seed, rounds, pacer });
+    structures.push(result);
+    onStructure(result);
+  }
+  return { structures, recommendations: recommend(structures, falsePositiveRate) };
+}
+
+/** @throws UsageError for a structure that does not exist, so that a command can refuse before it says anything */
+export function checkStructures(names: readonly string[]): void {
+  selectContenders(names);
+}
+
+function selectContenders(names: readonly string[]): typeof CONTENDERS {
+  const unknown = names.find((name) => !CONTENDERS.some((contender) => contender.name === name));
+  if (unknown !== undefined) {
+    throw new UsageError(`there is no structure called ${unknown}`, {
+      hint: `Choose of ${STRUCTURE_NAMES.join(', ')}.`,
+    });
+  }
+  return CONTENDERS.filter(({ name }) => names.includes(name));
+}

@@ -1,0 +1,186 @@
+import { FilterFullError } from '../../../errors.ts';
+import type { FilterName } from '../../../filters/membership-filter.ts';
+import type { Pacer } from '../../context.ts';
+import type { Contender, Entrant } from './contenders.ts';
+import { MeasuredFilter, isErasable } from './measured-filter.ts';
+import type { Answers, Timing } from './measured-filter.ts';
+
+/** Sizes and rates of a filter as it is filled: the same on every machine. */
+export interface Fill extends Rates {
+  readonly elements: number;
+  readonly bitsPerElement: number;
+  /** Members that were answered with "no". Must be 0. */
+  readonly falseNegatives: number;
+  /** How often an exact structure looks for an absent id in vain because its counters could not rule it out. */
+  readonly counters: Rates | undefined;
+}
+
+export interface Rates {
+  readonly predictedRate: number;
+  readonly measuredRate: number;
+}
+
+/** What became of a structure made for n that was given 2n; `has-room`: its size is rounded up so far that they fit. */
+export type GrowthOutcome = 'grows' | 'has-room' | 'rate-passed' | 'full';
+
+export interface Growth extends Fill {
+  readonly outcome: GrowthOutcome;
+  /** Of an element beyond n; undefined where there was no room for them. */
+  readonly insertNs: number | undefined;
+  readonly longestPauseMs: number | undefined;
+  readonly missNs: number;
+}
+
+export interface StructureResult {
+  readonly name: FilterName;
+  /** On a disk; all others are in memory. */
+  readonly isOnDisk: boolean;
+  readonly growsBy: string | undefined;
+  /** With n elements, which it was made for. */
+  readonly full: Fill;
+  readonly growth: Growth;
+  /** With every second element deleted; undefined where nothing can be. */
+  readonly halved: Fill | undefined;
+  readonly insertNs: number;
+  readonly hitNs: number;
+  readonly missNs: number;
+  readonly deleteNs: number | undefined;
+}
+
+export interface MeasureOptions {
+  readonly elements: number;
+  readonly falsePositiveRate: number;
+  readonly seed: number;
+  readonly rounds: number | undefined;
+  readonly pacer: Pacer;
+}
+
+/** A filter that is being measured. */
+interface Subject {
+  readonly measured: MeasuredFilter;
+  readonly counters: Entrant['counters'];
+  readonly canGrow: boolean;
+}
+
+/** A rate that is so much above its target has been passed; below is chance. */
+const PASSED_FACTOR = 1.25;
+/** Small sizes are measured again and again, until so many elements have been inserted, and the fastest round counts. */
+const TIMED_ELEMENTS = 200_000;
+const ROUNDS_MAX = 5;
+
+/** Measures one structure from an empty one to twice what it was made for, and holds one filter at a time. */
+export async function measureStructure(contender: Contender, options: MeasureOptions): Promise<StructureResult> {
+  const roundCount = options.rounds ?? Math.max(1, Math.min(ROUNDS_MAX, Math.ceil(TIMED_ELEMENTS / options.elements)));
+  let best = await measureRound(contender, options);
+  for (let round = 1; round < roundCount; round++) best = fastest(best, await measureRound(contender, options));
+  const { name, isOnDisk, growsBy } = contender;
+  return { name, isOnDisk, growsBy, ...best };
+}
+
+type Round = Omit<StructureResult, 'name' | 'isOnDisk' | 'growsBy'>;
+
+async function measureRound(contender: Contender, options: MeasureOptions): Promise<Round> {
+  const made = await withFilter(contender, options, async (subject) => {
+    const { measured } = subject;
+    const inserted = await measured.insert(0, options.elements);
+    const hits = await measured.askMembers(0, options.elements);
+    const { fill: full, misses } = await describeFill(subject, hits);
+    const { halved, deleteNs } = await measureDeletes(subject, options.elements);
+    return { full, halved, insertNs: inserted.nsEach, hitNs: hits.nsEach, missNs: misses.nsEach, deleteNs };
+  });
+  const growth = await withFilter(contender, options, async (subject) => measureGrowth(subject, options));
+  return { ...made, growth };
+}
+
+async function measureDeletes(subject: Subject, elements: number): Promise<Pick<Round, 'halved' | 'deleteNs'>> {
+  const { measured } = subject;
+  if (!isErasable(measured.filter)) return { halved: undefined, deleteNs: undefined };
+  const deleted = await measured.deleteHalf(elements);
+  const remaining = await measured.askMembers(1, elements, 2);
+  const { fill: halved } = await describeFill(subject, remaining);
+  return { halved, deleteNs: deleted.nsEach };
+}
+
+async function measureGrowth(subject: Subject, options: MeasureOptions): Promise<Growth> {
+  const { measured } = subject;
+  const { elements, falsePositiveRate } = options;
+  await measured.insert(0, elements);
+  const inserted = await insertUntilFull(measured, elements);
+  const hits = await measured.askMembers(0, measured.elements);
+  const { fill, misses } = await describeFill(subject, hits);
+  return {
+    ...fill,
+    outcome: inserted === undefined ? 'full' : outcomeOf(subject, fill, falsePositiveRate),
+    insertNs: inserted?.nsEach,
+    longestPauseMs: inserted?.longestPauseMs,
+    missNs: misses.nsEach,
+  };
+}
+
+function outcomeOf({ canGrow }: Subject, { counters, predictedRate }: Fill, target: number): GrowthOutcome {
+  if ((counters?.predictedRate ?? predictedRate) > target * PASSED_FACTOR) return 'rate-passed';
+  return canGrow ? 'grows' : 'has-room';
+}
+
+/** Undefined where the structure has no room for that many. */
+async function insertUntilFull(measured: MeasuredFilter, elements: number): Promise<Timing | undefined> {
+  try {
+    return await measured.insert(elements, elements);
+  } catch (error) {
+    if (error instanceof FilterFullError) return undefined;
+    throw error;
+  }
+}
+
+async function describeFill({ measured, counters }: Subject, hits: Answers): Promise<{ fill: Fill; misses: Answers }> {
+  const { filter, elements } = measured;
+  const misses = await measured.askAbsent(elements);
+  const walks = counters && (await measured.askAbsent(elements, counters.ask));
+  const fill = {
+    elements,
+    bitsPerElement: (filter.memoryBytes * 8) / elements,
+    predictedRate: filter.falsePositiveRate(),
+    measuredRate: misses.positives / misses.count,
+    falseNegatives: hits.count - hits.positives,
+    counters: counters && { predictedRate: counters.predictedRate(), measuredRate: walks!.positives / walks!.count },
+  };
+  return { fill, misses };
+}
+
+/** Sizes and rates are the same in every round. */
+function fastest(best: Round, other: Round): Round {
+  return {
+    ...best,
+    insertNs: Math.min(best.insertNs, other.insertNs),
+    hitNs: Math.min(best.hitNs, other.hitNs),
+    missNs: Math.min(best.missNs, other.missNs),
+    deleteNs: least(best.deleteNs, other.deleteNs),
+    growth: {
+      ...best.growth,
+      insertNs: least(best.growth.insertNs, other.growth.insertNs),
+      longestPauseMs: least(best.growth.longestPauseMs, other.growth.longestPauseMs),
+      missNs: Math.min(best.growth.missNs, other.growth.missNs),
+    },
+  };
+}
+
+function least(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : Math.min(a, b);
+}
+
+async function withFilter<T>(
+  contender: Contender,
+  { elements, falsePositiveRate, seed, pacer }: MeasureOptions,
+  work: (subject: Subject) => Promise<T>,
+): Promise<T> {
+  const { filter, counters, close } = contender.make({ capacity: elements, falsePositiveRate });
+  try {
+    return await work({
+      measured: new MeasuredFilter(filter, seed, pacer),
+      counters,
+      canGrow: contender.growsBy !== undefined,
+    });
+  } finally {
+    await close?.();
+  }
+}

@@ -1,0 +1,50 @@
+import { mkdirSync, readFileSync, readdirSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { TargetError, UsageError } from '../../src/errors.ts';
+import { assertReplaceable, replaceFile } from '../../src/files/replace-file.ts';
+import { byteStringFromText } from '../../src/util/byte-string.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+describe('replaceFile', () => {
+  it('makes a file, replaces one, and leaves nothing else', () => {
+    const directory = temporaryDirectory();
+    const path = byteStringFromText(join(directory, 'figures'));
+    replaceFile(path, Buffer.from('first'));
+    expect(readFileSync(path, 'utf8')).toBe('first');
+    replaceFile(path, Buffer.from('2'));
+    expect(readFileSync(path, 'utf8')).toBe('2');
+    expect(readdirSync(directory)).toEqual(['figures']);
+  });
+
+  it('follows a symlink, which stays one', () => {
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, 'real'), 'old');
+    symlinkSync('real', join(directory, 'link'));
+    replaceFile(byteStringFromText(join(directory, 'link')), Buffer.from('new'));
+    expect(readlinkSync(join(directory, 'link'))).toBe('real');
+    expect(readFileSync(join(directory, 'real'), 'utf8')).toBe('new');
+  });
+
+  it('does not take the place of a directory', () => {
+    const directory = temporaryDirectory();
+    mkdirSync(join(directory, 'inner'));
+    const path = byteStringFromText(join(directory, 'inner'));
+    expect(() => assertReplaceable(path)).toThrow(UsageError);
+    expect(() => replaceFile(path, Buffer.from('x'))).toThrow(UsageError);
+    expect(readdirSync(directory)).toEqual(['inner']);
+  });
+
+  it('writes to a device instead of taking its place', () => {
+    const device = byteStringFromText('/dev/null');
+    replaceFile(device, Buffer.from('x'));
+    expect(statSync(device).isCharacterDevice()).toBe(true);
+  });
+
+  it('says what cannot be written, and leaves nothing', () => {
+    const directory = temporaryDirectory();
+    const path = byteStringFromText(join(directory, 'absent', 'figures'));
+    expect(() => replaceFile(path, Buffer.from('x'))).toThrow(TargetError);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});

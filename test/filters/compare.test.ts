@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { STRUCTURE_NAMES, compareFilters } from '../../src/operations/filter/compare.ts';
+import type { Fill, StructureResult } from '../../src/operations/filter/compare.ts';
+import { BATCH_IDS, IdStream } from '../../src/operations/filter/compare/id-stream.ts';
+import { parseJsonLines } from '../cli/scenario.ts';
+import { runLdm } from '../support/run-ldm.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+const SEED = 3;
+const ELEMENTS = 5000;
+/** At least as many absent ids are asked for each rate. */
+const ANSWERS = 200_000;
+const SIGMAS = 5;
+
+/** What depends on the options alone. */
+function withoutTimes({ name, full, halved, growth }: StructureResult): unknown {
+  const { outcome, elements, bitsPerElement, predictedRate, measuredRate } = growth;
+  return { name, full, halved, growth: { outcome, elements, bitsPerElement, predictedRate, measuredRate } };
+}
+
+function expectRates(result: StructureResult, fill: Fill): void {
+  for (const { predictedRate, measuredRate } of fill.counters === undefined ? [fill] : [fill, fill.counters]) {
+    const deviation = Math.sqrt((predictedRate * (1 - predictedRate)) / ANSWERS);
+    const message = `${result.name}, seed ${SEED}: ${measuredRate} measured, ${predictedRate} predicted`;
+    expect(Math.abs(measuredRate - predictedRate), message).toBeLessThanOrEqual(SIGMAS * deviation);
+  }
+}
+
+describe('the comparison', async () => {
+  const options = { elements: ELEMENTS, falsePositiveRate: 0.01, seed: SEED, rounds: 1 };
+  const { structures, recommendations } = await compareFilters({}, options);
+  const byName = new Map(structures.map((result) => [result.name, result]));
+
+  it('has every structure', () => {
+    expect(structures.map(({ name }) => name)).toEqual(STRUCTURE_NAMES);
+    expect(STRUCTURE_NAMES.toSorted()).toEqual([
+      'b-plus-tree',
+      'bloom',
+      'counting-bloom',
+      'cuckoo',
+      'dibf',
+      'dynamic-bloom',
+      'hash-set',
+      'ldm',
+    ]);
+  });
+
+  it.each(STRUCTURE_NAMES)('finds the rate of %s as predicted, loses nothing, and takes its time', (name) => {
+    const result = byName.get(name)!;
+    expect(result.full.elements).toBe(ELEMENTS);
+    for (const fill of [result.full, result.growth, result.halved].filter((each) => each !== undefined)) {
+      expect(fill.falseNegatives).toBe(0);
+      expectRates(result, fill);
+    }
+    expect(result.full.predictedRate).toBeLessThan(0.0125);
+    expect(result.halved?.elements ?? ELEMENTS / 2).toBe(ELEMENTS / 2);
+    for (const ns of [result.insertNs, result.hitNs, result.missNs]) expect(ns).toBeGreaterThan(0);
+    expect(result.deleteNs === undefined).toBe(result.halved === undefined);
+  });
+
+  it('sees what becomes of each when twice as many come', () => {
+    const outcomes = Object.fromEntries(structures.map(({ name, growth }) => [name, growth.outcome]));
+    expect(outcomes).toEqual({
+      bloom: 'rate-passed',
+      'counting-bloom': 'rate-passed',
+      cuckoo: 'full',
+      'dynamic-bloom': 'rate-passed',
+      dibf: 'rate-passed',
+      ldm: 'grows',
+      'hash-set': 'grows',
+      'b-plus-tree': 'grows',
+    });
+    expect(byName.get('ldm')!.growth.elements).toBe(2 * ELEMENTS);
+    expect(byName.get('cuckoo')!.growth.elements).toBeLessThan(2 * ELEMENTS);
+  });
+
+  it('sees rates fall again where ids are deleted', () => {
+    const erasable = structures.filter(({ halved }) => halved !== undefined).map(({ name }) => name);
+    expect(erasable).toEqual(['counting-bloom', 'cuckoo', 'ldm', 'hash-set', 'b-plus-tree']);
+    for (const name of ['counting-bloom', 'cuckoo'] as const) {
+      const { full, halved } = byName.get(name)!;
+      expect(halved!.measuredRate).toBeLessThan(full.measuredRate * 0.7);
+    }
+  });
+
+  it('recommends what the figures say', () => {
+    const chosen = new Map(recommendations.map(({ need, name }) => [need, name]));
+    expect(chosen.get('a fixed set in the least memory')).toBe('bloom');
+    expect(chosen.get('more than memory holds')).toBe('b-plus-tree');
+    expect(chosen.get('where a chunk is, and how often it is needed')).toBe('ldm');
+  });
+
+  it('gives the same sizes and rates for the same seed, and other rates for another', async () => {
+    const again = await compareFilters({}, { ...options, structures: ['cuckoo', 'bloom'] });
+    expect(again.structures.map(withoutTimes)).toEqual(
+      (['bloom', 'cuckoo'] as const).map((name) => withoutTimes(byName.get(name)!)),
+    );
+    const other = await compareFilters({}, { ...options, structures: ['bloom'], seed: SEED + 1 });
+    expect(other.structures[0]!.full.measuredRate).not.toBe(byName.get('bloom')!.full.measuredRate);
+  });
+});
+
+describe('the ids of the comparison', () => {
+  it('are the same from every place of the stream', () => {
+    const all = [...new IdStream(SEED).take(100)].map((id) => Buffer.from(id).toString('hex'));
+    expect(new Set(all).size).toBe(100);
+    const skipped = new IdStream(SEED);
+    skipped.skip(7);
+    const everyThird = [...skipped.take(10, 3)].map((id) => Buffer.from(id).toString('hex'));
+    expect(everyThird).toEqual(all.filter((_, index) => index >= 7 && (index - 7) % 3 === 0).slice(0, 10));
+    expect(new IdStream(SEED).take(BATCH_IDS + 1)).toHaveLength(BATCH_IDS);
+  });
+});
+
+describe('ldm filter compare', () => {
+  const few = ['-n', '1e3', '--rounds', '1', '--structure', 'bloom', '--structure', 'hash-set'];
+
+  it('prints its seed, then what is the same on every machine, then times and a verdict', async () => {
+    const { code, stdout, stderr } = await runLdm(['filter', 'compare', ...few, '--seed', '9']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^seed 9, n = 1,000 random ids of 20 bytes, made for a rate of 1 %\n/);
+    const parts = ['The same on every machine', 'On this machine', 'Which for what'].map((part) =>
+      stdout.indexOf(part),
+    );
+    expect(parts).toEqual(parts.toSorted((a, b) => a - b));
+    expect(parts).not.toContain(-1);
+    expect(stdout).toMatch(/^ {2}bloom +9\.\d\d +\d[\d.]* % +\d/m);
+  });
+
+  it('gives a JSON line for each structure and a summary, and the same as CSV', async () => {
+    const file = join(temporaryDirectory(), 'figures.csv');
+    const { code, stdout } = await runLdm(['filter', 'compare', ...few, '--json', '--no-progress', '--csv', file]);
+    expect(code).toBe(0);
+    const messages = parseJsonLines(stdout);
+    const settings = { elements: 1000, fpr_target: 0.01, seed: 1 };
+    expect(messages).toEqual([
+      expect.objectContaining({
+        message_type: 'structure',
+        structure: 'bloom',
+        halved: null,
+        delete_ns: null,
+        ...settings,
+      }),
+      expect.objectContaining({ message_type: 'structure', structure: 'hash-set', on_disk: false, ...settings }),
+      expect.objectContaining({ message_type: 'summary', recommendations: expect.any(Array), ...settings }),
+    ]);
+    const fill = { bits_per_element: expect.any(Number), fpr_predicted: 0, fpr_measured: 0, false_negatives: 0 };
+    expect(messages[1]).toMatchObject({
+      full: fill,
+      halved: fill,
+      growth: { outcome: 'grows', elements: 2000, ...fill },
+    });
+    const [head, ...rows] = readFileSync(file, 'utf8').trimEnd().split('\n');
+    expect(rows).toHaveLength(2);
+    const columns = head!.split(',');
+    for (const row of rows) expect(row.split(',')).toHaveLength(columns.length);
+    const bits = rows[0]!.split(',')[columns.indexOf('bits_per_element')];
+    expect(Number(bits)).toBe((messages[0]!['full'] as Record<string, number>)['bits_per_element']);
+  });
+
+  it.each([
+    ['-n', '99'],
+    ['-n', '1.5'],
+    ['-n', '1e99'],
+    ['--fpr', '1'],
+    ['--seed', '-1'],
+    ['--structure', 'abacus'],
+    ['--rounds', '0'],
+    ['--csv', '.'],
+  ])('refuses %s %s', async (option, value) => {
+    const { code, stdout, stderr } = await runLdm(['filter', 'compare', '-n', '100', option, value]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).not.toContain('internal error');
+  });
+});

@@ -115,8 +115,17 @@ export class CancelledError extends LdmError {
   override readonly code: string = 'CANCELLED';
   override readonly exitCode: number;
 
-  constructor(signal: 'SIGINT' | 'SIGTERM') {
-    super(`interrupted by ${signal}`);
+  readonly #signal: 'SIGINT' | 'SIGTERM';
+
+  /** `state`: what stands all the same. */
+  constructor(signal: 'SIGINT' | 'SIGTERM', state?: string) {
+    super(`interrupted by ${signal}${state === undefined ? '' : `: ${state}`}`);
+    this.#signal = signal;
     this.exitCode = signal === 'SIGINT' ? 130 : 143;
+  }
+
+  /** The same, saying what stands all the same. */
+  during(state: string): CancelledError {
+    return new CancelledError(this.#signal, state);
   }
 }

@@ -22,6 +22,12 @@ export function describeFailure(error: unknown, helpCommand = 'ldm --help'): Fai
   if (error instanceof LdmError) return describeExpectedFailure(error);
   if (error instanceof OutputClosedError)
     return { exitCode: EXIT_SUCCESS, text: undefined, message: '', hint: undefined };
+  if (error instanceof RangeError && /allocat/i.test(error.message)) {
+    const hint = 'Give the process more memory (see ulimit -v), or end others.';
+    return describeExpectedFailure(
+      new LdmError(`there is too little memory: ${error.message}`, { hint, cause: error }),
+    );
+  }
   const stack = error instanceof Error ? (error.stack ?? String(error)) : String(error);
   const message = `internal error, please report: ${error instanceof Error ? error.message : String(error)}`;
   return { exitCode: EXIT_FAILURE, text: `ldm: internal error, please report\n${stack}`, message, hint: undefined };

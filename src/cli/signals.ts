@@ -20,8 +20,15 @@ export function installSignalHandlers(): void {
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       const cancelled = new CancelledError(name);
-      if (interruption.signal.aborted) process.exit(cancelled.exitCode);
+      if (interruption.signal.aborted) endAtOnce(name);
+      if (process.stderr.isTTY) process.stderr.write('ldm: stopping; once more to end at once\n');
       interruption.abort(cancelled);
     });
   }
+}
+
+/** `process.exit` would wait for threads, and one that compresses cannot be stopped; the signal itself can do it. */
+function endAtOnce(name: 'SIGINT' | 'SIGTERM'): void {
+  process.removeAllListeners(name);
+  process.kill(process.pid, name);
 }

@@ -1,5 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
 import { UsageError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringFromBytes, fsPath, textOf } from '../util/byte-string.ts';
@@ -10,8 +22,8 @@ const WRITE_BYTES_MAX = 2 ** 30;
 
 /**
  * Writes a file that is there whole or not at all: a temporary file beside it, forced to the disk, renamed. An existing
- * file is replaced, and a symlink to one followed. A device or a FIFO is written to, since a rename would take it away.
- * @throws UsageError for a directory
+ * file is replaced, and a symlink to one followed. A device is written to, since a rename would take it away.
+ * @throws UsageError for a directory, and for a FIFO: opening one waits for its reader, deaf to signals
  * @throws TargetError where it cannot be written; nothing is left behind then
  */
 export function replaceFile(path: ByteString, bytes: Uint8Array): void {
@@ -27,9 +39,18 @@ export function replaceFile(path: ByteString, bytes: Uint8Array): void {
   }
 }
 
-/** @throws UsageError for a directory, so that a command can refuse before its work and not after it */
+/**
+ * So that a command can refuse before its work and not after it.
+ * @throws UsageError for a directory and for a FIFO
+ * @throws TargetError where nothing can be written
+ */
 export function assertReplaceable(path: ByteString): void {
-  kindOf(path);
+  const isNew = kindOf(path) === 'absent';
+  try {
+    accessSync(fsPath(isNew ? (dirname(path) as ByteString) : path), constants.W_OK);
+  } catch (cause) {
+    throw targetError({ operation: 'write', path, cause });
+  }
 }
 
 function kindOf(path: ByteString): 'absent' | 'file' | 'special' {
@@ -40,6 +61,9 @@ function kindOf(path: ByteString): 'absent' | 'file' | 'special' {
     throw targetError({ operation: 'write', path, cause });
   }
   if (stats?.isDirectory() === true) throw new UsageError(`${textOf(path)} is a directory`, { hint: 'Name a file.' });
+  if (stats?.isFIFO() === true) {
+    throw new UsageError(`${textOf(path)} is a FIFO`, { hint: 'Name a file, or pipe standard output.' });
+  }
   if (stats === undefined) return 'absent';
   return stats.isFile() ? 'file' : 'special';
 }

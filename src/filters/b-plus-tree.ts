@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type * as Lmdb from 'lmdb';
-import { UsageError } from '../errors.ts';
+import { LdmError, UsageError } from '../errors.ts';
 import { byteStringFromBytes, bytesOf, type ByteString } from '../util/byte-string.ts';
 import { decodeIds, encodeIds } from './id-list.ts';
 import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
@@ -165,7 +165,14 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
   #openDatabase(): Database {
     // Loaded here, since only who uses a tree needs it.
     const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb;
-    this.#directory = mkdtempSync(join(this.#parentDirectory, 'ldm-b-plus-tree-'));
+    try {
+      this.#directory = mkdtempSync(join(this.#parentDirectory, 'ldm-b-plus-tree-'));
+    } catch (cause) {
+      throw new LdmError(`cannot make a directory for the B+ tree in ${this.#parentDirectory}`, {
+        cause,
+        hint: 'Name another place with TMPDIR.',
+      });
+    }
     const options = { keyEncoding: 'binary', encoding: 'binary', noSync: true, noMetaSync: true } as const;
     return lmdb.open({ path: this.#directory, ...options, overlappingSync: false });
   }

@@ -11,6 +11,12 @@ export interface CapacityOptions {
 export function checkReachable(falsePositiveRate: number, lowest: number): void {
   if (falsePositiveRate >= lowest) return;
   throw new UsageError(`a false positive rate of ${falsePositiveRate} is lower than this filter can reach`, {
-    hint: `Give a rate of ${lowest.toPrecision(2)} or more.`,
+    hint: `Give a rate of ${roundedUp(lowest)} or more.`,
   });
+}
+
+/** To two digits, so that what the hint names is accepted. */
+function roundedUp(rate: number): string {
+  const unit = 10 ** (Math.floor(Math.log10(rate)) - 1);
+  return (Math.ceil(rate / unit) * unit).toPrecision(2);
 }

@@ -1,5 +1,6 @@
 import {
   BackendError,
+  CancelledError,
   CorruptDataError,
   RefusedError,
   RepositoryLockedError,
@@ -134,6 +135,8 @@ function afterDelete(error: unknown): unknown {
   if (error instanceof CorruptDataError) {
     return new CorruptDataError(prefix + error.message, { ...hintOf(error), cause: error });
   }
+  if (error instanceof CancelledError)
+    return error.during('the snapshots are deleted; `ldm compact` gives the space back');
   if (!(error instanceof BackendError)) return error;
   return new BackendError(prefix + error.message, { ...hintOf(error), errno: error.errno, cause: error });
 }

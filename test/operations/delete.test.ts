@@ -81,7 +81,10 @@ describe('a delete whose compaction fails', () => {
     const { repository, ids } = await makeThree();
     const error = new CancelledError('SIGINT');
     const backend = new FailingAfterDelete(repository.context.backend, () => error);
-    await expect(deleteSnapshots({ ...repository.context, backend }, { selectors: [ids[0]!] })).rejects.toBe(error);
+    const deleting = deleteSnapshots({ ...repository.context, backend }, { selectors: [ids[0]!] });
+    await expect(deleting).rejects.toBeInstanceOf(CancelledError);
+    const message = 'interrupted by SIGINT: the snapshots are deleted; `ldm compact` gives the space back';
+    await expect(deleting).rejects.toMatchObject({ message, exitCode: 130 });
   });
 });
 

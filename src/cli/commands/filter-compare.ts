@@ -58,7 +58,7 @@ export function defineFilterCompare(group: Command, runner: CommandRunner): void
           structures: flags.structure,
           rounds: flags.rounds,
         };
-        checkStructures(flags.structure ?? []);
+        checkStructures(flags.structure, flags.fpr);
         report.reportSettings(output, options);
         const result = await compareFilters(context, options, (structure) =>
           report.reportStructure(output, options, structure),

@@ -50,7 +50,7 @@ export function defineFilterExport(group: Command, runner: CommandRunner): void 
           import('../reports/filter-export-report.ts'),
           import('../result-file.ts'),
         ]);
-        const { output: path } = flags;
+        const path = flags.output === '-' ? undefined : flags.output;
         if (path !== undefined) files.checkResultFile(path);
         const result = await exportMembership(context, { format: flags.format, falsePositiveRate: flags.fpr });
         if (path === undefined) output.bytes(result.bytes);

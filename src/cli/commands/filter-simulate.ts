@@ -40,11 +40,13 @@ export function defineFilterSimulate(group: Command, runner: CommandRunner): voi
     )
     .action(
       runner.inSession(async ({ context, output }, { runs, seed, samples, ...files }: SimulateFlags) => {
-        const [{ simulateChains }, { reportSimulation }, { writeSimulation }] = await Promise.all([
+        const [{ simulateChains }, { reportSimulation }, { writeSimulation }, { checkResultFile }] = await Promise.all([
           import('../../operations/filter/simulate.ts'),
           import('../reports/filter-simulate-report.ts'),
           import('../reports/filter-simulate-files.ts'),
+          import('../result-file.ts'),
         ]);
+        for (const file of [files.svg, files.png, files.csv]) if (file !== undefined) checkResultFile(file);
         const result = await simulateChains({ runs, seed, samples, signal: context.signal });
         reportSimulation(output, result, await writeSimulation(result, files));
         return EXIT_SUCCESS;

@@ -29,7 +29,7 @@ export function reportBackup({ output, verbosity }: Session, result: BackupResul
       ['in total', `${countNoun(summary.totalFilesProcessed, 'file')}, ${formatBytes(summary.totalBytesProcessed)}`],
       [
         dryRun ? 'would add' : 'added',
-        `${formatBytes(summary.dataAdded)} in ${countNoun(summary.dataBlobs + summary.treeBlobs, 'chunk')}, ${formatBytes(summary.dataAddedPacked)} stored`,
+        `${formatBytes(summary.dataAdded)} in ${countNoun(summary.dataBlobs + summary.treeBlobs, 'chunk')}, ${dryRun ? 'before compression' : `${formatBytes(summary.dataAddedPacked)} stored`}`,
       ],
     ]),
   );

@@ -31,8 +31,7 @@ export function reportCompact(output: Output, result: CompactResult): void {
 
 /** What went back to the file system, and what did not. */
 export function describeReclaimed({ reclaimedBytes, deadBytesRemaining }: CompactResult): string {
-  const remaining =
-    deadBytesRemaining > 0 ? `; ${formatBytes(deadBytesRemaining)} dead bytes stay, not yet worth the copying` : '';
+  const remaining = deadBytesRemaining > 0 ? `; ${formatBytes(deadBytesRemaining)} dead bytes stay for now` : '';
   // The new filter image may be larger than what was freed.
   return `${formatBytes(Math.max(0, reclaimedBytes))} that the file system got back${remaining}`;
 }

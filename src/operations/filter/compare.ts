@@ -54,9 +54,19 @@ export async function compareFilters(
   return { structures, recommendations: recommend(structures, falsePositiveRate) };
 }
 
-/** @throws UsageError for a structure that does not exist, so that a command can refuse before it says anything */
-export function checkStructures(names: readonly string[]): void {
-  selectContenders(names);
+/**
+ * So that a command can refuse before it says anything.
+ * @throws UsageError for a structure that does not exist, and for a rate that one of them cannot do
+ */
+export function checkStructures(names: readonly string[] | undefined, falsePositiveRate: number): void {
+  for (const contender of selectContenders(names ?? STRUCTURE_NAMES)) {
+    try {
+      contender.make({ capacity: 1, falsePositiveRate });
+    } catch (cause) {
+      if (!(cause instanceof UsageError)) throw cause;
+      throw new UsageError(`${contender.name}: ${cause.message}`, cause.hint === undefined ? {} : { hint: cause.hint });
+    }
+  }
 }
 
 function selectContenders(names: readonly string[]): typeof CONTENDERS {

@@ -57,8 +57,8 @@ function mtimeOf(entry: TreeEntry): bigint {
 }
 
 /**
- * Writes a file's chunks and then its metadata. A file that replaces another is written beside it and renamed, so that
- * the old one stays whole until then; a file that fails half way is removed. Returns metadata that could not be set.
+ * Writes a file's chunks and then its metadata, beside its name, and renames it: whatever happens, a name stands for a
+ * whole file, the new one or the old one. One that fails half way is removed. Returns metadata that could not be set.
  */
 export async function writeFile(
   target: FileTarget,
@@ -67,7 +67,7 @@ export async function writeFile(
   pacer: Pacer,
 ): Promise<TargetError | undefined> {
   const { path, policy, replaces } = target;
-  const workPath = replaces ? temporaryPathBeside(path) : path;
+  const workPath = temporaryPathBeside(path);
   const descriptor = createTargetFile(workPath, entry.mode);
   let isOpen = true;
   try {
@@ -79,7 +79,8 @@ export async function writeFile(
     }
     isOpen = false;
     const failure = finishTargetFile(descriptor, entry, { path: workPath, policy });
-    if (replaces) replaceTarget(workPath, path);
+    if (!replaces) assertAbsent(path);
+    replaceTarget(workPath, path);
     return failure;
   } catch (error) {
     if (isOpen) closeSync(descriptor);
@@ -94,6 +95,12 @@ function writeAll(descriptor: number, bytes: Uint8Array, path: ByteString): void
   } catch (cause) {
     throw targetError({ operation: 'write', path, cause });
   }
+}
+
+/** Another program may have taken the name since it was looked at. */
+function assertAbsent(path: ByteString): void {
+  if (readTargetStats(path) === undefined) return;
+  throw targetError({ operation: 'write', path, cause: 'another program made a file of this name meanwhile' });
 }
 
 /** Puts a finished file in the place of what has the name. Where that fails the new file goes. */

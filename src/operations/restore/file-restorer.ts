@@ -21,6 +21,8 @@ export interface FileTarget {
   readonly path: ByteString;
   readonly policy: TargetPolicy;
   readonly replaces: boolean;
+  /** The directory was made by this restore: nothing of that name can be there. */
+  readonly isInNewDirectory?: boolean;
 }
 
 /**
@@ -66,7 +68,7 @@ export async function writeFile(
   chunks: { readonly count: number; readonly next: () => Uint8Array | Promise<Uint8Array> },
   pacer: Pacer,
 ): Promise<TargetError | undefined> {
-  const { path, policy, replaces } = target;
+  const { path, policy, replaces, isInNewDirectory = false } = target;
   const workPath = temporaryPathBeside(path);
   const descriptor = createTargetFile(workPath, entry.mode);
   let isOpen = true;
@@ -79,7 +81,7 @@ export async function writeFile(
     }
     isOpen = false;
     const failure = finishTargetFile(descriptor, entry, { path: workPath, policy });
-    if (!replaces) assertAbsent(path);
+    if (!replaces && !isInNewDirectory) assertAbsent(path);
     replaceTarget(workPath, path);
     return failure;
   } catch (error) {
@@ -113,7 +115,12 @@ export function replaceTarget(source: ByteString, target: ByteString): void {
   }
 }
 
+/** Random once for a process: a new one for every file would cost 2 us. */
+const temporaryPrefix = `.ldm-restore-${randomBytes(6).toString('hex')}`;
+let temporaryCount = 0;
+
 export function temporaryPathBeside(path: ByteString): ByteString {
-  const name = `.ldm-restore-${randomBytes(6).toString('hex')}`;
+  temporaryCount += 1;
+  const name = `${temporaryPrefix}${temporaryCount.toString(36)}`;
   return (path.slice(0, path.lastIndexOf('/') + 1) + name) as ByteString;
 }

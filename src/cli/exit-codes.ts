@@ -1,14 +1,13 @@
 /** Every exit code with its meaning; scripts depend on them. Whatever is not listed means failure. */
 export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [0, 'success'],
-  [1, 'error; nothing was saved'],
+  [1, 'error; a backup saved nothing'],
   [2, 'wrong usage'],
   [3, 'done, but some files could not be read or written'],
   [4, 'damage was found'],
   [5, 'an id that was asked for is surely absent'],
   [10, 'there is no repository'],
   [11, 'the repository is locked'],
-  [12, 'wrong password'],
   [130, 'interrupted (143: terminated)'],
 ]);
 

@@ -52,7 +52,7 @@ export function createProgram(runner: CommandRunner): Command {
         ['ldm backup ~/work', 'back up a directory'],
         ['ldm backup --help', 'explain a command'],
       ],
-      exitCodes: [3, 4, 10, 11, 12, 130],
+      exitCodes: [3, 4, 5, 10, 11, 130],
     }),
   );
   return program;

@@ -3,12 +3,18 @@ import { dirname, join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { CancelledError, SnapshotNotFoundError } from '../../src/errors.ts';
+import { CancelledError, SnapshotNotFoundError, TargetError } from '../../src/errors.ts';
+import { createTargetPolicy } from '../../src/files/target-policy.ts';
+import type { TreeEntry } from '../../src/format/tree.ts';
+import { Pacer } from '../../src/operations/context.ts';
 import { restore } from '../../src/operations/restore.ts';
 import type { OverwriteMode } from '../../src/operations/restore.ts';
+import { writeFile } from '../../src/operations/restore/file-restorer.ts';
+import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { openFilesOf } from '../support/open-files.ts';
 import { createPrng } from '../support/prng.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
@@ -80,6 +86,7 @@ describe('a restore that is interrupted', () => {
   /** Interrupts in the middle of the file `big`. */
   async function interrupt(repository: TestRepository, target: string, overwrite: OverwriteMode): Promise<void> {
     const controller = new AbortController();
+    const partsSeen: string[] = [];
     const signal = controller.signal;
     const abort = controller.abort.bind(controller);
     const original = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted')!;
@@ -88,13 +95,18 @@ describe('a restore that is interrupted', () => {
         const written = openFilesOf(process.pid).filter((path) => /source\/\.ldm-restore-\w+$/.test(path));
         // The other files are smaller.
         const isBigOpen = written.some((path) => statSync(path).size > 100_000);
-        if (isBigOpen) abort(new CancelledError('SIGINT'));
+        if (isBigOpen) {
+          // What a kill -9 would leave now: no name that stands for a part of a file.
+          partsSeen.push(...readdirSync(join(target, 'source')).filter((name) => name === 'big'));
+          abort(new CancelledError('SIGINT'));
+        }
         return original.get!.call(signal) as boolean;
       },
     });
     const restoring = restore({ ...repository.context, signal }, { selector: 'latest', target, overwrite });
     await expect(restoring).rejects.toThrow(CancelledError);
     expect(controller.signal.aborted).toBe(true);
+    if (overwrite === 'never') expect(partsSeen).toEqual([]);
   }
 
   it('leaves no part of a file under its name, and goes on where it stopped', async () => {
@@ -141,5 +153,22 @@ describe('a hard link to a file that only looks like the one in the snapshot', (
     utimesSync(join(target, 'source', 'a'), 1000, 1000);
     expect((await repository.restore({ target })).filesUnchanged).toBe(1);
     expect(readFileSync(join(target, 'source', 'b'), 'utf8')).toBe('right');
+  });
+});
+
+describe('a name that something else has by the time the file is whole', () => {
+  it('keeps what it has, and the new file goes', async () => {
+    const path = join(temporaryDirectory(), 'name');
+    const policy = createTargetPolicy({ makesDevices: false });
+    const target = { path: byteStringFromText(path), policy, replaces: false };
+    const next = (): Uint8Array => {
+      // As another program does it, or a file system that takes two names for one.
+      writeFileSync(path, 'theirs');
+      return Buffer.from('ours');
+    };
+    const entry = { type: 'file', mode: 0o644, mtimeSeconds: 0, mtimeNanoseconds: 0 } as unknown as TreeEntry;
+    await expect(writeFile(target, entry, { count: 1, next }, new Pacer(undefined))).rejects.toThrow(TargetError);
+    expect(readFileSync(path, 'utf8')).toBe('theirs');
+    expect(readdirSync(dirname(path))).toEqual(['name']);
   });
 });

@@ -2,6 +2,7 @@ import type { Backend } from '../../backend/backend.ts';
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../../errors.ts';
 import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
+import type { ChunkKind } from '../../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES, PACK_HEADER_BYTES } from '../../format/constants.ts';
 import { encodePackFooter, encodePackHeader } from '../../format/pack.ts';
 import type { PackContents, PackedBlock } from '../../format/pack.ts';
@@ -66,7 +67,7 @@ export class PackVerifier {
       problems.push('its bytes are not what was stored (SHA-256 differs from the name)');
     }
     const damaged = await mapConcurrently(pack.blocks, BLOCKS_AT_ONCE, async (block) =>
-      this.#verifyBlock(bytes, block, problems),
+      this.#verifyBlock(bytes, pack.kind, block, problems),
     );
     return damaged.flat();
   }
@@ -90,9 +91,9 @@ export class PackVerifier {
   }
 
   /** Hex ids of the block's chunks whose bytes are wrong. */
-  async #verifyBlock(bytes: Buffer, block: PackedBlock, problems: string[]): Promise<string[]> {
+  async #verifyBlock(bytes: Buffer, packKind: ChunkKind, block: PackedBlock, problems: string[]): Promise<string[]> {
     try {
-      const found = await this.#idsOf(bytes.subarray(block.offset), block);
+      const found = await this.#idsOf(bytes.subarray(block.offset), packKind, block);
       const damaged = chunksOf(block).filter((id, index) => id !== hexId(found, index * CHUNK_ID_BYTES));
       if (damaged.length > 0) problems.push(`${damaged.length} chunks at offset ${block.offset} have wrong bytes`);
       return damaged;
@@ -104,10 +105,10 @@ export class PackVerifier {
   }
 
   /** The ids of the block's chunks, computed from its bytes. */
-  async #idsOf(bytes: Buffer, block: PackedBlock): Promise<Uint8Array> {
+  async #idsOf(bytes: Buffer, packKind: ChunkKind, block: PackedBlock): Promise<Uint8Array> {
     const header = decodeBlockHeader(bytes);
     const { kind, codec, rawBytes, storedBytes, chunkLengths } = header;
-    const isSame = rawBytes === block.rawBytes && storedBytes === block.storedBytes;
+    const isSame = kind === packKind && rawBytes === block.rawBytes && storedBytes === block.storedBytes;
     if (!isSame || Buffer.compare(lengthsOf(chunkLengths), lengthsOf(block.chunkLengths)) !== 0) {
       throw new CorruptDataError('its header does not say what the segment says');
     }

@@ -21,8 +21,6 @@ export interface FileTarget {
   readonly path: ByteString;
   readonly policy: TargetPolicy;
   readonly replaces: boolean;
-  /** The directory was made by this restore: nothing of that name can be there. */
-  readonly isInNewDirectory?: boolean;
 }
 
 /**
@@ -68,7 +66,7 @@ export async function writeFile(
   chunks: { readonly count: number; readonly next: () => Uint8Array | Promise<Uint8Array> },
   pacer: Pacer,
 ): Promise<TargetError | undefined> {
-  const { path, policy, replaces, isInNewDirectory = false } = target;
+  const { path, policy, replaces } = target;
   const workPath = temporaryPathBeside(path);
   const descriptor = createTargetFile(workPath, entry.mode);
   let isOpen = true;
@@ -81,7 +79,7 @@ export async function writeFile(
     }
     isOpen = false;
     const failure = finishTargetFile(descriptor, entry, { path: workPath, policy });
-    if (!replaces && !isInNewDirectory) assertAbsent(path);
+    if (!replaces) assertAbsent(path);
     replaceTarget(workPath, path);
     return failure;
   } catch (error) {
@@ -99,10 +97,13 @@ function writeAll(descriptor: number, bytes: Uint8Array, path: ByteString): void
   }
 }
 
-/** Another program may have taken the name since it was looked at. */
+/**
+ * Another program may have taken the name since it was looked at; and where a file system takes `A` for `a`, the other
+ * of the two has it, also in a directory that this restore made.
+ */
 function assertAbsent(path: ByteString): void {
   if (readTargetStats(path) === undefined) return;
-  throw targetError({ operation: 'write', path, cause: 'another program made a file of this name meanwhile' });
+  throw targetError({ operation: 'write', path, cause: 'another file has this name meanwhile' });
 }
 
 /** Puts a finished file in the place of what has the name. Where that fails the new file goes. */

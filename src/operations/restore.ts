@@ -37,7 +37,7 @@ export interface RestoreOptions {
 const STEPS_AHEAD = 256;
 const CHUNKS_AHEAD = 512;
 /** The blocks read ahead and the last ones used. */
-const CACHE_BYTES = 32 * 1024 * 1024;
+const CACHE_BYTES = 48 * 1024 * 1024;
 
 /**
  * Restores a snapshot or a part of it. What cannot be restored is reported and the rest is restored; a file whose bytes

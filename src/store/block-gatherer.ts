@@ -1,4 +1,5 @@
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import { copyBytes } from '../util/copy-bytes.ts';
 import type { BufferPool } from './buffer-pool.ts';
 
 /** Raw bytes that are compressed together, with the ids and lengths of the chunks in them. */
@@ -32,7 +33,7 @@ export class BlockGatherer {
     const isFull = this.#rawBytes + bytes.length > this.#blockRawBytes || this.#ids.length === CHUNKS_MAX;
     const full = isFull ? this.flush() : [];
     this.#buffer ??= this.#pool.take(this.#blockRawBytes);
-    this.#buffer.set(bytes, this.#rawBytes);
+    copyBytes(this.#buffer, bytes, this.#rawBytes);
     this.#rawBytes += bytes.length;
     this.#ids.push(id);
     this.#lengths.push(bytes.length);
@@ -64,7 +65,7 @@ export class BlockGatherer {
 
   #copiedBlock(id: Uint8Array, bytes: Uint8Array): RawBlock {
     const buffer = this.#pool.take(bytes.length);
-    buffer.set(bytes);
+    copyBytes(buffer, bytes, 0);
     return loneBlock(id, buffer, bytes.length);
   }
 }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
+import { copyBytes } from '../util/copy-bytes.ts';
 import type { Compressor } from '../workers/compression.ts';
 import { BlockGatherer, loneBlock } from './block-gatherer.ts';
 import type { RawBlock } from './block-gatherer.ts';
@@ -11,8 +12,10 @@ import { PackWriter } from './pack-writer.ts';
 import type { StoredBlock } from './pack-writer.ts';
 import type { StoreSizes } from './store-sizes.ts';
 
-/** How many blocks may be on their way through compression; bounds the memory, and keeps every core busy. */
-const IN_FLIGHT_BLOCKS_MAX: number = 2 * Math.max(2, availableParallelism());
+/** Chunks that are held are mostly shorter than a block. */
+const BUFFER_BYTES_MIN = 1024 * 1024;
+/** How many blocks may be on their way through compression: one for every core, and one that is being written. */
+const IN_FLIGHT_BLOCKS_MAX: number = 1 + Math.max(2, availableParallelism());
 
 /**
  * Takes chunks of one kind, gathers them into blocks, compresses several blocks at a time and writes them, in the order
@@ -42,7 +45,7 @@ export class ChunkWriter {
     const { sink, kind, onPack, sizes } = options;
     const { blockRawBytes, packBytes } = sizes;
     this.#inFlightBytesMax = IN_FLIGHT_BLOCKS_MAX * blockRawBytes;
-    this.#pool = new BufferPool({ sizeBytesMin: blockRawBytes });
+    this.#pool = new BufferPool({ sizeBytesMin: Math.min(blockRawBytes, BUFFER_BYTES_MIN) });
     this.#packs = new PackWriter({ sink, kind, packBytes, onPack });
     this.#plain = new BlockGatherer(this.#pool, blockRawBytes);
     this.#dense = new BlockGatherer(this.#pool, blockRawBytes);
@@ -61,7 +64,7 @@ export class ChunkWriter {
   /** Copies a chunk into memory of its own, shared with the threads, for `addHeld` or `drop`. */
   hold(bytes: Uint8Array): HeldChunk {
     const buffer = this.#pool.take(bytes.length);
-    buffer.set(bytes);
+    copyBytes(buffer, bytes, 0);
     return { buffer, lengthBytes: bytes.length };
   }
 
@@ -144,7 +147,7 @@ export class ChunkWriter {
   }
 
   async #roomAgain(): Promise<void> {
-    while (this.#inFlightBytes > this.#inFlightBytesMax / 2 && this.#failure === undefined) {
+    while (this.#inFlightBytes > this.#inFlightBytesMax && this.#failure === undefined) {
       const { promise, resolve } = settleLater();
       this.#wake = resolve;
       await promise;

@@ -1,9 +1,11 @@
 import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
 import { taskPool } from './task-pool.ts';
+import type { StartedTask } from './task-pool.ts';
+import type { IdentifyTask } from './tasks.ts';
 
 /** The id of a chunk, computed beside the caller. Bytes in shared memory are not copied, and must not change meanwhile. */
-export async function identify(bytes: Uint8Array, key: ChunkIdKey): Promise<Uint8Array> {
-  return await taskPool.run({ name: 'identify', bytes, key });
+export function identify(bytes: Uint8Array, key: ChunkIdKey): StartedTask<IdentifyTask> {
+  return taskPool.start({ name: 'identify', bytes, key });
 }
 
 let lastStream = 0;

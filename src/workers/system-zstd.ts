@@ -6,15 +6,13 @@ import type { Zstd } from './zstd.ts';
 const LIBRARY_NAME = process.platform === 'darwin' ? 'libzstd.1.dylib' : 'libzstd.so.1';
 /** 1.4.0: from there on the functions below are its stable interface. */
 const COMPRESSION_LEVEL = 100;
-const HASH_LOG = 102;
-const CHAIN_LOG = 103;
+const WINDOW_LOG = 101;
 /**
- * The default level with tables of half the size, 256 and 128 KiB, which stay in a core's own cache: a seventh faster, and
- * 0.8 % larger (1.2 GiB of /usr). Zero means what the level says.
+ * The faster levels look back 1 or 2 MiB, less than a block is long. Zero means what the level says.
  */
-const TUNED_LEVEL = 3;
-const TUNED_HASH_LOG = 16;
-const TUNED_CHAIN_LOG = 15;
+const BLOCK_WINDOW_LOG = 22;
+/** From here on a level looks back so far by itself. */
+const FAR_LEVEL = 10;
 
 const VERSION_MIN = 10_400;
 
@@ -86,9 +84,7 @@ class SystemZstd implements Zstd {
     const set = (parameter: number, value: number): void =>
       void this.#checked(this.#setParameter(this.#compressContext, parameter, value));
     set(COMPRESSION_LEVEL, level);
-    const isTuned = level === TUNED_LEVEL;
-    set(HASH_LOG, isTuned ? TUNED_HASH_LOG : 0);
-    set(CHAIN_LOG, isTuned ? TUNED_CHAIN_LOG : 0);
+    set(WINDOW_LOG, level < FAR_LEVEL ? BLOCK_WINDOW_LOG : 0);
     this.#level = level;
   }
 

@@ -1,23 +1,20 @@
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
-import { CorruptDataError, LdmError } from '../errors.ts';
-import { transferOf } from './task-memory.ts';
-import type { TaskReply } from './task-thread.ts';
-import { perform } from './tasks.ts';
+import { PoolThread } from './pool-thread.ts';
+import { TaskJob } from './task-job.ts';
 import type { Task, TaskResults } from './tasks.ts';
 
 /** A short command is done before a thread has started (40 ms): so many bytes are worked on by the caller first. */
 const INLINE_BYTES = 8 * 1024 * 1024;
 /** To unpack or hash a byte takes a quarter of the time that it takes to compress it. */
 const LIGHT_WORK_DIVISOR = 4;
+/** To open and close a file takes as long as to compress so many bytes (30 us). */
+const BYTES_PER_FILE = 8 * 1024;
 const THREADS_MAX = 16;
-/** A thread makes little garbage; left alone, V8 would keep 16 MiB for it. */
-const YOUNG_MEBIBYTES_MAX = 2;
+/** One to work on, and one so that nothing has to be waited for in between. */
+const JOBS_PER_THREAD = 2;
 /** The built program, also where this runs from its sources: a thread cannot start from TypeScript on Node 20. */
 const PROGRAM = createRequire(import.meta.url).resolve('#task-thread');
-
-type Result = TaskResults[Task['name']];
 
 export interface TaskPoolOptions {
   /** Without threads every task is done by the caller, at once. */
@@ -28,11 +25,21 @@ export interface TaskPoolOptions {
   readonly program?: string;
 }
 
+/** A task that somebody will want the result of later. */
+export interface StartedTask<T extends Task> {
+  /** Waits for the result; does the task itself where no thread has come to it yet. */
+  settle(): Promise<TaskResults[T['name']]>;
+  /** For a result that nobody wants any more: waits until nothing works on it. */
+  drop(): Promise<void>;
+}
+
 /** Runs tasks in threads, so that every core has work while the main thread reads and writes. */
 export class TaskPool {
   readonly #threadCount: number;
   readonly #program: string;
-  readonly #threads: TaskThread[] = [];
+  readonly #threads: PoolThread[] = [];
+  /** What waits for a thread: kept here, so that whichever is free first takes it, or the caller. */
+  readonly #queue: TaskJob[] = [];
   #inlineBytesLeft: number;
 
   constructor(options: TaskPoolOptions) {
@@ -43,29 +50,97 @@ export class TaskPool {
 
   /** Bytes in shared memory are worked on where they are, others are copied. A payload to unpack is given away. */
   async run<T extends Task>(task: T): Promise<TaskResults[T['name']]> {
-    this.#inlineBytesLeft -= workBytes(task);
-    if (this.#inlineBytesLeft >= 0 || this.#threadCount === 0) return perform(task);
-    return (await this.#leastBusy().run(task)) as TaskResults[T['name']];
+    return (await this.#submit(task).result) as TaskResults[T['name']];
+  }
+
+  /** As `run`, for a caller who goes on meanwhile, and comes back for the result. */
+  start<T extends Task>(task: T): StartedTask<T> {
+    const job = this.#submit(task);
+    return {
+      settle: async () => {
+        if (this.#takeBack(job)) job.perform();
+        return (await job.result) as TaskResults[T['name']];
+      },
+      drop: async () => {
+        if (!this.#takeBack(job)) await job.result.then(ignore, ignore);
+      },
+    };
   }
 
   /** For tasks that belong together: one place, where they are done in their order. */
   lane(): <T extends Task>(task: T) => Promise<TaskResults[T['name']]> {
     const thread = this.#threads.length === 0 ? undefined : this.#leastBusy();
     return async <T extends Task>(task: T) => {
-      if (thread === undefined) return perform(task);
-      return (await thread.run(task)) as TaskResults[T['name']];
+      const job = new TaskJob(task);
+      if (thread === undefined) job.perform();
+      else thread.give(job, { stays: true });
+      return (await job.result) as TaskResults[T['name']];
     };
   }
 
-  #leastBusy(): TaskThread {
-    if (this.#threads.length < this.#threadCount) {
-      const thread = new TaskThread(this.#program);
-      this.#threads.push(thread);
-      return thread;
+  #submit(task: Task): TaskJob {
+    const job = new TaskJob(task);
+    this.#inlineBytesLeft -= workBytes(task);
+    if (this.#inlineBytesLeft >= 0 || this.#threadCount === 0) {
+      job.perform();
+    } else {
+      this.#queue.push(job);
+      this.#dispatch();
     }
-    return this.#threads.reduce((best, thread) => (thread.waitingCount < best.waitingCount ? thread : best));
+    return job;
+  }
+
+  /** Whether nobody has begun a job; then it is the caller's. */
+  #takeBack(job: TaskJob): boolean {
+    const index = this.#queue.indexOf(job);
+    if (index >= 0) this.#queue.splice(index, 1);
+    return index >= 0 || this.#threads.some((thread) => thread.takeBack(job));
+  }
+
+  #dispatch(): void {
+    const end = this.#threads.find((thread) => thread.end !== undefined)?.end;
+    if (end !== undefined) {
+      for (const job of this.#queue.splice(0)) job.reject(end);
+      return;
+    }
+    while (this.#queue.length > 0 || this.#threads.length > 0) {
+      const thread = this.#leastBusy();
+      if (thread.jobCount >= JOBS_PER_THREAD || thread.isFull) return;
+      const job = this.#nextJob() ?? (thread.jobCount === 0 ? this.#takeBackAny() : undefined);
+      if (job === undefined) return;
+      // A payload that went over is gone on this side.
+      thread.give(job, { stays: job.task.name === 'unpack' });
+    }
+  }
+
+  /** What the main thread needs to go on comes before what it only has to write in the end. */
+  #nextJob(): TaskJob | undefined {
+    const urgent = this.#queue.findIndex(({ task }) => task.name !== 'compress');
+    return this.#queue.splice(Math.max(0, urgent), 1)[0];
+  }
+
+  /** For a thread that has nothing to do, from one that has not come to it. */
+  #takeBackAny(): TaskJob | undefined {
+    for (const thread of this.#threads) {
+      const job = thread.jobCount > 1 ? thread.takeBackAny() : undefined;
+      if (job !== undefined) return job;
+    }
+    return undefined;
+  }
+
+  #leastBusy(): PoolThread {
+    const idlest = this.#threads.reduce<PoolThread | undefined>(
+      (best, thread) => (best === undefined || thread.jobCount < best.jobCount ? thread : best),
+      undefined,
+    );
+    if (idlest !== undefined && (idlest.jobCount === 0 || this.#threads.length === this.#threadCount)) return idlest;
+    const thread = new PoolThread(this.#program, () => this.#dispatch());
+    this.#threads.push(thread);
+    return thread;
   }
 }
+
+function ignore(): void {}
 
 /** The threads of this process. */
 export const taskPool: TaskPool = new TaskPool({
@@ -73,72 +148,10 @@ export const taskPool: TaskPool = new TaskPool({
   inlineBytes: INLINE_BYTES,
 });
 
-interface Waiting {
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: Error) => void;
-}
-
-class TaskThread {
-  readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
-  #lastId = 0;
-  #end: Error | undefined;
-
-  constructor(program: string) {
-    this.#worker = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEBIBYTES_MAX } });
-    this.#worker.unref();
-    this.#worker.on('message', (reply: TaskReply) => this.#settle(reply));
-    this.#worker.on('error', (error) => this.#giveUp(error));
-    this.#worker.on('messageerror', (error) => this.#giveUp(error));
-    this.#worker.on('exit', (code) => this.#giveUp(new Error(`a thread of the pool ended with code ${code}`)));
-  }
-
-  get waitingCount(): number {
-    return this.#waiting.size;
-  }
-
-  async run(task: Task): Promise<Result> {
-    if (this.#end !== undefined) throw this.#end;
-    this.#lastId += 1;
-    const id = this.#lastId;
-    return await new Promise((resolve, reject) => {
-      // Before anybody waits for it: a task that cannot be sent throws here.
-      this.#worker.postMessage({ id, task }, task.name === 'unpack' ? transferOf(task.payload) : []);
-      // The process lives as long as it waits for an answer, and no longer.
-      if (this.#waiting.size === 0) this.#worker.ref();
-      this.#waiting.set(id, { resolve, reject });
-    });
-  }
-
-  #settle({ id, result, failure }: TaskReply): void {
-    const waiting = this.#waiting.get(id);
-    // An answer may still come after the failure of its thread.
-    if (waiting === undefined) return;
-    this.#waiting.delete(id);
-    if (this.#waiting.size === 0) this.#worker.unref();
-    if (failure !== undefined) waiting.reject(errorOf(failure));
-    else waiting.resolve(result);
-  }
-
-  #giveUp(error: Error): void {
-    this.#end ??= new LdmError(`a thread of the pool failed: ${error.message}`, {
-      cause: error,
-      hint: 'There may be too little memory. What the command had not finished was not saved; run it again.',
-    });
-    for (const { reject } of this.#waiting.values()) reject(this.#end);
-    this.#waiting.clear();
-  }
-}
-
-function errorOf({ kind, message, hint }: NonNullable<TaskReply['failure']>): Error {
-  const details = hint === undefined ? {} : { hint };
-  if (kind === 'corrupt') return new CorruptDataError(message, details);
-  return kind === 'expected' ? new LdmError(message, details) : new Error(message);
-}
-
 /** In bytes to compress. */
 function workBytes(task: Task): number {
   if (task.name === 'compress') return task.raw.length;
   if (task.name === 'unpack' || task.name === 'prove') return task.rawBytes / LIGHT_WORK_DIVISOR;
+  if (task.name === 'read') return task.files.length * BYTES_PER_FILE + task.target.length / LIGHT_WORK_DIVISOR;
   return 'bytes' in task ? task.bytes.length / LIGHT_WORK_DIVISOR : 0;
 }

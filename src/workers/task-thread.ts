@@ -1,10 +1,19 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { CorruptDataError, LdmError } from '../errors.ts';
+import { claim } from './task-claim.ts';
 import { transferOf } from './task-memory.ts';
 import { perform } from './tasks.ts';
 import type { Task, TaskResults } from './tasks.ts';
 
-/** What a thread of the pool sends back. */
+/** What a thread of the pool is sent. */
+export interface TaskOrder {
+  readonly id: number;
+  /** Where it is claimed before it is begun, if it may be taken back. */
+  readonly slot: number | undefined;
+  readonly task: Task;
+}
+
+/** What it sends back; neither a result nor a failure where the task was taken back. */
 export interface TaskReply {
   readonly id: number;
   readonly result?: TaskResults[Task['name']];
@@ -16,7 +25,11 @@ export interface TaskReply {
   };
 }
 
-parentPort?.on('message', ({ id, task }: { readonly id: number; readonly task: Task }) => {
+parentPort?.on('message', ({ id, slot, task }: TaskOrder) => {
+  if (slot !== undefined && !claim(workerData as Int32Array, slot)) {
+    parentPort!.postMessage({ id } satisfies TaskReply);
+    return;
+  }
   try {
     const result = perform(task);
     parentPort!.postMessage({ id, result } satisfies TaskReply, resultMemory(result));

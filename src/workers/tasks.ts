@@ -3,6 +3,8 @@ import type { Hash } from 'node:crypto';
 import { chunkIdOf } from '../crypto/chunk-hasher.ts';
 import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
 import { CorruptDataError, LdmError } from '../errors.ts';
+import { readAsListed } from '../files/source-stream.ts';
+import type { ListedFile } from '../files/source-stream.ts';
 import type { Codec } from '../format/block.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { ScratchBuffer } from './scratch-buffer.ts';
@@ -54,6 +56,23 @@ export interface IdentifyTask {
   readonly key: ChunkIdKey;
 }
 
+/** Reads small files, one after the other, into one piece of shared memory. */
+export interface ReadTask {
+  readonly name: 'read';
+  readonly files: readonly ListedFile[];
+  /** The files stand in it as they come, each with a byte more than it is long. */
+  readonly target: Uint8Array;
+  readonly key: ChunkIdKey;
+}
+
+/** By file, what a `ReadTask` found. */
+export interface FilesRead {
+  /** 1 where all of the file is in the target, and it still is what was listed. */
+  readonly isAsListed: Uint8Array;
+  /** Of those, the ids of their bytes as one chunk, in a row. */
+  readonly chunkIds: Uint8Array;
+}
+
 /** The next bytes of a stream whose SHA-256 is wanted. */
 export interface UpdateTask {
   readonly name: 'update';
@@ -67,13 +86,14 @@ export interface EndTask {
   readonly stream: number;
 }
 
-export type Task = CompressTask | UnpackTask | ProveTask | IdentifyTask | UpdateTask | EndTask;
+export type Task = CompressTask | UnpackTask | ProveTask | IdentifyTask | ReadTask | UpdateTask | EndTask;
 
 export interface TaskResults {
   readonly compress: Uint8Array | undefined;
   readonly unpack: UnpackedBlock;
   readonly prove: Uint8Array;
   readonly identify: Uint8Array;
+  readonly read: FilesRead;
   readonly update: undefined;
   readonly end: string;
 }
@@ -96,6 +116,8 @@ export function perform(task: Task): TaskResults[Task['name']] {
       return unpack(task, scratch).chunkIds;
     case 'identify':
       return chunkIdOf(task.key, task.bytes);
+    case 'read':
+      return readFiles(task);
     case 'update':
       return updateStream(task);
     case 'end':
@@ -103,6 +125,21 @@ export function perform(task: Task): TaskResults[Task['name']] {
     default:
       throw new Error(`no such task: ${JSON.stringify(task satisfies never)}`);
   }
+}
+
+function readFiles({ files, target, key }: ReadTask): FilesRead {
+  const isAsListed = new Uint8Array(files.length);
+  const chunkIds = new Uint8Array(files.length * CHUNK_ID_BYTES);
+  let offset = 0;
+  for (const [index, file] of files.entries()) {
+    const { sizeBytes } = file.metadata;
+    if (readAsListed(file, target.subarray(offset, offset + sizeBytes + 1))) {
+      isAsListed[index] = 1;
+      chunkIds.set(chunkIdOf(key, target.subarray(offset, offset + sizeBytes)), index * CHUNK_ID_BYTES);
+    }
+    offset += sizeBytes + 1;
+  }
+  return { isAsListed, chunkIds };
 }
 
 function updateStream({ stream, parts }: UpdateTask): undefined {

@@ -27,7 +27,7 @@ export interface Tool {
   check?(state: string): readonly Command[];
 }
 
-export type DatasetName = 'usr' | 'changed' | 'releases' | 'big';
+export type DatasetName = 'usr' | 'changed' | 'releases' | 'big' | 'archive';
 export type BenchSize = 'full' | 'small';
 
 /** One tool's runs of one scenario. */

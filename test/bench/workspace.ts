@@ -4,6 +4,7 @@ import { freemem, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { BaseState, BenchSize, DatasetName, StateOptions, Tool, Workspace } from './bench-types.ts';
 import { dataSizes } from './data/data-sizes.ts';
+import { makeArchive } from './data/make-archive.ts';
 import { makeBig } from './data/make-big.ts';
 import { makeChanged } from './data/make-changed.ts';
 import { makeReleases } from './data/make-releases.ts';
@@ -71,6 +72,9 @@ function makeDataset(name: DatasetName, options: DatasetOptions): string {
       break;
     case 'big':
       makeBig(path, sizes.bigSizeBytes);
+      break;
+    case 'archive':
+      makeArchive(path, { roots: sizes.usr.roots, sizeBytes: sizes.bigSizeBytes });
       break;
   }
   return path;

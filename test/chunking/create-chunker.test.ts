@@ -11,11 +11,11 @@ function createFastCdc(minSizeBytes: number, averageSizeBytes: number, maxSizeBy
   createChunker({ kind: 'fastcdc', minSizeBytes, averageSizeBytes, maxSizeBytes });
 }
 
-test('the default cuts between 256 KiB and 4 MiB, from a buffer of 16 MiB', () => {
+test('the default cuts between 256 KiB and 4 MiB, from a buffer of 8 MiB', () => {
   const chunker = createChunker(DEFAULT_CHUNKER);
   expect(chunker.minSizeBytes).toBe(256 * KIB);
   expect(chunker.maxSizeBytes).toBe(4 * MIB);
-  expect(chunker.buffer.length).toBe(16 * MIB);
+  expect(chunker.buffer.length).toBe(8 * MIB);
 });
 
 test('fixed chunks of 64 MiB get a buffer of twice that', () => {

@@ -22,8 +22,8 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const FIXED_CHUNKS = { kind: 'fixed', sizeBytes: 64 * KIB } as const;
 
-/** One below, at and one above each; 16 MiB is the buffer that files are read into. */
-const DEFAULT_EDGES = [256 * KIB, MIB, 4 * MIB, 16 * MIB];
+/** One below, at and one above each; 8 MiB is the buffer that files are read into. */
+const DEFAULT_EDGES = [256 * KIB, MIB, 4 * MIB, 8 * MIB, 16 * MIB];
 
 describe('a tree comes back with everything', () => {
   it.each([1, 2, 3, 4])('that a home directory has, seed %i', async (seed) => {

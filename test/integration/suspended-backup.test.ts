@@ -67,8 +67,8 @@ describe('a backup that lost its lock while it was suspended', () => {
 
   it('commits nothing when its own packs, which no segment named yet, were taken for leftovers', async () => {
     const scenario = await makeProcessScenario();
-    // More than one pack is full when the endless file comes.
-    writeFileSync(join(scenario.home, 'work', 'a'), createPrng(1).bytes(40 << 20));
+    // A pack is full and written, with what is still on its way behind it, when the endless file comes.
+    writeFileSync(join(scenario.home, 'work', 'a'), createPrng(1).bytes(80 << 20));
     const suspended = await scenario.startSuspendedBackup();
     loseLock(scenario, suspended);
     const compacted = await scenario.runWell('compact');

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { linkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test, vi } from 'vitest';
@@ -35,9 +35,26 @@ test('the chunks of a large file that are known already leave their memory to th
   expect(memory.madeCount()).toBeLessThan(memory.takenCount() / 2);
 });
 
+test('small files that were read ahead leave their memory to the next, whatever their other names', async () => {
+  const repository = await makeTestRepository();
+  const prng = createPrng(20261121);
+  for (let index = 0; index < 1500; index += 1) {
+    const file = join(repository.source, `file-${index}`);
+    writeFileSync(file, prng.bytes(KIB));
+    if (index % 3 === 0) linkSync(file, `${file}-link`);
+  }
+  const memory = watchMemory();
+  await repository.backup();
+  // 64 files at most are read together.
+  expect(memory.takenCount()).toBeGreaterThan(1000 / 64);
+  expect(memory.takenCount()).toBeLessThan(100);
+  expect(memory.madeCount()).toBeLessThan(memory.takenCount() * 0.75);
+});
+
 test('the chunks of a file that could not be read to its end are let go', async () => {
   const dropped: HashedChunk[] = [];
-  const hold = (bytes: Uint8Array): HashedChunk => ({ lengthBytes: bytes.length, id: new Promise(() => undefined) });
+  const never = { settle: async (): Promise<never> => new Promise(() => undefined), drop: async () => undefined };
+  const hold = (bytes: Uint8Array): HashedChunk => ({ lengthBytes: bytes.length, identified: never });
   const drop = (chunk: HashedChunk): void => void dropped.push(chunk);
   const row = new ChunkRow({ hold, drop } as unknown as ChunkDepot);
   for (let count = 0; count < 3; count += 1) await row.append(Buffer.alloc(KIB));

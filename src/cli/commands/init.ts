@@ -36,7 +36,7 @@ export function defineInit(program: Command, runner: CommandRunner): void {
     .option('--fpr <rate>', 'false positive rate that the filter never passes, such as 0.01', rateValue)
     .option('--hashes <k>', 'number of hash functions', positiveIntegerValue)
     .option('--capacity <n>', 'chunks that the filter is first made for, or their size: 100000 or 40GiB', capacityValue)
-    .option('--compression-level <level>', 'zstd level, from -7 to 22 (default: 3)', integerValue)
+    .option('--compression-level <level>', 'zstd level, from -7 to 22 (default: 2)', integerValue)
     .addHelpText(
       'after',
       formatHelpFooter({

@@ -10,10 +10,13 @@ import type { HeldChunk } from '../../store/chunk-writer.ts';
 import { packName } from '../../store/pack-reader.ts';
 import { Compressor } from '../../workers/compression.ts';
 import { identify } from '../../workers/hashing.ts';
+import type { StartedTask } from '../../workers/task-pool.ts';
+import type { IdentifyTask } from '../../workers/tasks.ts';
 import type { Progress } from '../context.ts';
 
 /** The pack of a chunk that this backup has taken but whose pack has no name yet. */
 const PENDING_PACK = 0xffff_fffe;
+const TREE_BLOCK_BYTES = 1024 * 1024;
 
 export interface DepotCounts {
   dataBlobs: number;
@@ -71,17 +74,17 @@ export class ChunkDepot {
   hold(bytes: Uint8Array): HashedChunk {
     const key = this.#repository.hasher.keyOf('data');
     const writer = this.#writers?.data;
-    if (writer === undefined) return { lengthBytes: bytes.length, id: Promise.resolve(chunkIdOf(key, bytes)) };
+    if (writer === undefined) {
+      const id = chunkIdOf(key, bytes);
+      return { lengthBytes: bytes.length, identified: { settle: async () => id, drop: async () => undefined } };
+    }
     const held = writer.hold(bytes);
-    const id = identify(bytesOfHeld(held), key);
-    // A failure is taken where the id is awaited, in order; until then it must not count as unhandled.
-    id.catch(() => undefined);
-    return { lengthBytes: bytes.length, id, held };
+    return { lengthBytes: bytes.length, identified: identify(bytesOfHeld(held), key), held };
   }
 
   /** As `put`, for a chunk that was held; its id. */
-  async putHeld({ id: hashing, held, lengthBytes }: HashedChunk): Promise<Uint8Array> {
-    const id = await hashing;
+  async putHeld({ identified, held, lengthBytes }: HashedChunk): Promise<Uint8Array> {
+    const id = await identified.settle();
     const isNew = !this.has(id, 0);
     if (isNew) this.#count('data', id, lengthBytes);
     if (held === undefined) return id;
@@ -157,7 +160,10 @@ export class ChunkDepot {
   #createWriter(kind: ChunkKind): ChunkWriter {
     const { order, config, sizes } = this.#repository;
     const compressor = new Compressor(config.compression.level);
-    return new ChunkWriter({ sink: order, kind, compressor, sizes, onPack: (pack) => this.#onPack(pack) });
+    // Trees are few bytes, and are read one by one.
+    const blockRawBytes = kind === 'tree' ? Math.min(sizes.blockRawBytes, TREE_BLOCK_BYTES) : sizes.blockRawBytes;
+    const onPack = (pack: PackContents): void => this.#onPack(pack);
+    return new ChunkWriter({ sink: order, kind, compressor, sizes: { ...sizes, blockRawBytes }, onPack });
   }
 
   #onPack(pack: PackContents): void {
@@ -183,7 +189,7 @@ export class ChunkDepot {
 /** A chunk whose id is being computed. */
 export interface HashedChunk {
   readonly lengthBytes: number;
-  readonly id: Promise<Uint8Array>;
+  readonly identified: StartedTask<IdentifyTask>;
   /** Absent in a dry run. */
   readonly held?: HeldChunk;
 }

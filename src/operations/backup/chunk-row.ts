@@ -1,7 +1,7 @@
 import type { ChunkDepot, HashedChunk } from './chunk-depot.ts';
 
 /** So much of a file may be on its way to its ids while more of it is read; one chunk always. */
-const HASHING_BYTES_MAX = 8 * 1024 * 1024;
+const HASHING_BYTES_MAX = 4 * 1024 * 1024;
 
 /** The chunks of one large file, hashed beside its reading and taken into the repository in their order. */
 export class ChunkRow {

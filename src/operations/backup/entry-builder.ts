@@ -1,4 +1,5 @@
 import type { OwnerNames } from '../../files/owner-names.ts';
+import { readLinkTarget } from '../../files/source-files.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
@@ -40,6 +41,16 @@ export function buildEntry(
     changedWhileRead: content.changedWhileRead ?? false,
     extensions: [],
   };
+}
+
+/** Of something that has no content to be read: neither a file nor a directory. */
+export function buildOtherEntry(
+  name: ByteString,
+  path: ByteString,
+  metadata: SourceMetadata,
+  owners: OwnerNames,
+): TreeEntry {
+  return buildEntry(name, metadata, owners, metadata.type === 'symlink' ? { linkTarget: readLinkTarget(path) } : {});
 }
 
 /** The file systems' coarsest clock tick: a change within it can leave no trace in the times. */

@@ -1,9 +1,10 @@
 import type { SourceMetadata } from '../../files/source-metadata.ts';
+import type { ListedFile } from '../../files/source-stream.ts';
 import type { TreeEntry } from '../../format/tree.ts';
-import type { ByteString } from '../../util/byte-string.ts';
 import type { ChunkDepot } from './chunk-depot.ts';
 import { hasSameContent, isSameEntry } from './entry-builder.ts';
 import type { FileSaver, SavedFile } from './file-saver.ts';
+import type { FileAhead } from './read-ahead.ts';
 
 /** The content of a file that need not be read. */
 export interface KnownFile {
@@ -31,8 +32,6 @@ export class FileStore {
 
   /** The content as an earlier snapshot has it, if the file is unchanged and every chunk is still known. */
   reuse(metadata: SourceMetadata, previous: TreeEntry | undefined): KnownFile | undefined {
-    const linked = metadata.linkCount > 1 ? this.#linked.get(linkKey(metadata)) : undefined;
-    if (linked !== undefined && hasSameTimes(linked.metadata, metadata)) return { ...linked, isSameEntry: false };
     if (previous === undefined || this.#parentStartMs === undefined) return undefined;
     if (!hasSameContent(previous, metadata, this.#parentStartMs)) return undefined;
     // A chunk that was lost is stored again from the file.
@@ -41,9 +40,15 @@ export class FileStore {
     return { chunkIds, sizeBytes, changedWhileRead, isSameEntry: isSameEntry(previous, metadata) };
   }
 
-  async save(location: ByteString, metadata: SourceMetadata): Promise<SavedFile> {
-    const saved = await this.#saver.save(location, metadata);
-    if (metadata.linkCount > 1) this.#linked.set(linkKey(metadata), saved);
+  /** The content as another name of the file had it in this backup. */
+  linked(metadata: SourceMetadata): KnownFile | undefined {
+    const saved = metadata.linkCount > 1 ? this.#linked.get(linkKey(metadata)) : undefined;
+    return saved !== undefined && hasSameTimes(saved.metadata, metadata) ? { ...saved, isSameEntry: false } : undefined;
+  }
+
+  async save(file: ListedFile, ahead: FileAhead | undefined): Promise<SavedFile> {
+    const saved = await this.#saver.save(file, ahead);
+    if (file.metadata.linkCount > 1) this.#linked.set(linkKey(file.metadata), saved);
     return saved;
   }
 }

@@ -1,8 +1,9 @@
+import { availableParallelism } from 'node:os';
 import type { FilterState } from '../../filter/filter-state.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
 
 /** So many blocks are read and decompressed ahead; enough for every core, and a bound on the memory. */
-const BLOCKS_AHEAD = 8;
+const BLOCKS_AHEAD: number = 2 * Math.max(2, availableParallelism());
 
 const OFFSETS_PER_PACK = 2 ** 32;
 

@@ -26,7 +26,7 @@ export function flipMiddleByte(path: string, sizeBytes: number): void {
 }
 
 /** AES in counter mode over zeros: repeatable bytes at more than 1 GB/s. */
-function keyStream(seed: number): () => Buffer {
+export function keyStream(seed: number): () => Buffer {
   const cipher = createCipheriv('aes-128-ctr', Buffer.alloc(16, seed), Buffer.alloc(16));
   const zeros = Buffer.alloc(pieceSizeBytes);
   return () => cipher.update(zeros);
@@ -52,7 +52,7 @@ function wordStream(nextRandom: () => Buffer): () => Buffer {
   };
 }
 
-function writeFile(path: string, options: { sizeBytes: number; nextPiece: () => Buffer }): void {
+export function writeFile(path: string, options: { sizeBytes: number; nextPiece: () => Buffer }): void {
   const file = openSync(path, 'w');
   for (let rest = options.sizeBytes; rest > 0; rest -= pieceSizeBytes) {
     writeSync(file, options.nextPiece(), 0, Math.min(rest, pieceSizeBytes));

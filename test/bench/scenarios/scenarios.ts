@@ -2,7 +2,7 @@ import type { Scenario } from '../bench-types.ts';
 import { check } from './check.ts';
 import { deleteReclaim } from './delete-reclaim.ts';
 import { filter } from './filter.ts';
-import { bigFiles, firstBackup, releases } from './first-backup.ts';
+import { bigArchive, bigFiles, firstBackup, releases } from './first-backup.ts';
 import { oneByte } from './one-byte.ts';
 import { restore } from './restore.ts';
 import { startUp } from './start-up.ts';
@@ -18,6 +18,7 @@ export const scenarios: readonly Scenario[] = [
   restore,
   deleteReclaim,
   check,
+  bigArchive,
   bigFiles,
   oneByte,
 ];

@@ -1,0 +1,94 @@
+import { closeSync, readSync } from 'node:fs';
+import { SourceError } from '../errors.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { errnoOf, sourceError } from './path-failures.ts';
+import { openSource } from './source-files.ts';
+import { readMetadataOf } from './source-metadata.ts';
+import type { SourceMetadata } from './source-metadata.ts';
+
+/** A file as a directory listed it. */
+export interface ListedFile {
+  readonly path: ByteString;
+  readonly metadata: SourceMetadata;
+}
+
+/** The system reads less than 2 GiB at a time. */
+const READ_BYTES_MAX = 2 ** 30;
+
+/** A file being read, from its start to its end. Whatever the system refuses is a `SourceError`. */
+export class SourceStream {
+  isAtEnd = false;
+  sizeBytes = 0;
+  readonly #listed: ListedFile;
+  readonly #descriptor: number;
+
+  constructor(listed: ListedFile) {
+    this.#listed = listed;
+    this.#descriptor = openSource(listed.path, listed.metadata.uid);
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+
+  /** What it is now. The name may stand for something else by now, such as a device that could be read for ever. */
+  assertSame(): SourceMetadata {
+    const { path, metadata } = this.#listed;
+    const found = readMetadataOf(this.#descriptor, path);
+    if (found.type === 'file' && found.inode === metadata.inode && found.device === metadata.device) return found;
+    const { message } = sourceError({ operation: 'read', path, cause: 'another file took its name' });
+    throw new SwappedError(message, { path });
+  }
+
+  /** Reads on into `buffer` from `end` until it is full or the file is at its end; returns the new end. */
+  fill(buffer: Uint8Array, end: number): number {
+    try {
+      while (!this.isAtEnd && end < buffer.length) {
+        const wanted = Math.min(buffer.length - end, READ_BYTES_MAX);
+        const count = readSync(this.#descriptor, buffer, end, wanted, null);
+        end += count;
+        this.sizeBytes += count;
+        // Only FUSE gives less than was asked for before the end; where the size agrees too, a last read is saved.
+        this.isAtEnd = count === 0 || (count < wanted && this.sizeBytes === this.#listed.metadata.sizeBytes);
+      }
+      return end;
+    } catch (cause) {
+      // Only what the system answers is about the source; anything else is a fault of the program.
+      if (errnoOf(cause) === undefined || cause instanceof RangeError || cause instanceof TypeError) throw cause;
+      throw sourceError({ operation: 'read', path: this.#listed.path, cause });
+    }
+  }
+}
+
+/** A program that replaces files by renaming new ones over them: the name holds a whole file all the time. */
+export class SwappedError extends SourceError {}
+
+/** Whether nobody wrote to a file between two looks at it. */
+export function isUnchanged(before: SourceMetadata, after: SourceMetadata): boolean {
+  return (
+    before.sizeBytes === after.sizeBytes &&
+    before.mtimeSeconds === after.mtimeSeconds &&
+    before.mtimeNanoseconds === after.mtimeNanoseconds &&
+    before.ctimeSeconds === after.ctimeSeconds &&
+    before.ctimeNanoseconds === after.ctimeNanoseconds
+  );
+}
+
+/**
+ * Whether all of a file is in `target` now, and the file still what was listed. `target` has a byte more than the file
+ * is long, so that a file that has grown is told from one that has not.
+ */
+export function readAsListed(listed: ListedFile, target: Uint8Array): boolean {
+  let stream: SourceStream | undefined;
+  try {
+    stream = new SourceStream(listed);
+    stream.fill(target, 0);
+    if (!stream.isAtEnd || stream.sizeBytes !== listed.metadata.sizeBytes) return false;
+    return isUnchanged(listed.metadata, stream.assertSame());
+  } catch (error) {
+    if (error instanceof SourceError) return false;
+    throw error;
+  } finally {
+    stream?.close();
+  }
+}

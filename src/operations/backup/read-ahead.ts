@@ -1,0 +1,125 @@
+import { availableParallelism } from 'node:os';
+import type { ChunkIdKey } from '../../crypto/chunk-hasher.ts';
+import type { ListedFile } from '../../files/source-stream.ts';
+import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import { BufferPool } from '../../store/buffer-pool.ts';
+import { taskPool } from '../../workers/task-pool.ts';
+import type { StartedTask } from '../../workers/task-pool.ts';
+import type { FilesRead, ReadTask } from '../../workers/tasks.ts';
+
+/** A longer file is worth more in a place of its own than among others. */
+const FILE_BYTES_MAX = 256 * 1024;
+const BATCH_BYTES_MAX = 512 * 1024;
+/** Some 2 ms of work, beside which the 0.1 ms to hand it over is little. */
+const BATCH_FILES_MAX = 64;
+/** Read, or being read, and not stored yet. */
+const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
+
+/** A small file that is read while the walk has not come to it. */
+export interface FileAhead {
+  readonly batch: Batch;
+  readonly index: number;
+  readonly offset: number;
+  readonly sizeBytes: number;
+}
+
+/** All of a small file, and its id as one chunk. */
+export interface WholeFile {
+  readonly chunkId: Uint8Array;
+  /** Valid until `release`. */
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Reads small files in other threads before they are stored: a file costs 30 us of system calls and hashing, which for
+ * a tree of small files is most of a backup. Files are taken in the order they were offered.
+ */
+export class ReadAhead {
+  readonly #key: ChunkIdKey;
+  readonly #pool = new BufferPool({ sizeBytesMin: BATCH_BYTES_MAX });
+  readonly #fileBytesMax: number;
+  #open: Batch | undefined;
+  readonly #started = new Set<Batch>();
+  #batchCount = 0;
+
+  /** `chunkBytesMin`: a file of at most this many bytes is one chunk. */
+  constructor(key: ChunkIdKey, options: { readonly chunkBytesMin: number }) {
+    this.#key = key;
+    this.#fileBytesMax = Math.min(options.chunkBytesMin, FILE_BYTES_MAX);
+  }
+
+  get isFull(): boolean {
+    return this.#batchCount >= BATCHES_MAX;
+  }
+
+  /** Undefined for a file that is better read when it is stored. */
+  offer(file: ListedFile): FileAhead | undefined {
+    const { sizeBytes } = file.metadata;
+    if (sizeBytes > this.#fileBytesMax) return undefined;
+    if (this.#open?.hasRoomFor(sizeBytes) === false) this.#start(this.#open);
+    if (this.#open === undefined) {
+      this.#open = new Batch(this.#pool.take(BATCH_BYTES_MAX));
+      this.#batchCount += 1;
+    }
+    return this.#open.add(file);
+  }
+
+  /** Undefined where the file cannot be read or is not what was listed: who reads it again gets to know why. */
+  async take({ batch, index, offset, sizeBytes }: FileAhead): Promise<WholeFile | undefined> {
+    if (batch === this.#open) this.#start(batch);
+    const { isAsListed, chunkIds } = (batch.found ??= await batch.reading!.settle());
+    if (isAsListed[index] !== 1) return undefined;
+    return {
+      chunkId: chunkIds.subarray(index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES),
+      bytes: batch.buffer.subarray(offset, offset + sizeBytes),
+    };
+  }
+
+  /** To be called once for each file, whether it was taken or not. */
+  release({ batch }: FileAhead): void {
+    batch.releasedCount += 1;
+    if (batch.releasedCount < batch.files.length || batch === this.#open) return;
+    this.#started.delete(batch);
+    this.#pool.give(batch.buffer);
+    this.#batchCount -= 1;
+  }
+
+  /** For a backup that ends early: when it returns, nobody reads any more. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#started].map(async ({ reading }) => reading?.drop()));
+  }
+
+  #start(batch: Batch): void {
+    const target = batch.buffer.subarray(0, batch.endOffset);
+    batch.reading = taskPool.start({ name: 'read', files: batch.files, target, key: this.#key });
+    this.#started.add(batch);
+    this.#open = undefined;
+  }
+}
+
+/** Files that one thread reads in one go. */
+class Batch {
+  readonly buffer: Buffer;
+  readonly files: ListedFile[] = [];
+  endOffset = 0;
+  releasedCount = 0;
+  reading: StartedTask<ReadTask> | undefined;
+  found: FilesRead | undefined;
+
+  constructor(buffer: Buffer) {
+    this.buffer = buffer;
+  }
+
+  hasRoomFor(sizeBytes: number): boolean {
+    return this.files.length < BATCH_FILES_MAX && this.endOffset + sizeBytes + 1 <= this.buffer.length;
+  }
+
+  add({ path, metadata }: ListedFile): FileAhead {
+    const { sizeBytes } = metadata;
+    const ahead = { batch: this, index: this.files.length, offset: this.endOffset, sizeBytes };
+    // Nothing that the caller's object has besides: it would all be copied to the thread.
+    this.files.push({ path, metadata });
+    this.endOffset += sizeBytes + 1;
+    return ahead;
+  }
+}

@@ -1,0 +1,131 @@
+import { SourceError } from '../../errors.ts';
+import { heldDirectoryCount } from '../../files/held-directories.ts';
+import { readMetadata } from '../../files/source-metadata.ts';
+import { encodeTree } from '../../format/tree.ts';
+import type { TreeEntry } from '../../format/tree.ts';
+import { joinPath } from '../../util/byte-string.ts';
+import { buildEntry, buildOtherEntry } from './entry-builder.ts';
+import type { SourcePlan } from './source-plan.ts';
+import { SourceWalk } from './source-walk.ts';
+import type { WalkServices } from './walk-services.ts';
+import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
+
+/** How far the walk may be ahead of what is stored. */
+const STEPS_AHEAD_MAX = 512;
+/** Directories below very long paths are open until all in them is stored, and a process may have 1024 files open. */
+const HELD_AHEAD_MAX = 64;
+
+/** Stores what a walk over the sources comes by, and the tree of each directory when all in it is stored. */
+export class TreeBuilder {
+  readonly #walk: SourceWalk;
+  readonly #services: WalkServices;
+  /** Passed by the walk, and not stored yet. */
+  readonly #steps: WalkStep[] = [];
+
+  constructor(plan: SourcePlan, services: WalkServices) {
+    this.#walk = new SourceWalk(plan, services);
+    this.#services = services;
+  }
+
+  /** Returns the id of the root tree. `parentTree` is the root tree of the snapshot to compare with. */
+  async run(parentTree: Uint8Array | undefined): Promise<Uint8Array> {
+    try {
+      await this.#walk.begin(parentTree);
+      for (;;) {
+        await this.#walkAhead();
+        const step = this.#steps.shift()!;
+        if (step.kind === 'leave') {
+          const treeId = await this.#leave(step.directory);
+          if (step.directory.parent === undefined) return treeId;
+        } else {
+          const storing = this.#store(step);
+          if (storing !== undefined) await storing;
+        }
+        const pause = this.#services.pacer.pause();
+        if (pause !== undefined) await pause;
+      }
+    } finally {
+      await this.#services.ahead.stop();
+      this.#walk.close();
+      for (const { directory } of this.#steps) directory.location.close();
+    }
+  }
+
+  /** Lets the walk find small files to be read while what it came by before is stored. */
+  async #walkAhead(): Promise<void> {
+    const { pacer } = this.#services;
+    while (!this.#walk.isDone && (this.#steps.length === 0 || this.#mayWalkAhead())) {
+      const found = this.#walk.next();
+      const step = found instanceof Promise ? await found : found;
+      if (step !== undefined) this.#steps.push(step);
+      const pause = pacer.pause();
+      if (pause !== undefined) await pause;
+    }
+  }
+
+  #mayWalkAhead(): boolean {
+    const isFar = this.#steps.length >= STEPS_AHEAD_MAX || heldDirectoryCount() >= HELD_AHEAD_MAX;
+    return !isFar && !this.#services.ahead.isFull;
+  }
+
+  #store(step: Exclude<WalkStep, { kind: 'leave' }>): Promise<void> | undefined {
+    const { directory } = step;
+    if (step.kind === 'entry') {
+      directory.entries.push(step.entry);
+      return undefined;
+    }
+    const { name, metadata, previous } = step;
+    const { files, owners, tally } = this.#services;
+    const known = step.known ?? files.linked(metadata);
+    if (known === undefined) return this.#readFile(step);
+    const content = { chunkIds: known.chunkIds, sizeBytes: known.sizeBytes, changedWhileRead: known.changedWhileRead };
+    const entry = known.isSameEntry ? previous! : buildEntry(name, metadata, owners, content);
+    tally.countFile(entry, previous, true);
+    directory.entries.push(entry);
+    return undefined;
+  }
+
+  async #readFile(step: FileStep): Promise<void> {
+    const { directory, name, previous, ahead } = step;
+    const { files, owners, problems, tally } = this.#services;
+    const path = joinPath(directory.path, name);
+    try {
+      tally.begin(path);
+      const saved = await files.save(step, ahead);
+      const entry = buildEntry(name, saved.metadata, owners, saved);
+      tally.countFile(entry, previous, false);
+      directory.entries.push(entry);
+      if (saved.changedWhileRead) {
+        problems.tell(path, 'changed', 'changed while it was read; the copy may mix two states');
+      }
+    } catch (error) {
+      const entry = error instanceof SourceError ? this.#whatItIsNow(step) : undefined;
+      if (entry === undefined) problems.skip(path, 'read', error, { mustExist: false });
+      else directory.entries.push(entry);
+    }
+  }
+
+  /** A program may have put a symlink in a file's place since it was listed. Undefined for what has to be read. */
+  #whatItIsNow({ name, path }: FileStep): TreeEntry | undefined {
+    try {
+      const metadata = readMetadata(path);
+      if (metadata.type === 'file' || metadata.type === 'directory') return undefined;
+      return buildOtherEntry(name, path, metadata, this.#services.owners);
+    } catch (error) {
+      if (error instanceof SourceError) return undefined;
+      throw error;
+    }
+  }
+
+  async #leave({ parent, name, metadata, location, previous, entries }: WalkedDirectory): Promise<Uint8Array> {
+    const { owners, tally, trees } = this.#services;
+    location.close();
+    const treeId = await trees.save(encodeTree(entries));
+    if (parent !== undefined && metadata !== undefined) {
+      const entry = buildEntry(name, metadata, owners, { treeId });
+      tally.countDirectory(entry, previous);
+      parent.entries.push(entry);
+    }
+    return treeId;
+  }
+}

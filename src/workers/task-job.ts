@@ -1,0 +1,31 @@
+import { perform } from './tasks.ts';
+import type { Task, TaskResults } from './tasks.ts';
+
+export type TaskResult = TaskResults[Task['name']];
+
+/** A task and the promise of its result. */
+export class TaskJob {
+  readonly task: Task;
+  readonly result: Promise<TaskResult>;
+  resolve: (result: TaskResult) => void = () => undefined;
+  reject: (error: unknown) => void = () => undefined;
+
+  constructor(task: Task) {
+    this.task = task;
+    this.result = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    // A failure is taken where the result is asked for; until then it must not count as unhandled.
+    this.result.catch(() => undefined);
+  }
+
+  /** Done by the caller, here and now. */
+  perform(): void {
+    try {
+      this.resolve(perform(this.task));
+    } catch (error) {
+      this.reject(error);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+
+import { describe, expect, test } from 'vitest';
+
+import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
+import type { ChunkIdKey } from '../../src/crypto/chunk-hasher.ts';
+import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
+import { TaskPool } from '../../src/workers/task-pool.ts';
+import { createPrng } from '../support/prng.ts';
+import { makeText } from '../support/tree-paths.ts';
+
+const KIB = 1024;
+const prng = createPrng(20261122);
+const hasher = new ChunkHasher('sha1', prng.bytes(32));
+
+function shared(bytes: Uint8Array): Buffer {
+  const buffer = Buffer.from(new SharedArrayBuffer(bytes.length));
+  buffer.set(bytes);
+  return buffer;
+}
+
+describe('a task that nobody has begun', () => {
+  const key = hasher.keyOf('data');
+
+  test('is done by whoever waits for it, while its thread is busy', async () => {
+    const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
+    const done: string[] = [];
+    const long = pool.run({ name: 'compress', raw: shared(makeText(prng, 600 * KIB)), level: 19 });
+    const tasks = Array.from({ length: 5 }, (_, index) => {
+      const bytes = shared(prng.bytes(1000 + index));
+      return { bytes, started: pool.start({ name: 'identify', bytes, key }) };
+    });
+    const ended = long.then(() => done.push('long'));
+    for (const { bytes, started } of tasks) {
+      expect(Buffer.from(await started.settle()).equals(Buffer.from(hasher.dataId(bytes)))).toBe(true);
+      done.push('short');
+    }
+    await ended;
+    expect(done).toEqual(['short', 'short', 'short', 'short', 'short', 'long']);
+  });
+
+  test('is done by its caller however many there are, while the only thread is busy', async () => {
+    const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
+    const long = pool.run({ name: 'compress', raw: shared(makeText(prng, 600 * KIB)), level: 19 });
+    const bytes = shared(Buffer.from('text'));
+    for (let count = 0; count < 1000; count += 1) {
+      expect(await pool.start({ name: 'identify', bytes, key }).settle()).toHaveLength(20);
+    }
+    expect(await long).toBeDefined();
+  });
+
+  test('does not leave its lane for a thread with nothing to do', async () => {
+    const pool = new TaskPool({ threadCount: 2, inlineBytes: 0 });
+    await Promise.all([1, 2].map(async () => pool.run({ name: 'identify', bytes: shared(prng.bytes(9)), key })));
+    // The lane stands behind one of two long tasks; the thread of the other runs out of work first.
+    const long = [600, 20].map(async (kib) =>
+      pool.run({ name: 'compress', raw: shared(makeText(prng, kib * KIB)), level: 19 }),
+    );
+    const lane = pool.lane();
+    const parts = Array.from({ length: 20 }, () => shared(prng.bytes(100)));
+    for (const part of parts) void lane({ name: 'update', stream: 77, parts: [part] });
+    expect(await lane({ name: 'end', stream: 77 })).toBe(
+      createHash('sha256').update(Buffer.concat(parts)).digest('hex'),
+    );
+    await Promise.all(long);
+  });
+
+  test('is not done when its result is dropped, and nobody works on it afterwards', async () => {
+    const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
+    const long = pool.run({ name: 'compress', raw: shared(makeText(prng, 300 * KIB)), level: 19 });
+    const text = makeText(prng, 50 * KIB);
+    const raw = shared(text);
+    const unwanted = Array.from({ length: 20 }, () => pool.start({ name: 'compress', raw, level: 3 }));
+    await Promise.all(unwanted.map(async (task) => task.drop()));
+    await long;
+    expect(raw.equals(text)).toBe(true);
+    const begun = pool.start({ name: 'compress', raw, level: 3 });
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    await begun.drop();
+    const after = Buffer.from(raw);
+    await pool.run({ name: 'identify', bytes: raw, key });
+    expect(raw.equals(after)).toBe(true);
+  });
+
+  test('moves from a thread that is busy to one that is not', async () => {
+    const pool = new TaskPool({ threadCount: 2, inlineBytes: 0 });
+    const compress = async (sizeBytes: number, level: number): Promise<Uint8Array | undefined> =>
+      pool.run({ name: 'compress', raw: shared(makeText(prng, sizeBytes)), level });
+    // Two long tasks are given out first, so that each of the short ones stands behind one of them.
+    const done: string[] = [];
+    const tasks = [compress(1000 * KIB, 19), compress(100 * KIB, 19), compress(10 * KIB, 1), compress(10 * KIB, 1)];
+    await Promise.all(tasks.map(async (task, index) => task.then(() => done.push(index === 0 ? 'longest' : 'other'))));
+    expect(done.at(-1)).toBe('longest');
+  });
+
+  test('is done once, also where its thread comes to it at the same moment', async () => {
+    const pool = new TaskPool({ threadCount: 2, inlineBytes: 0 });
+    for (let round = 0; round < 100; round += 1) {
+      const texts = Array.from({ length: 6 }, () => makeText(prng, 2 * KIB + prng.int(4 * KIB)));
+      const blocks = texts.map(shared);
+      const started = blocks.map((raw) => pool.start({ name: 'compress', raw, level: 1 }));
+      // To compress again what was compressed in its place would lose it.
+      for (const [index, task] of started.entries()) {
+        if (index % 3 === 2) await new Promise((resolve) => setImmediate(resolve));
+        const frame = Buffer.from((await task.settle())!);
+        const again = Buffer.alloc(texts[index]!.length);
+        expect(openPackagedZstd().decompressInto(again, frame)).toBe(again.length);
+        expect(again.equals(texts[index]!)).toBe(true);
+      }
+    }
+  });
+
+  test('a failure that nobody has asked for yet ends nothing', async () => {
+    const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
+    const broken = { algorithm: 'sha1', secret: () => undefined } as unknown as ChunkIdKey;
+    const started = pool.start({ name: 'identify', bytes: shared(Buffer.from('text')), key: broken });
+    await new Promise((resolve) => setImmediate(resolve));
+    await expect(started.settle()).rejects.toThrow(/could not be cloned/);
+  });
+});

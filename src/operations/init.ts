@@ -43,8 +43,8 @@ export interface InitResult {
 const CAPACITY = 16_384;
 
 /**
- * With blocks of 4 MiB level 2 compresses a fifth faster than 3, and a repository of 1.3 GB of /usr has 480 MB instead
- * of 469; level 1 would save little more time.
+ * Measured on files of /usr in blocks of 2 MiB: level 2 takes a fifth less time than 3 with small tables and makes 4 %
+ * more; level 1 takes a seventh less than 2 and makes 9 % more.
  */
 const COMPRESSION_LEVEL = 2;
 

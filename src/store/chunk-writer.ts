@@ -12,6 +12,8 @@ import { PackWriter } from './pack-writer.ts';
 import type { StoredBlock } from './pack-writer.ts';
 import type { StoreSizes } from './store-sizes.ts';
 
+/** Trees are few bytes, and are read one by one. */
+const TREE_BLOCK_BYTES_MAX = 1024 * 1024;
 /** Chunks that are held are mostly shorter than a block. */
 const BUFFER_BYTES_MIN = 1024 * 1024;
 /** How many blocks may be on their way through compression: one for every core, and one that is being written. */
@@ -43,7 +45,8 @@ export class ChunkWriter {
     readonly onPack: (pack: PackContents) => void;
   }) {
     const { sink, kind, onPack, sizes } = options;
-    const { blockRawBytes, packBytes } = sizes;
+    const { packBytes } = sizes;
+    const blockRawBytes = kind === 'tree' ? Math.min(sizes.blockRawBytes, TREE_BLOCK_BYTES_MAX) : sizes.blockRawBytes;
     this.#inFlightBytesMax = IN_FLIGHT_BLOCKS_MAX * blockRawBytes;
     this.#pool = new BufferPool({ sizeBytesMin: Math.min(blockRawBytes, BUFFER_BYTES_MIN) });
     this.#packs = new PackWriter({ sink, kind, packBytes, onPack });

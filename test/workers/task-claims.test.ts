@@ -7,17 +7,12 @@ import type { ChunkIdKey } from '../../src/crypto/chunk-hasher.ts';
 import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
 import { createPrng } from '../support/prng.ts';
+import { shared } from '../support/shared-memory.ts';
 import { makeText } from '../support/tree-paths.ts';
 
 const KIB = 1024;
 const prng = createPrng(20261122);
 const hasher = new ChunkHasher('sha1', prng.bytes(32));
-
-function shared(bytes: Uint8Array): Buffer {
-  const buffer = Buffer.from(new SharedArrayBuffer(bytes.length));
-  buffer.set(bytes);
-  return buffer;
-}
 
 describe('a task that nobody has begun', () => {
   const key = hasher.keyOf('data');
@@ -75,7 +70,7 @@ describe('a task that nobody has begun', () => {
     await long;
     expect(raw.equals(text)).toBe(true);
     const begun = pool.start({ name: 'compress', raw, level: 3 });
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await new Promise((resolve) => setImmediate(resolve));
     await begun.drop();
     const after = Buffer.from(raw);
     await pool.run({ name: 'identify', bytes: raw, key });
@@ -91,6 +86,33 @@ describe('a task that nobody has begun', () => {
     const tasks = [compress(1000 * KIB, 19), compress(100 * KIB, 19), compress(10 * KIB, 1), compress(10 * KIB, 1)];
     await Promise.all(tasks.map(async (task, index) => task.then(() => done.push(index === 0 ? 'longest' : 'other'))));
     expect(done.at(-1)).toBe('longest');
+  });
+
+  test('stays where it is when its payload went over', async () => {
+    const pool = new TaskPool({ threadCount: 2, inlineBytes: 0 });
+    const long = [1000, 100].map(async (kib) =>
+      pool.run({ name: 'compress', raw: shared(makeText(prng, kib * KIB)), level: 19 }),
+    );
+    const texts = [1, 2].map(() => makeText(prng, 10 * KIB));
+    const unpacked = texts.map(async (text) => {
+      const payload = new Uint8Array(openPackagedZstd().compress(text, 3));
+      return pool.run({ name: 'unpack', codec: 'zstd', payload, rawBytes: text.length });
+    });
+    for (const [index, { raw }] of (await Promise.all(unpacked)).entries())
+      expect(texts[index]!.equals(raw)).toBe(true);
+    await Promise.all(long);
+  });
+
+  test('goes before blocks to compress, which nobody waits for', async () => {
+    const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
+    const done: string[] = [];
+    const compress = async (name: string): Promise<unknown> =>
+      pool.run({ name: 'compress', raw: shared(makeText(prng, 20 * KIB)), level: 3 }).then(() => done.push(name));
+    // Two are with the thread, the third waits for it.
+    const blocks = ['first', 'second', 'third'].map(compress);
+    const id = pool.run({ name: 'identify', bytes: shared(Buffer.from('text')), key }).then(() => done.push('id'));
+    await Promise.all([...blocks, id]);
+    expect(done).toEqual(['first', 'second', 'id', 'third']);
   });
 
   test('is done once, also where its thread comes to it at the same moment', async () => {

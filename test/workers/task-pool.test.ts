@@ -11,18 +11,13 @@ import { StreamDigest, identify } from '../../src/workers/hashing.ts';
 import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
 import { createPrng } from '../support/prng.ts';
+import { shared } from '../support/shared-memory.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeText } from '../support/tree-paths.ts';
 
 const KIB = 1024;
 const prng = createPrng(20261120);
 const hasher = new ChunkHasher('sha1', prng.bytes(32));
-
-function shared(bytes: Uint8Array): Buffer {
-  const buffer = Buffer.from(new SharedArrayBuffer(bytes.length));
-  buffer.set(bytes);
-  return buffer;
-}
 
 function sha256(...parts: readonly Uint8Array[]): string {
   return createHash('sha256').update(Buffer.concat(parts)).digest('hex');

@@ -16,7 +16,6 @@ import type { Progress } from '../context.ts';
 
 /** The pack of a chunk that this backup has taken but whose pack has no name yet. */
 const PENDING_PACK = 0xffff_fffe;
-const TREE_BLOCK_BYTES = 1024 * 1024;
 
 export interface DepotCounts {
   dataBlobs: number;
@@ -160,10 +159,7 @@ export class ChunkDepot {
   #createWriter(kind: ChunkKind): ChunkWriter {
     const { order, config, sizes } = this.#repository;
     const compressor = new Compressor(config.compression.level);
-    // Trees are few bytes, and are read one by one.
-    const blockRawBytes = kind === 'tree' ? Math.min(sizes.blockRawBytes, TREE_BLOCK_BYTES) : sizes.blockRawBytes;
-    const onPack = (pack: PackContents): void => this.#onPack(pack);
-    return new ChunkWriter({ sink: order, kind, compressor, sizes: { ...sizes, blockRawBytes }, onPack });
+    return new ChunkWriter({ sink: order, kind, compressor, sizes, onPack: (pack) => this.#onPack(pack) });
   }
 
   #onPack(pack: PackContents): void {

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { currentLockOwner, ownerState } from '../../src/repository/lock-owner.ts';
 import type { LockOwner } from '../../src/repository/lock-owner.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 const self = currentLockOwner();
 const isLinux = process.platform === 'linux';
@@ -61,10 +62,10 @@ describe('on the same boot', () => {
     const pid = Number(String(output));
     const startTime = startTimeOf(pid);
     expect(ownerState(other({ pid, startTime }), self)).toBe('running');
+    // Until it is `sleep`, the shell would wait for a child that ends.
+    await waitUntil(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'sleep\n', 'the shell being sleep');
     process.kill(pid, 'SIGKILL');
-    while (!readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')) {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await waitUntil(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '), 'the child being a zombie');
     expect(ownerState(other({ pid, startTime }), self)).toBe('dead');
   });
 

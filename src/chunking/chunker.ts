@@ -37,15 +37,22 @@ export interface Chunker {
    */
   readonly buffer: Uint8Array;
   /**
-   * The length of the first chunk of `buffer[start, end)`, where `end > start`. The caller promises that `end` is the
-   * end of the stream or that `end - start >= maxSizeBytes`. Stateless: the answer depends on these bytes only.
+   * The length of the first chunk of `buffer[start, end)`, where `end > start`, if the stream ends at `end`. What
+   * follows changes it only if it is `end - start`, and that less than `maxSizeBytes`. Stateless: the answer depends on
+   * these bytes only.
    */
   cut(start: number, end: number): number;
 }
 
+/** As `Chunker.cut`, in the middle of a stream: undefined where the chunk could be longer than `buffer[start, end)`. */
+export function cutBeforeEnd(chunker: Chunker, start: number, end: number): number | undefined {
+  const lengthBytes = chunker.cut(start, end);
+  return lengthBytes < end - start || lengthBytes === chunker.maxSizeBytes ? lengthBytes : undefined;
+}
+
 /**
  * How long `Chunker.buffer` is: room for the longest chunk behind one that is being cut. More would spare moves of the
- * rest to the front, which are cheap, and cost memory. Not below 1 MiB, because reads of a few bytes are slow.
+ * rest to the front, which is half a chunk, and cost memory. Not below 1 MiB, because reads of a few bytes are slow.
  */
 export function bufferSizeBytesFor(maxSizeBytes: number): number {
   return Math.max(2 * maxSizeBytes, MIB);

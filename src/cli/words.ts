@@ -6,7 +6,8 @@ export function shortId(id: string): string {
 }
 
 export function formatCount(value: number): string {
-  return value.toLocaleString('en-US');
+  // To load the locales for the first number that is printed takes 11 ms.
+  return Number.isSafeInteger(value) ? String(value).replace(/\B(?=(\d{3})+$)/g, ',') : value.toLocaleString('en-US');
 }
 
 /** `1 file`, `2 files`, `2 directories` */

@@ -6,9 +6,28 @@ import { openSource } from './source-files.ts';
 import { readMetadataOf } from './source-metadata.ts';
 import type { SourceMetadata } from './source-metadata.ts';
 
-/** A file as a directory listed it. */
+/** What tells a file from another, and from itself after a change. */
+export type FileIdentity = Pick<
+  SourceMetadata,
+  | 'inode'
+  | 'device'
+  | 'sizeBytes'
+  | 'mtimeSeconds'
+  | 'mtimeNanoseconds'
+  | 'ctimeSeconds'
+  | 'ctimeNanoseconds'
+  // Decides how it may be opened.
+  | 'uid'
+>;
+
+/** A file as a directory listed it; as much as reading it takes. */
 export interface ListedFile {
   readonly path: ByteString;
+  readonly metadata: FileIdentity;
+}
+
+/** A file with all that its directory says of it. */
+export interface SourceFile extends ListedFile {
   readonly metadata: SourceMetadata;
 }
 
@@ -64,7 +83,7 @@ export class SourceStream {
 export class SwappedError extends SourceError {}
 
 /** Whether nobody wrote to a file between two looks at it. */
-export function isUnchanged(before: SourceMetadata, after: SourceMetadata): boolean {
+export function isUnchanged(before: FileIdentity, after: FileIdentity): boolean {
   return (
     before.sizeBytes === after.sizeBytes &&
     before.mtimeSeconds === after.mtimeSeconds &&

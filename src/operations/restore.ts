@@ -112,15 +112,16 @@ async function runSteps({ context, options, opened, place, tally, target }: Rest
         await steps.advance(onFile);
       }
       const step = steps.take();
-      if (step === undefined) return;
+      if (step === undefined) break;
       const missing = incomplete.get(step.entry);
       if (missing !== undefined && step.kind === 'entry') tally.report(step.path, missing);
       else await restorer.run(step, step.entry.chunkIds.length / CHUNK_ID_BYTES);
       await pacer.pause();
     }
+    await restorer.finish();
   } finally {
+    await restorer.close();
     process.umask(umask);
-    restorer.close();
   }
 }
 

@@ -14,9 +14,9 @@ export interface SnapshotPlace {
   readonly entries: readonly TreeEntry[];
 }
 
-/** A tree's entries, copied, so that they outlive the block that they were read from. */
+/** A tree's entries. */
 export async function readEntries(reader: StateReader, treeId: Uint8Array): Promise<TreeEntry[]> {
-  return decodeTree(Uint8Array.from(await reader.read(treeId, 0)));
+  return decodeTree(await reader.read(treeId, 0));
 }
 
 /**

@@ -17,8 +17,14 @@ export class StateReader {
   /** For folding: the tree of an entry. */
   readonly readTree = (entry: number): Uint8Array | Promise<Uint8Array> => this.readEntry(entry);
 
+  /** A copy of the bytes. */
   readEntry(entry: number): Uint8Array | Promise<Uint8Array> {
     return this.#chunks.read(this.#storedChunk(entry));
+  }
+
+  /** Shows the bytes to `action`, only there and then. */
+  useEntry(entry: number, action: (bytes: Uint8Array) => void): Promise<void> | undefined {
+    return this.#chunks.use(this.#storedChunk(entry), action);
   }
 
   /** The chunk with an id; `CorruptDataError` if the repository does not have it. */

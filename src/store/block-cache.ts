@@ -1,11 +1,14 @@
 /** Blocks that were read lately, or are being read; the least recently used go first. */
-export class BlockCache<Block extends { readonly raw: Uint8Array }> {
+export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
   readonly #sizeBytesMax: number;
+  readonly #onGone: (block: Block) => void;
   readonly #blocks = new Map<string, CachedBlock<Block>>();
   #sizeBytes = 0;
 
-  constructor(sizeBytesMax: number) {
+  /** `onGone` hears of each block that nobody will be given again, and nobody uses. */
+  constructor(sizeBytesMax: number, onGone: (block: Block) => void) {
     this.#sizeBytesMax = sizeBytesMax;
+    this.#onGone = onGone;
   }
 
   get(key: string): CachedBlock<Block> | undefined {
@@ -18,12 +21,12 @@ export class BlockCache<Block extends { readonly raw: Uint8Array }> {
 
   /** Remembers a load under way. One that fails is forgotten, so that the next reader tries again and gets the error. */
   put(key: string, loading: Promise<Block>): CachedBlock<Block> {
-    const cached: CachedBlock<Block> = { loading, loaded: undefined };
+    const cached: CachedBlock<Block> = { loading, loaded: undefined, userCount: 0 };
     this.#blocks.set(key, cached);
     loading.then(
       (block) => {
         cached.loaded = block;
-        this.#sizeBytes += block.raw.length;
+        this.#sizeBytes += block.buffer.length;
         this.#shrink();
       },
       () => this.#blocks.delete(key),
@@ -31,12 +34,24 @@ export class BlockCache<Block extends { readonly raw: Uint8Array }> {
     return cached;
   }
 
+  /** Waits for a block and lets `action` look at it; until then the block stays. */
+  async use(cached: CachedBlock<Block>, action: (block: Block) => void): Promise<void> {
+    cached.userCount += 1;
+    try {
+      action(await cached.loading);
+    } finally {
+      cached.userCount -= 1;
+      this.#shrink();
+    }
+  }
+
   #shrink(): void {
-    for (const [key, { loaded }] of this.#blocks) {
+    for (const [key, { loaded, userCount }] of this.#blocks) {
       if (this.#sizeBytes <= this.#sizeBytesMax) return;
-      if (loaded === undefined) continue;
-      this.#sizeBytes -= loaded.raw.length;
+      if (loaded === undefined || userCount > 0) continue;
+      this.#sizeBytes -= loaded.buffer.length;
       this.#blocks.delete(key);
+      this.#onGone(loaded);
     }
   }
 }
@@ -45,4 +60,6 @@ export interface CachedBlock<Block> {
   readonly loading: Promise<Block>;
   /** Set once loaded, so that a hit needs no turn of the event loop. */
   loaded: Block | undefined;
+  /** How many wait for it. */
+  userCount: number;
 }

@@ -5,6 +5,7 @@ import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { BlockCache } from './block-cache.ts';
 import type { CachedBlock } from './block-cache.ts';
+import { BufferPool } from './buffer-pool.ts';
 import { readHashedBlock } from './pack-reader.ts';
 import type { HashedBlock } from './pack-reader.ts';
 
@@ -18,23 +19,40 @@ export interface StoredChunk {
   readonly lengthBytes: number;
 }
 
+/** Blocks are mostly longer; those of a few small trees are not. */
+const BUFFER_BYTES_MIN = 64 * 1024;
+
 /** Reads chunks and proves each against its id: wrong bytes never leave this class. */
 export class ChunkReader {
   readonly #backend: Backend;
   readonly #hasher: ChunkHasher;
+  readonly #pool = new BufferPool({ sizeBytesMin: BUFFER_BYTES_MIN });
   readonly #blocks: BlockCache<HashedBlock>;
 
   constructor(backend: Backend, hasher: ChunkHasher, options: { readonly cacheBytes: number }) {
     this.#backend = backend;
     this.#hasher = hasher;
-    this.#blocks = new BlockCache(options.cacheBytes);
+    this.#blocks = new BlockCache(options.cacheBytes, ({ buffer }) => this.#pool.give(buffer));
   }
 
-  /** The bytes of a chunk, a view into a cached block that must not be changed. No promise if the block is at hand. */
+  /** A copy of the bytes of a chunk. No promise if the block is at hand. */
   read(chunk: StoredChunk): Uint8Array | Promise<Uint8Array> {
+    let copy: Uint8Array | undefined;
+    const using = this.use(chunk, (bytes) => {
+      copy = new Uint8Array(bytes);
+    });
+    return using === undefined ? copy! : using.then(() => copy!);
+  }
+
+  /**
+   * Shows the bytes of a chunk to `action`; they are not to be changed, and their memory holds another block soon after.
+   * No promise if the block is at hand.
+   */
+  use(chunk: StoredChunk, action: (bytes: Uint8Array) => void): Promise<void> | undefined {
     const cached = this.#block(chunk);
-    if (cached.loaded !== undefined) return cut(cached.loaded, chunk);
-    return cached.loading.then((block) => cut(block, chunk));
+    if (cached.loaded === undefined) return this.#blocks.use(cached, (block) => action(cut(block, chunk)));
+    action(cut(cached.loaded, chunk));
+    return undefined;
   }
 
   /** Starts to read the block of a chunk that will be needed soon. A failure shows when the chunk is read. */
@@ -42,11 +60,12 @@ export class ChunkReader {
     this.#block(chunk);
   }
 
-  #block(chunk: StoredChunk): CachedBlock<HashedBlock> {
-    const { packId, blockOffset } = chunk;
+  #block({ packId, blockOffset }: StoredChunk): CachedBlock<HashedBlock> {
     const key = `${packId}:${blockOffset}`;
     const cached = this.#blocks.get(key);
-    return cached ?? this.#blocks.put(key, readHashedBlock(this.#backend, packId, blockOffset, this.#hasher));
+    if (cached !== undefined) return cached;
+    const place = { backend: this.#backend, packId, offset: blockOffset };
+    return this.#blocks.put(key, readHashedBlock(place, this.#hasher, this.#pool));
   }
 }
 

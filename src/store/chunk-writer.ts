@@ -14,8 +14,10 @@ import type { StoreSizes } from './store-sizes.ts';
 
 /** Trees are few bytes, and are read one by one. */
 const TREE_BLOCK_BYTES_MAX = 1024 * 1024;
-/** Chunks that are held are mostly shorter than a block. */
-const BUFFER_BYTES_MIN = 1024 * 1024;
+/** A chunk that will not shrink is worth a block of its own from here on, rather than a copy into a common one. */
+const LONE_DENSE_BYTES_MIN = 256 * 1024;
+/** Thousands of the smallest chunks may be held at a time. */
+const BUFFER_BYTES_MIN = 16 * 1024;
 /** How many blocks may be on their way through compression: one for every core, and one that is being written. */
 const IN_FLIGHT_BLOCKS_MAX: number = 1 + Math.max(2, availableParallelism());
 
@@ -58,9 +60,7 @@ export class ChunkWriter {
 
   /** Takes a copy of a chunk. The promise, if there is one, asks the caller to wait for room. */
   add(id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
-    const isDense = this.#isDense(bytes);
-    const gatherer = isDense ? this.#dense : this.#plain;
-    for (const block of gatherer.add(id, bytes)) this.#submit(block, isDense);
+    this.#gather(id, bytes, this.#isDense(bytes));
     return this.#inFlightBytes > this.#inFlightBytesMax ? this.#roomAgain() : this.#raise();
   }
 
@@ -71,15 +71,16 @@ export class ChunkWriter {
     return { buffer, lengthBytes: bytes.length };
   }
 
-  /** As `add`, for a chunk that was held; a large one becomes a block without another copy. */
+  /** As `add`, for a chunk that was held. One that is a block of its own is not copied again. */
   addHeld(id: Uint8Array, held: HeldChunk): Promise<void> | undefined {
     const bytes = bytesOfHeld(held);
-    if (!this.#plain.isLone(bytes.length)) {
-      const full = this.add(id, bytes);
+    const isDense = this.#isDense(bytes);
+    if (this.#plain.isLone(bytes.length) || (isDense && bytes.length >= LONE_DENSE_BYTES_MIN)) {
+      this.#submit(loneBlock(id, held.buffer, held.lengthBytes), isDense);
+    } else {
+      this.#gather(id, bytes, isDense);
       this.drop(held);
-      return full;
     }
-    this.#submit(loneBlock(id, held.buffer, held.lengthBytes), this.#isDense(bytes));
     return this.#inFlightBytes > this.#inFlightBytesMax ? this.#roomAgain() : this.#raise();
   }
 
@@ -108,12 +109,17 @@ export class ChunkWriter {
     await this.#packs.abort();
   }
 
+  #gather(id: Uint8Array, bytes: Uint8Array, isDense: boolean): void {
+    const gatherer = isDense ? this.#dense : this.#plain;
+    for (const block of gatherer.add(id, bytes)) this.#submit(block, isDense);
+  }
+
   #isDense(bytes: Uint8Array): boolean {
     return this.#kind === 'data' && looksDense(bytes);
   }
 
   #submit(block: RawBlock, isDense: boolean): void {
-    this.#inFlightBytes += block.rawBytes;
+    this.#inFlightBytes += block.buffer.length;
     const compressed = this.#compressor.compress(block.buffer.subarray(0, block.rawBytes), { isDense });
     // The failure is taken where the block is awaited, in order; until then it must not count as unhandled.
     compressed.catch(() => undefined);
@@ -128,8 +134,8 @@ export class ChunkWriter {
     });
   }
 
-  #release({ buffer, rawBytes }: RawBlock): void {
-    this.#inFlightBytes -= rawBytes;
+  #release({ buffer }: RawBlock): void {
+    this.#inFlightBytes -= buffer.length;
     this.#pool.give(buffer);
     this.#wake?.();
   }

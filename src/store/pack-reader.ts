@@ -13,6 +13,7 @@ import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { unpack } from '../workers/compression.ts';
+import type { BufferPool } from './buffer-pool.ts';
 
 /** A block as it lies in a pack. */
 export interface ReadBlock {
@@ -25,8 +26,16 @@ export function packName(id: string): string {
   return `packs/${id.slice(0, 2)}/${id}`;
 }
 
-/** Reads one block, header and payload; damage is a `CorruptDataError` that names the pack and the offset. */
-export async function readBlock(backend: Backend, packId: string, offset: number): Promise<ReadBlock> {
+/**
+ * Reads one block, header and payload; damage is a `CorruptDataError` that names the pack and the offset. By default it
+ * gets memory of its own, so that it can be handed to a thread.
+ */
+export async function readBlock(
+  backend: Backend,
+  packId: string,
+  offset: number,
+  allocate: (sizeBytes: number) => Buffer = (sizeBytes) => Buffer.allocUnsafeSlow(sizeBytes),
+): Promise<ReadBlock> {
   const name = packName(packId);
   try {
     const prefix = Buffer.allocUnsafe(BLOCK_HEADER_BYTES);
@@ -34,8 +43,7 @@ export async function readBlock(backend: Backend, packId: string, offset: number
     const { chunkCount, storedBytes } = decodeBlockPrefix(prefix);
     const sizeBytes = blockBytes(chunkCount, storedBytes);
     await checkWithin(backend, name, offset + sizeBytes);
-    // With memory of its own, so that it can be handed to a thread.
-    const bytes = Buffer.allocUnsafeSlow(sizeBytes);
+    const bytes = allocate(sizeBytes);
     await backend.readRange(name, offset, bytes);
     return { header: decodeBlockHeader(bytes), payload: bytes.subarray(sizeBytes - storedBytes) };
   } catch (error) {
@@ -52,6 +60,8 @@ async function checkWithin(backend: Backend, name: string, endOffset: number): P
 
 /** A block's raw bytes, and the ids of its chunks as those bytes give them: whoever uses a chunk compares its id. */
 export interface HashedBlock {
+  /** Of the pool that was named; `raw` lies in it. */
+  readonly buffer: Buffer;
   readonly kind: ChunkKind;
   readonly raw: Uint8Array;
   readonly chunkIds: Uint8Array;
@@ -60,21 +70,31 @@ export interface HashedBlock {
   readonly chunkOffsets: Uint32Array;
 }
 
-/** Reads a block; unpacks it and computes the ids of its chunks beside the caller. */
+/** Reads a block; unpacks it and computes the ids of its chunks beside the caller, in shared memory of `pool`. */
 export async function readHashedBlock(
-  backend: Backend,
-  packId: string,
-  offset: number,
+  place: { readonly backend: Backend; readonly packId: string; readonly offset: number },
   hasher: ChunkHasher,
+  pool: BufferPool,
 ): Promise<HashedBlock> {
-  const { header, payload } = await readBlock(backend, packId, offset);
-  const { kind, codec, rawBytes, chunkLengths } = header;
+  const { backend, packId, offset } = place;
+  const taken: Buffer[] = [];
+  const take = (sizeBytes: number): Buffer => {
+    taken.push(pool.take(sizeBytes));
+    return taken.at(-1)!.subarray(0, sizeBytes);
+  };
   try {
+    const { header, payload } = await readBlock(backend, packId, offset, take);
+    const { kind, codec, rawBytes, chunkLengths } = header;
+    const target = codec === 'raw' ? undefined : take(rawBytes);
     const proof = { key: hasher.keyOf(kind), chunkLengths };
-    const unpacked = await unpack({ codec, payload, rawBytes, proof });
-    return { ...unpacked, kind, chunkLengths, chunkOffsets: startsOf(chunkLengths) };
+    const { raw, chunkIds } = await unpack({ codec, payload, rawBytes, target, proof });
+    // The raw bytes are in what was taken last.
+    const buffer = taken.pop()!;
+    return { buffer, raw, chunkIds, kind, chunkLengths, chunkOffsets: startsOf(chunkLengths) };
   } catch (error) {
     throw located(error, `${packName(packId)} at offset ${offset}`);
+  } finally {
+    for (const buffer of taken) pool.give(buffer);
   }
 }
 

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { CorruptDataError, LdmError } from '../errors.ts';
 import { claim, resetClaim } from './task-claim.ts';
 import type { TaskJob } from './task-job.ts';
-import { transferOf } from './task-memory.ts';
+import { givenAwayBy } from './task-memory.ts';
 import type { TaskOrder, TaskReply } from './task-thread.ts';
 
 /** Of jobs that can be taken back, so many may be unanswered; those that were taken back are, until the thread sees it. */
@@ -70,7 +70,7 @@ export class PoolThread {
     const order: TaskOrder = { id: this.#lastId, slot, task: job.task };
     try {
       if (slot !== undefined) resetClaim(this.#claims, slot);
-      this.#worker.postMessage(order, job.task.name === 'unpack' ? transferOf(job.task.payload) : []);
+      this.#worker.postMessage(order, givenAwayBy(job.task));
       // The process lives as long as it waits for an answer, and no longer.
       if (this.#given.size === 0) this.#worker.ref();
       this.#given.set(order.id, { job, slot });

@@ -2,14 +2,17 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { PoolThread } from './pool-thread.ts';
 import { TaskJob } from './task-job.ts';
+import { givenAwayBy } from './task-memory.ts';
+import { takeNext } from './task-order.ts';
 import type { Task, TaskResults } from './tasks.ts';
 
 /** A short command is done before a thread has started (40 ms): so many bytes are worked on by the caller first. */
 const INLINE_BYTES = 8 * 1024 * 1024;
 /** To unpack or hash a byte takes a quarter of the time that it takes to compress it. */
 const LIGHT_WORK_DIVISOR = 4;
-/** To open and close a file takes as long as to compress so many bytes (30 us). */
-const BYTES_PER_FILE = 8 * 1024;
+/** To open and close a file takes as long as to compress so many bytes (30 us), to make one twice as long. */
+const BYTES_PER_FILE_READ = 8 * 1024;
+const BYTES_PER_FILE_WRITTEN = 16 * 1024;
 const THREADS_MAX = 16;
 /** One to work on, and one so that nothing has to be waited for in between. */
 const JOBS_PER_THREAD = 2;
@@ -106,17 +109,11 @@ export class TaskPool {
     while (this.#queue.length > 0 || this.#threads.length > 0) {
       const thread = this.#leastBusy();
       if (thread.jobCount >= JOBS_PER_THREAD || thread.isFull) return;
-      const job = this.#nextJob() ?? (thread.jobCount === 0 ? this.#takeBackAny() : undefined);
+      const job = takeNext(this.#queue) ?? (thread.jobCount === 0 ? this.#takeBackAny() : undefined);
       if (job === undefined) return;
       // A payload that went over is gone on this side.
-      thread.give(job, { stays: job.task.name === 'unpack' });
+      thread.give(job, { stays: givenAwayBy(job.task).length > 0 });
     }
-  }
-
-  /** What the main thread needs to go on comes before what it only has to write in the end. */
-  #nextJob(): TaskJob | undefined {
-    const urgent = this.#queue.findIndex(({ task }) => task.name !== 'compress');
-    return this.#queue.splice(Math.max(0, urgent), 1)[0];
   }
 
   /** For a thread that has nothing to do, from one that has not come to it. */
@@ -128,12 +125,22 @@ export class TaskPool {
     return undefined;
   }
 
+  /** Starts the threads, for a caller who knows of much work to come. */
+  prepare(): void {
+    this.#inlineBytesLeft = 0;
+    while (this.#threads.length < this.#threadCount) this.#startThread();
+  }
+
   #leastBusy(): PoolThread {
     const idlest = this.#threads.reduce<PoolThread | undefined>(
       (best, thread) => (best === undefined || thread.jobCount < best.jobCount ? thread : best),
       undefined,
     );
     if (idlest !== undefined && (idlest.jobCount === 0 || this.#threads.length === this.#threadCount)) return idlest;
+    return this.#startThread();
+  }
+
+  #startThread(): PoolThread {
     const thread = new PoolThread(this.#program, () => this.#dispatch());
     this.#threads.push(thread);
     return thread;
@@ -152,6 +159,7 @@ export const taskPool: TaskPool = new TaskPool({
 function workBytes(task: Task): number {
   if (task.name === 'compress') return task.raw.length;
   if (task.name === 'unpack' || task.name === 'prove') return task.rawBytes / LIGHT_WORK_DIVISOR;
-  if (task.name === 'read') return task.files.length * BYTES_PER_FILE + task.target.length / LIGHT_WORK_DIVISOR;
+  if (task.name === 'read') return task.files.count * BYTES_PER_FILE_READ + task.target.length / LIGHT_WORK_DIVISOR;
+  if (task.name === 'write') return task.files.count * BYTES_PER_FILE_WRITTEN;
   return 'bytes' in task ? task.bytes.length / LIGHT_WORK_DIVISOR : 0;
 }

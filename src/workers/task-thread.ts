@@ -1,7 +1,8 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { CorruptDataError, LdmError } from '../errors.ts';
 import { claim } from './task-claim.ts';
 import { transferOf } from './task-memory.ts';
+import { takeNext } from './task-order.ts';
 import { perform } from './tasks.ts';
 import type { Task, TaskResults } from './tasks.ts';
 
@@ -25,7 +26,24 @@ export interface TaskReply {
   };
 }
 
-parentPort?.on('message', ({ id, slot, task }: TaskOrder) => {
+/** What has come and was not begun, in its order. */
+const waiting: TaskOrder[] = [];
+
+parentPort?.on('message', (order: TaskOrder) => {
+  waiting.push(order);
+  for (let next = nextOrder(); next !== undefined; next = nextOrder()) carryOut(next);
+});
+
+/** Among all that has come meanwhile. */
+function nextOrder(): TaskOrder | undefined {
+  for (;;) {
+    const received: { readonly message: TaskOrder } | undefined = receiveMessageOnPort(parentPort!);
+    if (received === undefined) return takeNext(waiting);
+    waiting.push(received.message);
+  }
+}
+
+function carryOut({ id, slot, task }: TaskOrder): void {
   if (slot !== undefined && !claim(workerData as Int32Array, slot)) {
     parentPort!.postMessage({ id } satisfies TaskReply);
     return;
@@ -36,7 +54,7 @@ parentPort?.on('message', ({ id, slot, task }: TaskOrder) => {
   } catch (error) {
     parentPort!.postMessage({ id, failure: failureOf(error) } satisfies TaskReply);
   }
-});
+}
 
 // What cannot be read has no answer: the thread ends, and everybody who waits hears it.
 parentPort?.on('messageerror', (error) => {

@@ -3,10 +3,10 @@ import type { Hash } from 'node:crypto';
 import { chunkIdOf } from '../crypto/chunk-hasher.ts';
 import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
 import { CorruptDataError, LdmError } from '../errors.ts';
-import { readAsListed } from '../files/source-stream.ts';
-import type { ListedFile } from '../files/source-stream.ts';
 import type { Codec } from '../format/block.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import { readFiles, writeFiles } from './file-tasks.ts';
+import type { FilesRead, ReadTask, WriteTask } from './file-tasks.ts';
 import { ScratchBuffer } from './scratch-buffer.ts';
 import { assertLength, openZstd, unfoldZstd } from './zstd.ts';
 
@@ -23,6 +23,8 @@ export interface UnpackTask {
   readonly codec: Codec;
   readonly payload: Uint8Array;
   readonly rawBytes: number;
+  /** Shared memory for `rawBytes` bytes, where the payload is compressed; by default they get memory of their own. */
+  readonly target?: Uint8Array | undefined;
   /** Computes the ids of its chunks, too. */
   readonly proof?: BlockProof;
 }
@@ -56,23 +58,6 @@ export interface IdentifyTask {
   readonly key: ChunkIdKey;
 }
 
-/** Reads small files, one after the other, into one piece of shared memory. */
-export interface ReadTask {
-  readonly name: 'read';
-  readonly files: readonly ListedFile[];
-  /** The files stand in it as they come, each with a byte more than it is long. */
-  readonly target: Uint8Array;
-  readonly key: ChunkIdKey;
-}
-
-/** By file, what a `ReadTask` found. */
-export interface FilesRead {
-  /** 1 where all of the file is in the target, and it still is what was listed. */
-  readonly isAsListed: Uint8Array;
-  /** Of those, the ids of their bytes as one chunk, in a row. */
-  readonly chunkIds: Uint8Array;
-}
-
 /** The next bytes of a stream whose SHA-256 is wanted. */
 export interface UpdateTask {
   readonly name: 'update';
@@ -86,7 +71,7 @@ export interface EndTask {
   readonly stream: number;
 }
 
-export type Task = CompressTask | UnpackTask | ProveTask | IdentifyTask | ReadTask | UpdateTask | EndTask;
+export type Task = CompressTask | UnpackTask | ProveTask | IdentifyTask | ReadTask | WriteTask | UpdateTask | EndTask;
 
 export interface TaskResults {
   readonly compress: Uint8Array | undefined;
@@ -94,6 +79,7 @@ export interface TaskResults {
   readonly prove: Uint8Array;
   readonly identify: Uint8Array;
   readonly read: FilesRead;
+  readonly write: Uint8Array;
   readonly update: undefined;
   readonly end: string;
 }
@@ -113,11 +99,13 @@ export function perform(task: Task): TaskResults[Task['name']] {
     case 'unpack':
       return unpack(task);
     case 'prove':
-      return unpack(task, scratch).chunkIds;
+      return unpack({ ...task, name: 'unpack', target: scratchFor(task.rawBytes) }).chunkIds;
     case 'identify':
       return chunkIdOf(task.key, task.bytes);
     case 'read':
       return readFiles(task);
+    case 'write':
+      return writeFiles(task);
     case 'update':
       return updateStream(task);
     case 'end':
@@ -125,21 +113,6 @@ export function perform(task: Task): TaskResults[Task['name']] {
     default:
       throw new Error(`no such task: ${JSON.stringify(task satisfies never)}`);
   }
-}
-
-function readFiles({ files, target, key }: ReadTask): FilesRead {
-  const isAsListed = new Uint8Array(files.length);
-  const chunkIds = new Uint8Array(files.length * CHUNK_ID_BYTES);
-  let offset = 0;
-  for (const [index, file] of files.entries()) {
-    const { sizeBytes } = file.metadata;
-    if (readAsListed(file, target.subarray(offset, offset + sizeBytes + 1))) {
-      isAsListed[index] = 1;
-      chunkIds.set(chunkIdOf(key, target.subarray(offset, offset + sizeBytes)), index * CHUNK_ID_BYTES);
-    }
-    offset += sizeBytes + 1;
-  }
-  return { isAsListed, chunkIds };
 }
 
 function updateStream({ stream, parts }: UpdateTask): undefined {
@@ -169,7 +142,7 @@ function compressInPlace({ raw, level }: CompressTask): Uint8Array | undefined {
 
 function unfoldsTo(raw: Uint8Array, compressed: Uint8Array): boolean {
   try {
-    const again = unfoldZstd(compressed, raw.length, scratch);
+    const again = unfoldZstd(compressed, scratchFor(raw.length));
     return Buffer.compare(raw, again) === 0;
   } catch (error) {
     if (error instanceof CorruptDataError) return false;
@@ -181,8 +154,12 @@ export function shrinks(rawBytes: number, compressedBytes: number): boolean {
   return compressedBytes <= rawBytes - rawBytes / SHRINK_DIVISOR;
 }
 
-function unpack({ codec, payload, rawBytes, proof }: UnpackTask | ProveTask, target?: ScratchBuffer): UnpackedBlock {
-  const raw = codec === 'raw' ? payload : unfoldZstd(payload, rawBytes, target);
+function scratchFor(sizeBytes: number): Buffer {
+  return scratch.atLeast(sizeBytes).subarray(0, sizeBytes);
+}
+
+function unpack({ codec, payload, rawBytes, target, proof }: UnpackTask): UnpackedBlock {
+  const raw = codec === 'raw' ? payload : unfoldZstd(payload, target ?? Buffer.allocUnsafeSlow(rawBytes));
   assertLength(raw.length, rawBytes);
   return { raw, chunkIds: proof === undefined ? new Uint8Array() : chunkIdsOf(raw, proof) };
 }

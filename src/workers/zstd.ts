@@ -1,6 +1,5 @@
 import { CorruptDataError } from '../errors.ts';
 import { openPackagedZstd } from './packaged-zstd.ts';
-import type { ScratchBuffer } from './scratch-buffer.ts';
 import { openSystemZstd } from './system-zstd.ts';
 import { assertOneFrame } from './zstd-frame.ts';
 
@@ -21,13 +20,12 @@ export function openZstd(): Zstd {
 }
 
 /**
- * Unfolds a frame that came from a file, into scratch memory if that is given.
- * @throws CorruptDataError unless exactly `rawBytes` come out
+ * Unfolds a frame that came from a file into `raw`, and gives that.
+ * @throws CorruptDataError unless exactly that many bytes come out
  */
-export function unfoldZstd(payload: Uint8Array, rawBytes: number, scratch?: ScratchBuffer): Uint8Array {
+export function unfoldZstd(payload: Uint8Array, raw: Uint8Array): Uint8Array {
   const frame = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   assertOneFrame(frame);
-  const raw = scratch?.atLeast(rawBytes).subarray(0, rawBytes) ?? Buffer.allocUnsafeSlow(rawBytes);
   let lengthBytes: number;
   try {
     lengthBytes = openZstd().decompressInto(raw, frame);
@@ -35,7 +33,7 @@ export function unfoldZstd(payload: Uint8Array, rawBytes: number, scratch?: Scra
     if (cause instanceof CorruptDataError) throw cause;
     throw new CorruptDataError('a block does not decompress', { cause });
   }
-  assertLength(lengthBytes, rawBytes);
+  assertLength(lengthBytes, raw.length);
   return raw;
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { runLdm } from '../support/run-ldm.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 interface Home {
   readonly directory: string;
@@ -13,7 +13,7 @@ interface Home {
 }
 
 function makeHome(): Home {
-  const directory = temporaryDirectory();
+  const directory = memoryDirectory();
   mkdirSync(join(directory, 'work'));
   writeFileSync(join(directory, 'work', 'notes.txt'), 'notes');
   return {

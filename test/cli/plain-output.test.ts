@@ -2,6 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { backup } from '../../src/operations/backup.ts';
 import { makeScenario } from './scenario.ts';
 import { startLdm } from './start-ldm.ts';
 
@@ -85,10 +87,14 @@ describe('snapshot names', () => {
   });
 
   it('are refused when they fit several', async () => {
-    const { run, runJson } = await makeScenario();
+    const { run, runJson, source, repository } = await makeScenario();
+    const backend = new LocalBackend(repository);
     const seen = new Map<string, string>();
     // Seventeen ids cannot all begin with different digits.
-    for (let index = 0; index < 17; index++) await run(['backup', 'source/sub', '-q', '--host', `host-${index}`]);
+    for (let index = 0; index < 17; index++) {
+      await backup({ backend }, { sources: [join(source, 'sub')], cwd: '/', hostname: `host-${index}` });
+    }
+    await backend.close();
     let ambiguous: string | undefined;
     for (const { id } of (await runJson(['snapshots'])).messages) {
       const digit = (id as string).slice(0, 1);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { runLdm } from '../support/run-ldm.ts';
 import type { RunLdmOptions, RunLdmResult } from '../support/run-ldm.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 /** A directory with a source tree and an empty repository. */
 export interface Scenario {
@@ -22,7 +22,7 @@ export interface Scenario {
 export type JsonMessage = Readonly<Record<string, unknown>> & { readonly message_type: string };
 
 /** A hook, whose directories nobody removes, has to give one of its own. */
-export async function makeScenario(directory: string = temporaryDirectory()): Promise<Scenario> {
+export async function makeScenario(directory: string = memoryDirectory()): Promise<Scenario> {
   const scenario = scenarioIn(directory);
   mkdirSync(join(scenario.source, 'sub'), { recursive: true });
   writeFileSync(join(scenario.source, 'a.txt'), 'alpha');
@@ -34,7 +34,7 @@ export async function makeScenario(directory: string = temporaryDirectory()): Pr
 
 /** Another directory with the same source tree and the same repository, as it is now. */
 export function copyScenario(original: Scenario): Scenario {
-  const directory = temporaryDirectory();
+  const directory = memoryDirectory();
   // Node's own copy keeps no nanoseconds.
   const { status, stderr } = spawnSync('cp', ['-a', `${original.directory}/.`, directory]);
   if (status !== 0) throw new Error(`cp failed: ${stderr.toString()}`);

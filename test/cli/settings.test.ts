@@ -4,12 +4,12 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { resolveSettings } from '../../src/cli/settings.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 const noOptions = { verbose: 0, progress: true };
 
 function configured(configuration: object): { XDG_CONFIG_HOME: string } {
-  const directory = temporaryDirectory();
+  const directory = memoryDirectory();
   mkdirSync(join(directory, 'ldm'));
   writeFileSync(join(directory, 'ldm', 'config.json'), JSON.stringify(configuration));
   return { XDG_CONFIG_HOME: directory };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { runLdm } from '../support/run-ldm.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 describe('wrong usage', () => {
   it.each([
@@ -70,7 +70,7 @@ describe('environment and configuration file', () => {
     ['{"lockWait": "soon"}', 'lockWait must be a time span'],
     ['{"toString": 1}', 'unknown setting "toString"'],
   ])('refuses the configuration %s', async (text, expected) => {
-    const directory = temporaryDirectory();
+    const directory = memoryDirectory();
     mkdirSync(join(directory, 'ldm'));
     writeFileSync(join(directory, 'ldm', 'config.json'), text);
     const { code, stderr } = await runLdm(['stats'], { env: { XDG_CONFIG_HOME: directory } });

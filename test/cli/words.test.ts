@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { formatBar, formatTable } from '../../src/cli/tables.ts';
-import { countNoun, formatPercent, formatRatio } from '../../src/cli/words.ts';
+import { countNoun, formatCount, formatPercent, formatRatio } from '../../src/cli/words.ts';
 
 describe('words', () => {
   it('count', () => {
@@ -13,6 +13,12 @@ describe('words', () => {
     ]);
     expect([1, 2].map((value) => countNoun(value, 'directory'))).toEqual(['1 directory', '2 directories']);
     expect(countNoun(2, 'day')).toBe('2 days');
+  });
+
+  it('count as in English', () => {
+    for (const value of [0, 12, 999, 1000, 45_678, 123_456, 1_234_567, -1000, -999, 2 ** 53 - 1, 2 ** 60, 1234.5]) {
+      expect(formatCount(value)).toBe(value.toLocaleString('en-US'));
+    }
   });
 
   it('keep two digits of small shares', () => {

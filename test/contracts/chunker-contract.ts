@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { cutBeforeEnd } from '../../src/chunking/chunker.ts';
 import type { Chunker, ChunkerParameters } from '../../src/chunking/chunker.ts';
 import { createPrng } from '../support/prng.ts';
 import { streamCuts } from '../support/stream-cuts.ts';
@@ -70,6 +71,26 @@ export function runChunkerContract<P extends ChunkerParameters>(
         chunker.buffer.fill(startOffset);
         expect(streamCuts(chunker, data, { startOffset })[0]).toBe(cut);
       }
+    });
+
+    test.each([
+      ['random bytes', random],
+      ['zeros', zeros],
+    ])('what is cut from %s before their end is known stands whatever follows', (_, data) => {
+      const prng = createPrng(SEED);
+      const counts = { certain: 0, open: 0 };
+      for (let offset = 0; offset < data.length - 2 * maxSizeBytes; offset += maxSizeBytes) {
+        chunker.buffer.set(data.subarray(offset, offset + 2 * maxSizeBytes));
+        const whole = chunker.cut(0, 2 * maxSizeBytes);
+        const ends = [1, minSizeBytes, whole - 1, whole, whole + 1, maxSizeBytes - 1, maxSizeBytes, 2 * maxSizeBytes];
+        for (const end of [...ends, ...Array.from({ length: 20 }, () => 1 + prng.int(maxSizeBytes))]) {
+          const cut = cutBeforeEnd(chunker, 0, end);
+          const isCertain = end > whole || (end === whole && whole === maxSizeBytes);
+          expect(cut).toBe(isCertain ? whole : undefined);
+          counts[cut === undefined ? 'open' : 'certain'] += 1;
+        }
+      }
+      expect(Math.min(counts.certain, counts.open)).toBeGreaterThan(10);
     });
 
     test('a cut outside the buffer is refused', () => {

@@ -6,7 +6,7 @@ import type { Fill, StructureResult } from '../../src/operations/filter/compare.
 import { BATCH_IDS, IdStream } from '../../src/operations/filter/compare/id-stream.ts';
 import { parseJsonLines } from '../cli/scenario.ts';
 import { runLdm } from '../support/run-ldm.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 const SEED = 3;
 const ELEMENTS = 5000;
@@ -130,7 +130,7 @@ describe('ldm filter compare', () => {
   });
 
   it('gives a JSON line for each structure and a summary, and the same as CSV', async () => {
-    const file = join(temporaryDirectory(), 'figures.csv');
+    const file = join(memoryDirectory(), 'figures.csv');
     const { code, stdout } = await runLdm(['filter', 'compare', ...few, '--json', '--no-progress', '--csv', file]);
     expect(code).toBe(0);
     const messages = parseJsonLines(stdout);

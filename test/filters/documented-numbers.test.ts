@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { simulateChains } from '../../src/operations/filter/simulate.ts';
 import type { LongestChain } from '../../src/operations/filter/simulate.ts';
 import { runLdm } from '../support/run-ldm.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 const docs = join(import.meta.dirname, '..', '..', 'docs');
 const page = readFileSync(join(docs, 'filters.md'), 'utf8');
@@ -40,7 +40,7 @@ describe('docs/filters.md', () => {
 
   it.each(quick.map((run) => [run.args.join(' '), run] as const))('shows what `ldm %s` prints', async (_line, run) => {
     const { args, parts } = run;
-    const directory = temporaryDirectory();
+    const directory = memoryDirectory();
     mkdirSync(join(directory, 'docs'));
     const { code, stdout } = await runLdm(args, { cwd: directory });
     expect(code).toBe(0);

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LocalBackend } from '../../src/backend/local-backend.ts';
@@ -15,6 +14,7 @@ import { makeScenario } from '../cli/scenario.ts';
 import type { Scenario } from '../cli/scenario.ts';
 import { createPrng } from '../support/prng.ts';
 import { ldmProgram } from '../support/run-ldm.ts';
+import { makeTemporaryDirectory } from '../support/temp-directory.ts';
 
 const FILE_COUNT = 400;
 const ABSENT_COUNT = 2500;
@@ -48,7 +48,7 @@ let directory: string;
 let ids: readonly string[];
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'ldm-test-'));
+  directory = makeTemporaryDirectory();
   scenario = await makeScenario(directory);
   const random = createPrng(SEED);
   mkdirSync(join(scenario.source, 'many'));

@@ -6,7 +6,7 @@ import { createCommandRunner } from '../../src/cli/command-runner.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { makeScenario } from '../cli/scenario.ts';
 import { runLdm } from '../support/run-ldm.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 const group = createProgram(createCommandRunner()).commands.find((command) => command.name() === 'filter')!;
 const names = group.commands.map((command) => command.name());
@@ -92,7 +92,7 @@ describe('filter plan', () => {
 
 describe('filter simulate', () => {
   it('writes tables, charts and files, the same for the same seed', async () => {
-    const directory = temporaryDirectory();
+    const directory = memoryDirectory();
     const simulate = ['filter', 'simulate', '--runs', '3', '--samples', '4', '--seed'];
     const run = async (name: string): Promise<{ stdout: string; files: Buffer[] }> => {
       const files = ['svg', 'png', 'csv'].map((kind) => `${name}.${kind}`);
@@ -140,7 +140,7 @@ describe('filter simulate', () => {
   });
 
   it('says which file it cannot write', async () => {
-    const file = join(temporaryDirectory(), 'absent', 'chains.csv');
+    const file = join(memoryDirectory(), 'absent', 'chains.csv');
     const { code, stdout, stderr } = await runLdm(['filter', 'simulate', '--runs', '1', '--csv', file]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(`ldm: cannot write ${file}: no such file or directory (ENOENT)\n`);
@@ -172,7 +172,7 @@ describe('filter inspect', () => {
   });
 
   it('ends with exit 10 where there is no repository', async () => {
-    const { code, stdout } = await runLdm(['-r', join(temporaryDirectory(), 'none'), 'filter', 'inspect']);
+    const { code, stdout } = await runLdm(['-r', join(memoryDirectory(), 'none'), 'filter', 'inspect']);
     expect({ code, stdout }).toEqual({ code: 10, stdout: '' });
   });
 });

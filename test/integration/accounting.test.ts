@@ -17,7 +17,7 @@ import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { SMALL_SIZES } from '../support/simulated-process.ts';
 import { SmallSource } from '../support/small-source.ts';
-import { temporaryDirectory, withTemporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory, withTemporaryDirectory } from '../support/temp-directory.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 
 const SEED = 20261120;
@@ -143,7 +143,7 @@ describe('adoption', () => {
   test('a backup does not store what a deleted snapshot still has, until a compaction has reclaimed it', async () => {
     const backend = new MemoryBackend();
     await initRepository({ backend });
-    const source = join(temporaryDirectory(), 'source');
+    const source = join(memoryDirectory(), 'source');
     mkdirSync(source);
     for (const name of ['one', 'two']) writeFileSync(join(source, name), createPrng(SEED).bytes(50_000) + name);
     const save = async (): ReturnType<typeof backup> => backup({ backend }, { sources: [source], cwd: '/' });

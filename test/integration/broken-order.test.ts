@@ -6,7 +6,7 @@ import type { Act } from '../support/crash-stage.ts';
 import { InterruptionLoop } from '../support/interruption.ts';
 import type { Wrap } from '../support/interruption.ts';
 import { PowerCutLoop } from '../support/power-cut-loop.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 const LOOP_TIMEOUT_MS = 180_000;
 
@@ -62,7 +62,7 @@ describe('the crash suite notices that', () => {
   it.each(cases)(
     '%s',
     async (_rule, act, wrap, startsAt, finding) => {
-      const loop = new InterruptionLoop({ stage: await setStage(temporaryDirectory(), act), act, wrap });
+      const loop = new InterruptionLoop({ stage: await setStage(memoryDirectory(), act), act, wrap });
       const { failures } = await loop.run({ mode: 'crash', torn: true }, { stopsAtFailure: true, startsAt });
       expect(failures.join('\n')).toMatch(finding);
     },
@@ -113,7 +113,7 @@ describe('the power cut suite notices that', () => {
   it.each(cases)(
     '%s',
     async (_rule, act, wrap, startsAt, finding) => {
-      const loop = new PowerCutLoop({ stage: await setStage(temporaryDirectory(), act), act, wrap });
+      const loop = new PowerCutLoop({ stage: await setStage(memoryDirectory(), act), act, wrap });
       const { failures } = await loop.run([0, 1, 2], { stopsAtFailure: true, startsAt });
       expect(failures.join('\n')).toMatch(finding);
     },

@@ -16,7 +16,7 @@ import { Repository } from '../../src/repository/repository.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 let backend: MemoryBackend;
 let source: string;
@@ -24,7 +24,7 @@ let source: string;
 beforeEach(async () => {
   backend = new MemoryBackend();
   await initRepository({ backend });
-  source = join(temporaryDirectory(), 'source');
+  source = join(memoryDirectory(), 'source');
   mkdirSync(source);
   writeFileSync(join(source, 'file'), 'content');
 });

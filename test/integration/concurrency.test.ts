@@ -74,6 +74,8 @@ describe('a suspended backup', () => {
     await scenario.runWell('stats');
     await scenario.runWell('ls', 'latest');
     await scenario.runWell('snapshots');
+    await scenario.runWell('check', '--read-data');
+    await scenario.runWell('restore', 'latest', '--target', join(scenario.home, 'back'));
     await scenario.expectWhole();
     const doomed = await scenario.backup(tree, '--host', 'other');
     const deleted = await scenario.run('delete', doomed);

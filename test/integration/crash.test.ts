@@ -16,7 +16,7 @@ import { copyToDirectory } from '../support/memory-copy.ts';
 import { PowerCutBackend } from '../support/power-cut-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory, temporaryDirectory } from '../support/temp-directory.ts';
 
 const LOOP_TIMEOUT_MS = 180_000;
 
@@ -24,7 +24,7 @@ describe('a repository is sound, with no step to mend it, after', () => {
   it.each(ACTS)(
     '$name that meets an error, or dies, at any operation',
     async (act) => {
-      const loop = new InterruptionLoop({ stage: await setStage(temporaryDirectory(), act), act });
+      const loop = new InterruptionLoop({ stage: await setStage(memoryDirectory(), act), act });
       const error = await loop.run({ mode: 'error' });
       const crash = await loop.run({ mode: 'crash', torn: true });
       expect({ error: error.failures, crash: crash.failures }).toEqual({ error: [], crash: [] });
@@ -35,7 +35,7 @@ describe('a repository is sound, with no step to mend it, after', () => {
   );
 
   it('a crash of a compaction that follows on the crash of another', async () => {
-    const stage = await setStage(temporaryDirectory(), COMPACT);
+    const stage = await setStageOfTwoPacks();
     const published = { mode: 'crash', only: isRenameTo('packs/'), failAt: 2 } as const;
     const { faulty } = await runInterrupted({ stage, act: COMPACT, fault: published, backend: stage.backend });
     faulty.assertFired();
@@ -67,7 +67,7 @@ describe('a repository is sound, with no step to mend it, after', () => {
 
 describe('an interrupted init', () => {
   it.each(['error', 'crash', 'power cut'] as const)('can be begun again, at every operation (%s)', async (kind) => {
-    const stage = await setStage(temporaryDirectory(), FIRST_BACKUP);
+    const stage = await setStage(memoryDirectory(), FIRST_BACKUP);
     for (let failAt = 1; ; failAt += 1) {
       const disk = new PowerCutBackend();
       const faulty = new FaultyBackend(disk, { mode: kind === 'error' ? 'error' : 'crash', torn: true, failAt });
@@ -106,7 +106,7 @@ describe('an interrupted backup', () => {
   });
 
   it.each(['rename', 'syncDirectory'] as const)('takes nothing away from another one of the same (%s)', async (at) => {
-    const stage = await setStage(temporaryDirectory(), FIRST_BACKUP);
+    const stage = await setStage(memoryDirectory(), FIRST_BACKUP);
     const late = new LateFailure(stage.backend, at, async () => {
       await backupWork(simulatedProcess(stage.backend), stage.work);
     });
@@ -116,7 +116,7 @@ describe('an interrupted backup', () => {
   });
 
   it('can be a dry run that fails, which changes nothing', async () => {
-    const stage = await setStage(temporaryDirectory(), BACKUP);
+    const stage = await setStage(memoryDirectory(), BACKUP);
     const before = namesIn(stage.backend, '');
     const faulty = new FaultyBackend(stage.backend, { only: (operation) => operation === 'readRange', failAt: 9 });
     const options = { sources: [stage.work], cwd: '/', dryRun: true, hostname: 'stage' };
@@ -126,9 +126,19 @@ describe('an interrupted backup', () => {
   });
 });
 
+/** One in thirty, by the random key that cuts its chunks, is compacted into a single pack. */
+async function setStageOfTwoPacks(): Promise<Stage> {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const stage = await setStage(memoryDirectory(), COMPACT);
+    const { faulty } = await runInterrupted({ stage, act: COMPACT, fault: { only: isRenameTo('packs/') } });
+    if (faulty.operations.length > 1) return stage;
+  }
+  throw new Error('no compaction gives two packs');
+}
+
 /** With enough in it for several segments. */
 async function setLargeStage(): Promise<Stage> {
-  const stage = await setStage(temporaryDirectory(), FIRST_BACKUP);
+  const stage = await setStage(memoryDirectory(), FIRST_BACKUP);
   writeFileSync(join(stage.work, 'large'), createPrng(2).bytes(200_000));
   return { ...stage, workTree: describeTree(stage.work) };
 }

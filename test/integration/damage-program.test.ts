@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -8,6 +7,7 @@ import { copyScenario, makeScenario } from '../cli/scenario.ts';
 import type { Scenario } from '../cli/scenario.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
+import { makeTemporaryDirectory } from '../support/temp-directory.ts';
 
 /** Where files of a kind lie, and what a restore comes to without them. */
 const KINDS: readonly [string, 0 | 1][] = [
@@ -24,7 +24,7 @@ const KINDS: readonly [string, 0 | 1][] = [
 /** Filled once; every test works on a copy. */
 let filled: Scenario;
 beforeAll(async () => {
-  filled = await makeScenario(mkdtempSync(join(tmpdir(), 'ldm-test-')));
+  filled = await makeScenario(makeTemporaryDirectory());
   await fill(filled);
 });
 afterAll(() => rmSync(filled.directory, { recursive: true, force: true }));

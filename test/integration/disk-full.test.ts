@@ -13,7 +13,7 @@ import { createPrng } from '../support/prng.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 import { fillToTheLastByte, freeBytesOf, mountTmpfs } from '../support/tmpfs.ts';
 
 const LOOP_TIMEOUT_MS = 180_000;
@@ -23,7 +23,7 @@ describe('a disk that is full from any write on', () => {
   it.each(ACTS)(
     'ends $name with ENOSPC, nothing half done and nothing left in tmp/',
     async (act) => {
-      const loop = new InterruptionLoop({ stage: await setStage(temporaryDirectory(), act), act });
+      const loop = new InterruptionLoop({ stage: await setStage(memoryDirectory(), act), act });
       const only = (operation: string): boolean => operation === 'append' || operation === 'create';
       const { failures, firedCount } = await loop.run({
         mode: 'error',
@@ -39,7 +39,7 @@ describe('a disk that is full from any write on', () => {
   );
 
   it('has room for a delete and a compaction with no byte free, in memory', async () => {
-    const stage = await setStage(temporaryDirectory(), BACKUP);
+    const stage = await setStage(memoryDirectory(), BACKUP);
     const limited = new LimitedBackend(stage.backend, usedBytesOf(stage.backend));
     await expect(backupWork(simulatedProcess(limited), stage.work)).rejects.toMatchObject({ errno: 'ENOSPC' });
     expect(limited.fired).toBe(true);
@@ -119,7 +119,7 @@ interface FullDisk {
 
 /** A small disk with two snapshots on it and not a byte left. */
 async function fillDisk(skip: (note: string) => void): Promise<FullDisk> {
-  const directory = temporaryDirectory();
+  const directory = memoryDirectory();
   const disk = join(directory, 'disk');
   if (!mountTmpfs(disk, 14 * MIB)) {
     process.stderr.write('disk-full.test.ts: skipped what needs a small disk: this user may not mount a tmpfs\n');
@@ -143,7 +143,7 @@ async function fillDisk(skip: (note: string) => void): Promise<FullDisk> {
   const expectSound = async (names: readonly string[]): Promise<void> => {
     await expectSuccess('check', '--read-data');
     for (const [back, name] of names.toReversed().entries()) {
-      const target = temporaryDirectory();
+      const target = memoryDirectory();
       await expectSuccess('restore', `latest~${back}`, '--target', target);
       expect(diffTrees(join(directory, name), join(target, name))).toEqual([]);
     }

@@ -17,6 +17,7 @@ import { join } from 'node:path';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 
+import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
@@ -48,7 +49,7 @@ describe('names', () => {
     ['of dots', '...'],
     ['with a backslash and blanks at both ends', ' \\ '],
   ])('%s', async (_, name) => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     writeFileSync(at(repository, name), name);
     mkdirSync(at(repository, `d${name.slice(1)}`));
     writeFileSync(Buffer.concat([at(repository, `d${name.slice(1)}/`), Buffer.from(name, 'latin1')]), 'below');
@@ -56,7 +57,7 @@ describe('names', () => {
   });
 
   it('that are equal but for their form, in byte order or not', async () => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     for (const name of ['caf\xc3\xa9', 'cafe\xcc\x81', 'a', 'A', 'a.', 'a-', 'a/b'.replace('/', '0'), 'a\xff']) {
       writeFileSync(at(repository, name), name);
     }
@@ -64,7 +65,7 @@ describe('names', () => {
   });
 
   it('in paths beyond what one call of the system takes', async () => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     const name = 'x'.repeat(250);
     const script = `cd "$1"; for i in $(seq 26); do mkdir ${name}; cd ${name}; done
       echo deep > file; ln -s nowhere link; ln file hard; mkfifo fifo; mkdir empty; chmod 0711 .; touch -d @5.000000007 .`;
@@ -87,7 +88,7 @@ describe('names', () => {
 
 describe('symlinks', () => {
   it('come back as they are, wherever they lead', async () => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     const targets = ['nowhere', '.', '..', '/', '/etc/passwd', '\xff\xfe', 'l'.repeat(4095), 'a\nb', 'loop'];
     for (const [index, target] of targets.entries()) {
       symlinkSync(Buffer.from(target, 'latin1'), at(repository, `link-${index}`));
@@ -101,7 +102,7 @@ describe('symlinks', () => {
 
 describe('hard links', () => {
   it('join the same names, across directories and backups', async () => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     mkdirSync(join(repository.source, 'a', 'b'), { recursive: true });
     mkdirSync(join(repository.source, 'z'));
     writeFileSync(join(repository.source, 'm'), 'three names');
@@ -116,7 +117,7 @@ describe('hard links', () => {
   });
 
   it('to a name outside the backup leave a file of its own', async () => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     writeFileSync(join(repository.directory, 'outside'), 'shared');
     linkSync(join(repository.directory, 'outside'), join(repository.source, 'inside'));
     await expectRoundTrip(repository);
@@ -127,7 +128,7 @@ describe('hard links', () => {
 
 describe('modes and owners', () => {
   it('every bit of a mode', async () => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     for (const mode of [0, 0o1, 0o444, 0o644, 0o1644, 0o2755, 0o4755, 0o6711, 0o7777]) {
       if (!isRoot && (mode & 0o400) === 0) continue;
       const path = join(repository.source, `file-${mode.toString(8)}`);
@@ -140,7 +141,7 @@ describe('modes and owners', () => {
   });
 
   it.runIf(isRoot)('the owners, of everything that has one, and the set-id bits with them', async () => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     const path = (name: string): string => join(repository.source, name);
     writeFileSync(path('file'), 'x');
     mkdirSync(path('directory'));
@@ -167,7 +168,7 @@ describe('times', () => {
     '4294967296.000000001',
     '9999999999',
   ])('of everything, %s seconds from 1970', async (time) => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     const path = (name: string): string => join(repository.source, name);
     writeFileSync(path('file'), 'x');
     writeFileSync(path('empty'), '');
@@ -183,7 +184,7 @@ describe('times', () => {
 
 describe('special files', () => {
   it('a FIFO comes back; a socket is known and left out', async () => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     spawnSync('mkfifo', ['-m', '0621', join(repository.source, 'fifo')]);
     mkdirSync(join(repository.source, 'sockets'));
     const server = createServer().listen(join(repository.source, 'sockets', 's'));
@@ -199,7 +200,7 @@ describe('special files', () => {
   });
 
   it.runIf(isRoot && canMakeDevices())('a device comes back with its numbers', async () => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     spawnSync('mknod', ['-m', '0640', join(repository.source, 'null'), 'c', '1', '3']);
     spawnSync('mknod', [join(repository.source, 'block'), 'b', '259', '70000']);
     await expectRoundTrip(repository);

@@ -16,6 +16,7 @@ import type { TreeEntry } from '../../src/format/tree.ts';
 import { listFiles } from '../../src/operations/ls.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 
 const KIB = 1024;
@@ -27,7 +28,7 @@ const DEFAULT_EDGES = [256 * KIB, MIB, 4 * MIB, 8 * MIB, 16 * MIB];
 
 describe('a tree comes back with everything', () => {
   it.each([1, 2, 3, 4])('that a home directory has, seed %i', async (seed) => {
-    const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+    const repository = await makeTestRepository({ chunker: TINY_CHUNKS }, temporaryDirectory());
     makeRandomTree(repository.source, { seed, fileCount: 80, fileSizeBytesMax: 200_000 });
     await repository.backup();
     await repository.expectRestored();
@@ -35,7 +36,7 @@ describe('a tree comes back with everything', () => {
   });
 
   it('in a repository with fixed chunks', async () => {
-    const repository = await makeTestRepository({ chunker: FIXED_CHUNKS });
+    const repository = await makeTestRepository({ chunker: FIXED_CHUNKS }, temporaryDirectory());
     makeRandomTree(repository.source, { seed: 5, fileCount: 80, fileSizeBytesMax: 500_000 });
     await repository.backup();
     await repository.expectRestored();
@@ -43,7 +44,7 @@ describe('a tree comes back with everything', () => {
   });
 
   it('when it comes from a backup that found nothing changed, and from one that read everything again', async () => {
-    const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+    const repository = await makeTestRepository({ chunker: TINY_CHUNKS }, temporaryDirectory());
     makeRandomTree(repository.source, { seed: 6, fileCount: 60, fileSizeBytesMax: 100_000 });
     await repository.backup();
     expect((await repository.backup()).summary).toMatchObject({ filesNew: 0, filesChanged: 0, dataBlobs: 0 });
@@ -57,21 +58,21 @@ describe('file sizes', () => {
   const edges = (sizes: readonly number[]): number[] => [0, 1, ...sizes.flatMap((size) => [size - 1, size, size + 1])];
 
   it('around every size of the tiny chunker and of the block', async () => {
-    const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+    const repository = await makeTestRepository({ chunker: TINY_CHUNKS }, temporaryDirectory());
     writeSizes(repository.source, edges([64, 512, 2048, 8192, 2 * 8192, MIB, 2 * MIB]));
     await repository.backup();
     await repository.expectRestored();
   });
 
   it('around the fixed chunk and multiples of it', async () => {
-    const repository = await makeTestRepository({ chunker: FIXED_CHUNKS });
+    const repository = await makeTestRepository({ chunker: FIXED_CHUNKS }, temporaryDirectory());
     writeSizes(repository.source, edges([64 * KIB, 128 * KIB, MIB, MIB + 64 * KIB]));
     await repository.backup();
     await repository.expectRestored();
   });
 
   it('around the default sizes and the buffer that files are read into', async () => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     writeSizes(repository.source, edges(DEFAULT_EDGES));
     await repository.backup();
     await repository.expectRestored();
@@ -135,7 +136,7 @@ function writeIslands(path: string, lengthBytes: number, offsets: readonly numbe
 
 describe('directories', () => {
   it('get their times and modes after what is in them', async () => {
-    const repository = await makeTestRepository();
+    const repository = await makeTestRepository({}, temporaryDirectory());
     const deep = join(repository.source, 'a', 'b', 'c');
     mkdirSync(deep, { recursive: true });
     writeFileSync(join(deep, 'file'), 'x');

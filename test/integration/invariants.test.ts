@@ -11,25 +11,25 @@ import type { LoggedOperation } from '../support/faulty-backend.ts';
 import { runInterrupted } from '../support/interruption.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 // What docs/architecture.md calls invariants, as far as crashes and power cuts do not show them.
 
 describe('a pack is removed only when', () => {
   it('the mark agrees with the counts: a chunk that is needed and has a count of 0 stops the compaction', async () => {
-    const stage = await setStage(temporaryDirectory(), COMPACT);
+    const stage = await setStage(memoryDirectory(), COMPACT);
     await plantWrongCount(stage.backend);
     await expectRefusal(stage, 'the reference counts disagree with the snapshots');
   });
 
   it('every manifest is there: one that is gone stops the compaction', async () => {
-    const stage = await setStage(temporaryDirectory(), DELETE);
+    const stage = await setStage(memoryDirectory(), DELETE);
     await stage.backend.remove(`snapshots/${stage.snapshotIds[1]}`);
     await expectRefusal(stage, 'is gone, and nobody deleted it');
   });
 
   it('every manifest can be read: a damaged one stops the compaction', async () => {
-    const stage = await setStage(temporaryDirectory(), DELETE);
+    const stage = await setStage(memoryDirectory(), DELETE);
     const name = `snapshots/${stage.snapshotIds[1]}`;
     const witnesses = stage.backend.names().filter((each) => /^(filter|manifests\.bak)\//.test(each));
     for (const witness of witnesses) await stage.backend.remove(witness);
@@ -38,7 +38,7 @@ describe('a pack is removed only when', () => {
   });
 
   it.each(['snapshots', 'manifests.bak', 'index', 'packs', 'filter'])('the listing of %s works', async (directory) => {
-    const stage = await setStage(temporaryDirectory(), COMPACT);
+    const stage = await setStage(memoryDirectory(), COMPACT);
     const before = stage.backend.names();
     const only = (operation: string, name: string): boolean => operation === 'list' && name === directory;
     const faulty = new FaultyBackend(stage.backend, { only, failAt: 1 });
@@ -50,7 +50,7 @@ describe('a pack is removed only when', () => {
 
 describe('a failed fsync', () => {
   it.each([BACKUP, DELETE, COMPACT, UNDELETE])('is never tried again in $name', async (act) => {
-    const stage = await setStage(temporaryDirectory(), act);
+    const stage = await setStage(memoryDirectory(), act);
     const only = (operation: string): boolean => operation === 'sync' || operation === 'syncDirectory';
     let firedCount = 0;
     for (let failAt = 1; firedCount === failAt - 1; failAt += 1) {
@@ -76,7 +76,7 @@ describe('a failed fsync', () => {
 
 describe('check', () => {
   it('only reads', async () => {
-    const stage = await setStage(temporaryDirectory(), COMPACT);
+    const stage = await setStage(memoryDirectory(), COMPACT);
     const log = new FaultyBackend(stage.backend);
     await check(simulatedProcess(log), { readData: true });
     const reads = new Set(['read', 'readRange', 'list', 'sizeOf', 'heartbeatOf']);
@@ -90,7 +90,7 @@ describe('right before its commit a backup', () => {
     ['its lock was taken away', /^locks\//, 'the lock of this process'],
     ['a pack that it relies on vanished', /^packs\//, 'vanished while it ran'],
   ])('finds out that %s, and commits nothing', async (_what, taken, message) => {
-    const stage = await setStage(temporaryDirectory(), BACKUP);
+    const stage = await setStage(memoryDirectory(), BACKUP);
     const thief = new Thief(stage.backend, taken);
     const options = { sources: [stage.work], cwd: '/', hostname: 'stage' };
     await expect(backup(simulatedProcess(thief), options)).rejects.toThrow(message);

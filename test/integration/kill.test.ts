@@ -14,7 +14,7 @@ import type { Act, Stage, TreeDescription } from '../support/crash-stage.ts';
 import { createPrng } from '../support/prng.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import { runOperationChild } from '../support/run-operation-child.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 const KILL_TIMEOUT_MS = 180_000;
 
@@ -39,7 +39,7 @@ describe('after kill -9 the program finds a sound repository', () => {
   it.each(cases)(
     'in the middle of %s',
     async (action, act, argumentsOf) => {
-      const directory = temporaryDirectory();
+      const directory = memoryDirectory();
       const stage = await setStage(directory, act);
       const given = { stage, action: [action, ...argumentsOf(stage)] };
       const whole = runOperationChild(child, { ...given, repository: join(directory, 'whole'), failAt: 0 });
@@ -111,7 +111,7 @@ async function expectRestored(
   selector: string,
   tree: TreeDescription | { readonly source: string },
 ): Promise<void> {
-  const target = temporaryDirectory();
+  const target = memoryDirectory();
   await expectSuccess(['-r', repository, 'restore', selector, '--target', target]);
   expect(diffTrees('source' in tree ? tree.source : tree, join(target, 'work'))).toEqual([]);
 }

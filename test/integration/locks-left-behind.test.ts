@@ -17,7 +17,7 @@ import { makeProcessScenario } from '../support/process-scenario.ts';
 import type { ProcessScenario } from '../support/process-scenario.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import { runOperationChild } from '../support/run-operation-child.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 /** A dozen processes, one after the other. */
 const SLOW = { timeout: 240_000 };
@@ -59,7 +59,7 @@ describe('a lock left by kill -9', () => {
   });
 
   it('of a compact never keeps a check or another compact waiting', SLOW, async () => {
-    const directory = temporaryDirectory();
+    const directory = memoryDirectory();
     const stage = await setStage(directory, COMPACT);
     const given = { stage, action: ['compact'] };
     const whole = runOperationChild(child, { ...given, repository: join(directory, 'whole'), failAt: 0 });

@@ -11,12 +11,12 @@ import type { FaultOptions } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { copyOf, repairAll } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 // The second copy of a manifest, by which a snapshot that is younger than every checkpoint is missed.
 
 async function setEmptyStage(): Promise<Stage> {
-  return await setStage(temporaryDirectory(), FIRST_BACKUP);
+  return await setStage(memoryDirectory(), FIRST_BACKUP);
 }
 
 /** Returns the name of the manifest. */
@@ -78,7 +78,7 @@ describe('a manifest that is gone and that no checkpoint knows', () => {
   });
 
   test('is still missed, and whole, or else forgotten, after a compaction that died giving it up', async () => {
-    const stage = await setStage(temporaryDirectory(), BACKUP);
+    const stage = await setStage(memoryDirectory(), BACKUP);
     const lost = await save(stage);
     const kept = stage.snapshotIds;
     await missing(lost).apply(stage.backend);
@@ -155,7 +155,7 @@ describe('a backup', () => {
   });
 
   test('makes the copies of a repository that has none', async () => {
-    const stage = await setStage(temporaryDirectory(), BACKUP);
+    const stage = await setStage(memoryDirectory(), BACKUP);
     const old = new MemoryBackend();
     const isCopied = (name: string): boolean => !name.startsWith('manifests.bak');
     for (const directory of stage.backend.directoryNames().filter(isCopied)) old.pokeDirectory(directory);
@@ -169,7 +169,7 @@ describe('a backup', () => {
 });
 
 test('a delete and an undelete leave the copies alone, a compaction takes those that it reclaims', async () => {
-  const { backend, snapshotIds } = await setStage(temporaryDirectory(), BACKUP);
+  const { backend, snapshotIds } = await setStage(memoryDirectory(), BACKUP);
   const manifests = snapshotIds.map((id) => `snapshots/${id}`);
   const selectors = snapshotIds.slice(0, 2);
   await deleteSnapshots(simulatedProcess(backend), { selectors, reclaim: false });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ACTS, setStage } from '../support/crash-stage.ts';
 import { PowerCutLoop } from '../support/power-cut-loop.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 const LOOP_TIMEOUT_MS = 180_000;
 
@@ -13,7 +13,7 @@ describe('a repository is sound, with no step to mend it, when the power is cut'
   it.each(ACTS)(
     `after any operation of $name (seeds ${SEEDS.join(', ')})`,
     async (act) => {
-      const loop = new PowerCutLoop({ stage: await setStage(temporaryDirectory(), act), act });
+      const loop = new PowerCutLoop({ stage: await setStage(memoryDirectory(), act), act });
       const { failures, firedCount } = await loop.run(SEEDS);
       expect(failures).toEqual([]);
       expect(firedCount).toBeGreaterThan(30);

@@ -34,10 +34,11 @@ import {
   repairAll,
 } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+import { withoutThreads } from '../support/without-threads.ts';
 
 test('a healthy repository is not touched', async () => {
-  const { backend } = await setDamageStage(temporaryDirectory());
+  const { backend } = await setDamageStage(memoryDirectory());
   const before = contents(backend);
   expect(await repairAll(backend)).toMatchObject({ actions: [], remaining: [], exitCode: 0 });
   expect(contents(backend)).toEqual(before);
@@ -116,7 +117,7 @@ const CASES: readonly [string, boolean, (disk: MemoryBackend) => Damage[]][] = [
 ];
 for (const [name, isMendable, makeDamages] of CASES) {
   test(`${name}: mended, or exactly what is lost is named`, async () => {
-    const stage = await setDamageStage(temporaryDirectory());
+    const stage = await setDamageStage(memoryDirectory());
     const damages = makeDamages(stage.backend);
     const disk = await spoil(stage, ...damages);
     const before = await tryRestoreAll(disk, stage);
@@ -150,7 +151,7 @@ const MENDABLE = (disk: MemoryBackend): Damage[] => [
 test.each(['crash', 'error'] as const)(
   'a %s at any operation of a repair costs nothing: the next one mends',
   async (mode) => {
-    const stage = await setDamageStage(temporaryDirectory());
+    const stage = await setDamageStage(memoryDirectory());
     const failures: string[] = [];
     let count = 0;
     for (let hasEnded = false; !hasEnded;) {
@@ -159,11 +160,12 @@ test.each(['crash', 'error'] as const)(
       const faulty = new FaultyBackend(disk, { failAt: count, mode, only: isChange });
       hasEnded = (await outcomeOf(repairAll(faulty))) === 'done' && !faulty.fired;
       const again = await outcomeOf(repairAll(disk));
-      const { findings } = await checkAll(disk);
+      const { findings } = await withoutThreads(async () => checkAll(disk));
       const at = `${String(count)} ${JSON.stringify(faulty.operations.at(-1))}`;
       if (again !== 'done' || findings.length > 0) failures.push(`${at}: ${again} ${JSON.stringify(findings)}`);
       if (count % 5 > 0) continue;
-      for (const [, { isClaimedWhole, wrong }] of await tryRestoreAll(disk, stage)) {
+      const outcomes = await withoutThreads(async () => tryRestoreAll(disk, stage));
+      for (const { isClaimedWhole, wrong } of outcomes.values()) {
         if (!isClaimedWhole || wrong.length > 0) failures.push(`${at}: not restored ${wrong.join()}`);
       }
     }
@@ -173,7 +175,7 @@ test.each(['crash', 'error'] as const)(
 );
 
 test('a crash in a repair with real losses loses nothing more', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const makeDamages = (): Damage[] => [
     ...filesIn(stage.backend, 'packs').map((file) => flip(stage.backend, file, 200)),
     missing(first(stage.backend, 'index')),
@@ -192,7 +194,7 @@ test('a crash in a repair with real losses loses nothing more', async () => {
 });
 
 test('what was set aside once is kept when the same file is damaged again', async () => {
-  const { backend: disk } = await setDamageStage(temporaryDirectory());
+  const { backend: disk } = await setDamageStage(memoryDirectory());
   for (const offset of [99, 120]) {
     await flip(disk, 'config', offset).apply(disk);
     await repairAll(disk);
@@ -201,7 +203,7 @@ test('what was set aside once is kept when the same file is damaged again', asyn
 });
 
 test('a backup of the same files stores what was lost again', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   // The work as it is now is the whole truth: no other snapshot is needed.
   const { snapshotId } = await backupWork(simulatedProcess(stage.backend), stage.work);
   await deleteSnapshots(simulatedProcess(stage.backend), { selectors: presentIds(stage) });

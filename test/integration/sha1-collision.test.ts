@@ -18,7 +18,7 @@ import { restore } from '../../src/operations/restore.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { streamCuts } from '../support/stream-cuts.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 const fixtures = join(import.meta.dirname, '../../fixtures/sha1-collision');
 const PREFIXES = {
@@ -109,7 +109,7 @@ describe.each(CASES)('colliding files: $name', ({ chunker, chunkHash, tailSizes 
 
   /** Backs up a directory that holds the files of these sides, in the order of the names `1-...`, `2-...`. */
   async function save(sides: readonly Side[]): Promise<string> {
-    const directory = join(temporaryDirectory(), 'files');
+    const directory = join(memoryDirectory(), 'files');
     mkdirSync(directory);
     for (const [index, side] of sides.entries()) {
       for (const sizeBytes of tailSizes) {
@@ -121,7 +121,7 @@ describe.each(CASES)('colliding files: $name', ({ chunker, chunkHash, tailSizes 
   }
 
   async function assertRestores(snapshotId: string, sides: readonly Side[]): Promise<void> {
-    const target = temporaryDirectory();
+    const target = memoryDirectory();
     const { exitCode } = await restore({ backend }, { selector: snapshotId, target });
     expect(exitCode).toBe(0);
     for (const [index, side] of sides.entries()) {
@@ -178,7 +178,7 @@ describe.each(CASES)('colliding files: $name', ({ chunker, chunkHash, tailSizes 
   );
 
   test.each(orders)('a file that turns from %s into %s in place is stored anew', async (first, second) => {
-    const directory = join(temporaryDirectory(), 'files');
+    const directory = join(memoryDirectory(), 'files');
     mkdirSync(directory);
     const contents: Side[] = [first, second, first];
     const ids: string[] = [];
@@ -190,7 +190,7 @@ describe.each(CASES)('colliding files: $name', ({ chunker, chunkHash, tailSizes 
       ids.push((await backup({ backend }, { sources: [directory], cwd: '/' })).snapshotId!);
     }
     for (const [index, side] of contents.entries()) {
-      const target = temporaryDirectory();
+      const target = memoryDirectory();
       await restore({ backend }, { selector: ids[index]!, target });
       for (const sizeBytes of tailSizes) {
         expect(readFileSync(join(target, 'files', `1-x-${sizeBytes}`)).equals(contentOf(side, sizeBytes))).toBe(true);

@@ -13,7 +13,7 @@ import { decodeTree } from '../../src/format/tree.ts';
 import { countReferences, filterCounts, readPackedChunks, readRoots } from '../support/brute-force.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 describe.each(['sha1', 'sha256'] as const)('a file that holds the bytes of a tree, %s', (chunkHash) => {
   let backend: MemoryBackend;
@@ -23,7 +23,7 @@ describe.each(['sha1', 'sha256'] as const)('a file that holds the bytes of a tre
   beforeEach(async () => {
     backend = new MemoryBackend();
     await initRepository({ backend }, { chunkHash });
-    source = join(temporaryDirectory(), 'source');
+    source = join(memoryDirectory(), 'source');
     mkdirSync(join(source, 'kept'), { recursive: true });
     mkdirSync(join(source, 'copies'));
     writeFileSync(join(source, 'kept', 'one'), 'first file');
@@ -49,7 +49,7 @@ describe.each(['sha1', 'sha256'] as const)('a file that holds the bytes of a tre
     expect(await filterCounts(backend)).toEqual(countReferences(chunks, (await readRoots(backend)).values()));
     expect((await check({ backend }, { readData: true })).findings).toEqual([]);
     for (const selector of snapshotIds) {
-      const target = temporaryDirectory();
+      const target = memoryDirectory();
       await restore({ backend }, { selector, target });
       expect(diffTrees(described.get(selector)!, join(target, 'source'))).toEqual([]);
     }

@@ -29,18 +29,18 @@ import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { spoilCounts } from '../support/spoil-counts.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 const READERS: Readonly<Record<string, (context: OperationContext) => Promise<unknown>>> = {
   check: async (context) => check(context, { readData: true }),
-  restore: async (context) => restore(context, { selector: 'latest', target: temporaryDirectory() }),
+  restore: async (context) => restore(context, { selector: 'latest', target: memoryDirectory() }),
   ls: async (context) => listFiles(context, { selector: 'latest', recursive: true }, () => undefined),
   stats: async (context) => collectStats(context),
   'repair that only plans': async (context) => repair(context, { dryRun: true }),
 };
 
 test.each(Object.entries(READERS))('%s writes nothing but its lock', async (_, run) => {
-  const { backend } = await setDamageStage(temporaryDirectory());
+  const { backend } = await setDamageStage(memoryDirectory());
   const watched = new FaultyBackend(backend);
   await run(simulatedProcess(watched));
   const harmless = ['read', 'readRange', 'list', 'sizeOf', 'heartbeatOf'];
@@ -51,7 +51,7 @@ test.each(Object.entries(READERS))('%s writes nothing but its lock', async (_, r
 });
 
 test('without --read-data finds what is missing, short or without its footer, and says that it read no data', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const pack = packsOfKind(stage.backend, 'data')[0]!;
   const structural: Damage[] = [
     missing(pack),
@@ -72,7 +72,7 @@ test('without --read-data finds what is missing, short or without its footer, an
 });
 
 test('the parts n/m read every pack exactly once', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const disk = await spoil(stage, ...filesIn(stage.backend, 'packs').map((file) => flip(stage.backend, file, 200)));
   const whole = await checkAll(disk);
   for (const of of [1, 2, 7]) {
@@ -94,12 +94,12 @@ test.each([
   [1.5, 2],
   [1, Number.NaN],
 ])('there is no part %d of %d', async (part, of) => {
-  const { backend } = await setDamageStage(temporaryDirectory());
+  const { backend } = await setDamageStage(memoryDirectory());
   await expect(check({ backend }, { readData: { part, of } })).rejects.toThrow(UsageError);
 });
 
 test('counts that differ from the snapshots are found, and repair counts again', async () => {
-  const { backend } = await setDamageStage(temporaryDirectory());
+  const { backend } = await setDamageStage(memoryDirectory());
   await spoilCounts(backend, 'live');
   const { findings, exitCode } = await checkAll(backend);
   expect(findings).toMatchObject([{ kind: 'reference-count', message: /1 chunks differ.* 1 recounted/ }]);
@@ -109,7 +109,7 @@ test('counts that differ from the snapshots are found, and repair counts again',
 });
 
 test('damaged packs are found even where their segment is lost', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const pack = packsOfKind(stage.backend, 'data')[0]!;
   const segments = filesIn(stage.backend, 'index').map((file) => missing(file));
   for (const offset of [200, -1]) {
@@ -119,7 +119,7 @@ test('damaged packs are found even where their segment is lost', async () => {
 });
 
 test('of a damaged tree every snapshot that shares it is named', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const { backend: disk, work } = stage;
   await backupWork(simulatedProcess(disk), work);
   const older = packsOfKind(disk, 'tree');
@@ -134,7 +134,7 @@ test('of a damaged tree every snapshot that shares it is named', async () => {
 });
 
 test('both configurations damaged, or both gone, end every command with an error', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const names = ['config', 'config.bak'];
   const damaged = await spoil(stage, ...names.map((file) => flip(stage.backend, file, 99)));
   const gone = await spoil(stage, ...names.map((file) => missing(file)));
@@ -147,7 +147,7 @@ test('both configurations damaged, or both gone, end every command with an error
 test('reads that are wrong at random never become wrong files', async () => {
   const seed = Date.now() % 1_000_000;
   const prng = createPrng(seed);
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   let flipCount = 0;
   let refusalCount = 0;
   for (let run = 0; run < 80; run += 1) {
@@ -165,7 +165,7 @@ test('reads that are wrong at random never become wrong files', async () => {
 test('a repair with wrong reads at random loses nothing', async () => {
   const seed = Date.now() % 1_000_000;
   const prng = createPrng(seed);
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   for (let run = 0; run < 30; run += 1) {
     const disk = stage.backend.copy();
     await repair(simulatedProcess(new FlippingBackend(disk, prng, 60))).catch((error: unknown) => {

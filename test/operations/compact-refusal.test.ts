@@ -22,7 +22,7 @@ import type { MemoryBackend } from '../support/memory-backend.ts';
 import { contents, copyOf } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { spoilCounts, writeImage } from '../support/spoil-counts.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 const images = (disk: MemoryBackend): Damage[] => filesIn(disk, 'filter').map((file) => missing(file));
 const copies = (disk: MemoryBackend): Damage[] => filesIn(disk, 'manifests.bak').map((file) => missing(file));
@@ -80,7 +80,7 @@ const REFUSALS: readonly [string, RegExp, (disk: MemoryBackend) => Damage[]][] =
 ];
 
 test.each(REFUSALS)('gives nothing back where %s is lost', async (_, message, makeDamages) => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const disk = await spoil(stage, ...makeDamages(stage.backend));
   await expectRefused(disk, message);
 });
@@ -92,7 +92,7 @@ test('gives nothing back where a dead chunk has a reference', async () => {
 });
 
 test('goes on without what is lost when a person says so, and it stays forgotten', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const [lostId = '', keptId = ''] = presentIds(stage);
   const disk = await spoil(stage, missing(`snapshots/${lostId}`));
   await compact(simulatedProcess(disk), { forgetLost: true, maxUnusedPercent: 0 });
@@ -102,7 +102,7 @@ test('goes on without what is lost when a person says so, and it stays forgotten
 });
 
 test('forgets a lost snapshot even where that frees nothing', async () => {
-  const { backend, work } = await setDamageStage(temporaryDirectory());
+  const { backend, work } = await setDamageStage(memoryDirectory());
   const twins = [await backupWork(simulatedProcess(backend), work), await backupWork(simulatedProcess(backend), work)];
   await compact(simulatedProcess(backend), { maxUnusedPercent: 0 });
   await writeImage(backend);
@@ -113,7 +113,7 @@ test('forgets a lost snapshot even where that frees nothing', async () => {
 });
 
 test('takes everything when every manifest is lost and a person says so', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const { backend } = stage;
   const losses = [[], images(backend), [...copies(backend), ...images(backend)]];
   for (const damages of losses.map((more) => [...manifests(backend), ...more])) {
@@ -125,7 +125,7 @@ test('takes everything when every manifest is lost and a person says so', async 
 });
 
 test('with file chunks missing it still works, but leaves packs alone that nobody names', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const disk = await spoil(stage, ...packsOfKind(stage.backend, 'data').map((file) => missing(file)));
   const stranger = 'f'.repeat(64);
   disk.poke(`packs/ff/${stranger}`, Buffer.from('put back by a person, and not named yet'));
@@ -146,7 +146,7 @@ async function expectRefused(disk: MemoryBackend, message: RegExp): Promise<void
 }
 
 async function withDeadChunks(): Promise<Stage> {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   await deleteSnapshots(simulatedProcess(stage.backend), { selectors: presentIds(stage).slice(0, 1), reclaim: false });
   return stage;
 }

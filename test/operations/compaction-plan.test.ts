@@ -12,7 +12,7 @@ import type { Stage } from '../support/crash-stage.ts';
 import { checkAll, filesIn, presentIds, setDamageStage, tryRestoreAll } from '../support/damage.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 test('0: no dead byte stays; every pack with one is rewritten', async () => {
   const { backend } = await partlyDead();
@@ -92,7 +92,7 @@ test('a compaction does what its plan says, and what it frees is what the files 
 
 /** Of three snapshots only the newest is left: some packs are dead as a whole, some in part. */
 async function partlyDead(): Promise<Stage> {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   await deleteSnapshots(simulatedProcess(stage.backend), { selectors: presentIds(stage).slice(0, 1), reclaim: false });
   return stage;
 }

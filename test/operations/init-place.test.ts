@@ -6,12 +6,12 @@ import { RefusedError } from '../../src/errors.ts';
 import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { initRepository } from '../../src/operations/init.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 test.each(['letter.txt', 'tmp/letter.txt', 'filter/letter', 'reserve', 'snapshots/letter', '.hidden'])(
   'somebody who has %s there keeps it, and gets no repository',
   async (name) => {
-    const directory = temporaryDirectory();
+    const directory = memoryDirectory();
     mkdirSync(join(directory, name, '..'), { recursive: true });
     writeFileSync(join(directory, name), 'precious');
     const before = readdirSync(directory, { recursive: true });
@@ -22,7 +22,7 @@ test.each(['letter.txt', 'tmp/letter.txt', 'filter/letter', 'reserve', 'snapshot
 );
 
 test('an empty directory will do, and what comes to lie among the files of ldm is left alone', async () => {
-  const directory = temporaryDirectory();
+  const directory = memoryDirectory();
   const backend = new LocalBackend(directory);
   await initRepository({ backend });
   const strangers = ['tmp/letter.txt', 'filter/.DS_Store', 'packs/letter', 'index/letter'];

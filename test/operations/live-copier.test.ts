@@ -19,7 +19,7 @@ import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { contents } from '../support/repair-aftermath.ts';
 import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 test('exactly the live chunks are copied, and a block that is wholly live byte for byte', async () => {
   const disk = await thinnedStage();
@@ -68,7 +68,7 @@ async function thinnedStage(): Promise<MemoryBackend> {
   const backend = new MemoryBackend();
   const context = simulatedProcess(backend);
   await initRepository(context);
-  const source = temporaryDirectory();
+  const source = memoryDirectory();
   const prng = createPrng(7);
   const names = Array.from({ length: 24 }, (_, index) => join(source, `file-${index}`));
   for (const [index, name] of names.entries()) writeFileSync(name, prng.bytes(index % 2 === 0 ? 3000 : 500));
@@ -81,7 +81,7 @@ async function thinnedStage(): Promise<MemoryBackend> {
 
 /** Only the newest snapshot of three is left, and nothing is reclaimed. */
 async function deletedStage(): Promise<MemoryBackend> {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   await deleteSnapshots(simulatedProcess(stage.backend), { selectors: presentIds(stage).slice(0, 1), reclaim: false });
   return await spoil(stage);
 }

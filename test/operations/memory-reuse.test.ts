@@ -13,10 +13,11 @@ import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 
 const KIB = 1024;
 
-/** How often a pool is asked for memory from now on, and how many pieces it had to make for that. */
-function watchMemory(): { readonly takenCount: () => number; readonly madeCount: () => number } {
+/** How often a pool gives memory from now on, in pieces of at least so many bytes, and how many different ones. */
+function watchMemory(sizeBytesMin = 0): { readonly takenCount: () => number; readonly madeCount: () => number } {
   const take = vi.spyOn(BufferPool.prototype, 'take');
-  const results = (): unknown[] => take.mock.results.map(({ value }) => value as unknown);
+  const all = (): Buffer[] => take.mock.results.map(({ value }) => value as Buffer);
+  const results = (): Buffer[] => all().filter(({ length }) => length >= sizeBytesMin);
   return { takenCount: () => results().length, madeCount: () => new Set(results()).size };
 }
 
@@ -51,6 +52,19 @@ test('small files that were read ahead leave their memory to the next, whatever 
   expect(memory.madeCount()).toBeLessThan(memory.takenCount() * 0.75);
 });
 
+test('small files that threads write leave their memory to the next', async () => {
+  const repository = await makeTestRepository();
+  const prng = createPrng(20261125);
+  for (let index = 0; index < 2500; index += 1)
+    writeFileSync(join(repository.source, `file-${index}`), prng.bytes(KIB));
+  await repository.backup();
+  const memory = watchMemory(512 * KIB);
+  await repository.expectRestored();
+  // 64 files at most are written together. Two blocks are read, too.
+  expect(memory.takenCount()).toBeGreaterThan(2500 / 64);
+  expect(memory.madeCount()).toBeLessThan(memory.takenCount() / 2);
+});
+
 test('the chunks of a file that could not be read to its end are let go', async () => {
   const dropped: HashedChunk[] = [];
   const never = { settle: async (): Promise<never> => new Promise(() => undefined), drop: async () => undefined };
@@ -70,7 +84,8 @@ test('a check does not use the memory of a pack again before it is verified', as
   Object.assign(repository.context, { storeSizes });
   writeFileSync(join(repository.source, 'file'), createPrng(20261120).bytes(1000 * KIB));
   await repository.backup();
-  const memory = watchMemory();
+  // A reader of trees takes smaller ones.
+  const memory = watchMemory(KIB * KIB);
   const end: (this: StreamDigest) => Promise<string> = Reflect.get(StreamDigest.prototype, 'end');
   // Every digest takes until others have begun; they all begin before the first block is looked at.
   vi.spyOn(StreamDigest.prototype, 'end').mockImplementation(async function slowly(this: StreamDigest) {

@@ -16,7 +16,7 @@ import {
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { contents, copyOf, repairAll } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 /** The first read of every file has one wrong bit. */
 class OnceWrongBackend extends FaultyBackend {
@@ -41,14 +41,14 @@ class OnceWrongBackend extends FaultyBackend {
 }
 
 test('what is wrong only once is not damaged', async () => {
-  const { backend } = await setDamageStage(temporaryDirectory());
+  const { backend } = await setDamageStage(memoryDirectory());
   const before = contents(backend);
   expect((await repairAll(new OnceWrongBackend(backend))).actions).toEqual([]);
   expect(contents(backend)).toEqual(before);
 });
 
 test('a pack that is made again under its old name stays, and the damaged one is kept beside it', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const { backend } = stage;
   for (const pack of packsOfKind(backend, 'tree')) {
     const damage = flip(backend, pack, -30);
@@ -62,7 +62,7 @@ test('a pack that is made again under its old name stays, and the damaged one is
 });
 
 test('what only deleted snapshots need is named again too, so that they can come back', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const { backend } = stage;
   const ids = presentIds(stage);
   await deleteSnapshots(simulatedProcess(backend), { selectors: ids, reclaim: false });
@@ -77,7 +77,7 @@ test('what only deleted snapshots need is named again too, so that they can come
 });
 
 test('a manifest that is damaged and that nothing remembers is named as lost, once', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const [file = ''] = filesIn(stage.backend, 'snapshots');
   const witnesses = [...filesIn(stage.backend, 'filter'), copyOf(file)].map((name) => missing(name));
   const disk = await spoil(stage, flip(stage.backend, file, 40), ...witnesses);
@@ -88,7 +88,7 @@ test('a manifest that is damaged and that nothing remembers is named as lost, on
 });
 
 test('a pack that was put back is found again', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   const disk = await spoil(stage, ...filesIn(stage.backend, 'packs').map((file) => missing(file)));
   expect((await repairAll(disk)).exitCode).toBe(4);
   for (const file of filesIn(stage.backend, 'packs')) disk.poke(file, stage.backend.peek(file)!);

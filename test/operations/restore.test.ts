@@ -1,4 +1,13 @@
-import { linkSync, mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  utimesSync,
+  writeFileSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -24,6 +33,7 @@ async function makeSaved(): Promise<TestRepository> {
   for (const [index, name] of ['a', 'big', 'sub/b', 'sub/deep/c'].entries()) {
     writeFileSync(join(repository.source, name), createPrng(index).bytes(name === 'big' ? 3_000_000 : 3000));
   }
+  chmodSync(join(repository.source, 'big'), 0o600);
   await repository.backup();
   return repository;
 }
@@ -93,6 +103,8 @@ describe('a restore that is interrupted', () => {
     Object.defineProperty(signal, 'aborted', {
       get: (): boolean => {
         const written = openFilesOf(process.pid).filter((path) => /source\/\.ldm-restore-\w+$/.test(path));
+        // What it holds so far is nobody else's to read.
+        expect(written.filter((path) => (statSync(path).mode & 0o077) !== 0)).toEqual([]);
         // The other files are smaller.
         const isBigOpen = written.some((path) => statSync(path).size > 100_000);
         if (isBigOpen) {
@@ -160,14 +172,15 @@ describe('a name that something else has by the time the file is whole', () => {
   it('keeps what it has, and the new file goes', async () => {
     const path = join(temporaryDirectory(), 'name');
     const policy = createTargetPolicy({ makesDevices: false });
-    const target = { path: byteStringFromText(path), policy, replaces: false };
-    const next = (): Uint8Array => {
+    const place = { path: byteStringFromText(path), replaces: false };
+    const next = (action: (bytes: Uint8Array) => void): undefined => {
       // As another program does it, or a file system that takes two names for one.
       writeFileSync(path, 'theirs');
-      return Buffer.from('ours');
+      action(Buffer.from('ours'));
     };
     const entry = { type: 'file', mode: 0o644, mtimeSeconds: 0, mtimeNanoseconds: 0 } as unknown as TreeEntry;
-    await expect(writeFile(target, entry, { count: 1, next }, new Pacer(undefined))).rejects.toThrow(TargetError);
+    const services = { policy, pacer: new Pacer(undefined) };
+    await expect(writeFile(place, entry, { count: 1, sizeBytes: 4, next }, services)).rejects.toThrow(TargetError);
     expect(readFileSync(path, 'utf8')).toBe('theirs');
     expect(readdirSync(dirname(path))).toEqual(['name']);
   });

@@ -11,7 +11,7 @@ import type { Stage } from '../support/crash-stage.ts';
 import { presentIds, setDamageStage } from '../support/damage.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 test('an empty repository has nothing in it', async () => {
   const backend = new MemoryBackend();
@@ -34,7 +34,7 @@ test('an empty repository has nothing in it', async () => {
 });
 
 test('the figures are those that the packs and snapshots themselves give', async () => {
-  const stage = await setDamageStage(temporaryDirectory());
+  const stage = await setDamageStage(memoryDirectory());
   await expectTrueFigures(stage);
   await deleteSnapshots(simulatedProcess(stage.backend), { selectors: presentIds(stage).slice(0, 1), reclaim: false });
   await expectTrueFigures(stage);

@@ -10,7 +10,7 @@ import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { RepositoryLockedError } from '../../src/errors.ts';
 import { RepositoryLock } from '../../src/repository/lock.ts';
 import { compileForChild } from '../support/compile-for-child.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 let childProgram: string;
 let directory: string;
@@ -23,7 +23,7 @@ beforeAll(() => {
 });
 
 beforeEach(() => {
-  directory = temporaryDirectory();
+  directory = memoryDirectory();
   backend = new LocalBackend(directory);
 });
 

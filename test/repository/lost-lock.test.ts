@@ -9,7 +9,7 @@ import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { Repository } from '../../src/repository/repository.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 test('a process that lost its lock writes no checkpoint: it could bring back what another gave up', async () => {
   const backend = new MemoryBackend();
@@ -41,7 +41,7 @@ function stealLocks(backend: MemoryBackend): Backend {
 
 test('a compaction that lost its lock removes nothing more', async () => {
   const backend = new MemoryBackend();
-  const source = temporaryDirectory();
+  const source = memoryDirectory();
   writeFileSync(join(source, 'photo'), 'the only copy');
   await initRepository({ backend });
   await backup({ backend }, { sources: [source], cwd: source });

@@ -62,6 +62,33 @@ describe('reading', () => {
   });
 });
 
+describe('memory that is used again', () => {
+  test('holds the right block whenever a chunk is shown, and a copy is nobody else’s', async () => {
+    const prng = createPrng(20261124);
+    const reader = new ChunkReader(backend, hasher, { cacheBytes: 0 });
+    const memories = new Set<unknown>();
+    const isShown = (index: number, bytes: Uint8Array): void => {
+      memories.add(bytes.buffer);
+      expect(Buffer.compare(bytes, contents[index]!)).toBe(0);
+    };
+    const copies: { readonly index: number; readonly bytes: Uint8Array }[] = [];
+    const readers = Array.from({ length: 20 }, async () => {
+      for (let turn = 0; turn < 50; turn += 1) {
+        const index = prng.int(chunks.length);
+        if (prng.int(4) === 0) reader.prefetch(chunks[prng.int(chunks.length)]!);
+        if (prng.int(2) === 0) await reader.use(chunks[index]!, (bytes) => isShown(index, bytes));
+        else copies.push({ index, bytes: await reader.read(chunks[index]!) });
+        for (let wait = prng.int(4); wait > 0; wait -= 1) await Promise.resolve();
+      }
+    });
+    await Promise.all(readers);
+    for (const { index, bytes } of copies) expect(Buffer.compare(bytes, contents[index]!)).toBe(0);
+    // One for each block would show nothing: so few that what was used must have been used again.
+    expect(memories.size).toBeLessThan(60);
+    expect(copies.length).toBeGreaterThan(300);
+  });
+});
+
 describe('wrong bytes never leave the reader', () => {
   async function expectRefused(chunk: StoredChunk): Promise<void> {
     await expect((async () => makeReader().read(chunk))()).rejects.toBeInstanceOf(CorruptDataError);

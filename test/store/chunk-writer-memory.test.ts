@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 
+import { BlockGatherer } from '../../src/store/block-gatherer.ts';
 import { ChunkReader } from '../../src/store/chunk-reader.ts';
 import { bytesOfHeld } from '../../src/store/chunk-writer.ts';
 import { StreamDigest } from '../../src/workers/hashing.ts';
@@ -37,6 +38,34 @@ describe('chunks that are held until their ids are known', () => {
     }
   });
 
+  test('and will not shrink are blocks of their own from 256 KiB on, and share one below', async () => {
+    const sizes = { ...SIZES, packBytes: 1e9, blockRawBytes: 4 << 20 };
+    const lengths = [300_000, 262_144, 262_143, 200_000, 1_000_000];
+    const backend = emptyStorage();
+    const { writer, compressor, packs } = beginWriting(backend, sizes);
+    const take = vi.spyOn(BlockGatherer.prototype, 'add');
+    const compress = vi.spyOn(compressor, 'compress');
+    for (const source of [...lengths.map((length) => prng.bytes(length)), makeText(prng, 300_001)]) {
+      await writer.addHeld(hasher.dataId(source), writer.hold(source));
+    }
+    await writer.finish();
+    const calls = compress.mock.calls.map(([raw, options]) => [raw.length, options?.isDense]);
+    // In the order of submission: what is gathered comes at the end.
+    expect(calls.slice(0, 3)).toEqual([300_000, 262_144, 1_000_000].map((length) => [length, true]));
+    const blocks = packs.flatMap(({ blocks: found }) => found.map(({ chunkLengths }) => [...chunkLengths]));
+    expect(blocks).toEqual([[300_000], [262_144], [1_000_000], [300_001], [262_143, 200_000]]);
+    // What is gathered is copied.
+    expect(take.mock.calls.map(([, bytes]) => bytes.length)).toEqual([262_143, 200_000, 300_001]);
+  });
+
+  test('take no more memory than twice their size', () => {
+    const { writer } = beginWriting(emptyStorage(), { ...SIZES, blockRawBytes: 4 << 20 });
+    for (const length of [1, 5000, 16_384, 16_385, 70_000, 2_000_000]) {
+      const { buffer } = writer.hold(Buffer.alloc(length));
+      expect(buffer.length).toBeLessThanOrEqual(Math.max(16_384, 2 * length));
+    }
+  });
+
   test('that need not be stored leave their memory to the next', () => {
     const { writer } = beginWriting(emptyStorage());
     const memory = new Set<unknown>();
@@ -47,9 +76,37 @@ describe('chunks that are held until their ids are known', () => {
     }
     expect(memory.size).toBe(1);
   });
+
+  test('and are gathered leave their memory to the next', async () => {
+    const { writer } = beginWriting(emptyStorage());
+    const memory = new Set<unknown>();
+    for (let count = 0; count < 50; count += 1) {
+      const source = makeText(prng, 300);
+      const held = writer.hold(source);
+      memory.add(held.buffer);
+      await writer.addHeld(hasher.dataId(source), held);
+    }
+    expect(memory.size).toBeLessThan(10);
+  });
 });
 
 describe('the memory of blocks', () => {
+  test('that were written counts no more, so that the caller is held back as early as at first', async () => {
+    const addsUntilFull = async (writtenFirst: number): Promise<number> => {
+      const { writer, compressor } = beginWriting(emptyStorage());
+      // In a buffer of 16 KiB.
+      for (let count = 0; count < writtenFirst; count += 1) await add(writer, makeText(prng, 9000));
+      await settle();
+      vi.spyOn(compressor, 'compress').mockImplementation(async () => new Promise(() => undefined));
+      for (let count = 1; ; count += 1) {
+        const bytes = makeText(prng, 9000);
+        if (writer.add(hasher.dataId(bytes), bytes) !== undefined) return count;
+        expect(count, 'no back pressure').toBeLessThan(100);
+      }
+    };
+    expect(await addsUntilFull(20)).toBe(await addsUntilFull(0));
+  });
+
   test('is not used again before they are hashed, however long that takes', async () => {
     const waiting: (() => void)[] = [];
     const update = vi.spyOn(StreamDigest.prototype, 'update').mockImplementation(

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { BackendError, CorruptDataError } from '../../src/errors.ts';
 import { BLOCK_HEADER_BYTES } from '../../src/format/constants.ts';
 import type { PackContents } from '../../src/format/pack.ts';
+import { BufferPool } from '../../src/store/buffer-pool.ts';
 import { packName, readBlock, readHashedBlock, readPackContents } from '../../src/store/pack-reader.ts';
 import { PackWriter } from '../../src/store/pack-writer.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
@@ -41,7 +42,9 @@ test('a pack lies in the directory of its first two digits', () => {
 
 test('blocks and contents read back', async () => {
   const [first, second] = pack.blocks;
-  const read = await readHashedBlock(backend, pack.id, first!.offset, hasher);
+  const pool = new BufferPool({ sizeBytesMin: 64 });
+  const read = await readHashedBlock({ backend, packId: pack.id, offset: first!.offset }, hasher, pool);
+  expect(read.raw.buffer).toBe(read.buffer.buffer);
   expect(Buffer.compare(read.raw, payload.subarray(0, 100))).toBe(0);
   expect([...read.chunkLengths]).toEqual([100]);
   // As the bytes give it: the pack's own list, a random id here, is not asked.

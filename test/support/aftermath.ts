@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Backend } from '../../src/backend/backend.ts';
@@ -10,9 +9,8 @@ import { diffTrees } from './compare-trees.ts';
 import { backupWork } from './crash-stage.ts';
 import type { Stage, TreeDescription } from './crash-stage.ts';
 import { simulatedProcess } from './simulated-process.ts';
-
-/** Thousands of small restores: in memory, where there is such a place, they take a quarter of the time. */
-export const TARGET_PARENT: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+import { makeTemporaryDirectory } from './temp-directory.ts';
+import { withoutThreads } from './without-threads.ts';
 
 /** What must be true of the snapshots after an interruption. */
 export interface Expectation {
@@ -29,7 +27,7 @@ export async function examineAftermath(backend: Backend, stage: Stage, expected:
   const failures: string[] = [];
   const attempt = async (step: string, action: () => Promise<readonly string[]>): Promise<void> => {
     try {
-      failures.push(...(await action()).map((failure) => `${step}: ${failure}`));
+      failures.push(...(await withoutThreads(action)).map((failure) => `${step}: ${failure}`));
     } catch (error) {
       failures.push(`${step} failed: ${String(error)}`);
     }
@@ -69,7 +67,7 @@ async function restoreAll(backend: Backend, stage: Stage): Promise<string[]> {
 }
 
 export async function restoreOne(backend: Backend, id: string, tree: TreeDescription): Promise<string[]> {
-  const target = mkdtempSync(join(TARGET_PARENT, 'ldm-test-'));
+  const target = makeTemporaryDirectory();
   try {
     const { problems } = await restore(simulatedProcess(backend), { selector: id, target });
     const differences = problems.length > 0 ? [] : diffTrees(tree, join(target, 'work'));

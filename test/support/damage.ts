@@ -6,7 +6,6 @@ import { LdmError } from '../../src/errors.ts';
 import { check } from '../../src/operations/check.ts';
 import type { CheckResult } from '../../src/operations/check.ts';
 import { restore } from '../../src/operations/restore.ts';
-import { TARGET_PARENT } from './aftermath.ts';
 import { describeTree, diffTrees } from './compare-trees.ts';
 import type { DiffTreesOptions } from './compare-trees.ts';
 import { COMPACT, setStage } from './crash-stage.ts';
@@ -100,7 +99,7 @@ export async function tryRestore(backend: Backend, id: string, tree: TreeDescrip
       ? diffTrees(tree, actual)
       : diffTrees(without(tree, absent), without(actual, []), PARTIAL);
     return { isClaimedWhole, wrong: [...wrong, ...strangers], absent: absent.map((path) => join('work', path)).sort() };
-  }, TARGET_PARENT);
+  });
 }
 
 /** Of links whose other names are absent. */

@@ -31,5 +31,5 @@ export class LimitedBackend extends FaultyBackend {
 }
 
 export function usedBytesOf(backend: MemoryBackend): number {
-  return backend.names().reduce((total, name) => total + (backend.peek(name)?.length ?? 0), 0);
+  return backend.names().reduce((total, name) => total + backend.view(name).length, 0);
 }

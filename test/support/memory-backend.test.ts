@@ -14,3 +14,14 @@ test('a copy shares nothing', async () => {
   expect(copy.names()).toEqual(['packs/a']);
   expect(copy.directoryNames()).toEqual(['', 'empty', 'packs']);
 });
+
+test('a file that grows does not show in a copy, and one that grows in a copy not in the first', async () => {
+  const backend = new MemoryBackend();
+  const writer = await backend.create('a');
+  await writer.append(Buffer.from('same'));
+  const copies = [backend.copy(), backend.copy()];
+  await writer.append(Buffer.from(' and more'));
+  copies[0]!.peek('a')!.fill(0);
+  copies[1]!.poke('a', Buffer.from('another'));
+  expect([backend, ...copies].map((each) => each.peek('a')!.toString())).toEqual(['same and more', 'same', 'another']);
+});

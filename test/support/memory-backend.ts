@@ -5,14 +5,17 @@ import { backendFailure } from '../../src/backend/backend-failure.ts';
 import type { BackendOperation } from '../../src/backend/backend-failure.ts';
 import { CorruptDataError } from '../../src/errors.ts';
 
-/** The contents of one file, whatever its names are. */
+const NOTHING = Buffer.alloc(0);
+
+/** The contents of one file, whatever its names are. They only ever grow. */
 export class MemoryFile {
   bytes: Buffer;
   lengthBytes: number;
   heartbeat = 0;
 
-  constructor(bytes: Uint8Array = Buffer.alloc(0)) {
-    this.bytes = Buffer.from(bytes);
+  /** Nobody may change the bytes that it starts with: other files may start with the same. */
+  constructor(bytes: Buffer = NOTHING) {
+    this.bytes = bytes;
     this.lengthBytes = bytes.length;
   }
 
@@ -29,6 +32,12 @@ export class MemoryFile {
 
   contents(): Buffer {
     return Buffer.from(this.bytes.subarray(0, this.lengthBytes));
+  }
+
+  /** The bytes so far, to read only. The same object as long as nothing is appended. */
+  view(): Buffer {
+    if (this.bytes.length > this.lengthBytes) this.bytes = this.bytes.subarray(0, this.lengthBytes);
+    return this.bytes;
   }
 }
 
@@ -50,8 +59,7 @@ export class MemoryBackend implements Backend {
 
   /** Puts a file there, durably and with its directories, without counting as an operation. */
   poke(name: string, bytes: Uint8Array): void {
-    this.addDirectory(parentOf(name));
-    this.filesByName.set(name, new MemoryFile(bytes));
+    this.share(name, Buffer.from(bytes));
   }
 
   directoryNames(): string[] {
@@ -62,11 +70,25 @@ export class MemoryBackend implements Backend {
     this.addDirectory(name);
   }
 
-  /** A copy that shares nothing with this one. */
+  /** The bytes of a file that there is, to read only; the same object as long as they are the same. */
+  view(name: string): Buffer {
+    return this.#existing('read', name).view();
+  }
+
+  /** As `poke`, with bytes that nobody changes any more. */
+  share(name: string, bytes: Buffer): void {
+    this.addDirectory(parentOf(name));
+    this.filesByName.set(name, new MemoryFile(bytes));
+  }
+
+  /**
+   * What happens to one of both does not show in the other. The bytes are shared, since thousands of copies are made and
+   * most of each, such as the reserve, never changes.
+   */
   copy(): MemoryBackend {
     const copy = new MemoryBackend();
     for (const directory of this.directories) copy.directories.add(directory);
-    for (const [name, file] of this.filesByName) copy.poke(name, file.contents());
+    for (const [name, file] of this.filesByName) copy.share(name, file.view());
     return copy;
   }
 

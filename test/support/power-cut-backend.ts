@@ -22,14 +22,16 @@ export class PowerCutBackend extends MemoryBackend {
   /** Starts with what `initial` holds, all of it durable. */
   constructor(initial?: MemoryBackend) {
     super();
-    for (const name of initial?.names() ?? []) this.poke(name, initial?.peek(name) ?? Buffer.alloc(0));
-    for (const directory of initial?.directoryNames() ?? []) this.addDirectory(directory);
+    if (initial !== undefined) {
+      for (const name of initial.names()) this.share(name, initial.view(name));
+      for (const directory of initial.directoryNames()) this.addDirectory(directory);
+    }
     for (const directory of this.directories) this.#durableDirectories.add(directory);
   }
 
-  override poke(name: string, bytes: Uint8Array): void {
-    super.poke(name, bytes);
-    const file = this.filesByName.get(name) ?? new MemoryFile(bytes);
+  override share(name: string, bytes: Buffer): void {
+    super.share(name, bytes);
+    const file = this.filesByName.get(name)!;
     this.#durableNames.set(name, file);
     this.#durableLength.set(file, file.lengthBytes);
     for (let inner = parentOf(name); inner !== ''; inner = parentOf(inner)) this.#durableDirectories.add(inner);
@@ -53,7 +55,7 @@ export class PowerCutBackend extends MemoryBackend {
     for (const [name, file] of names) {
       // Where the name is kept its directory is too, unless the directory was never made durable and nothing was kept.
       const isReachable = this.#durableDirectories.has(parentOf(name)) || seed !== 0;
-      if (isReachable) found.poke(name, this.#survivingBytes(file, seed, prng));
+      if (isReachable) found.share(name, this.#survivingBytes(file, seed, prng));
     }
     return found;
   }
@@ -98,10 +100,11 @@ export class PowerCutBackend extends MemoryBackend {
   /** The synced bytes, and in a mixture perhaps some more: cut short, or as zeros where only the new length arrived. */
   #survivingBytes(file: MemoryFile, seed: number, prng: Prng): Buffer {
     const durableBytes = this.#durableLength.get(file) ?? 0;
-    const bytes = file.contents();
-    if (seed <= 1 || durableBytes === bytes.length) return bytes.subarray(0, durableBytes);
+    const bytes = file.view();
+    if (durableBytes === bytes.length) return bytes;
+    if (seed <= 1) return bytes.subarray(0, durableBytes);
     const keptBytes = durableBytes + prng.int(bytes.length - durableBytes + 1);
-    return prng.int(2) === 0 ? bytes.subarray(0, keptBytes) : bytes.fill(0, keptBytes);
+    return prng.int(2) === 0 ? bytes.subarray(0, keptBytes) : Buffer.from(bytes).fill(0, keptBytes);
   }
 }
 

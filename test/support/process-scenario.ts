@@ -3,6 +3,10 @@ import { join } from 'node:path';
 
 import { expect } from 'vitest';
 
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { check } from '../../src/operations/check.ts';
+import type { Notice, OperationContext } from '../../src/operations/context.ts';
+import { restore } from '../../src/operations/restore.ts';
 import { makeEndlessHome } from '../cli/endless-backup.ts';
 import { startLdm } from '../cli/start-ldm.ts';
 import type { RunningLdm } from '../cli/start-ldm.ts';
@@ -70,10 +74,7 @@ export async function makeProcessScenario(): Promise<ProcessScenario> {
     startSuspendedBackup: async () => await suspendBackup(start('backup', join(home, 'work')), { home, repository }),
     lockNames: () => namesIn('locks'),
     snapshotIds: () => namesIn('snapshots'),
-    expectWhole: async () => {
-      await runWell('check', '--read-data');
-      for (const id of namesIn('snapshots')) await expectRestored(runWell, { home, id, expected: expected.get(id) });
-    },
+    expectWhole: async () => await expectWhole({ home, repository, expected }),
   };
 }
 
@@ -82,14 +83,27 @@ interface Expected {
   readonly tree: ReadonlyMap<string, string>;
 }
 
-async function expectRestored(
-  run: ProcessScenario['runWell'],
-  { home, id, expected }: { home: string; id: string; expected: Expected | undefined },
-): Promise<void> {
-  if (expected === undefined) return;
-  const target = join(home, 'restored', id);
-  await run('restore', id, '--target', target, '--overwrite', 'if-changed');
-  expect(diffTrees(expected.tree, join(target, expected.name)), id).toEqual([]);
+/** Read by the process of the test, which is one more for those of the scenario: it need not start others for that. */
+async function expectWhole(given: {
+  readonly home: string;
+  readonly repository: string;
+  readonly expected: ReadonlyMap<string, Expected>;
+}): Promise<void> {
+  const { home, repository, expected } = given;
+  const backend = new LocalBackend(repository);
+  const notices: Notice[] = [];
+  const context: OperationContext = { backend, onNotice: (notice) => void notices.push(notice) };
+  expect((await check(context, { readData: true })).findings).toEqual([]);
+  for (const id of readdirSync(join(repository, 'snapshots'))) {
+    const snapshot = expected.get(id);
+    if (snapshot === undefined) continue;
+    const target = join(home, 'restored', id);
+    const { exitCode } = await restore(context, { selector: id, target, overwrite: 'if-changed' });
+    expect(exitCode, id).toBe(0);
+    expect(diffTrees(snapshot.tree, join(target, snapshot.name)), id).toEqual([]);
+  }
+  expect(notices).toEqual([]);
+  await backend.close();
 }
 
 /** The snapshot that `backup --json` made. */

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+
+import { makeTemporaryDirectory } from './temp-directory.ts';
 
 export interface RunLdmOptions {
   /** Added to the environment; `undefined` removes a variable. */
@@ -69,7 +70,7 @@ function cleanEnvironment(added: Readonly<Record<string, string | undefined>>): 
 
 function homeEnvironment(): Record<string, string> {
   if (home === undefined) {
-    home = mkdtempSync(join(tmpdir(), 'ldm-test-home-'));
+    home = makeTemporaryDirectory();
   }
   const paths: Record<string, string> = { HOME: home };
   for (const kind of ['CONFIG', 'CACHE', 'DATA', 'STATE', 'RUNTIME']) {

@@ -4,19 +4,30 @@ import { join } from 'node:path';
 
 import { onTestFinished } from 'vitest';
 
-/** A new empty directory, removed when the test that asks for it is over. Not for hooks: see `withTemporaryDirectory`. */
+import { MEMORY_PLACE } from './memory-place.ts';
+
+/**
+ * A new empty directory on a disk, for tests of what a file system does. It is removed when the test that asks for it is
+ * over. Not for hooks: see `withTemporaryDirectory`.
+ */
 export function temporaryDirectory(): string {
-  const directory = makeTemporaryDirectory();
+  return directoryOfTest(tmpdir());
+}
+
+/** The same in memory, for tests in which a repository or a tree only has to be somewhere. */
+export function memoryDirectory(): string {
+  return directoryOfTest(MEMORY_PLACE);
+}
+
+function directoryOfTest(parent: string): string {
+  const directory = makeTemporaryDirectory(parent);
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** Runs `action` with a new empty directory and removes it afterwards, whatever happens. */
-export async function withTemporaryDirectory<T>(
-  action: (directory: string) => Promise<T> | T,
-  parent: string = tmpdir(),
-): Promise<T> {
-  const directory = makeTemporaryDirectory(parent);
+/** Runs `action` with a new empty directory in memory and removes it afterwards, whatever happens. */
+export async function withTemporaryDirectory<T>(action: (directory: string) => Promise<T> | T): Promise<T> {
+  const directory = makeTemporaryDirectory(MEMORY_PLACE);
   try {
     return await action(directory);
   } finally {
@@ -24,6 +35,7 @@ export async function withTemporaryDirectory<T>(
   }
 }
 
-function makeTemporaryDirectory(parent: string = tmpdir()): string {
+/** In memory; whoever asks for it removes it. */
+export function makeTemporaryDirectory(parent: string = MEMORY_PLACE): string {
   return mkdtempSync(join(parent, 'ldm-test-'));
 }

@@ -14,7 +14,7 @@ import type { InitOptions } from '../../src/operations/init.ts';
 import { restore } from '../../src/operations/restore.ts';
 import type { RestoreOptions, RestoreResult } from '../../src/operations/restore.ts';
 import { diffTrees } from './compare-trees.ts';
-import { temporaryDirectory } from './temp-directory.ts';
+import { memoryDirectory } from './temp-directory.ts';
 
 /** A new repository with an empty directory `source` beside it, used through the library. */
 export interface TestRepository {
@@ -41,8 +41,10 @@ export const TINY_CHUNKS: ChunkerParameters = {
   maxSizeBytes: 8192,
 };
 
-export async function makeTestRepository(options: InitOptions = {}): Promise<TestRepository> {
-  const directory = temporaryDirectory();
+export async function makeTestRepository(
+  options: InitOptions = {},
+  directory: string = memoryDirectory(),
+): Promise<TestRepository> {
   const source = join(directory, 'source');
   mkdirSync(source);
   const notices: Notice[] = [];

@@ -149,6 +149,32 @@ test('a task that cannot be sent fails alone', async () => {
   expect(await pool.run({ name: 'identify', bytes, key: hasher.keyOf('data') })).toHaveLength(20);
 });
 
+test('a thread compresses last, whatever came first', async () => {
+  const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
+  await pool.run({ name: 'identify', bytes: shared(Buffer.from('text')), key: hasher.keyOf('data') });
+  const update = pool.lane();
+  const done: string[] = [];
+  const compress = async (name: string): Promise<void> => {
+    await pool.run({ name: 'compress', raw: shared(makeText(prng, 300 * KIB)), level: 3 });
+    done.push(name);
+  };
+  const compressing = [compress('first'), compress('second')];
+  await update({ name: 'update', stream: 2000, parts: [shared(Buffer.from('text'))] });
+  done.push('update');
+  await Promise.all(compressing);
+  expect(done.indexOf('update')).toBeLessThan(done.indexOf('second'));
+});
+
+test('a pool that was prepared leaves nothing to the caller', async () => {
+  const file = join(temporaryDirectory(), 'thread.mjs');
+  writeFileSync(file, 'throw new Error("asked")\n');
+  const pool = new TaskPool({ threadCount: 1, inlineBytes: 1e9, program: file });
+  const task = { name: 'identify', bytes: shared(Buffer.from('text')), key: hasher.keyOf('data') } as const;
+  expect(await pool.run(task)).toHaveLength(20);
+  pool.prepare();
+  await expect(pool.run(task)).rejects.toThrow('asked');
+});
+
 test('a process with idle threads ends by itself', async () => {
   // This file would hang otherwise: nothing terminates the threads of `threads`.
   expect(await threads.lane()({ name: 'end', stream: 1 })).toBe(sha256());

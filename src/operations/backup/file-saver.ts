@@ -1,9 +1,11 @@
+import { cutBeforeEnd } from '../../chunking/chunker.ts';
 import type { Chunker } from '../../chunking/chunker.ts';
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
 import { readMetadata } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import { SourceStream, SwappedError, isUnchanged } from '../../files/source-stream.ts';
-import type { ListedFile } from '../../files/source-stream.ts';
+import type { SourceFile } from '../../files/source-stream.ts';
+import { taskPool } from '../../workers/task-pool.ts';
 import type { Pacer } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
 import type { ChunkDepot } from './chunk-depot.ts';
@@ -19,6 +21,8 @@ export interface SavedFile {
   readonly changedWhileRead: boolean;
 }
 
+/** From here on a file alone is enough work for threads. */
+const LARGE_FILE_BYTES = 64 * 1024 * 1024;
 /** A file that changes under our hands is read again this often before it is kept as it is. */
 const ATTEMPTS_MAX = 3;
 
@@ -48,7 +52,7 @@ export class FileSaver {
   }
 
   /** Throws `SourceError` if the file cannot be read to its end; nothing of it is then in the snapshot. */
-  async save(listed: ListedFile, ahead?: FileAhead): Promise<SavedFile> {
+  async save(listed: SourceFile, ahead?: FileAhead): Promise<SavedFile> {
     if (ahead !== undefined) {
       const saved = await this.#storeAhead(listed, ahead);
       if (saved !== undefined) return saved;
@@ -66,7 +70,7 @@ export class FileSaver {
   }
 
   /** Undefined for a file that has to be read here after all. */
-  async #storeAhead({ metadata }: ListedFile, ahead: FileAhead): Promise<SavedFile | undefined> {
+  async #storeAhead({ metadata }: SourceFile, ahead: FileAhead): Promise<SavedFile | undefined> {
     try {
       const whole = await this.#ahead.take(ahead);
       if (whole === undefined) return undefined;
@@ -76,8 +80,9 @@ export class FileSaver {
     }
   }
 
-  async #readOnce(listed: ListedFile): Promise<SavedFile> {
+  async #readOnce(listed: SourceFile): Promise<SavedFile> {
     const source = new SourceStream(listed);
+    if (listed.metadata.sizeBytes >= LARGE_FILE_BYTES) taskPool.prepare();
     try {
       // It may have been listed long ago: what counts is what it is when the first byte is read.
       const before = source.assertSame();
@@ -92,7 +97,7 @@ export class FileSaver {
 
   /** Fills the chunker's buffer, cuts what is in it, and moves the rest to the front. */
   async #store(source: SourceStream): Promise<{ chunkIds: Uint8Array; sizeBytes: number }> {
-    const { buffer, maxSizeBytes, minSizeBytes } = this.#chunker;
+    const { buffer, minSizeBytes } = this.#chunker;
     let start = 0;
     let end = source.fill(buffer, 0);
     if (source.isAtEnd && end <= minSizeBytes) {
@@ -102,11 +107,10 @@ export class FileSaver {
     const row = new ChunkRow(this.#depot);
     try {
       while (end > start) {
-        while (end > start && (source.isAtEnd || end - start >= maxSizeBytes)) {
-          const bytes = buffer.subarray(start, start + this.#chunker.cut(start, end));
-          await row.append(bytes);
-          this.#tally.addBytes(bytes.length);
-          start += bytes.length;
+        for (let length = this.#cut(source, start, end); length > 0; length = this.#cut(source, start, end)) {
+          await row.append(buffer.subarray(start, start + length));
+          this.#tally.addBytes(length);
+          start += length;
           const pause = this.#pacer.pause();
           if (pause !== undefined) await pause;
         }
@@ -118,6 +122,12 @@ export class FileSaver {
     } finally {
       row.dispose();
     }
+  }
+
+  /** The length of the next chunk; 0 where there is none, or more has to be read to tell. */
+  #cut({ isAtEnd }: SourceStream, start: number, end: number): number {
+    if (start === end) return 0;
+    return isAtEnd ? this.#chunker.cut(start, end) : (cutBeforeEnd(this.#chunker, start, end) ?? 0);
   }
 
   async #storeWhole(bytes: Uint8Array, id: Uint8Array): Promise<{ chunkIds: Uint8Array; sizeBytes: number }> {

@@ -1,5 +1,5 @@
 import type { SourceMetadata } from '../../files/source-metadata.ts';
-import type { ListedFile } from '../../files/source-stream.ts';
+import type { SourceFile } from '../../files/source-stream.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ChunkDepot } from './chunk-depot.ts';
 import { hasSameContent, isSameEntry } from './entry-builder.ts';
@@ -46,7 +46,7 @@ export class FileStore {
     return saved !== undefined && hasSameTimes(saved.metadata, metadata) ? { ...saved, isSameEntry: false } : undefined;
   }
 
-  async save(file: ListedFile, ahead: FileAhead | undefined): Promise<SavedFile> {
+  async save(file: SourceFile, ahead: FileAhead | undefined): Promise<SavedFile> {
     const saved = await this.#saver.save(file, ahead);
     if (file.metadata.linkCount > 1) this.#linked.set(linkKey(file.metadata), saved);
     return saved;

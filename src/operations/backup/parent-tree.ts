@@ -13,8 +13,7 @@ const NOTHING: ParentEntries = new Map();
 export async function readParentEntries(reader: StateReader, treeId: Uint8Array | undefined): Promise<ParentEntries> {
   if (treeId === undefined) return NOTHING;
   try {
-    // Copied: the entries outlive the block that the tree was read from.
-    const entries = decodeTree(Uint8Array.from(await reader.read(treeId, 0)));
+    const entries = decodeTree(await reader.read(treeId, 0));
     return new Map(entries.map((entry) => [entry.name, entry]));
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;

@@ -3,9 +3,10 @@ import type { ChunkIdKey } from '../../crypto/chunk-hasher.ts';
 import type { ListedFile } from '../../files/source-stream.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { BufferPool } from '../../store/buffer-pool.ts';
+import { packListed } from '../../workers/file-lists.ts';
 import { taskPool } from '../../workers/task-pool.ts';
 import type { StartedTask } from '../../workers/task-pool.ts';
-import type { FilesRead, ReadTask } from '../../workers/tasks.ts';
+import type { FilesRead, ReadTask } from '../../workers/file-tasks.ts';
 
 /** A longer file is worth more in a place of its own than among others. */
 const FILE_BYTES_MAX = 256 * 1024;
@@ -91,7 +92,7 @@ export class ReadAhead {
 
   #start(batch: Batch): void {
     const target = batch.buffer.subarray(0, batch.endOffset);
-    batch.reading = taskPool.start({ name: 'read', files: batch.files, target, key: this.#key });
+    batch.reading = taskPool.start({ name: 'read', files: packListed(batch.files), target, key: this.#key });
     this.#started.add(batch);
     this.#open = undefined;
   }
@@ -114,11 +115,10 @@ class Batch {
     return this.files.length < BATCH_FILES_MAX && this.endOffset + sizeBytes + 1 <= this.buffer.length;
   }
 
-  add({ path, metadata }: ListedFile): FileAhead {
-    const { sizeBytes } = metadata;
+  add(file: ListedFile): FileAhead {
+    const { sizeBytes } = file.metadata;
     const ahead = { batch: this, index: this.files.length, offset: this.endOffset, sizeBytes };
-    // Nothing that the caller's object has besides: it would all be copied to the thread.
-    this.files.push({ path, metadata });
+    this.files.push(file);
     this.endOffset += sizeBytes + 1;
     return ahead;
   }

@@ -1,5 +1,5 @@
 import type { DirectoryPath } from '../../files/directory-path.ts';
-import type { ListedFile } from '../../files/source-stream.ts';
+import type { SourceFile } from '../../files/source-stream.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import type { ByteString } from '../../util/byte-string.ts';
@@ -21,7 +21,7 @@ export interface WalkedDirectory {
 }
 
 /** A file to be stored; its path is the one that the system is given. */
-export interface FileStep extends ListedFile {
+export interface FileStep extends SourceFile {
   readonly kind: 'file';
   readonly directory: WalkedDirectory;
   readonly name: ByteString;

@@ -94,7 +94,7 @@ export class ImpactSearch {
     }
     if (this.#clean.has(entry)) return 'clean';
     try {
-      const children = decodeTree(Uint8Array.from(await this.#reader.readEntry(entry)));
+      const children = decodeTree(await this.#reader.readEntry(entry));
       return { entry, path, children, position: 0, isHit: false };
     } catch (error) {
       if (!(error instanceof CorruptDataError)) throw error;

@@ -1,13 +1,11 @@
-import { closeSync, renameSync, rmSync, writeSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
-import { randomBytes } from 'node:crypto';
+import type { TargetError } from '../../errors.ts';
 import { deviceMajorOf, deviceMinorOf } from '../../files/device-number.ts';
-import { targetError } from '../../files/path-failures.ts';
-import { createTargetFile, finishTargetFile, readTargetLink, readTargetStats } from '../../files/target-writer.ts';
-import { TargetError } from '../../errors.ts';
+import { TargetFile } from '../../files/target-file.ts';
+import type { FilePlace } from '../../files/target-file.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
+import { readTargetLink, readTargetStats } from '../../files/target-writer.ts';
 import type { TreeEntry } from '../../format/tree.ts';
-import { fsPath } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { Pacer } from '../context.ts';
 
@@ -16,11 +14,12 @@ export type OverwriteMode = 'never' | 'if-changed' | 'if-newer' | 'always';
 /** What is to become of a file, given what has its name already. */
 export type FileDecision = 'create' | 'replace' | 'unchanged' | 'keep' | 'refuse';
 
-export interface FileTarget {
-  /** Full path of the file. */
-  readonly path: ByteString;
-  readonly policy: TargetPolicy;
-  readonly replaces: boolean;
+/** The chunks of a file, one after the other. */
+export interface ChunksOfFile {
+  readonly count: number;
+  readonly sizeBytes: number;
+  /** Shows the bytes of the next one to `action`, only there and then. */
+  readonly next: (action: (bytes: Uint8Array) => void) => Promise<void> | undefined;
 }
 
 /**
@@ -56,72 +55,24 @@ function mtimeOf(entry: TreeEntry): bigint {
   return BigInt(entry.mtimeSeconds) * 1_000_000_000n + BigInt(entry.mtimeNanoseconds);
 }
 
-/**
- * Writes a file's chunks and then its metadata, beside its name, and renames it: whatever happens, a name stands for a
- * whole file, the new one or the old one. One that fails half way is removed. Returns metadata that could not be set.
- */
+/** Writes a file chunk by chunk. One that fails half way is removed. Returns metadata that could not be set. */
 export async function writeFile(
-  target: FileTarget,
+  place: FilePlace,
   entry: TreeEntry,
-  chunks: { readonly count: number; readonly next: () => Uint8Array | Promise<Uint8Array> },
-  pacer: Pacer,
+  chunks: ChunksOfFile,
+  { policy, pacer }: { readonly policy: TargetPolicy; readonly pacer: Pacer },
 ): Promise<TargetError | undefined> {
-  const { path, policy, replaces } = target;
-  const workPath = temporaryPathBeside(path);
-  const descriptor = createTargetFile(workPath, entry.mode);
-  let isOpen = true;
+  const file = new TargetFile(place, entry.mode);
   try {
     for (let index = 0; index < chunks.count; index += 1) {
-      const read = chunks.next();
-      writeAll(descriptor, read instanceof Promise ? await read : read, path);
+      const reading = chunks.next((bytes) => file.append(bytes));
+      if (reading !== undefined) await reading;
       const pause = pacer.pause();
       if (pause !== undefined) await pause;
     }
-    isOpen = false;
-    const failure = finishTargetFile(descriptor, entry, { path: workPath, policy });
-    if (!replaces) assertAbsent(path);
-    replaceTarget(workPath, path);
-    return failure;
+    return file.commit(entry, { policy });
   } catch (error) {
-    if (isOpen) closeSync(descriptor);
-    rmSync(fsPath(workPath), { force: true });
+    file.abandon();
     throw error;
   }
-}
-
-function writeAll(descriptor: number, bytes: Uint8Array, path: ByteString): void {
-  try {
-    for (let done = 0; done < bytes.length;) done += writeSync(descriptor, bytes, done, bytes.length - done);
-  } catch (cause) {
-    throw targetError({ operation: 'write', path, cause });
-  }
-}
-
-/**
- * Another program may have taken the name since it was looked at; and where a file system takes `A` for `a`, the other
- * of the two has it, also in a directory that this restore made.
- */
-function assertAbsent(path: ByteString): void {
-  if (readTargetStats(path) === undefined) return;
-  throw targetError({ operation: 'write', path, cause: 'another file has this name meanwhile' });
-}
-
-/** Puts a finished file in the place of what has the name. Where that fails the new file goes. */
-export function replaceTarget(source: ByteString, target: ByteString): void {
-  try {
-    renameSync(fsPath(source), fsPath(target));
-  } catch (cause) {
-    rmSync(fsPath(source), { force: true });
-    throw targetError({ operation: 'replace', path: target, cause });
-  }
-}
-
-/** Random once for a process: a new one for every file would cost 2 us. */
-const temporaryPrefix = `.ldm-restore-${randomBytes(6).toString('hex')}`;
-let temporaryCount = 0;
-
-export function temporaryPathBeside(path: ByteString): ByteString {
-  temporaryCount += 1;
-  const name = `${temporaryPrefix}${temporaryCount.toString(36)}`;
-  return (path.slice(0, path.lastIndexOf('/') + 1) + name) as ByteString;
 }

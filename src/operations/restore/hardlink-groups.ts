@@ -4,11 +4,11 @@ import { openDirectoryPath } from '../../files/directory-path.ts';
 import { logicalPathOf } from '../../files/held-directories.ts';
 import { parentOf } from '../../files/root-paths.ts';
 import { openSource } from '../../files/source-files.ts';
+import { replaceTarget, temporaryPathBeside } from '../../files/target-file.ts';
 import { createHardlink } from '../../files/target-writer.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import { fsPath } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { replaceTarget, temporaryPathBeside } from './file-restorer.ts';
 
 /** The name of a group that others are linked to. */
 interface FirstName {

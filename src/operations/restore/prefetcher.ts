@@ -32,12 +32,21 @@ export class Prefetcher {
     this.#sequence.push(entry);
   }
 
-  /** The bytes of the next chunk. */
-  next(): Uint8Array | Promise<Uint8Array> {
+  /** How many bytes the next `count` chunks have together. */
+  sizeOf(count: number): number {
+    let sizeBytes = 0;
+    for (let index = 0; index < count; index += 1) {
+      sizeBytes += this.#state.filter.location(this.#sequence[this.#consumed + index]!).lengthBytes;
+    }
+    return sizeBytes;
+  }
+
+  /** Shows the bytes of the next chunk to `action`, only there and then. */
+  next(action: (bytes: Uint8Array) => void): Promise<void> | undefined {
     this.#request();
     const entry = this.#sequence[this.#consumed]!;
     this.#pass();
-    return this.#reader.readEntry(entry);
+    return this.#reader.useEntry(entry, action);
   }
 
   /** Leaves out chunks of a file that is given up. */

@@ -1,21 +1,26 @@
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
+import { replaceTarget, temporaryPathBeside } from '../../files/target-file.ts';
+import type { FilePlace } from '../../files/target-file.ts';
 import { createSpecial, createSymlink, finishTargetDirectory, makeTargetDirectory } from '../../files/target-writer.ts';
 import type { SpecialOutcome } from '../../files/target-writer.ts';
 import type { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import { copyBytes } from '../../util/copy-bytes.ts';
 import type { Pacer, Progress } from '../context.ts';
-import { decide, replaceTarget, temporaryPathBeside, writeFile } from './file-restorer.ts';
-import type { FileDecision, OverwriteMode } from './file-restorer.ts';
+import { decide, writeFile } from './file-restorer.ts';
+import type { ChunksOfFile, FileDecision, OverwriteMode } from './file-restorer.ts';
 import { HardlinkGroups } from './hardlink-groups.ts';
 import type { RestoreStep } from './restore-steps.ts';
 import type { RestoreTally } from './restore-result.ts';
+import { WriteBehind } from './write-behind.ts';
 
 /** The chunks of the file that is next in line. */
 export interface FileChunks {
-  next(): Uint8Array | Promise<Uint8Array>;
+  sizeOf(count: number): number;
+  next: ChunksOfFile['next'];
   skip(count: number): void;
 }
 
@@ -42,22 +47,32 @@ export class Restorer {
   readonly #options: RestorerOptions;
   readonly #directories: (OpenTarget | undefined)[];
   readonly #groups = new HardlinkGroups();
+  readonly #behind: WriteBehind;
 
   constructor(options: RestorerOptions) {
     this.#options = options;
-    const { dryRun, target } = options;
+    const { dryRun, target, policy } = options;
+    this.#behind = new WriteBehind(policy);
     this.#directories = [
       dryRun ? undefined : { location: openDirectoryPath(target, { side: 'target' }), isNew: false },
     ];
   }
 
-  close(): void {
+  /** Waits until everything is at the target. */
+  async finish(): Promise<void> {
+    await this.#behind.finish();
+  }
+
+  /** When it returns, nobody works at the target any more. */
+  async close(): Promise<void> {
+    await this.#behind.stop();
     for (const directory of this.#directories) directory?.location.close();
   }
 
   /** `chunkCount` is how many chunks the sequence holds for a file; undefined if one of them is missing. */
   async run(step: RestoreStep, chunkCount: number | undefined): Promise<void> {
     const { tally } = this.#options;
+    await this.#behind.makeRoom();
     try {
       if (step.kind === 'unreadable') tally.report(step.path, step.error);
       else if (step.kind === 'enter') this.#enter(step.entry);
@@ -83,24 +98,36 @@ export class Restorer {
     }
   }
 
-  #leave({ path, entry }: RestoreStep): void {
-    const { tally, policy, dryRun } = this.#options;
+  /** What is still to be written into a directory would move its time, and may need rights that it is to lose. */
+  #leave(step: RestoreStep): void {
     const directory = this.#directories.pop();
-    directory?.location.close();
     const parent = this.#directories.at(-1);
-    if (dryRun) tally.directoriesRestored += 1;
+    if (this.#options.dryRun) this.#options.tally.directoriesRestored += 1;
     if (directory === undefined || parent === undefined) return;
-    tally.directoriesRestored += 1;
-    this.#note(path, finishTargetDirectory(parent.location.childPath(entry.name), entry, policy));
+    this.#behind.after((isDropped) => {
+      directory.location.close();
+      if (!isDropped) this.#finishDirectory(step, parent.location.childPath(step.entry.name));
+    });
   }
 
-  async #restoreFile({ path, entry }: RestoreStep, chunkCount: number): Promise<void> {
-    const { chunks, tally, dryRun, progress, policy, pacer } = this.#options;
+  #finishDirectory({ path, entry }: RestoreStep, location: ByteString): void {
+    const { tally, policy } = this.#options;
+    tally.directoriesRestored += 1;
+    try {
+      this.#note(path, finishTargetDirectory(location, entry, policy));
+    } catch (error) {
+      tally.report(path, error);
+    }
+  }
+
+  async #restoreFile(step: RestoreStep, chunkCount: number): Promise<void> {
+    const { chunks, tally, dryRun, progress } = this.#options;
+    const { path, entry } = step;
     const directory = this.#directories.at(-1);
     let used = 0;
-    const next = (): Uint8Array | Promise<Uint8Array> => {
+    const next: ChunksOfFile['next'] = (action) => {
       used += 1;
-      return chunks.next();
+      return chunks.next(action);
     };
     try {
       if (dryRun) return this.#countFile(entry);
@@ -111,17 +138,34 @@ export class Restorer {
       if (this.#isSettled(decision, path)) return;
       const replaces = decision === 'replace';
       if (this.#groups.link(entry, location, { replaces })) return this.#countFile(entry);
-      const target = { path: location, policy, replaces };
-      const failure = await writeFile(target, entry, { count: chunkCount, next }, pacer);
-      if (!this.#groups.join(entry, location)) this.#groups.note(entry, location, { isWritten: true });
-      this.#note(path, failure);
-      this.#countFile(entry);
+      const ofFile = { count: chunkCount, sizeBytes: chunks.sizeOf(chunkCount), next };
+      await this.#writeFile(step, { path: location, replaces }, ofFile);
     } finally {
       chunks.skip(chunkCount - used);
+      // One that a thread writes counts from here on: they are few, and done before the end is told.
       if (progress !== undefined) progress.filesDone += 1;
       if (entry.changedWhileRead)
         tally.note(path, 'had changed while it was backed up; it may mix two states', 'CHANGED');
     }
+  }
+
+  async #writeFile({ path, entry }: RestoreStep, place: FilePlace, chunks: ChunksOfFile): Promise<void> {
+    const { policy, pacer, tally } = this.#options;
+    const onWritten = (failure: TargetError | undefined): void => {
+      this.#note(path, failure);
+      this.#countFile(entry);
+    };
+    // Other names can be linked only to what is there.
+    if (entry.hardlink === undefined && this.#behind.takes(chunks.sizeBytes)) {
+      const onFailed = (error: unknown): void => tally.report(path, error);
+      await copyInto(this.#behind.roomFor(chunks.sizeBytes), chunks);
+      this.#behind.add({ place, metadata: entry, sizeBytes: chunks.sizeBytes, onWritten, onFailed });
+      return;
+    }
+    this.#behind.start();
+    const failure = await writeFile(place, entry, chunks, { policy, pacer });
+    if (!this.#groups.join(entry, place.path)) this.#groups.note(entry, place.path, { isWritten: true });
+    onWritten(failure);
   }
 
   /** In a directory that this restore made there is nothing to look for; files are created exclusively all the same. */
@@ -182,5 +226,16 @@ export class Restorer {
 
   #note(path: ByteString, failure: TargetError | undefined): void {
     if (failure !== undefined) this.#options.tally.note(path, failure.message, failure.code);
+  }
+}
+
+async function copyInto(target: Buffer, { count, next }: ChunksOfFile): Promise<void> {
+  let offset = 0;
+  for (let index = 0; index < count; index += 1) {
+    const reading = next((bytes) => {
+      copyBytes(target, bytes, offset);
+      offset += bytes.length;
+    });
+    if (reading !== undefined) await reading;
   }
 }

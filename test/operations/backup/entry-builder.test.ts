@@ -9,12 +9,12 @@ import type { SourceMetadata } from '../../../src/files/source-metadata.ts';
 import type { TreeEntry } from '../../../src/format/tree.ts';
 import { buildEntry, hasSameContent, isSameEntry } from '../../../src/operations/backup/entry-builder.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
-import { temporaryDirectory } from '../../support/temp-directory.ts';
+import { memoryDirectory } from '../../support/temp-directory.ts';
 
 const NAME = byteStringFromText('file');
 
 function makeFile(): { metadata: SourceMetadata; entry: TreeEntry; ctimeMs: number; path: string } {
-  const path = join(temporaryDirectory(), 'file');
+  const path = join(memoryDirectory(), 'file');
   writeFileSync(path, 'content');
   // A clock with nanoseconds, whatever the file system has.
   const metadata = { ...readMetadata(byteStringFromText(path)), ctimeNanoseconds: 5_000_000 };

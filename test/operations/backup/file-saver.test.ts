@@ -13,16 +13,19 @@ import type { ChunkDepot, HashedChunk } from '../../../src/operations/backup/chu
 import { FileSaver } from '../../../src/operations/backup/file-saver.ts';
 import type { SavedFile } from '../../../src/operations/backup/file-saver.ts';
 import { ReadAhead } from '../../../src/operations/backup/read-ahead.ts';
-import { Pacer } from '../../../src/operations/context.ts';
+import { Pacer, createProgress } from '../../../src/operations/context.ts';
+import type { Progress } from '../../../src/operations/context.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
 import { createPrng } from '../../support/prng.ts';
-import { temporaryDirectory } from '../../support/temp-directory.ts';
+import { streamCuts } from '../../support/stream-cuts.ts';
+import { memoryDirectory } from '../../support/temp-directory.ts';
 import { TINY_CHUNKS } from '../../support/test-repository.ts';
 
 interface TestSaver {
   readonly saver: FileSaver;
   readonly ahead: ReadAhead;
   readonly stored: Uint8Array[];
+  readonly progress: Progress;
 }
 
 /** Keeps every chunk in the order of arrival; `onPut` acts in the middle of a file. */
@@ -47,6 +50,7 @@ function makeSaver(onPut: () => void = () => undefined): TestSaver {
     return await chunk.identified.settle();
   };
   const drop = (): void => undefined;
+  const progress = createProgress();
   const hasher = new ChunkHasher('sha1', Buffer.alloc(32, 7));
   const chunker = createChunker(TINY_CHUNKS);
   const ahead = new ReadAhead(hasher.keyOf('data'), { chunkBytesMin: chunker.minSizeBytes });
@@ -56,13 +60,13 @@ function makeSaver(onPut: () => void = () => undefined): TestSaver {
     hasher,
     depot: { put, hold, putHeld, drop } as unknown as ChunkDepot,
     pacer: new Pacer(undefined),
-    tally: new BackupTally(undefined),
+    tally: new BackupTally(progress),
   });
-  return { saver, ahead, stored };
+  return { saver, ahead, stored, progress };
 }
 
 function makeFile(sizeBytes: number): { path: string; content: Buffer } {
-  const path = join(temporaryDirectory(), 'file');
+  const path = join(memoryDirectory(), 'file');
   const content = createPrng(sizeBytes).bytes(sizeBytes);
   writeFileSync(path, content);
   return { path, content };
@@ -87,6 +91,11 @@ describe('FileSaver', () => {
       expect(Buffer.concat(files.stored).equals(content)).toBe(true);
       expect(saved).toMatchObject({ sizeBytes: size, changedWhileRead: false });
       expect(saved.chunkIds).toHaveLength(20 * files.stored.length);
+      expect(files.progress.bytesDone).toBe(size);
+      // What is cut must not depend on where the buffer ends.
+      let offset = 0;
+      const cuts = files.stored.map(({ length }) => (offset += length));
+      expect(cuts).toEqual(streamCuts(createChunker(TINY_CHUNKS), content));
     },
   );
 

@@ -1,0 +1,104 @@
+import type { FileIdentity, ListedFile } from '../files/source-stream.ts';
+import type { FilePlace } from '../files/target-file.ts';
+import type { EntryMetadata } from '../files/target-metadata.ts';
+import type { ByteString } from '../util/byte-string.ts';
+
+/**
+ * Many files in few objects, for another thread: to copy an object with its fields for each of them took 2 % of the
+ * processor time of a first backup of /usr.
+ */
+interface FileList {
+  readonly count: number;
+  /** One after the other, with a zero byte between them, which is in no path. */
+  readonly paths: string;
+  /** The numbers of one file after those of the other. */
+  readonly numbers: Float64Array;
+}
+
+/** Files to read, packed. */
+export interface ListedFiles extends FileList {
+  /** By file, inode and device: they may need all 64 bits. */
+  readonly ids: BigUint64Array;
+}
+
+/** Files to write, packed. */
+export type FilesToWrite = FileList;
+
+/** A file to write. */
+export interface FileToWrite {
+  readonly place: FilePlace;
+  /** The owner by number only. */
+  readonly metadata: Omit<EntryMetadata, 'type' | 'user' | 'group'>;
+  readonly sizeBytes: number;
+}
+
+const NUMBERS_PER_LISTED = 6;
+const NUMBERS_PER_WRITTEN = 7;
+const NO_NAME = '' as ByteString;
+
+export function packListed(files: readonly ListedFile[]): ListedFiles {
+  const numbers = new Float64Array(files.length * NUMBERS_PER_LISTED);
+  const ids = new BigUint64Array(files.length * 2);
+  for (const [index, { metadata }] of files.entries()) {
+    const { uid, sizeBytes, mtimeSeconds, mtimeNanoseconds, ctimeSeconds, ctimeNanoseconds } = metadata;
+    const row = [uid, sizeBytes, mtimeSeconds, mtimeNanoseconds, ctimeSeconds, ctimeNanoseconds];
+    numbers.set(row, index * NUMBERS_PER_LISTED);
+    ids[2 * index] = metadata.inode;
+    ids[2 * index + 1] = metadata.device;
+  }
+  return { count: files.length, paths: files.map(({ path }) => path).join('\0'), numbers, ids };
+}
+
+export function unpackListed({ paths, numbers, ids }: ListedFiles): ListedFile[] {
+  return pathsOf(paths).map((path, index) => {
+    let next = index * NUMBERS_PER_LISTED;
+    const metadata: FileIdentity = {
+      uid: numbers[next++]!,
+      sizeBytes: numbers[next++]!,
+      mtimeSeconds: numbers[next++]!,
+      mtimeNanoseconds: numbers[next++]!,
+      ctimeSeconds: numbers[next++]!,
+      ctimeNanoseconds: numbers[next++]!,
+      inode: ids[2 * index]!,
+      device: ids[2 * index + 1]!,
+    };
+    return { path, metadata };
+  });
+}
+
+export function packFilesToWrite(files: readonly FileToWrite[]): FilesToWrite {
+  const numbers = new Float64Array(files.length * NUMBERS_PER_WRITTEN);
+  for (const [index, { place, metadata, sizeBytes }] of files.entries()) {
+    const { uid, gid, mode, mtimeSeconds, mtimeNanoseconds } = metadata;
+    const row = [place.replaces ? 1 : 0, sizeBytes, uid, gid, mode, mtimeSeconds, mtimeNanoseconds];
+    numbers.set(row, index * NUMBERS_PER_WRITTEN);
+  }
+  return { count: files.length, paths: files.map(({ place }) => place.path).join('\0'), numbers };
+}
+
+export function unpackFilesToWrite({ paths, numbers }: FilesToWrite): {
+  readonly place: FilePlace;
+  readonly metadata: EntryMetadata;
+  readonly sizeBytes: number;
+}[] {
+  return pathsOf(paths).map((path, index) => {
+    let next = index * NUMBERS_PER_WRITTEN;
+    const place = { path, replaces: numbers[next++] === 1 };
+    const sizeBytes = numbers[next++]!;
+    const metadata: EntryMetadata = {
+      type: 'file',
+      uid: numbers[next++]!,
+      gid: numbers[next++]!,
+      mode: numbers[next++]!,
+      mtimeSeconds: numbers[next++]!,
+      mtimeNanoseconds: numbers[next++]!,
+      user: NO_NAME,
+      group: NO_NAME,
+    };
+    return { place, metadata, sizeBytes };
+  });
+}
+
+function pathsOf(paths: string): ByteString[] {
+  return (paths === '' ? [] : paths.split('\0')) as ByteString[];
+}

@@ -1,0 +1,91 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test, vi } from 'vitest';
+
+import { nativeCalls } from '../../src/files/native.ts';
+import { createProgress } from '../../src/operations/context.ts';
+import { restore } from '../../src/operations/restore.ts';
+import { WriteBehind } from '../../src/operations/restore/write-behind.ts';
+import { byteStringFromText } from '../../src/util/byte-string.ts';
+import { perform } from '../../src/workers/tasks.ts';
+import { packFilesToWrite } from '../../src/workers/file-lists.ts';
+import { createPrng } from '../support/prng.ts';
+import { makeTestRepository } from '../support/test-repository.ts';
+import type { TestRepository } from '../support/test-repository.ts';
+
+async function makeSaved(): Promise<TestRepository> {
+  const repository = await makeTestRepository();
+  const prng = createPrng(20261126);
+  mkdirSync(join(repository.source, 'directory'));
+  for (let index = 0; index < 100; index += 1) {
+    writeFileSync(join(repository.source, 'directory', `file-${index}`), prng.bytes(index * 10));
+  }
+  writeFileSync(join(repository.source, 'large'), prng.bytes(300_000));
+  await repository.backup();
+  return repository;
+}
+
+test('the progress of a restore ends where its result does', async () => {
+  const { context, directory } = await makeSaved();
+  const progress = createProgress();
+  const target = join(directory, 'target');
+  const { bytesRestored, filesRestored } = await restore({ ...context, progress }, { selector: 'latest', target });
+  expect(filesRestored).toBe(101);
+  expect(progress).toMatchObject({ filesDone: filesRestored, bytesDone: bytesRestored, bytesTotal: bytesRestored });
+});
+
+test('metadata that cannot be set is a problem of a file that is there', async () => {
+  const repository = await makeSaved();
+  const native = nativeCalls()!;
+  const setTimes = native.futimens.bind(native);
+  // On the first try, which is a thread's, and on the second, which tells.
+  let failuresLeft = 2;
+  vi.spyOn(native, 'futimens').mockImplementation((...values) => {
+    failuresLeft -= 1;
+    if (failuresLeft >= 0) throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
+    setTimes(...values);
+  });
+  const { problems, filesRestored, exitCode } = await repository.restore({
+    selector: 'latest:source/directory/file-5',
+  });
+  expect(failuresLeft).toBeLessThanOrEqual(0);
+  expect(problems.map(({ path, message }) => [path, message.replace(/[^ ]*\/target-1/, '')])).toEqual([
+    ['file-5', 'cannot set the time of /file-5: not permitted'],
+  ]);
+  expect([filesRestored, exitCode]).toEqual([1, 3]);
+});
+
+test('a restore that ends early waits until nobody writes before it gives the umask back', async () => {
+  const { context, directory } = await makeSaved();
+  let isStopped = false;
+  vi.spyOn(WriteBehind.prototype, 'stop').mockImplementation(async () => {
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    isStopped = true;
+  });
+  vi.spyOn(WriteBehind.prototype, 'add').mockImplementation(() => {
+    throw new Error('broken');
+  });
+  const stoppedAt: boolean[] = [];
+  const umask = process.umask.bind(process);
+  vi.spyOn(process, 'umask').mockImplementation((mask) => {
+    if (mask !== 0) stoppedAt.push(isStopped);
+    return mask === undefined ? umask() : umask(mask);
+  });
+  const restoring = restore(context, { selector: 'latest', target: join(directory, 'target') });
+  await expect(restoring).rejects.toThrow('broken');
+  expect(stoppedAt).toEqual([true]);
+});
+
+test('a fault of the program is not taken for a file that could not be written', () => {
+  const place = { path: byteStringFromText('/nowhere/at-all'), replaces: false };
+  const metadata = { uid: 0, gid: 0, mode: 0, mtimeSeconds: 0, mtimeNanoseconds: 0 };
+  const files = packFilesToWrite([{ place, metadata, sizeBytes: 4 }]);
+  const source = {
+    subarray: () => {
+      throw new RangeError('broken');
+    },
+  } as unknown as Uint8Array;
+  const policy = { setsOwners: false, ownGroups: new Set<number>(), makesDevices: false, ownerNames: undefined };
+  expect(() => perform({ name: 'write', files, source, policy })).toThrow('broken');
+});

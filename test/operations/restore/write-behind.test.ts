@@ -1,0 +1,250 @@
+import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+
+import { TargetError } from '../../../src/errors.ts';
+import type { EntryMetadata } from '../../../src/files/target-metadata.ts';
+import { createTargetPolicy } from '../../../src/files/target-policy.ts';
+import type { TargetPolicy } from '../../../src/files/target-policy.ts';
+import { WriteBehind } from '../../../src/operations/restore/write-behind.ts';
+import { byteStringFromText } from '../../../src/util/byte-string.ts';
+import { taskPool } from '../../../src/workers/task-pool.ts';
+import { createPrng } from '../../support/prng.ts';
+import { temporaryDirectory } from '../../support/temp-directory.ts';
+import { takeThreadsAway } from '../../support/without-threads.ts';
+
+const KIB = 1024;
+const MTIME_SECONDS = 1_234_567_890;
+const prng = createPrng(20261120);
+const isRoot = process.geteuid?.() === 0;
+
+interface Outcome {
+  readonly path: string;
+  readonly failure?: TargetError | undefined;
+  readonly error?: unknown;
+}
+
+function metadataOf(changes: Partial<EntryMetadata> = {}): EntryMetadata {
+  const owner = {
+    uid: process.getuid!(),
+    gid: process.getgid!(),
+    user: byteStringFromText('u'),
+    group: byteStringFromText('g'),
+  };
+  const times = { mtimeSeconds: MTIME_SECONDS, mtimeNanoseconds: 123_456_789 };
+  return { type: 'file', mode: 0o640, ...owner, ...times, ...changes };
+}
+
+/** A `WriteBehind`, and what it tells. */
+class Watched {
+  readonly behind: WriteBehind;
+  readonly outcomes: Outcome[] = [];
+
+  constructor(policy: TargetPolicy = createTargetPolicy()) {
+    this.behind = new WriteBehind(policy);
+  }
+
+  add(path: string, content: Uint8Array, options: { metadata?: EntryMetadata; replaces?: boolean } = {}): void {
+    const place = { path: byteStringFromText(path), replaces: options.replaces ?? false };
+    // One that could not be read after all; the next takes its room.
+    this.behind.roomFor(content.length + 10).fill(1);
+    this.behind.roomFor(content.length).set(content);
+    this.behind.add({
+      place,
+      metadata: options.metadata ?? metadataOf(),
+      sizeBytes: content.length,
+      onWritten: (failure) => void this.outcomes.push({ path, failure }),
+      onFailed: (error) => void this.outcomes.push({ path, error }),
+    });
+  }
+}
+
+function expectFile(path: string, content: Uint8Array): void {
+  expect(readFileSync(path).equals(content)).toBe(true);
+  const { mode, mtimeNs } = lstatSync(path, { bigint: true });
+  expect(Number(mode & 0o7777n)).toBe(0o640);
+  expect(mtimeNs).toBe(BigInt(MTIME_SECONDS) * 1_000_000_000n + 123_456_789n);
+}
+
+describe.each(['by the caller', 'by threads'])('files written behind %s', (where) => {
+  beforeAll(() => {
+    if (where === 'by the caller') return takeThreadsAway();
+    taskPool.prepare();
+    return undefined;
+  });
+
+  test('are whole, whatever their sizes, and told in the order in which they came', async () => {
+    const watched = new Watched();
+    const directory = temporaryDirectory();
+    const sizes = [
+      0,
+      1,
+      256 * KIB,
+      256 * KIB,
+      256 * KIB - 1,
+      0,
+      ...Array.from({ length: 900 }, () => prng.int(8 * KIB)),
+    ];
+    const files = sizes.map((size, index) => ({ path: join(directory, `f${index}`), content: prng.bytes(size) }));
+    for (const { path, content } of files) {
+      await watched.behind.makeRoom();
+      watched.add(path, content);
+    }
+    // There is an end to what is on its way.
+    expect(watched.outcomes.length).toBeGreaterThan(300);
+    await watched.behind.finish();
+    expect(watched.outcomes).toEqual(files.map(({ path }) => ({ path, failure: undefined })));
+    for (const { path, content } of files) expectFile(path, content);
+    expect(readdirSync(directory)).toHaveLength(files.length);
+  });
+
+  test('are all there when an action that came after them is taken', async () => {
+    const watched = new Watched();
+    const directory = temporaryDirectory();
+    const seen: string[] = [];
+    for (let index = 0; index < 300; index += 1) {
+      await watched.behind.makeRoom();
+      const path = join(directory, `f${index}`);
+      watched.add(path, prng.bytes(index));
+      watched.behind.after((isDropped) => {
+        expect(isDropped).toBe(false);
+        expect(existsSync(path)).toBe(true);
+        seen.push(path);
+      });
+    }
+    await watched.behind.finish();
+    expect(seen).toEqual(watched.outcomes.map(({ path }) => path));
+    let isTaken = false;
+    watched.behind.after(() => void (isTaken = true));
+    expect(isTaken).toBe(true);
+  });
+
+  test('do not let actions pile up', async () => {
+    const watched = new Watched();
+    watched.add(join(temporaryDirectory(), 'f'), prng.bytes(10));
+    let [taken, mostWaiting] = [0, 0];
+    for (let index = 0; index < 1000; index += 1) {
+      await watched.behind.makeRoom();
+      watched.behind.after(() => void (taken += 1));
+      mostWaiting = Math.max(mostWaiting, index + 1 - taken);
+    }
+    expect(mostWaiting).toBeLessThanOrEqual(128);
+  });
+
+  test('that cannot be written are told with the reason, and the others are there', async () => {
+    const watched = new Watched();
+    const directory = temporaryDirectory();
+    const content = prng.bytes(1000);
+    const [taken, replaced] = [join(directory, 'taken'), join(directory, 'replaced')];
+    const absent = join(directory, 'absent', 'file');
+    for (const path of [taken, replaced]) writeFileSync(path, 'theirs');
+    mkdirSync(join(directory, 'directory'));
+    watched.add(join(directory, 'first'), content);
+    watched.add(taken, content);
+    watched.add(absent, content);
+    watched.add(replaced, content, { replaces: true });
+    watched.add(join(directory, 'directory'), content, { replaces: true });
+    const last = prng.bytes(2000);
+    watched.add(join(directory, 'last'), last);
+    await watched.behind.finish();
+    const failed = watched.outcomes.filter(({ error }) => error !== undefined);
+    expect(failed.map(({ path, error }) => [path, error instanceof TargetError && error.errno])).toEqual([
+      [taken, undefined],
+      [absent, 'ENOENT'],
+      [join(directory, 'directory'), 'EISDIR'],
+    ]);
+    expect((failed[1]!.error as TargetError).message).toContain(dirname(absent));
+    expect(readFileSync(taken, 'utf8')).toBe('theirs');
+    for (const path of ['first', 'replaced']) expectFile(join(directory, path), content);
+    expectFile(join(directory, 'last'), last);
+    expect(readdirSync(directory).toSorted()).toEqual(['directory', 'first', 'last', 'replaced', 'taken']);
+  });
+
+  test('whose metadata cannot be set are there, and told', async () => {
+    const watched = new Watched();
+    const directory = temporaryDirectory();
+    const contents = [10, 2000, 300].map((sizeBytes) => prng.bytes(sizeBytes));
+    for (const [index, content] of contents.entries()) {
+      watched.add(join(directory, `f${index}`), content, { metadata: metadataOf({ mtimeNanoseconds: 2_000_000_000 }) });
+    }
+    await watched.behind.finish();
+    expect(watched.outcomes).toHaveLength(3);
+    for (const [index, { failure, path }] of watched.outcomes.entries()) {
+      expect(failure).toBeInstanceOf(TargetError);
+      expect(failure!.message).toContain('cannot set the time of');
+      expect(readFileSync(path).equals(contents[index]!)).toBe(true);
+    }
+    expect(readdirSync(directory)).toHaveLength(3);
+  });
+
+  test.skipIf(!isRoot)('get a group of ours also where they are not given to their owners', async () => {
+    const watched = new Watched({ ...createTargetPolicy(), setsOwners: false, ownGroups: new Set([4321]) });
+    const directory = temporaryDirectory();
+    for (const gid of [4321, 4322])
+      watched.add(join(directory, `${gid}`), prng.bytes(10), { metadata: metadataOf({ gid }) });
+    await watched.behind.finish();
+    expect(lstatSync(join(directory, '4321')).gid).toBe(4321);
+    expect(lstatSync(join(directory, '4322')).gid).toBe(process.getgid!());
+  });
+
+  test.skipIf(!isRoot)('belong to whom the policy says', async () => {
+    const ownerNames = {
+      userId: () => 1234,
+      groupId: () => 5678,
+      userName: () => undefined,
+      groupName: () => undefined,
+    };
+    const watched = new Watched({
+      ...createTargetPolicy(),
+      ownerNames: ownerNames as unknown as TargetPolicy['ownerNames'],
+    });
+    const path = join(temporaryDirectory(), 'file');
+    watched.add(path, prng.bytes(10));
+    await watched.behind.finish();
+    expect(lstatSync(path)).toMatchObject({ uid: 1234, gid: 5678 });
+  });
+
+  test('are whole or not there when it is stopped, and nobody writes any more', async () => {
+    const watched = new Watched();
+    const directory = temporaryDirectory();
+    const content = prng.bytes(4 * KIB);
+    const droppedActions: boolean[] = [];
+    for (let index = 0; index < 200; index += 1) {
+      watched.add(join(directory, `f${index}`), content);
+      if (index % 50 === 0) watched.behind.after((isDropped) => void droppedActions.push(isDropped));
+    }
+    await watched.behind.stop();
+    const names = readdirSync(directory);
+    expect(names.length).toBeLessThan(200);
+    for (const name of names) expectFile(join(directory, name), content);
+    expect(watched.outcomes).toEqual([]);
+    expect(droppedActions).toEqual([true, true, true, true]);
+    await watched.behind.finish();
+    expect(readdirSync(directory)).toEqual(names);
+  });
+
+  test('that were only gathered are let go, and so is what came after them', async () => {
+    const watched = new Watched();
+    const directory = temporaryDirectory();
+    watched.add(join(directory, 'f'), prng.bytes(10));
+    const dropped: boolean[] = [];
+    watched.behind.after((isDropped) => void dropped.push(isDropped));
+    await watched.behind.stop();
+    expect([dropped, readdirSync(directory)]).toEqual([[true], []]);
+  });
+
+  test('that cannot be read leave nothing behind, and nobody waits for them', async () => {
+    const { behind } = new Watched();
+    behind.roomFor(100);
+    let taken = 0;
+    behind.after(() => void (taken += 1));
+    expect(taken).toBe(1);
+    const write = vi.spyOn(taskPool, 'start');
+    behind.start();
+    await behind.finish();
+    behind.roomFor(100);
+    await behind.stop();
+    expect(write).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,51 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+
+import type { ListedFile } from '../../src/files/source-stream.ts';
+import { byteStringFromBytes } from '../../src/util/byte-string.ts';
+import { packFilesToWrite, packListed, unpackFilesToWrite, unpackListed } from '../../src/workers/file-lists.ts';
+
+const bytes = fc.uint8Array({ min: 1, minLength: 1, maxLength: 30 });
+const path = bytes.map(byteStringFromBytes);
+const whole = fc.maxSafeInteger();
+const id = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
+const time = { mtimeSeconds: whole, mtimeNanoseconds: fc.integer({ min: 0, max: 999_999_999 }) };
+const changed = { ctimeSeconds: whole, ctimeNanoseconds: fc.integer({ min: 0, max: 999_999_999 }) };
+const number = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+
+const listed: fc.Arbitrary<ListedFile> = fc.record({
+  path,
+  metadata: fc.record({ uid: number, sizeBytes: whole, inode: id, device: id, ...time, ...changed }),
+});
+const written = fc.record({
+  place: fc.record({ path, replaces: fc.boolean() }),
+  metadata: fc.record({ uid: number, gid: number, mode: number, ...time }),
+  sizeBytes: whole,
+});
+
+/** As for another thread. */
+function sent<T>(value: T): T {
+  return structuredClone(value);
+}
+
+test('files to read arrive as they were listed', () => {
+  fc.assert(
+    fc.property(fc.array(listed), (files) => {
+      const packed = packListed(files);
+      expect(packed.count).toBe(files.length);
+      expect(unpackListed(sent(packed))).toEqual(files);
+    }),
+  );
+});
+
+test('files to write arrive as they are to be', () => {
+  fc.assert(
+    fc.property(fc.array(written), (files) => {
+      const packed = packFilesToWrite(files);
+      expect(packed.count).toBe(files.length);
+      const nobody = { type: 'file', user: '', group: '' };
+      const expected = files.map((file) => ({ ...file, metadata: { ...file.metadata, ...nobody } }));
+      expect(unpackFilesToWrite(sent(packed))).toEqual(expected);
+    }),
+  );
+});

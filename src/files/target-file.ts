@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, futimesSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
 import type { TargetError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
@@ -17,8 +17,9 @@ export interface FilePlace {
 }
 
 /**
- * A file on its way to the target: written beside its name and renamed, so that whatever happens, a name stands for a
- * whole file, the new one or the old one. Ends with `commit` or `abandon`. Everything throws TargetError.
+ * A file on its way to the target: written beside its name and given the name when it is whole, so that whatever
+ * happens, a name stands for a whole file, the new one or the old one. Ends with `commit` or `abandon`. Everything but
+ * `abandon`, which leaves what it cannot remove, throws TargetError.
  */
 export class TargetFile {
   readonly #place: FilePlace;
@@ -59,7 +60,7 @@ export class TargetFile {
   }
 
   abandon(): void {
-    if (this.#isOpen) closeSync(this.#descriptor);
+    if (this.#isOpen) closeIfPossible(this.#descriptor);
     this.#isOpen = false;
     removeIfPossible(this.#workPath);
   }
@@ -91,20 +92,43 @@ function placeTarget(source: ByteString, target: ByteString): void {
     linkSync(fsPath(source), fsPath(target));
   } catch (cause) {
     if (errnoOf(cause) === 'EEXIST') throw taken(target);
-    claimName(target);
-    replaceTarget(source, target);
+    placeOverClaim(source, target);
     return;
   }
-  removeIfPossible(source);
+  removeWorkName(source, target);
 }
 
 /** For a file system without hard links: an empty file of ours, made only where nothing has the name, is replaced. */
+function placeOverClaim(source: ByteString, target: ByteString): void {
+  claimName(target);
+  try {
+    replaceTarget(source, target);
+  } catch (error) {
+    removeIfPossible(target);
+    throw error;
+  }
+}
+
+/** The empty file is as old as can be: should it be all that a killed restore leaves, any other file is newer. */
 function claimName(path: ByteString): void {
   try {
-    closeSync(openSync(fsPath(path), 'wx', 0o600));
+    const descriptor = openSync(fsPath(path), 'wx', 0o600);
+    try {
+      futimesSync(descriptor, 0, 0);
+    } finally {
+      closeSync(descriptor);
+    }
   } catch (cause) {
     if (errnoOf(cause) === 'EEXIST') throw taken(path);
     throw targetError({ operation: 'create', path, cause });
+  }
+}
+
+function removeWorkName(source: ByteString, target: ByteString): void {
+  try {
+    unlinkSync(fsPath(source));
+  } catch (cause) {
+    throw targetError({ operation: 'remove the work file of', path: target, cause });
   }
 }
 
@@ -122,7 +146,15 @@ export function replaceTarget(source: ByteString, target: ByteString): void {
   }
 }
 
-/** Where it is not possible, what went wrong before is what to tell. */
+/** Where it is not possible, what went wrong before is what to tell; so too for the next. */
+function closeIfPossible(descriptor: number): void {
+  try {
+    closeSync(descriptor);
+  } catch {
+    // Closed all the same.
+  }
+}
+
 function removeIfPossible(path: ByteString): void {
   try {
     unlinkSync(fsPath(path));

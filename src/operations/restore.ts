@@ -11,7 +11,7 @@ import type { ByteString } from '../util/byte-string.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext, Progress } from './context.ts';
 import type { OverwriteMode } from './restore/file-restorer.ts';
-import { Prefetcher } from './restore/prefetcher.ts';
+import { PREFETCH_CACHE_BYTES, Prefetcher } from './restore/prefetcher.ts';
 import { RestoreTally } from './restore/restore-result.ts';
 import type { RestoreResult } from './restore/restore-result.ts';
 import { RestoreSteps } from './restore/restore-steps.ts';
@@ -36,8 +36,6 @@ export interface RestoreOptions {
 /** So many steps, or chunks, are looked at ahead of the writing. */
 const STEPS_AHEAD = 256;
 const CHUNKS_AHEAD = 512;
-/** The blocks read ahead and the last ones used. */
-const CACHE_BYTES = 48 * 1024 * 1024;
 
 /**
  * Restores a snapshot or a part of it. What cannot be restored is reported and the rest is restored; a file whose bytes
@@ -47,7 +45,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
   const { name, path } = parseSelector(options.selector);
   return await withRepository(context, 'read', async (repository) => {
     const listing = findSnapshot(await readSnapshots(repository.backend), name);
-    const opened = await repository.openState({ cacheBytes: CACHE_BYTES });
+    const opened = await repository.openState({ cacheBytes: PREFETCH_CACHE_BYTES });
     assertCountable([name], opened.lostSnapshots);
     const place = await findPlace(opened.reader, listing, path);
     const tally = new RestoreTally((problem) => context.onNotice?.({ kind: 'warning', ...problem }));

@@ -1,8 +1,8 @@
-import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import type * as Fs from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { TargetError } from '../../src/errors.ts';
 import { TargetFile, writeTargetFile } from '../../src/files/target-file.ts';
@@ -10,16 +10,35 @@ import { createTargetPolicy } from '../../src/files/target-policy.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
-const links = vi.hoisted(() => ({ arePossible: true, count: 0 }));
+/** What goes wrong with the calls of a test, and how often it did. */
+const faults = vi.hoisted(() => ({ link: false, rename: false, unlink: false, firedCount: 0 }));
 
 vi.mock('node:fs', async (importOriginal) => {
   const fs = await importOriginal<typeof Fs>();
-  const linkSync: typeof fs.linkSync = (existing, name) => {
-    links.count += 1;
-    if (!links.arePossible) throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
-    fs.linkSync(existing, name);
+  const failIf = (isFaulty: boolean): void => {
+    if (!isFaulty) return;
+    faults.firedCount += 1;
+    throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
   };
-  return { ...fs, linkSync };
+  const faulty: Partial<typeof Fs> = {
+    linkSync: (existing, name) => {
+      failIf(faults.link);
+      fs.linkSync(existing, name);
+    },
+    renameSync: (source, name) => {
+      failIf(faults.rename);
+      fs.renameSync(source, name);
+    },
+    unlinkSync: (path) => {
+      failIf(faults.unlink);
+      fs.unlinkSync(path);
+    },
+  };
+  return { ...fs, ...faulty };
+});
+
+beforeEach(() => {
+  Object.assign(faults, { link: false, rename: false, unlink: false, firedCount: 0 });
 });
 
 const none = byteStringFromText('');
@@ -29,21 +48,23 @@ const policy = createTargetPolicy();
 const bytes = Buffer.from('ours');
 
 describe.each([
-  ['with hard links', true],
-  ['without hard links', false],
-])('on a file system %s', (_, arePossible) => {
+  ['with hard links', 0],
+  ['without hard links', 1],
+])('on a file system %s', (_, faultCount) => {
+  beforeEach(() => {
+    faults.link = faultCount > 0;
+  });
+
   it('a file gets a name that nothing has, and no other', () => {
-    Object.assign(links, { arePossible, count: 0 });
     const directory = temporaryDirectory();
     const place = { path: byteStringFromText(join(directory, 'name')), replaces: false };
     expect(writeTargetFile(place, bytes, metadata, { policy })).toBeUndefined();
-    expect(links.count).toBe(1);
+    expect(faults.firedCount).toBe(faultCount);
     expect(readFileSync(join(directory, 'name'), 'utf8')).toBe('ours');
     expect(readdirSync(directory)).toEqual(['name']);
   });
 
   it('what has the name keeps it', () => {
-    Object.assign(links, { arePossible, count: 0 });
     const directory = temporaryDirectory();
     writeFileSync(join(directory, 'name'), 'theirs');
     const place = { path: byteStringFromText(join(directory, 'name')), replaces: false };
@@ -53,15 +74,42 @@ describe.each([
   });
 });
 
-it('a file that cannot even be removed tells what went wrong before', () => {
-  links.arePossible = true;
-  const directory = join(temporaryDirectory(), 'directory');
-  const place = { path: byteStringFromText(join(directory, 'name')), replaces: false };
-  expect(() => writeTargetFile(place, bytes, metadata, { policy })).toThrow(TargetError);
-  const file = new TargetFile({ path: byteStringFromText(join(temporaryDirectory(), 'name')), replaces: false }, 0o600);
-  file.abandon();
-  expect(() => {
-    file.abandon();
-  }).not.toThrow();
-  rmSync(directory, { recursive: true, force: true });
+describe('when the last step fails', () => {
+  it('without hard links nothing keeps the name', () => {
+    Object.assign(faults, { link: true, rename: true });
+    const directory = temporaryDirectory();
+    const place = { path: byteStringFromText(join(directory, 'name')), replaces: false };
+    expect(() => writeTargetFile(place, bytes, metadata, { policy })).toThrow('cannot replace');
+    expect(faults.firedCount).toBe(2);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('without hard links what a kill would leave is empty and older than any file', () => {
+    Object.assign(faults, { link: true, rename: true, unlink: true });
+    const directory = temporaryDirectory();
+    const place = { path: byteStringFromText(join(directory, 'name')), replaces: false };
+    expect(() => writeTargetFile(place, bytes, metadata, { policy })).toThrow('cannot replace');
+    const { size, mtimeMs } = statSync(join(directory, 'name'));
+    expect({ size, mtimeMs }).toEqual({ size: 0, mtimeMs: 0 });
+  });
+
+  it('a work file that stays is told of', () => {
+    faults.unlink = true;
+    const directory = temporaryDirectory();
+    const place = { path: byteStringFromText(join(directory, 'name')), replaces: false };
+    expect(() => writeTargetFile(place, bytes, metadata, { policy })).toThrow(/cannot remove the work file of .*name/);
+    expect(readFileSync(join(directory, 'name'), 'utf8')).toBe('ours');
+  });
+
+  it('what cannot even be removed tells what went wrong before', () => {
+    const directory = join(temporaryDirectory(), 'directory');
+    mkdirSync(directory);
+    const file = new TargetFile({ path: byteStringFromText(join(directory, 'name')), replaces: false }, 0o600);
+    renameSync(directory, `${directory}.gone`);
+    writeFileSync(directory, 'a file now');
+    expect(() => file.commit(metadata, { policy })).toThrow(TargetError);
+    expect(() => {
+      file.abandon();
+    }).not.toThrow();
+  });
 });

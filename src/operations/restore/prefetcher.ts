@@ -2,8 +2,14 @@ import { availableParallelism } from 'node:os';
 import type { FilterState } from '../../filter/filter-state.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
 
-/** So many blocks are read and decompressed ahead; enough for every core, and a bound on the memory. */
-const BLOCKS_AHEAD: number = 2 * Math.max(2, availableParallelism());
+/** So many blocks are read and decompressed ahead: enough for every core up to eight, and a bound on the memory. */
+const BLOCKS_AHEAD: number = 2 * Math.min(Math.max(2, availableParallelism()), 8);
+/** What a block of 4 MiB takes that did not get smaller by compression: its buffer is of the next power of two. */
+const BLOCK_BYTES = 8 * 1024 * 1024;
+const LAST_USED_BYTES = 16 * 1024 * 1024;
+
+/** Of the block cache below a `Prefetcher`: with less, blocks would be gone before their use, and read once more. */
+export const PREFETCH_CACHE_BYTES: number = BLOCKS_AHEAD * BLOCK_BYTES + LAST_USED_BYTES;
 
 const OFFSETS_PER_PACK = 2 ** 32;
 

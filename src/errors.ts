@@ -63,6 +63,11 @@ export class BackendError extends LdmError {
   }
 }
 
+/** Whether a part of the repository is lost, by wrong bytes or by a place that the disk cannot read; the rest is not. */
+export function isDamage(error: unknown): error is CorruptDataError | BackendError {
+  return error instanceof CorruptDataError || (error instanceof BackendError && error.errno === 'EIO');
+}
+
 /** What an error about one path of the user's file trees carries besides the message. */
 export interface PathErrorDetails extends ErrorDetails {
   /** The system's error name, such as EACCES. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { CorruptDataError } from '../errors.ts';
+import { isDamage } from '../errors.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { forEachChunk } from '../format/pack.ts';
@@ -80,7 +80,7 @@ export async function retainSnapshot(
       // A malformed tree is refused before its first child is visited, so that none of it is counted.
       forEachChild(tree, (kind, offset) => retainChunk(state, { ids: tree, offset, kind }, newTrees));
     } catch (error) {
-      if (!(error instanceof CorruptDataError)) throw error;
+      if (!isDamage(error)) throw error;
       state.unreadableTrees.set(hexIdOf(state, entry), error.message);
     }
   }

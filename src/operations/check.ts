@@ -1,4 +1,4 @@
-import { UsageError } from '../errors.ts';
+import { UsageError, isDamage } from '../errors.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import { segmentName, snapshotName } from '../repository/layout.ts';
@@ -43,7 +43,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
   return await withRepository(context, 'read', async (repository) => {
     const opened = await repository.openState();
     beginPhase(context.progress, 'checking');
-    const survey = await surveyRepository(repository.backend, opened.listing);
+    const survey = await surveyRepository(repository.backend, opened.listing, isDamage);
     const unnamed = await findUnnamedPacks(repository, opened, survey);
     const packs = [...survey.packs.values(), ...unnamed.packs];
     const reports = await verifyPacks(context, repository, packs, selects);

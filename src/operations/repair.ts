@@ -1,3 +1,4 @@
+import { CorruptDataError } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findDamage } from './check/damage-findings.ts';
@@ -42,7 +43,7 @@ export async function repair(context: OperationContext, options: RepairOptions =
   beginPhase(context.progress, 'repairing');
   return await withRepository(context, 'exclusive', async (repository) => {
     const opened = await repository.openState();
-    const { findings } = await surveyRepository(repository.backend, opened.listing);
+    const { findings } = await surveyRepository(repository.backend, opened.listing, isWrong);
     const plan = await makePlan(repository, opened, findings);
     const dryRun = options.dryRun === true;
     if (!dryRun) {
@@ -53,6 +54,11 @@ export async function repair(context: OperationContext, options: RepairOptions =
     const remaining = [...findLostSnapshots(opened, findings), ...(await findDamage(after, []))];
     return { actions: plan.actions, remaining, dryRun, exitCode: remaining.length > 0 ? 4 : 0 };
   });
+}
+
+/** What a disk cannot read now may be sound later, or in a copy of the disk: it is not set aside, and repair ends. */
+function isWrong(error: unknown): error is CorruptDataError {
+  return error instanceof CorruptDataError;
 }
 
 async function makePlan(

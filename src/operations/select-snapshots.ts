@@ -1,5 +1,5 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
-import { BackendError, CorruptDataError, SnapshotNotFoundError, UsageError } from '../errors.ts';
+import { BackendError, CorruptDataError, SnapshotNotFoundError, UsageError, isDamage } from '../errors.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import { baseName, isId, manifestCopyName, snapshotName } from '../repository/layout.ts';
 import { listOptional } from '../repository/listing.ts';
@@ -68,7 +68,7 @@ async function readInto({ backend, deleted, listings, copied, damaged }: Snapsho
   } catch (error) {
     // Deleted, or brought back, by another process since the listing.
     if (isAbsent(error)) return;
-    if (!(error instanceof CorruptDataError)) throw error;
+    if (!isDamage(error)) throw error;
     const snapshot = deleted ? undefined : await readCopy(backend, id);
     if (snapshot !== undefined) listings.push({ id, snapshot });
     (snapshot === undefined ? damaged : copied).set(id, error.message);
@@ -79,7 +79,7 @@ async function readCopy(backend: Backend, id: string): Promise<Snapshot | undefi
   try {
     return (await readManifestCopy(backend, id)).snapshot;
   } catch (error) {
-    if (!isAbsent(error) && !(error instanceof CorruptDataError)) throw error;
+    if (!isAbsent(error) && !isDamage(error)) throw error;
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
-import { BackendError, CorruptDataError, RepositoryNotFoundError } from '../errors.ts';
+import { BackendError, CorruptDataError, RepositoryNotFoundError, isDamage } from '../errors.ts';
 import { decodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from './layout.ts';
@@ -48,7 +48,7 @@ export async function inspectConfig(
       configs.push(decodeConfig(await backend.read(name)));
     } catch (error) {
       if (isAbsent(error)) absentCount += 1;
-      else if (!(error instanceof CorruptDataError)) throw error;
+      else if (!isDamage(error)) throw error;
       problems.push({ name, message: `${name}: ${(error as Error).message}` });
     }
   }

@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
-import { BackendError, CorruptDataError, UnsupportedFormatError } from '../errors.ts';
+import { BackendError, UnsupportedFormatError, isDamage } from '../errors.ts';
 import { planFilter } from '../filter/formulas.ts';
 import { RebuildNeededError, FilterState } from '../filter/filter-state.ts';
 import type { FoldedSnapshot } from '../filter/filter-state.ts';
@@ -75,7 +75,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
       return await new StateOpening({ options, listing, known, state, checkpoint: name }).fold();
     } catch (error) {
       // An older checkpoint, or at last a rebuild, needs less of what cannot be read.
-      if (!(error instanceof RebuildNeededError || error instanceof CorruptDataError)) throw error;
+      if (!(error instanceof RebuildNeededError || isDamage(error))) throw error;
     }
   }
   const { capacity, hashes, fprTarget } = options.config.ldm;
@@ -102,7 +102,7 @@ async function loadCheckpoint(
     return await readImage({ sizeBytes, readRange: async (offset, target) => backend.readRange(name, offset, target) });
   } catch (error) {
     const isGone = error instanceof BackendError && error.errno === 'ENOENT';
-    if (error instanceof CorruptDataError) damaged.set(name, error.message);
+    if (isDamage(error)) damaged.set(name, error.message);
     else if (!isGone && !(error instanceof UnsupportedFormatError)) throw error;
     return undefined;
   }
@@ -194,7 +194,7 @@ class StateOpening {
         const sizes = new Map(contents.map((pack) => [pack.id, pack.sizeBytes]));
         addSegment(this.#state, id, contents, (packId) => (packs.get(packId) ?? -1) >= sizes.get(packId)!);
       } catch (error) {
-        if (!(error instanceof CorruptDataError)) throw error;
+        if (!isDamage(error)) throw error;
         this.#damagedSegments.set(id, error.message);
       }
     }
@@ -220,7 +220,7 @@ class StateOpening {
     } catch (error) {
       // Deleted or reclaimed by another process since the listing.
       if (error instanceof BackendError && error.errno === 'ENOENT') return undefined;
-      if (!(error instanceof CorruptDataError)) throw error;
+      if (!isDamage(error)) throw error;
       const remembered = await this.#recall(id);
       if (remembered === undefined) this.#damagedSnapshots.set(id, error.message);
       return remembered;
@@ -237,7 +237,7 @@ class StateOpening {
       return folded;
     } catch (error) {
       const isAbsent = error instanceof BackendError && error.errno === 'ENOENT';
-      if (!isAbsent && !(error instanceof CorruptDataError)) throw error;
+      if (!isAbsent && !isDamage(error)) throw error;
       return undefined;
     }
   }

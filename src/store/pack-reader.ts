@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
-import { CorruptDataError } from '../errors.ts';
+import { BackendError, CorruptDataError } from '../errors.ts';
 import { BLOCK_HEADER_BYTES, blockBytes, decodeBlockHeader, decodeBlockPrefix } from '../format/block.ts';
 import type { BlockHeader } from '../format/block.ts';
 import {
@@ -54,9 +54,11 @@ export async function readBlock(
 /** Nothing is allocated on the word of a damaged header. Small blocks need no look at the file. */
 async function checkWithin(backend: Backend, name: string, endOffset: number): Promise<void> {
   const packBytes = await backend.sizeOf(name);
-  if (packBytes === undefined) throw new CorruptDataError('the pack is missing');
+  if (packBytes === undefined) throw new CorruptDataError(MISSING);
   if (endOffset > packBytes) throw new CorruptDataError(`the block ends at ${endOffset}, the pack at ${packBytes}`);
 }
+
+const MISSING = 'the pack is missing';
 
 /** A block's raw bytes, and the ids of its chunks as those bytes give them: whoever uses a chunk compares its id. */
 export interface HashedBlock {
@@ -109,7 +111,7 @@ export async function readPackContents(backend: Backend, packId: string): Promis
   const name = packName(packId);
   try {
     const sizeBytes = await backend.sizeOf(name);
-    if (sizeBytes === undefined) throw new CorruptDataError('the pack is missing');
+    if (sizeBytes === undefined) throw new CorruptDataError(MISSING);
     if (sizeBytes < PACK_HEADER_BYTES + PACK_TRAILER_BYTES)
       throw new CorruptDataError(`it has only ${sizeBytes} bytes`);
     const header = Buffer.allocUnsafe(PACK_HEADER_BYTES);
@@ -127,6 +129,8 @@ export async function readPackContents(backend: Backend, packId: string): Promis
 }
 
 function located(error: unknown, where: string): unknown {
+  // Gone since it was looked at.
+  if (error instanceof BackendError && error.errno === 'ENOENT') return located(new CorruptDataError(MISSING), where);
   if (!(error instanceof CorruptDataError)) return error;
   return new CorruptDataError(`${where}: ${error.message}`, {
     cause: error,

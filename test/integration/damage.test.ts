@@ -14,6 +14,7 @@ import {
   spoil,
   spoilings,
   tryRestoreAll,
+  unreadable,
 } from '../support/damage.ts';
 import type { Damage } from '../support/damage.ts';
 import { withTemporaryDirectory } from '../support/temp-directory.ts';
@@ -68,6 +69,16 @@ describe.each(Object.entries(KINDS))('a damaged %s', (_, { files, finding, flipC
     for (const [index, file] of names.entries()) {
       const damages = spoilings(stage.backend, file, index === 0 ? flipCount : 3);
       for (const damage of damages) failures.push(...(await examine(damage, finding)));
+    }
+    expect(failures).toEqual([]);
+  });
+
+  test('that the disk cannot read in one place is reported, and costs what is there', async () => {
+    const failures: string[] = [];
+    for (const file of files(stage)) {
+      const { length } = stage.backend.peek(file)!;
+      const positions = [0, 20, Math.floor(length / 3), Math.floor(length / 2), length - 1];
+      for (const position of positions) failures.push(...(await examine(unreadable(file, position), finding)));
     }
     expect(failures).toEqual([]);
   });

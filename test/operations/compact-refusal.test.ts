@@ -16,6 +16,7 @@ import {
   setDamageStage,
   spoil,
   tryRestore,
+  unreadable,
 } from '../support/damage.ts';
 import type { Damage } from '../support/damage.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
@@ -76,6 +77,21 @@ const REFUSALS: readonly [string, RegExp, (disk: MemoryBackend) => Damage[]][] =
     'the packs of the trees',
     /tree [0-9a-f]{40} cannot be read/,
     (disk) => packsOfKind(disk, 'tree').map((file) => missing(file)),
+  ],
+  [
+    'what a disk cannot read of the trees',
+    /tree [0-9a-f]{40} cannot be read/,
+    (disk) => [...packsOfKind(disk, 'tree').map((file) => unreadable(file, 90)), ...images(disk)],
+  ],
+  [
+    'what a disk cannot read of a segment',
+    /a segment cannot be read/,
+    (disk) => [unreadable(filesIn(disk, 'index')[0]!, 9), ...images(disk)],
+  ],
+  [
+    'what a disk cannot read of a manifest that neither a copy nor an image knows',
+    /a snapshot cannot be read/,
+    (disk) => [unreadable(filesIn(disk, 'snapshots')[0]!, 9), ...copies(disk), ...images(disk)],
   ],
 ];
 

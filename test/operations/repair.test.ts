@@ -12,6 +12,7 @@ import {
   setDamageStage,
   spoil,
   tryRestoreAll,
+  unreadable,
 } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { contents, copyOf, repairAll } from '../support/repair-aftermath.ts';
@@ -46,6 +47,20 @@ test('what is wrong only once is not damaged', async () => {
   expect((await repairAll(new OnceWrongBackend(backend))).actions).toEqual([]);
   expect(contents(backend)).toEqual(before);
 });
+
+test.each(['packs', 'index', 'snapshots', 'deleted', 'manifests.bak', 'filter'])(
+  'nothing in %s is set aside because the disk cannot read it now',
+  async (directory) => {
+    const stage = await setDamageStage(memoryDirectory());
+    const files = filesIn(stage.backend, directory);
+    expect(files.length).toBeGreaterThan(0);
+    for (const file of files) {
+      const disk = await spoil(stage, unreadable(file, 0));
+      await expect(repairAll(disk)).rejects.toMatchObject({ code: 'BACKEND', errno: 'EIO' });
+      expect(contents(disk)).toEqual(contents(stage.backend));
+    }
+  },
+);
 
 test('a pack that is made again under its old name stays, and the damaged one is kept beside it', async () => {
   const stage = await setDamageStage(memoryDirectory());

@@ -2,7 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Backend } from '../../src/backend/backend.ts';
+import { backendFailure } from '../../src/backend/backend-failure.ts';
 import { LdmError } from '../../src/errors.ts';
+import type { BackendError } from '../../src/errors.ts';
 import { check } from '../../src/operations/check.ts';
 import type { CheckResult } from '../../src/operations/check.ts';
 import { restore } from '../../src/operations/restore.ts';
@@ -65,6 +67,24 @@ export function flip(disk: MemoryBackend, file: string, offset: number, mask = 1
 
 export function missing(file: string): Damage {
   return { name: `${file}: missing`, file, apply: async (disk) => void (await disk.remove(file)) };
+}
+
+/** A place that the disk cannot give, whoever asks for it. */
+export function unreadable(file: string, position: number): Damage {
+  const apply = async (disk: MemoryBackend): Promise<void> => {
+    const [read, readRange] = [disk.read.bind(disk), disk.readRange.bind(disk)];
+    const failure = (operation: 'read' | 'readRange'): BackendError =>
+      backendFailure({ location: disk.location, operation, name: file, errno: 'EIO' });
+    disk.read = async (name) => {
+      if (name === file) throw failure('read');
+      return await read(name);
+    };
+    disk.readRange = async (name, offset, target) => {
+      if (name === file && offset <= position && position < offset + target.length) throw failure('readRange');
+      await readRange(name, offset, target);
+    };
+  };
+  return { name: `${file}: unreadable at byte ${position}`, file, apply };
 }
 
 function replaced(what: string, file: string, bytes: Buffer): Damage {

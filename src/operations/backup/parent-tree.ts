@@ -1,4 +1,4 @@
-import { CorruptDataError } from '../../errors.ts';
+import { isDamage } from '../../errors.ts';
 import { decodeTree } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
@@ -16,7 +16,7 @@ export async function readParentEntries(reader: StateReader, treeId: Uint8Array 
     const entries = decodeTree(await reader.read(treeId, 0));
     return new Map(entries.map((entry) => [entry.name, entry]));
   } catch (error) {
-    if (!(error instanceof CorruptDataError)) throw error;
+    if (!isDamage(error)) throw error;
     return NOTHING;
   }
 }

@@ -1,4 +1,4 @@
-import { CorruptDataError } from '../../errors.ts';
+import { isDamage } from '../../errors.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { decodeTree } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
@@ -97,7 +97,7 @@ export class ImpactSearch {
       const children = decodeTree(await this.#reader.readEntry(entry));
       return { entry, path, children, position: 0, isHit: false };
     } catch (error) {
-      if (!(error instanceof CorruptDataError)) throw error;
+      if (!isDamage(error)) throw error;
       this.#note(id, snapshot, path);
       return 'unreadable';
     }

@@ -1,6 +1,6 @@
 import type { Backend } from '../../backend/backend.ts';
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
-import { CorruptDataError } from '../../errors.ts';
+import { BackendError, CorruptDataError } from '../../errors.ts';
 import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
 import type { ChunkKind } from '../../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES, PACK_HEADER_BYTES } from '../../format/constants.ts';
@@ -38,7 +38,7 @@ export class PackVerifier {
 
   /** Presence, size and footer. What is wrong there is followed by a look at every chunk. */
   async verifyStructure(pack: PackContents): Promise<PackReport> {
-    const problem = await this.#structureProblem(pack);
+    const problem = await this.#structureProblem(pack).catch(unreadable);
     if (problem === undefined) return { pack, problems: [], damagedChunks: [], bytesRead: 0 };
     const report = await this.verifyData(pack);
     return { ...report, problems: [...new Set([problem, ...report.problems])] };
@@ -53,10 +53,25 @@ export class PackVerifier {
     const readBytes = Math.min(sizeBytes, pack.sizeBytes);
     const buffer = this.#buffers.take(readBytes);
     const bytes = buffer.subarray(0, readBytes);
-    await this.#backend.readRange(packName(pack.id), 0, bytes);
+    await this.#readBytes(pack, bytes, problems);
     const damagedChunks = await this.#verifyBytes(bytes, pack, problems);
     this.#buffers.give(buffer);
     return { pack, problems, damagedChunks, bytesRead: readBytes };
+  }
+
+  /** What the disk cannot read stays zero, which no block is. */
+  async #readBytes(pack: PackContents, bytes: Buffer, problems: string[]): Promise<void> {
+    const name = packName(pack.id);
+    try {
+      await this.#backend.readRange(name, 0, bytes);
+    } catch (error) {
+      problems.push(unreadable(error));
+      bytes.fill(0);
+      for (const { offset, storedBytes, chunkLengths } of pack.blocks) {
+        const block = bytes.subarray(offset, offset + blockBytes(chunkLengths.length, storedBytes));
+        await this.#backend.readRange(name, offset, block).catch(unreadable);
+      }
+    }
   }
 
   /** Hex ids of the chunks whose bytes are wrong. */
@@ -118,6 +133,12 @@ export class PackVerifier {
     const proof = { key: this.#hasher.keyOf(kind), chunkLengths };
     return await proveBlock({ codec, payload, rawBytes, proof });
   }
+}
+
+/** What a disk says of a place that it cannot read; throws any other error. */
+function unreadable(error: unknown): string {
+  if (error instanceof BackendError && error.errno === 'EIO') return error.message;
+  throw error;
 }
 
 /** Beside the reading of the next pack. */

@@ -1,5 +1,6 @@
 import type { Backend } from '../../backend/backend.ts';
-import { BackendError, CorruptDataError, UnsupportedFormatError } from '../../errors.ts';
+import { BackendError, UnsupportedFormatError } from '../../errors.ts';
+import type { LdmError } from '../../errors.ts';
 import { readImage } from '../../filter/image.ts';
 import type { PackContents } from '../../format/pack.ts';
 import { inspectConfig } from '../../repository/config-file.ts';
@@ -16,22 +17,26 @@ export interface Survey {
   readonly snapshotCount: number;
 }
 
-/** Reads every configuration, manifest, segment and checkpoint. */
-export async function surveyRepository(backend: Backend, listing: Listing): Promise<Survey> {
+/** Reads every configuration, manifest, segment and checkpoint. An error that is not a finding is thrown. */
+export async function surveyRepository(
+  backend: Backend,
+  listing: Listing,
+  isFinding: (error: unknown) => error is LdmError,
+): Promise<Survey> {
   const findings: Finding[] = [];
   for (const { name, message } of (await inspectConfig(backend)).problems) {
     findings.push({ severity: 'error', kind: 'config-damaged', file: name, message });
   }
   const attempt = async (kind: string, file: string, read: () => Promise<unknown>): Promise<boolean> => {
     try {
-      await unlessTwiceDamaged(read);
+      await twiceIf(isFinding, read);
       return true;
     } catch (error) {
       // Deleted, or replaced by a newer one, since the listing.
       if (error instanceof BackendError && error.errno === 'ENOENT') return false;
       // Of a newer version is not damaged; only the image has no name that proves its bytes, and is a mere cache.
       const isImage = kind === 'checkpoint-damaged' && error instanceof UnsupportedFormatError;
-      if (!(error instanceof CorruptDataError || isImage)) throw error;
+      if (!(isImage || isFinding(error))) throw error;
       const snapshots = kind === 'snapshot-damaged' ? { snapshots: [file.slice(file.indexOf('/') + 1)] } : {};
       findings.push({ severity: 'error', kind, file, message: error.message, ...snapshots });
       return false;
@@ -62,11 +67,11 @@ export async function surveyRepository(backend: Backend, listing: Listing): Prom
 }
 
 /** Two reads must agree before anything is called bad: memory and cables fail too. */
-async function unlessTwiceDamaged(read: () => Promise<unknown>): Promise<void> {
+async function twiceIf(isFinding: (error: unknown) => boolean, read: () => Promise<unknown>): Promise<void> {
   try {
     await read();
   } catch (error) {
-    if (!(error instanceof CorruptDataError)) throw error;
+    if (!isFinding(error)) throw error;
     await read();
   }
 }

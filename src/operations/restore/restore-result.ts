@@ -1,4 +1,4 @@
-import { CorruptDataError, LdmError, TargetError } from '../../errors.ts';
+import { LdmError, TargetError, isDamage } from '../../errors.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 
 /** Something that is not at the target as the snapshot has it. */
@@ -35,6 +35,7 @@ export class RestoreTally {
   othersRestored = 0;
   bytesRestored = 0;
   readonly problems: RestoreProblem[] = [];
+  #isDamaged = false;
   readonly #onProblem: (problem: RestoreProblem) => void;
 
   constructor(onProblem: (problem: RestoreProblem) => void) {
@@ -43,10 +44,10 @@ export class RestoreTally {
 
   /** Takes note of damaged data and of what the target refused; any other error ends the restore. */
   report(path: ByteString, error: unknown): void {
-    const isExpected = error instanceof CorruptDataError || error instanceof TargetError;
-    if (!isExpected) throw error;
+    if (!(error instanceof TargetError || isDamage(error))) throw error;
     if (error instanceof TargetError && error.errno === 'ENOSPC') throw fullTarget(error);
     this.note(path, error.message, error.code);
+    if (!(error instanceof TargetError)) this.#isDamaged = true;
   }
 
   note(path: ByteString, message: string, code: string): void {
@@ -57,7 +58,7 @@ export class RestoreTally {
 
   get exitCode(): 0 | 1 | 3 {
     if (this.problems.length === 0) return 0;
-    return this.problems.some((problem) => problem.code === 'CORRUPT_DATA') ? 1 : 3;
+    return this.#isDamaged ? 1 : 3;
   }
 }
 

@@ -7,7 +7,7 @@ import { takeNext } from './task-order.ts';
 import type { Task, TaskResults } from './tasks.ts';
 
 /** A short command is done before a thread has started (40 ms): so many bytes are worked on by the caller first. */
-const INLINE_BYTES = 8 * 1024 * 1024;
+const INLINE_BYTES = 4 * 1024 * 1024;
 /** To unpack or hash a byte takes a quarter of the time that it takes to compress it. */
 const LIGHT_WORK_DIVISOR = 4;
 /** To open and close a file takes as long as to compress so many bytes (30 us), to make one twice as long. */

@@ -8,12 +8,14 @@ import {
   holdDirectory,
   logicalPathOf,
 } from './held-directories.ts';
-import { sourceError, targetError } from './path-failures.ts';
+import { errnoOf, sourceError, targetError } from './path-failures.ts';
 
 /** The system takes 4096 bytes with the closing zero, and a name of up to 255 follows the prefix. */
 const LONGEST_PREFIX_BYTES = 3500;
 /** Enough for any real tree; deeper ones fall back to paths between held directories. */
 const MOST_HELD_DIRECTORIES = 512;
+/** Why a directory may be left closed, if its path will do. */
+const DISPENSABLE: ReadonlySet<string> = new Set(['EACCES', 'EMFILE', 'ENFILE']);
 
 export interface DirectoryPathOptions {
   /** Decides the class of an error: a source may be skipped, a target may not. */
@@ -68,18 +70,25 @@ function place(path: ByteString, base: HeldDirectory | undefined, options: Direc
   const isTooLong = path.length > LONGEST_PREFIX_BYTES;
   const isWanted = options.hold === 'always' && heldDirectoryCount() < MOST_HELD_DIRECTORIES;
   if ((isTooLong || isWanted) && canHoldDirectories()) {
-    const descriptor = openDirectory(path, options.side);
-    const prefix = holdDirectory(descriptor, logicalPathOf(path));
-    return new PlacedDirectory(prefix, { descriptor, userCount: 1 }, options);
+    const descriptor = openDirectory(path, { ...options, isNeeded: isTooLong });
+    if (descriptor !== undefined) {
+      const prefix = holdDirectory(descriptor, logicalPathOf(path));
+      return new PlacedDirectory(prefix, { descriptor, userCount: 1 }, options);
+    }
   }
   if (base !== undefined) base.userCount += 1;
   return new PlacedDirectory(path, base, options);
 }
 
-function openDirectory(path: ByteString, side: 'source' | 'target'): number {
+/** Nothing where a path will do: the directory may be one to write into that cannot be read. */
+function openDirectory(
+  path: ByteString,
+  { side, isNeeded }: DirectoryPathOptions & { readonly isNeeded: boolean },
+): number | undefined {
   try {
     return openSync(fsPath(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   } catch (cause) {
+    if (!isNeeded && DISPENSABLE.has(errnoOf(cause) ?? '')) return undefined;
     const failure = { operation: 'open the directory', path, cause };
     throw side === 'source' ? sourceError(failure) : targetError(failure);
   }

@@ -54,7 +54,7 @@ export class Restorer {
     const { dryRun, target, policy } = options;
     this.#behind = new WriteBehind(policy);
     this.#directories = [
-      dryRun ? undefined : { location: openDirectoryPath(target, { side: 'target' }), isNew: false },
+      dryRun ? undefined : { location: openDirectoryPath(target, { side: 'target', hold: 'always' }), isNew: false },
     ];
   }
 
@@ -101,12 +101,11 @@ export class Restorer {
   /** What is still to be written into a directory would move its time, and may need rights that it is to lose. */
   #leave(step: RestoreStep): void {
     const directory = this.#directories.pop();
-    const parent = this.#directories.at(-1);
     if (this.#options.dryRun) this.#options.tally.directoriesRestored += 1;
-    if (directory === undefined || parent === undefined) return;
+    if (directory === undefined) return;
     this.#behind.after((isDropped) => {
+      if (!isDropped) this.#finishDirectory(step, directory.location.prefix);
       directory.location.close();
-      if (!isDropped) this.#finishDirectory(step, parent.location.childPath(step.entry.name));
     });
   }
 

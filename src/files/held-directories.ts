@@ -45,6 +45,11 @@ export function logicalPathOf(path: ByteString): ByteString {
  * the eyes of the system, and a closing `/.` leads to the directory.
  */
 export function unfollowedPath(path: ByteString): ByteString {
-  if (!path.startsWith(DESCRIPTOR_PREFIX) || path.includes('/', DESCRIPTOR_PREFIX.length)) return path;
-  return logicalPaths.has(Number(path.slice(DESCRIPTOR_PREFIX.length))) ? (`${path}/.` as ByteString) : path;
+  return isHeld(path) ? (`${path}/.` as ByteString) : path;
+}
+
+/** Whether a path is a held directory itself: it leads to no other place than that, though the system calls it a symlink. */
+export function isHeld(path: ByteString): boolean {
+  if (!path.startsWith(DESCRIPTOR_PREFIX) || path.includes('/', DESCRIPTOR_PREFIX.length)) return false;
+  return logicalPaths.has(Number(path.slice(DESCRIPTOR_PREFIX.length)));
 }

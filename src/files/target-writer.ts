@@ -15,7 +15,7 @@ import type { TreeEntry } from '../format/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringFromBytes, fsPath } from '../util/byte-string.ts';
 import { makeDevice } from './device-number.ts';
-import { unfollowedPath } from './held-directories.ts';
+import { isHeld, unfollowedPath } from './held-directories.ts';
 import { nativeCalls } from './native.ts';
 import { errnoOf, targetError } from './path-failures.ts';
 import type { EntryMetadata, MetadataTarget } from './target-metadata.ts';
@@ -24,7 +24,6 @@ import type { TargetPolicy } from './target-policy.ts';
 import { makeDirectories } from '../util/make-directories.ts';
 
 const CREATE_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
-const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** What became of a FIFO, device or socket. */
 export interface SpecialOutcome {
@@ -111,7 +110,8 @@ export function finishTargetDirectory(
 ): TargetError | undefined {
   let descriptor: number;
   try {
-    descriptor = openSync(fsPath(unfollowedPath(path)), DIRECTORY_FLAGS);
+    const noFollow = isHeld(path) ? 0 : constants.O_NOFOLLOW;
+    descriptor = openSync(fsPath(path), constants.O_RDONLY | constants.O_DIRECTORY | noFollow);
   } catch (cause) {
     return targetError({ operation: 'set the metadata of', path, cause });
   }

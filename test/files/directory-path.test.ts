@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -19,6 +28,7 @@ import {
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
+import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
 import { bytes, sampleEntry } from './sample-entry.ts';
 
 const linux = process.platform === 'linux';
@@ -115,6 +125,23 @@ describe.runIf(linux)('DirectoryPath', () => {
     expect(() => target.enter(bytes('sub'))).toThrow(expect.objectContaining({ code: 'TARGET', errno: 'ENOTDIR' }));
     sub.close();
     target.close();
+  });
+
+  it('held always, goes by its path where it may be written into and not be read', async () => {
+    const top = temporaryDirectory();
+    mkdirSync(join(top, 'sub'));
+    giveToNobody(top);
+    chmodSync(join(top, 'sub'), 0o300);
+    await withoutPrivileges(async () => {
+      const directory = openDirectoryPath(byteStringFromText(top), { side: 'target', hold: 'always' });
+      const sub = directory.enter(bytes('sub'));
+      expect(heldDirectoryCount()).toBe(1);
+      writeFileSync(sub.childPath(bytes('file')), 'x');
+      sub.close();
+      directory.close();
+    });
+    expect(heldDirectoryCount()).toBe(0);
+    expect(readFileSync(join(top, 'sub', 'file'), 'utf8')).toBe('x');
   });
 });
 

@@ -16,8 +16,8 @@ const FILE_BYTES_MAX = 256 * 1024;
 const BATCH_BYTES_MAX = 512 * 1024;
 /** Some 4 ms of work, beside which the 0.1 ms to hand it over is little. */
 const BATCH_FILES_MAX = 64;
-/** Each may hold a directory open. */
-const BATCH_ACTIONS_MAX = 64;
+/** Each holds a directory open: some systems allow no more than 256 open files. */
+const BATCH_ACTIONS_MAX = 16;
 /** Being written, or waiting for a thread. */
 const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
 

@@ -1,7 +1,7 @@
 /** Every exit code with its meaning; scripts depend on them. Whatever is not listed means failure. */
 export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [0, 'success'],
-  [1, 'error; a backup saved nothing'],
+  [1, 'error; a backup saved nothing, a restore may lack what is damaged'],
   [2, 'wrong usage'],
   [3, 'done, but some files could not be read or written'],
   [4, 'damage was found'],

@@ -7,13 +7,12 @@ import {
   heldDirectoryCount,
   holdDirectory,
   logicalPathOf,
+  mostHeldDirectories,
 } from './held-directories.ts';
 import { errnoOf, sourceError, targetError } from './path-failures.ts';
 
 /** The system takes 4096 bytes with the closing zero, and a name of up to 255 follows the prefix. */
 const LONGEST_PREFIX_BYTES = 3500;
-/** Enough for any real tree; deeper ones fall back to paths between held directories. */
-const MOST_HELD_DIRECTORIES = 512;
 /** Why a directory may be left closed, if its path will do. */
 const DISPENSABLE: ReadonlySet<string> = new Set(['EACCES', 'EMFILE', 'ENFILE']);
 
@@ -68,8 +67,8 @@ export function openDirectoryPath(path: ByteString, options: DirectoryPathOption
 /** Decides whether the directory at `path` has to be held, and counts one more user of what it starts at. */
 function place(path: ByteString, base: HeldDirectory | undefined, options: DirectoryPathOptions): DirectoryPath {
   const isTooLong = path.length > LONGEST_PREFIX_BYTES;
-  const isWanted = options.hold === 'always' && heldDirectoryCount() < MOST_HELD_DIRECTORIES;
-  if ((isTooLong || isWanted) && canHoldDirectories()) {
+  const isWanted = (): boolean => options.hold === 'always' && heldDirectoryCount() < mostHeldDirectories();
+  if (canHoldDirectories() && (isTooLong || isWanted())) {
     const descriptor = openDirectory(path, { ...options, isNeeded: isTooLong });
     if (descriptor !== undefined) {
       const prefix = holdDirectory(descriptor, logicalPathOf(path));

@@ -1,9 +1,13 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { ByteString } from '../util/byte-string.ts';
 
 const DESCRIPTOR_PREFIX = '/proc/self/fd/';
 
+const MOST_HELD = 512;
+const RESERVED_DESCRIPTORS = 128;
+
 let isAvailable: boolean | undefined;
+let mostHeld: number | undefined;
 const logicalPaths = new Map<number, ByteString>();
 
 /** Whether an open directory can stand in for its path here (Linux with /proc). */
@@ -15,6 +19,21 @@ export function canHoldDirectories(): boolean {
 /** How many directories are held open at present, in this thread. */
 export function heldDirectoryCount(): number {
   return logicalPaths.size;
+}
+
+/**
+ * How many directories may be held that need not be: enough for any real tree, and never so many that the repository,
+ * the files and the threads that start lack descriptors. What is beyond goes by its path.
+ */
+export function mostHeldDirectories(): number {
+  mostHeld ??= Math.max(0, Math.min(MOST_HELD, Math.floor((openFilesMax() - RESERVED_DESCRIPTORS) / 2)));
+  return mostHeld;
+}
+
+/** The system's limit on the descriptors of this process; Infinity where there is none. */
+function openFilesMax(): number {
+  const limits = readFileSync('/proc/self/limits', 'latin1');
+  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
 }
 
 /** Records that the open descriptor stands for `logicalPath`, and returns the path to use instead. */

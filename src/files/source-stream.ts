@@ -33,6 +33,8 @@ export interface SourceFile extends ListedFile {
 
 /** The system reads less than 2 GiB at a time. */
 const READ_BYTES_MAX = 2 ** 30;
+/** A file that has grown by more than this since it was listed may be growing as fast as it is read. */
+const GROWTH_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A file being read, from its start to its end. Whatever the system refuses is a `SourceError`. */
 export class SourceStream {
@@ -40,6 +42,8 @@ export class SourceStream {
   sizeBytes = 0;
   readonly #listed: ListedFile;
   readonly #descriptor: number;
+  /** Where to leave a file that grows, or it might never end. */
+  #endBytes: number | undefined;
 
   constructor(listed: ListedFile) {
     this.#listed = listed;
@@ -63,8 +67,8 @@ export class SourceStream {
   fill(buffer: Uint8Array, end: number): number {
     try {
       while (!this.isAtEnd && end < buffer.length) {
-        const wanted = Math.min(buffer.length - end, READ_BYTES_MAX);
-        const count = readSync(this.#descriptor, buffer, end, wanted, null);
+        const wanted = Math.min(buffer.length - end, this.#restBytesMax());
+        const count = wanted <= 0 ? 0 : readSync(this.#descriptor, buffer, end, wanted, null);
         end += count;
         this.sizeBytes += count;
         // Only FUSE gives less than was asked for before the end; where the size agrees too, a last read is saved.
@@ -76,6 +80,13 @@ export class SourceStream {
       if (errnoOf(cause) === undefined || cause instanceof RangeError || cause instanceof TypeError) throw cause;
       throw sourceError({ operation: 'read', path: this.#listed.path, cause });
     }
+  }
+
+  #restBytesMax(): number {
+    const { path, metadata } = this.#listed;
+    const hasGrown = this.sizeBytes >= metadata.sizeBytes + GROWTH_BYTES_MAX;
+    if (hasGrown) this.#endBytes ??= readMetadataOf(this.#descriptor, path).sizeBytes;
+    return Math.min(READ_BYTES_MAX, (this.#endBytes ?? Infinity) - this.sizeBytes);
   }
 }
 

@@ -72,8 +72,7 @@ export function finishTargetFile(
   return failure;
 }
 
-/** Closes a descriptor of `createTargetFile` without more ado. */
-export function closeTarget(descriptor: number, path: ByteString): void {
+function closeTarget(descriptor: number, path: ByteString): void {
   try {
     closeSync(descriptor);
   } catch (cause) {
@@ -93,6 +92,13 @@ export function makeTargetDirectory(path: ByteString): boolean {
     if (errnoOf(cause) === 'EEXIST' && isRealDirectory(path)) return false;
     throw targetError({ operation: 'make the directory', path, cause });
   }
+}
+
+/** Whether a directory is there, for who would make it otherwise; a TargetError if something else has the name. */
+export function findTargetDirectory(path: ByteString): boolean {
+  const stats = readTargetStats(path);
+  if (stats === undefined || stats.isDirectory()) return stats !== undefined;
+  throw targetError({ operation: 'make the directory', path, cause: 'something else has its name' });
 }
 
 function isRealDirectory(path: ByteString): boolean {

@@ -22,6 +22,7 @@ import { planSources } from './backup/source-plan.ts';
 import type { SourcePlan } from './backup/source-plan.ts';
 import { TreeBuilder } from './backup/tree-builder.ts';
 import { TreeSaver } from './backup/tree-saver.ts';
+import { warnOfDamage } from './backup/damage-warning.ts';
 import { refreshCheckpoint } from './checkpointing.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
@@ -70,6 +71,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
   return await withRepository(context, 'shared', async (repository) => {
     beginPhase(context.progress, 'opening');
     const opened = await repository.openState();
+    warnOfDamage(context, opened);
     beginPhase(context.progress, 'backing up');
     const run = new BackupRun({ context, options, repository, opened, plan, onProblem });
     const { tree, tally, depot, parent } = await run.store();

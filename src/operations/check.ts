@@ -11,7 +11,7 @@ import { PackVerifier } from './check/pack-verifier.ts';
 import type { PackReport } from './check/pack-verifier.ts';
 import { surveyRepository } from './check/repository-survey.ts';
 import type { Survey } from './check/repository-survey.ts';
-import { compareStates } from './check/state-comparison.ts';
+import { areComparable, compareStates } from './check/state-comparison.ts';
 import { readSoundFooter } from './check/unnamed-packs.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
@@ -78,7 +78,7 @@ async function findUnnamedPacks(
   if (lost.length === 0 && findings.every(({ kind }) => kind !== 'segment-damaged')) return found;
   for (const id of listing.packs.keys()) {
     if (packs.has(id)) continue;
-    const pack = await readSoundFooter(backend, id);
+    const pack = await readSoundFooter(backend, id, isDamage);
     if (pack !== undefined) found.packs.push(pack);
     else {
       const message = 'its footer cannot be read, and no segment that can be read names it';
@@ -146,29 +146,12 @@ function lostSegments({ lostSegments: ids }: OpenedState): Finding[] {
   }));
 }
 
-/** Counts can only be compared where all that they are counted from could be read. */
 function countFindings(opened: OpenedState, recounted: OpenedState): Finding[] {
-  const isComparable =
-    opened.lostSnapshots.length + recounted.lostSnapshots.length === 0 &&
-    opened.state.isComplete &&
-    recounted.state.isComplete &&
-    recounted.damagedSnapshots.size === 0 &&
-    recounted.damagedSegments.size === 0 &&
-    haveSameKeys(opened.state.snapshots, recounted.state.snapshots) &&
-    haveSameKeys(opened.state.segments, recounted.state.segments);
-  if (!isComparable) return [];
+  if (!areComparable(opened, recounted)) return [];
   const { count, shown } = compareStates(opened.state, recounted.state);
   if (count === 0) return [];
   const examples = shown.map(({ chunk, message }) => `${chunk} ${message}`).join('; ');
   return [
     { severity: 'error', kind: 'reference-count', message: `${count} chunks differ from the recount: ${examples}` },
   ];
-}
-
-/** Whether both were counted from the same things: others may have come or gone between the two counts. */
-function haveSameKeys(
-  a: ReadonlySet<string> | ReadonlyMap<string, unknown>,
-  b: { has(id: string): boolean; size: number },
-): boolean {
-  return a.size === b.size && [...a.keys()].every((id) => b.has(id));
 }

@@ -4,7 +4,7 @@ import type { Repository } from '../repository/repository.ts';
 import { findDamage } from './check/damage-findings.ts';
 import type { Finding } from './check/findings.ts';
 import { surveyRepository } from './check/repository-survey.ts';
-import { compareStates } from './check/state-comparison.ts';
+import { areComparable, compareStates } from './check/state-comparison.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import {
@@ -99,9 +99,7 @@ async function repairCheckpoints(
 }
 
 async function hasWrongCounts(repository: Repository, opened: OpenedState): Promise<boolean> {
-  if (opened.checkpoint === undefined || opened.lostSnapshots.length > 0 || !opened.state.isComplete) return false;
+  if (opened.checkpoint === undefined) return false;
   const recounted = await repository.openState({ ignoreCheckpoints: true });
-  const isComparable =
-    recounted.state.isComplete && recounted.damagedSnapshots.size + recounted.damagedSegments.size === 0;
-  return isComparable && compareStates(opened.state, recounted.state).count > 0;
+  return areComparable(opened, recounted) && compareStates(opened.state, recounted.state).count > 0;
 }

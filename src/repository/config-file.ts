@@ -36,9 +36,10 @@ async function holdsAnything(backend: Backend): Promise<boolean> {
   return false;
 }
 
-/** As `readConfig`, and what is wrong with either file. */
+/** As `readConfig`, and what is wrong with either file. Throws what is no finding. */
 export async function inspectConfig(
   backend: Backend,
+  isFinding: (error: unknown) => boolean = isDamage,
 ): Promise<{ readonly config: RepositoryConfig; readonly problems: readonly ConfigProblem[] }> {
   const problems: ConfigProblem[] = [];
   const configs: RepositoryConfig[] = [];
@@ -48,7 +49,7 @@ export async function inspectConfig(
       configs.push(decodeConfig(await backend.read(name)));
     } catch (error) {
       if (isAbsent(error)) absentCount += 1;
-      else if (!isDamage(error)) throw error;
+      else if (!isFinding(error)) throw error;
       problems.push({ name, message: `${name}: ${(error as Error).message}` });
     }
   }

@@ -22,6 +22,7 @@ describe('wrong usage', () => {
     [['backup', '.', '--time', 'yesterday'], 'Give a time such as 2026-01-31'],
     [['snapshots', '--latest', '0'], 'Give a whole number from 1 up'],
     [['stats', '-r', ''], '--repo needs a place'],
+    [['restore', 'latest', '-t', ''], '--target needs a directory'],
     [['stats', '-r', 's3://bucket/ldm'], 'a repository at s3:// is not supported'],
   ])('%j ends with one line and exit 2', async (args, expected) => {
     const { code, stdout, stderr } = await runLdm(args);

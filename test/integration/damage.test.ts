@@ -90,6 +90,14 @@ describe.each(Object.entries(KINDS))('a damaged %s', (_, { files, finding, flipC
   });
 });
 
+test('a pack that the disk cannot read is reported too where the segment that named it is lost', async () => {
+  const [segment] = filesIn(stage.backend, 'index');
+  const packs = filesIn(stage.backend, 'packs').map((file) => unreadable(file, stage.backend.peek(file)!.length - 1));
+  const { findings, exitCode } = await checkAll(await spoil(stage, missing(segment!), ...packs));
+  expect(exitCode).toBe(4);
+  expect(new Set(findings.map(({ kind }) => kind))).toContain('pack-damaged');
+});
+
 /** What is wrong with how a damage shows; empty if nothing is. `finding` is left out where it is none. */
 async function examine(damage: Damage, finding: RegExp | undefined): Promise<string[]> {
   const disk = await spoil(stage, damage);

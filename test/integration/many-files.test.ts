@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
@@ -9,6 +9,7 @@ import { createProgress } from '../../src/operations/context.ts';
 import { listFiles } from '../../src/operations/ls.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
+import { diffTrees } from '../support/compare-trees.ts';
 import { openFilesOf } from '../support/open-files.ts';
 import { createPrng } from '../support/prng.ts';
 import { ldmProgram } from '../support/run-ldm.ts';
@@ -36,6 +37,20 @@ function makeDeepDirectory(root: string): string {
   mkdirSync(deep, { recursive: true });
   return deep;
 }
+
+it.runIf(process.platform === 'linux')('a deep tree is restored with few open files allowed', async () => {
+  const repository = await makeTestRepository();
+  const deep = join(repository.source, ...Array<string>(120).fill('d'));
+  mkdirSync(deep, { recursive: true });
+  for (let path = deep; path !== repository.source; path = dirname(path)) writeFileSync(join(path, 'file'), path);
+  await repository.backup();
+  const target = join(repository.directory, 'target');
+  const program = [process.execPath, ldmProgram, '-r', join(repository.directory, 'repository')];
+  const command = ['-c', 'ulimit -n 100; exec "$@"', 'sh', ...program, 'restore', 'latest', '--target', target];
+  const { status, stderr } = spawnSync('sh', command, { encoding: 'utf8', timeout: 60_000 });
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+  expect(diffTrees(repository.source, join(target, 'source'))).toEqual([]);
+});
 
 describe('many small files', () => {
   it('and their other names come back whole, with more of them than are read ahead at a time', async () => {

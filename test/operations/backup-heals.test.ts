@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CancelledError } from '../../src/errors.ts';
@@ -6,7 +6,7 @@ import { compact } from '../../src/operations/compact.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { collectStats } from '../../src/operations/stats.ts';
 import { createPrng } from '../support/prng.ts';
-import { makeTestRepository } from '../support/test-repository.ts';
+import { filesOf, makeTestRepository } from '../support/test-repository.ts';
 
 test('a pack that was cut off does not count as stored: the next backup stores its chunks again', async () => {
   const repository = await makeTestRepository();
@@ -34,6 +34,24 @@ test('a pack with bytes behind its end still gives what is in it', async () => {
     appendFileSync(path, 'garbage');
   }
   await repository.expectRestored();
+});
+
+test('a backup beside damage that it knows of says so', async () => {
+  const repository = await makeTestRepository();
+  writeFileSync(join(repository.source, 'photo'), 'photo');
+  await repository.backup();
+  await repository.backup();
+  expect(repository.notices).toEqual([]);
+  for (const name of filesOf(repository, 'filter')) rmSync(join(repository.directory, 'repository', 'filter', name));
+  for (const name of filesOf(repository, 'index')) {
+    const path = join(repository.directory, 'repository', 'index', name);
+    chmodSync(path, 0o600);
+    appendFileSync(path, 'garbage');
+  }
+  await repository.backup();
+  expect(repository.notices).toMatchObject([
+    { kind: 'warning', message: expect.stringContaining('the repository is damaged (2 ') as string },
+  ]);
 });
 
 test('who names the repository itself is told that it is left out', async () => {

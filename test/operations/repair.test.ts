@@ -48,11 +48,11 @@ test('what is wrong only once is not damaged', async () => {
   expect(contents(backend)).toEqual(before);
 });
 
-test.each(['packs', 'index', 'snapshots', 'deleted', 'manifests.bak', 'filter'])(
+test.each(['config', 'packs', 'index', 'snapshots', 'deleted', 'manifests.bak', 'filter'])(
   'nothing in %s is set aside because the disk cannot read it now',
   async (directory) => {
     const stage = await setDamageStage(memoryDirectory());
-    const files = filesIn(stage.backend, directory);
+    const files = directory === 'config' ? ['config', 'config.bak'] : filesIn(stage.backend, directory);
     expect(files.length).toBeGreaterThan(0);
     for (const file of files) {
       const disk = await spoil(stage, unreadable(file, 0));

@@ -3,10 +3,12 @@ import { join } from 'node:path';
 
 import { expect, test, vi } from 'vitest';
 
+import { BackendError } from '../../src/errors.ts';
 import { nativeCalls } from '../../src/files/native.ts';
 import { createProgress } from '../../src/operations/context.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { WriteBehind } from '../../src/operations/restore/write-behind.ts';
+import { StateReader } from '../../src/repository/state-reader.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { perform } from '../../src/workers/tasks.ts';
 import { packFilesToWrite } from '../../src/workers/file-lists.ts';
@@ -54,6 +56,15 @@ test('metadata that cannot be set is a problem of a file that is there', async (
     ['file-5', 'cannot set the time of /file-5: not permitted'],
   ]);
   expect([filesRestored, exitCode]).toEqual([1, 3]);
+});
+
+test('what the disk of the repository cannot read makes it a restore with damage', async () => {
+  const repository = await makeSaved();
+  const useEntry = vi.spyOn(StateReader.prototype, 'useEntry');
+  useEntry.mockRejectedValueOnce(new BackendError('cannot read', { errno: 'EIO' }));
+  const { problems, filesRestored, exitCode } = await repository.restore();
+  expect(problems).toMatchObject([{ code: 'BACKEND' }]);
+  expect([filesRestored, exitCode]).toEqual([100, 1]);
 });
 
 test('a restore that ends early waits until nobody writes before it gives the umask back', async () => {

@@ -35,7 +35,7 @@ export function defineFilterCompare(group: Command, runner: CommandRunner): void
       'after',
       formatHelpFooter({
         examples: [
-          ['ldm filter compare -n 1e4', 'all of them, in a few seconds'],
+          ['ldm filter compare -n 1e4', 'all of them, in half a minute'],
           ['ldm filter compare -n 1e7 --structure ldm --structure bloom', 'two of them, with ten million ids'],
           ['ldm filter compare --csv figures.csv', 'a million ids, and the figures for a spreadsheet'],
         ],

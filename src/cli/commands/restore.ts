@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import { UsageError } from '../../errors.ts';
 import type { OverwriteMode } from '../../operations/restore.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -40,6 +41,7 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
           import('../reports/restore-report.ts'),
         ]);
         const { overwrite, dryRun } = flags;
+        if (flags.target === '') throw new UsageError('--target needs a directory, not an empty text');
         const startedAt = performance.now();
         const result = await restore(session.context, {
           selector,

@@ -40,7 +40,8 @@ export function reportRestore(
   output.remark(
     `${verb} ${what.join(', ')} (${formatBytes(result.bytesRestored)}) of snapshot ${shortId(result.snapshotId)} to ${escapeForTerminal(result.target)} in ${formatDuration(durationMs)}`,
   );
-  if (result.filesUnchanged > 0) output.remark(`${countNoun(result.filesUnchanged, 'file')} already there and equal`);
+  if (result.filesUnchanged > 0)
+    output.remark(`${countNoun(result.filesUnchanged, 'file')} already there with the same size and time`);
   if (result.filesKept > 0)
     output.remark(
       `${countNoun(result.filesKept, 'file')} already there and different: kept (--overwrite replaces them)`,

@@ -4,6 +4,7 @@ import type { LdmError } from '../../errors.ts';
 import { readImage } from '../../filter/image.ts';
 import type { PackContents } from '../../format/pack.ts';
 import { inspectConfig } from '../../repository/config-file.ts';
+import type { ConfigProblem } from '../../repository/config-file.ts';
 import { deletedName, manifestCopyName, segmentName, snapshotName } from '../../repository/layout.ts';
 import type { Listing } from '../../repository/listing.ts';
 import { readManifest, readManifestCopy, readSegment } from '../../repository/manifests.ts';
@@ -24,7 +25,7 @@ export async function surveyRepository(
   isFinding: (error: unknown) => error is LdmError,
 ): Promise<Survey> {
   const findings: Finding[] = [];
-  for (const { name, message } of (await inspectConfig(backend)).problems) {
+  for (const { name, message } of await configProblems(backend, isFinding)) {
     findings.push({ severity: 'error', kind: 'config-damaged', file: name, message });
   }
   const attempt = async (kind: string, file: string, read: () => Promise<unknown>): Promise<boolean> => {
@@ -64,6 +65,14 @@ export async function surveyRepository(
     await attempt('checkpoint-damaged', name, async () => readCheckpoint(backend, name));
   }
   return { findings, packs, snapshotCount };
+}
+
+async function configProblems(
+  backend: Backend,
+  isFinding: (error: unknown) => boolean,
+): Promise<readonly ConfigProblem[]> {
+  const inspect = async (): Promise<readonly ConfigProblem[]> => (await inspectConfig(backend, isFinding)).problems;
+  return (await inspect()).length === 0 ? [] : await inspect();
 }
 
 /** Two reads must agree before anything is called bad: memory and cables fail too. */

@@ -1,5 +1,6 @@
 import type { FilterState } from '../../filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import type { OpenedState } from '../../repository/opened-state.ts';
 
 /** A chunk whose count or place differs between the opened state and the recount. */
 export interface Disagreement {
@@ -8,6 +9,26 @@ export interface Disagreement {
 }
 
 const SHOWN_MAX = 20;
+
+/** Counts can only be compared where all that they are counted from could be read, and is the same. */
+export function areComparable(opened: OpenedState, recounted: OpenedState): boolean {
+  const isWhole = ({ state, lostSnapshots, damagedSnapshots, damagedSegments }: OpenedState): boolean =>
+    state.isComplete && lostSnapshots.length + damagedSnapshots.size + damagedSegments.size === 0;
+  return (
+    isWhole(opened) &&
+    isWhole(recounted) &&
+    haveSameKeys(opened.state.snapshots, recounted.state.snapshots) &&
+    haveSameKeys(opened.state.segments, recounted.state.segments)
+  );
+}
+
+/** Whether both were counted from the same things: others may have come or gone between the two counts. */
+function haveSameKeys(
+  a: ReadonlySet<string> | ReadonlyMap<string, unknown>,
+  b: { has(id: string): boolean; size: number },
+): boolean {
+  return a.size === b.size && [...a.keys()].every((id) => b.has(id));
+}
 
 /**
  * Compares the state that commands work with, checkpoint and all, with one that was counted from the snapshots alone.

@@ -5,11 +5,15 @@ import type { PackContents } from '../../format/pack.ts';
 import { packName, readPackContents } from '../../store/pack-reader.ts';
 
 /** What a pack says that it holds; undefined if it is damaged. Throws for a sound pack of a newer format. */
-export async function readSoundFooter(backend: Backend, id: string): Promise<PackContents | undefined> {
+export async function readSoundFooter(
+  backend: Backend,
+  id: string,
+  isFinding: (error: unknown) => boolean = (error) => error instanceof CorruptDataError,
+): Promise<PackContents | undefined> {
   try {
     return await readPackContents(backend, id);
   } catch (error) {
-    if (error instanceof CorruptDataError) return undefined;
+    if (isFinding(error)) return undefined;
     if (!(error instanceof UnsupportedFormatError)) throw error;
     const bytes = await backend.read(packName(id));
     if (createHash('sha256').update(bytes).digest('hex') === id) throw error;

@@ -1,8 +1,6 @@
-import { openDirectoryPath } from '../../files/directory-path.ts';
-import type { DirectoryPath } from '../../files/directory-path.ts';
 import { replaceTarget, temporaryPathBeside } from '../../files/target-file.ts';
 import type { FilePlace } from '../../files/target-file.ts';
-import { createSpecial, createSymlink, finishTargetDirectory, makeTargetDirectory } from '../../files/target-writer.ts';
+import { createSpecial, createSymlink, finishTargetDirectory } from '../../files/target-writer.ts';
 import type { SpecialOutcome } from '../../files/target-writer.ts';
 import type { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
@@ -13,6 +11,8 @@ import type { Pacer, Progress } from '../context.ts';
 import { decide, writeFile } from './file-restorer.ts';
 import type { ChunksOfFile, FileDecision, OverwriteMode } from './file-restorer.ts';
 import { HardlinkGroups } from './hardlink-groups.ts';
+import { findDirectory, makeDirectory, openTarget } from './open-target.ts';
+import type { OpenTarget } from './open-target.ts';
 import type { RestoreStep } from './restore-steps.ts';
 import type { RestoreTally } from './restore-result.ts';
 import { WriteBehind } from './write-behind.ts';
@@ -35,13 +35,6 @@ export interface RestorerOptions {
   readonly progress: Progress | undefined;
 }
 
-/** A directory that is being filled. */
-interface OpenTarget {
-  readonly location: DirectoryPath;
-  /** Whether this restore made it. */
-  readonly isNew: boolean;
-}
-
 /** Carries out the steps of a restore. */
 export class Restorer {
   readonly #options: RestorerOptions;
@@ -53,9 +46,7 @@ export class Restorer {
     this.#options = options;
     const { dryRun, target, policy } = options;
     this.#behind = new WriteBehind(policy);
-    this.#directories = [
-      dryRun ? undefined : { location: openDirectoryPath(target, { side: 'target', hold: 'always' }), isNew: false },
-    ];
+    this.#directories = [openTarget(target, { dryRun })];
   }
 
   /** Waits until everything is at the target. */
@@ -89,10 +80,8 @@ export class Restorer {
     // What lies below a directory that could not be made is passed over; its failure was reported once.
     let made: OpenTarget | undefined;
     try {
-      if (parent !== undefined) {
-        const isNew = makeTargetDirectory(parent.location.childPath(entry.name));
-        made = { location: parent.location.enter(entry.name), isNew };
-      }
+      if (parent !== undefined)
+        made = this.#options.dryRun ? findDirectory(parent, entry.name) : makeDirectory(parent, entry.name);
     } finally {
       this.#directories.push(made);
     }
@@ -101,10 +90,10 @@ export class Restorer {
   /** What is still to be written into a directory would move its time, and may need rights that it is to lose. */
   #leave(step: RestoreStep): void {
     const directory = this.#directories.pop();
-    if (this.#options.dryRun) this.#options.tally.directoriesRestored += 1;
     if (directory === undefined) return;
     this.#behind.after((isDropped) => {
-      if (!isDropped) this.#finishDirectory(step, directory.location.prefix);
+      if (this.#options.dryRun) this.#options.tally.directoriesRestored += 1;
+      else if (!isDropped) this.#finishDirectory(step, directory.location.prefix);
       directory.location.close();
     });
   }
@@ -129,12 +118,12 @@ export class Restorer {
       return chunks.next(action);
     };
     try {
-      if (dryRun) return this.#countFile(entry);
       if (directory === undefined) return;
       const location = directory.location.childPath(entry.name);
       const decision = this.#decide(directory, location, entry);
       if (decision === 'unchanged') this.#groups.note(entry, location, { isWritten: false });
       if (this.#isSettled(decision, path)) return;
+      if (dryRun) return this.#countFile(entry);
       const replaces = decision === 'replace';
       if (this.#groups.link(entry, location, { replaces })) return this.#countFile(entry);
       const ofFile = { count: chunkCount, sizeBytes: chunks.sizeOf(chunkCount), next };
@@ -188,12 +177,15 @@ export class Restorer {
     if (entry.type === 'socket') return;
     const { tally, dryRun } = this.#options;
     const directory = this.#directories.at(-1);
-    if (dryRun) tally.othersRestored += 1;
     if (directory === undefined) return;
     const location = directory.location.childPath(entry.name);
     const decision = this.#decide(directory, location, entry);
     if (decision === 'unchanged') this.#groups.note(entry, location, { isWritten: false });
     if (this.#isSettled(decision, path)) return;
+    if (dryRun) {
+      tally.othersRestored += 1;
+      return;
+    }
     const replaces = decision === 'replace';
     if (!this.#groups.link(entry, location, { replaces })) {
       const { skipped, failure } = this.#makeOther(entry, location, { replaces });

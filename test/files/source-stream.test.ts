@@ -1,0 +1,38 @@
+import { statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, it } from 'vitest';
+
+import { readMetadata } from '../../src/files/source-metadata.ts';
+import { SourceStream } from '../../src/files/source-stream.ts';
+import { byteStringFromText } from '../../src/util/byte-string.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+const MIB = 1024 * 1024;
+
+it('a file that grows as fast as it is read comes to an end', () => {
+  const file = join(temporaryDirectory(), 'file');
+  writeFileSync(file, 'small');
+  const path = byteStringFromText(file);
+  const stream = new SourceStream({ path, metadata: readMetadata(path) });
+  const buffer = Buffer.alloc(32 * MIB);
+  for (let round = 0; round < 20 && !stream.isAtEnd; round += 1) {
+    truncateSync(file, statSync(file).size + 40 * MIB);
+    stream.fill(buffer, 0);
+  }
+  stream.close();
+  expect(stream.isAtEnd).toBe(true);
+  expect(stream.sizeBytes).toBeGreaterThan(64 * MIB);
+});
+
+it('a file that has grown by much since it was listed, and stays, is read whole', () => {
+  const file = join(temporaryDirectory(), 'file');
+  writeFileSync(file, 'small');
+  const path = byteStringFromText(file);
+  const stream = new SourceStream({ path, metadata: readMetadata(path) });
+  truncateSync(file, 300 * MIB);
+  const buffer = Buffer.alloc(32 * MIB);
+  while (!stream.isAtEnd) stream.fill(buffer, 0);
+  stream.close();
+  expect(stream.sizeBytes).toBe(300 * MIB);
+});

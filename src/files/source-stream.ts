@@ -85,7 +85,11 @@ export class SourceStream {
   #restBytesMax(): number {
     const { path, metadata } = this.#listed;
     const hasGrown = this.sizeBytes >= metadata.sizeBytes + GROWTH_BYTES_MAX;
-    if (hasGrown) this.#endBytes ??= readMetadataOf(this.#descriptor, path).sizeBytes;
+    if (hasGrown && this.#endBytes === undefined) {
+      const { sizeBytes } = readMetadataOf(this.#descriptor, path);
+      // Some FUSE file systems say 0, whatever they give.
+      this.#endBytes = sizeBytes > this.sizeBytes ? sizeBytes : Infinity;
+    }
     return Math.min(READ_BYTES_MAX, (this.#endBytes ?? Infinity) - this.sizeBytes);
   }
 }

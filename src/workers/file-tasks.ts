@@ -25,7 +25,7 @@ export interface FilesRead {
   readonly chunkIds: Uint8Array;
 }
 
-/** Writes small files; gives, by file, 1 where it is there with all that it should have, and 0 where nothing was changed. */
+/** Writes small files; gives, by file, 1 where it is there with all that it should have, and 0 where it has to be written again. */
 export interface WriteTask {
   readonly name: 'write';
   readonly files: FilesToWrite;

@@ -25,6 +25,17 @@ it('a file that grows as fast as it is read comes to an end', () => {
   expect(stream.sizeBytes).toBeGreaterThan(64 * MIB);
 });
 
+it.runIf(process.platform === 'linux')('what has no size to go by is read on', () => {
+  // As files of some FUSE file systems, which say 0 and give gigabytes.
+  const path = byteStringFromText('/dev/zero');
+  const stream = new SourceStream({ path, metadata: readMetadata(path) });
+  const buffer = Buffer.alloc(32 * MIB);
+  for (let round = 0; round < 4; round += 1) stream.fill(buffer, 0);
+  stream.close();
+  expect(stream.isAtEnd).toBe(false);
+  expect(stream.sizeBytes).toBe(128 * MIB);
+});
+
 it('a file that has grown by much since it was listed, and stays, is read whole', () => {
   const file = join(temporaryDirectory(), 'file');
   writeFileSync(file, 'small');

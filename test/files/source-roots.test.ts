@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { resolveRoots } from '../../src/files/source-roots.ts';
 import type { SourceRoots } from '../../src/files/source-roots.ts';
 import { byteStringFromText, fsPath, joinPath } from '../../src/util/byte-string.ts';
+import { compileForChild } from '../support/compile-for-child.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { bytes, isRoot } from './sample-entry.ts';
 
@@ -135,16 +136,15 @@ describe('patterns', () => {
   });
 });
 
-// What the build makes, which `npm test` runs first: a process of its own cannot load TypeScript.
-const built = join(import.meta.dirname, '../../dist/files/source-roots.js');
-
-describe.runIf(process.platform === 'linux' && existsSync(built))('arguments that are not UTF-8', () => {
-  it('are recovered from the system, also as patterns and as the current directory', () => {
+describe.runIf(process.platform === 'linux')('arguments that are not UTF-8', () => {
+  it('are recovered from the system, also as patterns and as the current directory', async () => {
+    const built = await compileForChild(join(import.meta.dirname, '../../src/files/source-roots.ts'));
+    onTestFinished(() => built.remove());
     const directory = bytes(temporaryDirectory(), '/', 0xfe);
     mkdirSync(fsPath(directory));
     for (const byte of [0xe8, 0xe9]) writeFileSync(fsPath(joinPath(directory, bytes('caf', byte))), '');
     const program = `
-      import { resolveRoots } from ${JSON.stringify(built)};
+      import { resolveRoots } from ${JSON.stringify(built.path)};
       const result = await resolveRoots(process.argv.slice(1), process.cwd());
       console.log(JSON.stringify(result));`;
     // Node cannot pass such arguments either, so a shell does.

@@ -24,8 +24,8 @@ const MOMENTS = [0.05, 0.35, 0.6, 0.8, 0.97];
 const PROGRAM_MOMENT = 0.6;
 
 let child: CompiledProgram;
-beforeAll(() => {
-  child = compileForChild(join(import.meta.dirname, '../support/operation-child.ts'));
+beforeAll(async () => {
+  child = await compileForChild(join(import.meta.dirname, '../support/operation-child.ts'));
 });
 afterAll(() => child.remove());
 

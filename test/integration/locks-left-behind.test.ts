@@ -32,8 +32,8 @@ const COMMANDS = [
 ];
 
 let child: CompiledProgram;
-beforeAll(() => {
-  child = compileForChild(join(import.meta.dirname, '../support/operation-child.ts'));
+beforeAll(async () => {
+  child = await compileForChild(join(import.meta.dirname, '../support/operation-child.ts'));
 });
 afterAll(() => child.remove());
 

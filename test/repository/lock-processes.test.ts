@@ -16,8 +16,8 @@ let childProgram: string;
 let directory: string;
 let backend: LocalBackend;
 
-beforeAll(() => {
-  const compiled = compileForChild(join(import.meta.dirname, '..', 'support', 'lock-child.ts'));
+beforeAll(async () => {
+  const compiled = await compileForChild(join(import.meta.dirname, '..', 'support', 'lock-child.ts'));
   childProgram = compiled.path;
   return () => compiled.remove();
 });

@@ -69,7 +69,7 @@ test('after a crash nothing gets through', async () => {
 });
 
 test('a kill ends the process at the operation', async () => {
-  const child = compileForChild(join(import.meta.dirname, 'kill-child.ts'));
+  const child = await compileForChild(join(import.meta.dirname, 'kill-child.ts'));
   onTestFinished(() => child.remove());
   await withTemporaryDirectory((directory) => {
     const result = spawnSync(process.execPath, [child.path, directory, '4']);

@@ -1,0 +1,28 @@
+import { defineConfig } from 'rolldown';
+
+// To find and open a hundred files of its own took a short command longer than all that it does: `ldm snapshots` 0.22 s
+// above `node -e 0`, now 0.16 s.
+export default defineConfig({
+  input: {
+    index: './src/index.ts',
+    'filters/index': './src/filters/index.ts',
+    'cli/main': './src/cli/main.ts',
+    'workers/task-thread': './src/workers/task-thread.ts',
+  },
+  external: /^[^./]/,
+  platform: 'node',
+  output: {
+    dir: 'dist',
+    cleanDir: true,
+    chunkFileNames: 'parts/[name].js',
+    // What every command that opens a repository needs, in one file; reports and operations stay apart, for those who call them.
+    codeSplitting: {
+      groups: [
+        {
+          name: 'core',
+          test: /\/src\/(backend|chunking|crypto|files|filter|format|repository|store|util|workers)\//,
+        },
+      ],
+    },
+  },
+});

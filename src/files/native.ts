@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { getSystemErrorName } from 'node:util';
 import type * as Koffi from 'koffi';
+import { fsPath } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 
 /** A moment as the system keeps it; the nanoseconds count up from the seconds, also before 1970. */
@@ -18,6 +19,8 @@ export interface NativeCalls {
   mkfifo(path: ByteString, mode: number): void;
   /** Makes a device file; `mode` includes the type (S_IFCHR or S_IFBLK), `device` is packed (see device-number.ts). */
   mknod(path: ByteString, mode: number, device: bigint): void;
+  /** Fills `status` with `struct statx`; false where that failed. Linux only, and there with glibc 2.28 or musl 1.2. */
+  readonly statx: ((directory: number, path: ByteString, flags: number, status: Uint32Array) => boolean) | undefined;
 }
 
 type NativeFunction = (...values: unknown[]) => number;
@@ -25,6 +28,7 @@ type NativeFunction = (...values: unknown[]) => number;
 const isMacOs = process.platform === 'darwin';
 const AT_FDCWD = isMacOs ? -2 : -100;
 const AT_SYMLINK_NOFOLLOW = isMacOs ? 0x20 : 0x100;
+const STATX_BASIC_STATS = 0x7ff;
 const UTIME_OMIT = isMacOs ? -2n : 0x3ffffffen;
 /** Where a C library is found when the running program does not offer its functions. */
 const LIBRARY_NAMES = isMacOs ? ['libSystem.dylib'] : ['libc.so.6', 'libc.so'];
@@ -97,7 +101,23 @@ function bindCalls(koffi: typeof Koffi, library: Koffi.LibraryHandle): NativeCal
       mknod ??= bindMknod(library);
       call('mknod', mknod(zeroTerminated(path), mode, device));
     },
+    statx: bindStatx(library),
   };
+}
+
+function bindStatx(library: Koffi.LibraryHandle): NativeCalls['statx'] {
+  try {
+    const statx = library.func(
+      'int statx(int directory, const char *path, int flags, uint32_t mask, void *status)',
+    ) as NativeFunction;
+    return (directory, path, flags, status) => {
+      const known = fsPath(path);
+      const name = typeof known === 'string' ? known : zeroTerminated(path);
+      return statx(directory, name, flags, STATX_BASIC_STATS, status) === 0;
+    };
+  } catch {
+    return undefined;
+  }
 }
 
 /** glibc before 2.33 has `mknod` only as a macro around `__xmknod`, whose version number depends on the machine. */

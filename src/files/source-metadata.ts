@@ -1,12 +1,14 @@
 import { constants, fstatSync, lstatSync, statSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
-import { SourceError } from '../errors.ts';
+import type { SourceError } from '../errors.ts';
 import type { EntryType } from '../format/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
 import { deviceMajorOf, deviceMinorOf } from './device-number.ts';
+import { typeOfMode } from './file-type.ts';
 import { unfollowedPath } from './held-directories.ts';
 import { sourceError } from './path-failures.ts';
+import { STATX_CURRENT_DIRECTORY, STATX_FOLLOW, STATX_NO_FOLLOW, STATX_OPEN_FILE, statx } from './statx.ts';
 
 /** What the system says about a file, without its names. */
 export interface SourceMetadata {
@@ -30,20 +32,13 @@ export interface SourceMetadata {
 }
 
 const BIGINT = { bigint: true } as const;
-const TYPES = new Map<number, EntryType>([
-  [constants.S_IFREG, 'file'],
-  [constants.S_IFDIR, 'directory'],
-  [constants.S_IFLNK, 'symlink'],
-  [constants.S_IFIFO, 'fifo'],
-  [constants.S_IFCHR, 'character-device'],
-  [constants.S_IFBLK, 'block-device'],
-  [constants.S_IFSOCK, 'socket'],
-]);
+const NO_PATH = '' as ByteString;
 
 /** Metadata of what is at the path; a symlink stands for itself. Throws SourceError. */
 export function readMetadata(path: ByteString): SourceMetadata {
   try {
-    return metadataFrom(lstatSync(fsPath(unfollowedPath(path)), BIGINT));
+    const target = unfollowedPath(path);
+    return statx(STATX_CURRENT_DIRECTORY, target, STATX_NO_FOLLOW) ?? metadataFrom(lstatSync(fsPath(target), BIGINT));
   } catch (cause) {
     throw asSourceError(path, cause);
   }
@@ -52,16 +47,16 @@ export function readMetadata(path: ByteString): SourceMetadata {
 /** Metadata of what the path leads to, through symlinks; for roots and the directories above them. */
 export function readMetadataFollowing(path: ByteString): SourceMetadata {
   try {
-    return metadataFrom(statSync(fsPath(path), BIGINT));
+    return statx(STATX_CURRENT_DIRECTORY, path, STATX_FOLLOW) ?? metadataFrom(statSync(fsPath(path), BIGINT));
   } catch (cause) {
     throw asSourceError(path, cause);
   }
 }
 
 /** Metadata of an open file. `path` is for the message only. */
-export function readMetadataOf(descriptor: number, path: ByteString = '' as ByteString): SourceMetadata {
+export function readMetadataOf(descriptor: number, path: ByteString = NO_PATH): SourceMetadata {
   try {
-    return metadataFrom(fstatSync(descriptor, BIGINT));
+    return statx(descriptor, NO_PATH, STATX_OPEN_FILE) ?? metadataFrom(fstatSync(descriptor, BIGINT));
   } catch (cause) {
     throw asSourceError(path, cause);
   }
@@ -69,14 +64,13 @@ export function readMetadataOf(descriptor: number, path: ByteString = '' as Byte
 
 function metadataFrom(stats: BigIntStats): SourceMetadata {
   const modeAndType = Number(stats.mode);
-  const type = TYPES.get(modeAndType & constants.S_IFMT);
-  if (type === undefined) throw new SourceError(`unknown file type 0${modeAndType.toString(8)}`);
+  const type = typeOfMode(modeAndType);
   const isDevice = type === 'character-device' || type === 'block-device';
   const mtimeSeconds = wholeSeconds(stats.mtimeNs);
   const ctimeSeconds = wholeSeconds(stats.ctimeNs);
   return {
     type,
-    mode: modeAndType & 0o7777,
+    mode: modeAndType & ~constants.S_IFMT,
     uid: Number(stats.uid),
     gid: Number(stats.gid),
     mtimeSeconds: Number(mtimeSeconds),

@@ -7,8 +7,7 @@ import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { joinPath } from '../../util/byte-string.ts';
 import { buildOtherEntry } from './entry-builder.ts';
-import { readParentEntries } from './parent-tree.ts';
-import type { ParentEntries } from './parent-tree.ts';
+import { readParentTree } from './parent-tree.ts';
 import type { PlannedName, SourcePlan } from './source-plan.ts';
 import type { WalkServices } from './walk-services.ts';
 import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
@@ -19,7 +18,6 @@ interface OpenDirectory {
   readonly names: readonly ByteString[];
   /** Where only some of the names are saved. */
   readonly planned: ReadonlyMap<ByteString, PlannedName> | undefined;
-  readonly previousEntries: ParentEntries;
   position: number;
 }
 
@@ -38,11 +36,11 @@ export class SourceWalk {
   async begin(parentTree: Uint8Array | undefined): Promise<void> {
     const { base, names } = this.#plan;
     const path = '' as ByteString;
-    const previousEntries = await readParentEntries(this.#services.reader, parentTree);
+    const previousTree = await readParentTree(this.#services.reader, parentTree);
     const location = openDirectoryPath(base, { side: 'source' });
-    const rest = { parent: undefined, metadata: undefined, previous: undefined, entries: [] };
+    const rest = { parent: undefined, metadata: undefined, previous: undefined, previousTree, entries: [] };
     const listed = names === undefined ? this.#listNames(location, path) : [...names.keys()];
-    this.#push({ name: path, path, location, ...rest }, { names: listed, planned: names, previousEntries });
+    this.#push({ name: path, path, location, ...rest }, { names: listed, planned: names });
   }
 
   /**
@@ -82,7 +80,7 @@ export class SourceWalk {
       const { exclusion, owners } = this.#services;
       if (exclusion.isRepository(metadata)) return this.#passOverRepository(path, planned);
       if (planned === undefined && exclusion.isExcluded(path, metadata.type)) return undefined;
-      const previous = open.previousEntries.get(name);
+      const previous = directory.previousTree?.entries.get(name);
       if (metadata.type === 'directory')
         return this.#enter({ directory, name, path, metadata, previous }, planned, followed);
       if (metadata.type === 'file') return this.#file({ directory, name, path: location, metadata, previous });
@@ -107,12 +105,12 @@ export class SourceWalk {
   ): Promise<undefined> {
     const { directory: parent, name, path, metadata, previous } = seen;
     const some = planned?.isRoot === false ? planned.children : undefined;
-    const previousEntries = await readParentEntries(this.#services.reader, previous?.treeId);
+    const previousTree = await readParentTree(this.#services.reader, previous?.treeId);
     const location = this.#open(seen, followed);
     if (location === undefined) return;
     const names = some === undefined ? this.#listNames(location, path) : [...some.keys()].toSorted();
-    const directory = { parent, name, path, metadata, location, previous, entries: [] };
-    this.#push(directory, { names, planned: some, previousEntries });
+    const directory = { parent, name, path, metadata, location, previous, previousTree, entries: [] };
+    this.#push(directory, { names, planned: some });
   }
 
   #open({ directory, name, path }: SeenDirectory, followed: ByteString | undefined): DirectoryPath | undefined {

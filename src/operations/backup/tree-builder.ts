@@ -117,10 +117,11 @@ export class TreeBuilder {
     }
   }
 
-  async #leave({ parent, name, metadata, location, previous, entries }: WalkedDirectory): Promise<Uint8Array> {
+  async #leave(directory: WalkedDirectory): Promise<Uint8Array> {
+    const { parent, name, metadata, location, previous, previousTree, entries } = directory;
     const { owners, tally, trees } = this.#services;
     location.close();
-    const treeId = await trees.save(encodeTree(entries));
+    const treeId = await trees.save(encodeTree(entries), previousTree);
     if (parent !== undefined && metadata !== undefined) {
       const entry = buildEntry(name, metadata, owners, { treeId });
       tally.countDirectory(entry, previous);

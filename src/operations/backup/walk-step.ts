@@ -4,6 +4,7 @@ import type { TreeEntry } from '../../format/tree.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { KnownFile } from './file-store.ts';
+import type { ParentTree } from './parent-tree.ts';
 import type { FileAhead } from './read-ahead.ts';
 
 /** A directory on a walk, and its entries as far as they are stored. */
@@ -17,6 +18,7 @@ export interface WalkedDirectory {
   /** Open until its last file is stored. */
   readonly location: DirectoryPath;
   readonly previous: TreeEntry | undefined;
+  readonly previousTree: ParentTree | undefined;
   readonly entries: TreeEntry[];
 }
 

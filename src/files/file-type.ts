@@ -1,0 +1,20 @@
+import { constants } from 'node:fs';
+import { SourceError } from '../errors.ts';
+import type { EntryType } from '../format/tree.ts';
+
+const TYPES = new Map<number, EntryType>([
+  [constants.S_IFREG, 'file'],
+  [constants.S_IFDIR, 'directory'],
+  [constants.S_IFLNK, 'symlink'],
+  [constants.S_IFIFO, 'fifo'],
+  [constants.S_IFCHR, 'character-device'],
+  [constants.S_IFBLK, 'block-device'],
+  [constants.S_IFSOCK, 'socket'],
+]);
+
+/** The type in the mode word that the system gives. Throws SourceError for one that ldm does not know. */
+export function typeOfMode(modeAndType: number): EntryType {
+  const type = TYPES.get(modeAndType & constants.S_IFMT);
+  if (type === undefined) throw new SourceError(`unknown file type 0${modeAndType.toString(8)}`);
+  return type;
+}

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { linkSync, mkdirSync, readdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+
+import { deviceMajorOf, deviceMinorOf } from '../../src/files/device-number.ts';
+import type { SourceMetadata } from '../../src/files/source-metadata.ts';
+import { byteStringFromText, fsPath } from '../../src/util/byte-string.ts';
+import type { ByteString } from '../../src/util/byte-string.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+import { bytes, isRoot } from './sample-entry.ts';
+
+const NS = 1_000_000_000n;
+
+/** Compares with what Node says. */
+export function expectSame(found: SourceMetadata | undefined, stats: BigIntStats): void {
+  const types = {
+    file: stats.isFile(),
+    directory: stats.isDirectory(),
+    symlink: stats.isSymbolicLink(),
+    fifo: stats.isFIFO(),
+    socket: stats.isSocket(),
+    'character-device': stats.isCharacterDevice(),
+    'block-device': stats.isBlockDevice(),
+  };
+  const isDevice = stats.isCharacterDevice() || stats.isBlockDevice();
+  expect(types[found!.type], found!.type).toBe(true);
+  expect({ ...found, type: undefined }).toEqual({
+    type: undefined,
+    mode: Number(stats.mode & 0o7777n),
+    uid: Number(stats.uid),
+    gid: Number(stats.gid),
+    mtimeSeconds: Math.floor(Number(stats.mtimeNs) / 1e9),
+    mtimeNanoseconds: Number(((stats.mtimeNs % NS) + NS) % NS),
+    ctimeSeconds: Math.floor(Number(stats.ctimeNs) / 1e9),
+    ctimeNanoseconds: Number(((stats.ctimeNs % NS) + NS) % NS),
+    inode: stats.ino,
+    device: stats.dev,
+    sizeBytes: Number(stats.size),
+    linkCount: Number(stats.nlink),
+    deviceMajor: isDevice ? deviceMajorOf(stats.rdev) : 0,
+    deviceMinor: isDevice ? deviceMinorOf(stats.rdev) : 0,
+  });
+}
+
+/** A directory with an entry of each kind, and what is hard about them; all of their paths, its own too. */
+export function everyKind(): ByteString[] {
+  const directory = byteStringFromText(temporaryDirectory());
+  const at = (name: string): string => join(directory, name);
+  writeFileSync(at('file'), 'content', { mode: 0o6711 });
+  linkSync(at('file'), at('other name'));
+  writeFileSync(at('old'), '');
+  utimesSync(at('old'), new Date(-1500), new Date(-1500));
+  writeFileSync(at('huge'), '');
+  truncateSync(at('huge'), 2 ** 43 + 5);
+  mkdirSync(at('directory'));
+  symlinkSync('nowhere', at('link'));
+  writeFileSync(fsPath(bytes(directory, '/', 0xff, 0xe9)), 'x');
+  spawnSync('mkfifo', [at('fifo')]);
+  if (isRoot) spawnSync('mknod', [at('device'), 'b', '4095', '1048575']);
+  const names = readdirSync(fsPath(directory), 'buffer').map((name) => `/${name.toString('latin1')}`);
+  expect(names.length).toBeGreaterThanOrEqual(8);
+  return ['', ...names].map((name) => (directory + name) as ByteString);
+}

@@ -1,7 +1,7 @@
 import { defineConfig } from 'rolldown';
 
-// To find and open a hundred files of its own took a short command longer than all that it does: `ldm snapshots` 0.22 s
-// above `node -e 0`, now 0.16 s.
+// To find and open a hundred files of its own took a short command longer than all that it does: `ldm snapshots` took
+// 220 ms above `node -e 0`, bundled it takes 160 ms.
 export default defineConfig({
   input: {
     index: './src/index.ts',

@@ -117,7 +117,9 @@ describe('existing files', () => {
   it.each(MODES)('a directory where a file should be stays, with --overwrite %s', async (overwrite) => {
     const { repository, target } = await makeScene();
     mkdirSync(join(target, 'source', 'file', 'mine'), { recursive: true });
-    expect((await repository.restore({ target, overwrite })).exitCode).toBe(3);
+    const { exitCode, filesKept, problems } = await repository.restore({ target, overwrite });
+    expect([exitCode, filesKept]).toEqual([3, 1]);
+    expect(problems.map(({ message }) => message)).toEqual([expect.stringMatching(/is a directory now.*move it away/)]);
     expect(existsSync(join(target, 'source', 'file', 'mine'))).toBe(true);
   });
 

@@ -39,12 +39,16 @@ const NO_NAME = '' as ByteString;
 export function packListed(files: readonly ListedFile[]): ListedFiles {
   const numbers = new Float64Array(files.length * NUMBERS_PER_LISTED);
   const ids = new BigUint64Array(files.length * 2);
-  for (const [index, { metadata }] of files.entries()) {
-    const { uid, sizeBytes, mtimeSeconds, mtimeNanoseconds, ctimeSeconds, ctimeNanoseconds } = metadata;
-    const row = [uid, sizeBytes, mtimeSeconds, mtimeNanoseconds, ctimeSeconds, ctimeNanoseconds];
-    numbers.set(row, index * NUMBERS_PER_LISTED);
-    ids[2 * index] = metadata.inode;
-    ids[2 * index + 1] = metadata.device;
+  let [nextNumber, nextId] = [0, 0];
+  for (const { metadata } of files) {
+    numbers[nextNumber++] = metadata.uid;
+    numbers[nextNumber++] = metadata.sizeBytes;
+    numbers[nextNumber++] = metadata.mtimeSeconds;
+    numbers[nextNumber++] = metadata.mtimeNanoseconds;
+    numbers[nextNumber++] = metadata.ctimeSeconds;
+    numbers[nextNumber++] = metadata.ctimeNanoseconds;
+    ids[nextId++] = metadata.inode;
+    ids[nextId++] = metadata.device;
   }
   return { count: files.length, paths: files.map(({ path }) => path).join('\0'), numbers, ids };
 }

@@ -21,6 +21,12 @@ export interface SavedFile {
   readonly changedWhileRead: boolean;
 }
 
+/** A file that was stored without waiting. */
+export interface StoredFile extends Pick<SavedFile, 'chunkIds' | 'sizeBytes'> {
+  /** Where there is one, it asks the caller to wait before the next file. */
+  readonly full: Promise<void> | undefined;
+}
+
 /** From here on a file alone is enough work for threads. */
 const LARGE_FILE_BYTES = 64 * 1024 * 1024;
 /** A file that changes under our hands is read again this often before it is kept as it is. */
@@ -69,12 +75,25 @@ export class FileSaver {
     }
   }
 
+  /** A small file that has been read; undefined for one that has to be waited for, or read here after all. */
+  saveAtHand(ahead: FileAhead): StoredFile | undefined {
+    const whole = this.#ahead.atHand(ahead);
+    if (whole === undefined) return undefined;
+    try {
+      return this.#storeWhole(whole.bytes, whole.chunkId);
+    } finally {
+      this.#ahead.release(ahead);
+    }
+  }
+
   /** Undefined for a file that has to be read here after all. */
   async #storeAhead({ metadata }: SourceFile, ahead: FileAhead): Promise<SavedFile | undefined> {
     try {
       const whole = await this.#ahead.take(ahead);
       if (whole === undefined) return undefined;
-      return { metadata, changedWhileRead: false, ...(await this.#storeWhole(whole.bytes, whole.chunkId)) };
+      const { chunkIds, sizeBytes, full } = this.#storeWhole(whole.bytes, whole.chunkId);
+      await full;
+      return { metadata, changedWhileRead: false, chunkIds, sizeBytes };
     } finally {
       this.#ahead.release(ahead);
     }
@@ -102,7 +121,9 @@ export class FileSaver {
     let end = source.fill(buffer, 0);
     if (source.isAtEnd && end <= minSizeBytes) {
       const bytes = buffer.subarray(0, end);
-      return await this.#storeWhole(bytes, this.#hasher.dataId(bytes));
+      const stored = this.#storeWhole(bytes, this.#hasher.dataId(bytes));
+      await stored.full;
+      return stored;
     }
     const row = new ChunkRow(this.#depot);
     try {
@@ -130,12 +151,11 @@ export class FileSaver {
     return isAtEnd ? this.#chunker.cut(start, end) : (cutBeforeEnd(this.#chunker, start, end) ?? 0);
   }
 
-  async #storeWhole(bytes: Uint8Array, id: Uint8Array): Promise<{ chunkIds: Uint8Array; sizeBytes: number }> {
-    if (bytes.length === 0) return { chunkIds: new Uint8Array(), sizeBytes: 0 };
+  #storeWhole(bytes: Uint8Array, id: Uint8Array): StoredFile {
+    if (bytes.length === 0) return { chunkIds: new Uint8Array(), sizeBytes: 0, full: undefined };
     const full = this.#depot.put('data', id, bytes);
-    if (full !== undefined) await full;
     this.#tally.addBytes(bytes.length);
-    return { chunkIds: id, sizeBytes: bytes.length };
+    return { chunkIds: id, sizeBytes: bytes.length, full };
   }
 }
 

@@ -3,7 +3,7 @@ import type { SourceFile } from '../../files/source-stream.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ChunkDepot } from './chunk-depot.ts';
 import { hasSameContent, isSameEntry } from './entry-builder.ts';
-import type { FileSaver, SavedFile } from './file-saver.ts';
+import type { FileSaver, SavedFile, StoredFile } from './file-saver.ts';
 import type { FileAhead } from './read-ahead.ts';
 
 /** The content of a file that need not be read. */
@@ -44,6 +44,11 @@ export class FileStore {
   linked(metadata: SourceMetadata): KnownFile | undefined {
     const saved = metadata.linkCount > 1 ? this.#linked.get(linkKey(metadata)) : undefined;
     return saved !== undefined && hasSameTimes(saved.metadata, metadata) ? { ...saved, isSameEntry: false } : undefined;
+  }
+
+  /** As `save`, for a file that need not be waited for; undefined for any other. */
+  saveAtHand(ahead: FileAhead): StoredFile | undefined {
+    return this.#saver.saveAtHand(ahead);
   }
 
   async save(file: SourceFile, ahead: FileAhead | undefined): Promise<SavedFile> {

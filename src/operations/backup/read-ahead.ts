@@ -66,12 +66,18 @@ export class ReadAhead {
   }
 
   /** Undefined where the file cannot be read or is not what was listed: who reads it again gets to know why. */
-  async take({ batch, index, offset, sizeBytes }: FileAhead): Promise<WholeFile | undefined> {
+  async take(file: FileAhead): Promise<WholeFile | undefined> {
+    const { batch } = file;
     if (batch === this.#open) this.#start(batch);
-    const { isAsListed, chunkIds } = (batch.found ??= await batch.reading!.settle());
-    if (isAsListed[index] !== 1) return undefined;
+    batch.found ??= await batch.reading!.settle();
+    return this.atHand(file);
+  }
+
+  /** As `take`, for a file that need not be waited for; undefined for any other, too. */
+  atHand({ batch, index, offset, sizeBytes }: FileAhead): WholeFile | undefined {
+    if (batch.found?.isAsListed[index] !== 1) return undefined;
     return {
-      chunkId: chunkIds.subarray(index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES),
+      chunkId: batch.found.chunkIds.subarray(index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES),
       bytes: batch.buffer.subarray(offset, offset + sizeBytes),
     };
   }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, futimesSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, futimesSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
 import type { TargetError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
+import { dataRuns } from './data-runs.ts';
 import { errnoOf, targetError } from './path-failures.ts';
 import type { EntryMetadata } from './target-metadata.ts';
 import type { TargetPolicy } from './target-policy.ts';
@@ -25,18 +26,35 @@ export class TargetFile {
   readonly #place: FilePlace;
   readonly #workPath: ByteString;
   readonly #descriptor: number;
+  readonly #isSparse: boolean;
+  #sizeBytes = 0;
   #isOpen = true;
 
-  /** `mode`: what the file will have; see `createTargetFile`. */
-  constructor(place: FilePlace, mode: number) {
+  /** `mode`: what the file will have; see `createTargetFile`. Where `isSparse`, blocks of zeros become holes. */
+  constructor(place: FilePlace, mode: number, { isSparse = false }: { readonly isSparse?: boolean } = {}) {
     this.#place = place;
+    this.#isSparse = isSparse;
     this.#workPath = temporaryPathBeside(place.path);
     this.#descriptor = createTargetFile(this.#workPath, mode);
   }
 
   append(bytes: Uint8Array): void {
+    const runs = this.#isSparse ? dataRuns(bytes, this.#sizeBytes) : [{ start: 0, end: bytes.length }];
+    this.#attempt(() => {
+      for (const { start, end } of runs) this.#write(bytes.subarray(start, end), this.#sizeBytes + start);
+    });
+    this.#sizeBytes += bytes.length;
+  }
+
+  #write(bytes: Uint8Array, position: number): void {
+    for (let done = 0; done < bytes.length;) {
+      done += writeSync(this.#descriptor, bytes, done, bytes.length - done, position + done);
+    }
+  }
+
+  #attempt(write: () => void): void {
     try {
-      for (let done = 0; done < bytes.length;) done += writeSync(this.#descriptor, bytes, done, bytes.length - done);
+      write();
     } catch (cause) {
       throw targetError({ operation: 'write', path: this.#place.path, cause });
     }
@@ -51,6 +69,8 @@ export class TargetFile {
     options: { readonly policy: TargetPolicy; readonly isStrict?: boolean },
   ): TargetError | undefined {
     const { path, replaces } = this.#place;
+    // A hole at the end is as long as the size says.
+    if (this.#isSparse) this.#attempt(() => ftruncateSync(this.#descriptor, this.#sizeBytes));
     this.#isOpen = false;
     const failure = finishTargetFile(this.#descriptor, metadata, { path, policy: options.policy });
     if (failure !== undefined && options.isStrict === true) throw failure;

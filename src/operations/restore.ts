@@ -30,6 +30,8 @@ export interface RestoreOptions {
   readonly target: string;
   /** `never` by default. */
   readonly overwrite?: OverwriteMode;
+  /** Leaves blocks of zeros unwritten in files that are long enough for it to matter. */
+  readonly sparse?: boolean;
   readonly dryRun?: boolean;
 }
 
@@ -97,6 +99,7 @@ async function runSteps({ context, options, opened, place, tally, target }: Rest
     policy: createTargetPolicy({ makesDevices: true }),
     overwrite: options.overwrite ?? 'never',
     dryRun: options.dryRun === true,
+    sparse: options.sparse === true,
     chunks,
     tally,
     pacer,

@@ -9,6 +9,7 @@ import { omitUndefined } from '../omit-undefined.ts';
 interface RestoreFlags {
   readonly target?: string;
   readonly overwrite: OverwriteMode;
+  readonly sparse?: boolean;
   readonly dryRun?: boolean;
 }
 
@@ -23,6 +24,7 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
         .choices(['never', 'if-changed', 'if-newer', 'always'])
         .default('never'),
     )
+    .option('--sparse', 'make holes of the zeros in files above 256 KiB')
     .option('-n, --dry-run', 'write nothing, only say what would be written')
     .addHelpText(
       'after',
@@ -40,13 +42,13 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
           import('../../operations/restore.ts'),
           import('../reports/restore-report.ts'),
         ]);
-        const { overwrite, dryRun } = flags;
+        const { overwrite, sparse, dryRun } = flags;
         if (flags.target === '') throw new UsageError('--target needs a directory, not an empty text');
         const startedAt = performance.now();
         const result = await restore(session.context, {
           selector,
           target: flags.target ?? process.cwd(),
-          ...omitUndefined({ overwrite, dryRun }),
+          ...omitUndefined({ overwrite, sparse, dryRun }),
         });
         reportRestore(session.output, result, { dryRun: dryRun === true, durationMs: performance.now() - startedAt });
         return result.exitCode;

@@ -72,9 +72,9 @@ export async function writeFile(
   place: FilePlace,
   entry: TreeEntry,
   chunks: ChunksOfFile,
-  { policy, pacer }: { readonly policy: TargetPolicy; readonly pacer: Pacer },
+  { policy, pacer, sparse }: { readonly policy: TargetPolicy; readonly pacer: Pacer; readonly sparse: boolean },
 ): Promise<TargetError | undefined> {
-  const file = new TargetFile(place, entry.mode);
+  const file = new TargetFile(place, entry.mode, { isSparse: sparse });
   try {
     for (let index = 0; index < chunks.count; index += 1) {
       const reading = chunks.next((bytes) => file.append(bytes));

@@ -30,6 +30,7 @@ export interface RestorerOptions {
   readonly policy: TargetPolicy;
   readonly overwrite: OverwriteMode;
   readonly dryRun: boolean;
+  readonly sparse: boolean;
   readonly chunks: FileChunks;
   readonly tally: RestoreTally;
   readonly pacer: Pacer;
@@ -140,7 +141,7 @@ export class Restorer {
   }
 
   async #writeFile({ path, entry }: RestoreStep, place: FilePlace, chunks: ChunksOfFile): Promise<void> {
-    const { policy, pacer, tally } = this.#options;
+    const { policy, pacer, sparse, tally } = this.#options;
     const onWritten = (failure: TargetError | undefined): void => {
       this.#note(path, failure);
       this.#countFile(entry);
@@ -153,7 +154,7 @@ export class Restorer {
       return;
     }
     this.#behind.start();
-    const failure = await writeFile(place, entry, chunks, { policy, pacer });
+    const failure = await writeFile(place, entry, chunks, { policy, pacer, sparse });
     if (!this.#groups.join(entry, place.path)) this.#groups.note(entry, place.path, { isWritten: true });
     onWritten(failure);
   }

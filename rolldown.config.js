@@ -13,7 +13,6 @@ export default defineConfig({
   platform: 'node',
   output: {
     dir: 'dist',
-    cleanDir: true,
     chunkFileNames: 'parts/[name].js',
     // What every command that opens a repository needs, in one file; reports and operations stay apart, for those who call them.
     codeSplitting: {

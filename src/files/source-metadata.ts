@@ -5,7 +5,7 @@ import type { EntryType } from '../format/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
 import { deviceMajorOf, deviceMinorOf } from './device-number.ts';
-import { typeOfMode } from './file-type.ts';
+import { secondsOf, typeOfMode } from './status-fields.ts';
 import { unfollowedPath } from './held-directories.ts';
 import { sourceError } from './path-failures.ts';
 import { STATX_CURRENT_DIRECTORY, STATX_FOLLOW, STATX_NO_FOLLOW, STATX_OPEN_FILE, statx } from './statx.ts';
@@ -73,9 +73,9 @@ function metadataFrom(stats: BigIntStats): SourceMetadata {
     mode: modeAndType & ~constants.S_IFMT,
     uid: Number(stats.uid),
     gid: Number(stats.gid),
-    mtimeSeconds: Number(mtimeSeconds),
+    mtimeSeconds: secondsOf(mtimeSeconds),
     mtimeNanoseconds: Number(stats.mtimeNs - mtimeSeconds * 1_000_000_000n),
-    ctimeSeconds: Number(ctimeSeconds),
+    ctimeSeconds: secondsOf(ctimeSeconds),
     ctimeNanoseconds: Number(stats.ctimeNs - ctimeSeconds * 1_000_000_000n),
     inode: BigInt.asUintN(64, stats.ino),
     device: BigInt.asUintN(64, stats.dev),

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import type { ByteString } from '../util/byte-string.ts';
 import { makeDevice } from './device-number.ts';
-import { typeOfMode } from './file-type.ts';
+import { secondsOf, typeOfMode } from './status-fields.ts';
 import { nativeCalls } from './native.ts';
 import type { NativeCalls } from './native.ts';
 import type { SourceMetadata } from './source-metadata.ts';
@@ -57,9 +57,9 @@ export function statx(directory: number, path: ByteString, flags: number): Sourc
     mode: modeAndType & ~constants.S_IFMT,
     uid: u32[FIELD.uid]!,
     gid: u32[FIELD.gid]!,
-    mtimeSeconds: Number(i64[FIELD.mtimeSeconds]!),
+    mtimeSeconds: secondsOf(i64[FIELD.mtimeSeconds]!),
     mtimeNanoseconds: u32[FIELD.mtimeNanoseconds]!,
-    ctimeSeconds: Number(i64[FIELD.ctimeSeconds]!),
+    ctimeSeconds: secondsOf(i64[FIELD.ctimeSeconds]!),
     ctimeNanoseconds: u32[FIELD.ctimeNanoseconds]!,
     inode: u64[FIELD.inode]!,
     device: packedDevice(u32[FIELD.deviceMajor]!, u32[FIELD.deviceMinor]!),

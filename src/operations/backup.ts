@@ -20,9 +20,10 @@ import type { SourceProblem } from './backup/problems.ts';
 import { ReadAhead } from './backup/read-ahead.ts';
 import { planSources } from './backup/source-plan.ts';
 import type { SourcePlan } from './backup/source-plan.ts';
+import { ParentTrees } from './backup/parent-tree.ts';
 import { TreeBuilder } from './backup/tree-builder.ts';
 import { TreeSaver } from './backup/tree-saver.ts';
-import { warnOfDamage } from './backup/damage-warning.ts';
+import { damageWarner, warnOfDamage } from './backup/damage-warning.ts';
 import { refreshCheckpoint } from './checkpointing.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
@@ -128,7 +129,7 @@ class BackupRun {
     const ahead = new ReadAhead(hasher.keyOf('data'), { chunkBytesMin: chunker.minSizeBytes });
     const saver = new FileSaver({ chunker, ahead, hasher, depot, pacer, tally });
     const services = {
-      reader: opened.reader,
+      parentTrees: new ParentTrees(opened.reader, damageWarner(context, depot)),
       files: new FileStore(saver, depot, this.#parentStartMs(parent)),
       ahead,
       owners: openOwnerNames(),

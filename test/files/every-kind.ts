@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { linkSync, mkdirSync, readdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -58,7 +68,12 @@ export function everyKind(): ByteString[] {
   symlinkSync('nowhere', at('link'));
   writeFileSync(fsPath(bytes(directory, '/', 0xff, 0xe9)), 'x');
   spawnSync('mkfifo', [at('fifo')]);
-  if (isRoot) spawnSync('mknod', [at('device'), 'b', '4095', '1048575']);
+  if (isRoot) {
+    spawnSync('mknod', [at('device'), 'b', '4095', '1048575']);
+    chownSync(at('file'), 70_001, 4_294_967_294);
+    // The system takes set-id bits away from a file that changes hands.
+    chmodSync(at('file'), 0o6711);
+  }
   const names = readdirSync(fsPath(directory), 'buffer').map((name) => `/${name.toString('latin1')}`);
   expect(names.length).toBeGreaterThanOrEqual(8);
   return ['', ...names].map((name) => (directory + name) as ByteString);

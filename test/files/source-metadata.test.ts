@@ -16,9 +16,10 @@ import { describe, expect, it } from 'vitest';
 
 import { SourceError } from '../../src/errors.ts';
 import { deviceMajorOf, deviceMinorOf, makeDevice } from '../../src/files/device-number.ts';
+import { nativeCalls } from '../../src/files/native.ts';
 import { readMetadata, readMetadataFollowing, readMetadataOf } from '../../src/files/source-metadata.ts';
 import { byteStringFromText, fsPath } from '../../src/util/byte-string.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory, temporaryDirectory } from '../support/temp-directory.ts';
 import { bytes } from './sample-entry.ts';
 
 describe('readMetadata', () => {
@@ -59,6 +60,16 @@ describe('readMetadata', () => {
       mtimeSeconds: seconds,
       mtimeNanoseconds: nanoseconds,
     });
+  });
+
+  it.each([2 ** 60, -(2 ** 60)])('cuts a time of %d seconds to what a number holds exactly', (seconds) => {
+    const path = byteStringFromText(join(memoryDirectory(), 'file'));
+    writeFileSync(path, '');
+    nativeCalls()!.lutimens(path, undefined, { seconds, nanoseconds: 1 });
+    const found = readMetadata(path).mtimeSeconds;
+    // Not every file system can keep such a time, but none may give one that a snapshot cannot hold.
+    expect(Number.isSafeInteger(found)).toBe(true);
+    expect(Math.sign(found)).toBe(Math.sign(seconds));
   });
 
   it('reads names that are not UTF-8', () => {

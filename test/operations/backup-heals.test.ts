@@ -1,10 +1,21 @@
-import { appendFileSync, chmodSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CancelledError } from '../../src/errors.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { collectStats } from '../../src/operations/stats.ts';
+import { packName } from '../../src/store/pack-reader.ts';
 import { createPrng } from '../support/prng.ts';
 import { filesOf, makeTestRepository } from '../support/test-repository.ts';
 
@@ -52,6 +63,31 @@ test('a backup beside damage that it knows of says so', async () => {
   expect(repository.notices).toMatchObject([
     { kind: 'warning', message: expect.stringContaining('the repository is damaged (2 ') as string },
   ]);
+});
+
+test('a directory of the last snapshot that cannot be read is told of, and stored again', async () => {
+  const repository = await makeTestRepository();
+  const inner = join(repository.source, 'inner');
+  mkdirSync(inner);
+  for (let number = 0; number < 400; number += 1) writeFileSync(join(inner, `file ${number}`), `${number}`);
+  // Of the two packs, the one of the files is the longer by far.
+  writeFileSync(join(repository.source, 'noise'), createPrng(2).bytes(1_000_000));
+  await repository.backup();
+  const packs = filesOf(repository, 'packs').map((id) => join(repository.directory, 'repository', packName(id)));
+  const [trees = ''] = packs.filter((path) => statSync(path).size < 1_000_000);
+  const bytes = readFileSync(trees);
+  bytes[bytes.length >> 1]! ^= 1;
+  chmodSync(trees, 0o600);
+  writeFileSync(trees, bytes);
+  expect((await repository.restore()).exitCode).toBe(1);
+
+  const { summary } = await repository.backup();
+  expect(repository.notices.filter(({ message }) => /directories .* cannot be read/.test(message))).toHaveLength(1);
+  expect(summary.treeBlobs).toBeGreaterThan(0);
+  await repair(repository.context);
+  await repository.expectClean();
+  await repository.expectRestored();
+  await repository.expectRestored('latest~1');
 });
 
 test('who names the repository itself is told that it is left out', async () => {

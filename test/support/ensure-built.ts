@@ -3,6 +3,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..', '..');
+const SETTINGS = ['package.json', 'rolldown.config.js', 'tsconfig.build.json', 'tsconfig.json'];
+/** The last that a build makes, if all went well. */
 const PROGRAM = join(ROOT, 'dist', 'cli', 'main.js');
 
 /**
@@ -22,6 +24,7 @@ function isFresh(): boolean {
   const built = statSync(PROGRAM, { throwIfNoEntry: false });
   if (built === undefined) return false;
   const source = join(ROOT, 'src');
-  const names = ['', ...readdirSync(source, { recursive: true, encoding: 'utf8' })];
-  return names.every((name) => statSync(join(source, name)).mtimeMs <= built.mtimeMs);
+  const sources = ['', ...readdirSync(source, { recursive: true, encoding: 'utf8' })].map((name) => join(source, name));
+  const settings = SETTINGS.map((name) => join(ROOT, name));
+  return [...sources, ...settings].every((path) => statSync(path).mtimeMs <= built.mtimeMs);
 }

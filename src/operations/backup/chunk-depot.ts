@@ -41,6 +41,8 @@ export class ChunkDepot {
   readonly #isNeeded: Uint8Array;
   readonly #ownPacks: PackSize[] = [];
   readonly #progress: Progress | undefined;
+  /** By id in hex: whether a chunk that cannot be read is still to be stored again. */
+  readonly #unreadable = new Map<string, boolean>();
   #unnamed: PackContents[] = [];
   #unnamedBytes = 0;
 
@@ -66,6 +68,14 @@ export class ChunkDepot {
   /** As `has`, for every id in a row. */
   hasAll(ids: Uint8Array): boolean {
     for (let offset = 0; offset < ids.length; offset += CHUNK_ID_BYTES) if (!this.has(ids, offset)) return false;
+    return true;
+  }
+
+  /** For a chunk that is here but cannot be read: it is stored again when it comes. False if it is not here anyway. */
+  distrust(id: Uint8Array): boolean {
+    const key = hexOf(id);
+    if (!this.has(id, 0)) return false;
+    if (!this.#unreadable.has(key)) this.#unreadable.set(key, true);
     return true;
   }
 
@@ -99,9 +109,17 @@ export class ChunkDepot {
 
   /** Takes a chunk; the bytes are copied if they are stored. The promise, if there is one, asks the caller to wait. */
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
-    if (this.has(id, 0)) return undefined;
+    if (this.has(id, 0) && !this.#isToBeStoredAgain(id)) return undefined;
     this.#count(kind, id, bytes.length);
     return this.#writers?.[kind].add(id, bytes) ?? this.#nameIfMany();
+  }
+
+  #isToBeStoredAgain(id: Uint8Array): boolean {
+    if (this.#unreadable.size === 0) return false;
+    const key = hexOf(id);
+    const isWanted = this.#unreadable.get(key) === true;
+    if (isWanted) this.#unreadable.set(key, false);
+    return isWanted;
   }
 
   /** Makes everything taken so far durable, in packs that a durable segment names. */
@@ -191,6 +209,10 @@ export interface HashedChunk {
 }
 
 type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
+
+function hexOf(id: Uint8Array): string {
+  return Buffer.from(id).toString('hex');
+}
 
 function highestIndex(state: FilterState): number {
   let highest = -1;

@@ -12,14 +12,26 @@ export interface ParentTree {
   readonly entries: ReadonlyMap<ByteString, TreeEntry>;
 }
 
-/** Reads a tree of the parent snapshot; one that cannot be read only means that its files are read again. */
-export async function readParentTree(reader: StateReader, id: Uint8Array | undefined): Promise<ParentTree | undefined> {
-  if (id === undefined) return undefined;
-  try {
-    const bytes = await reader.read(id, 0);
-    return { id, bytes, entries: new Map(decodeTree(bytes).map((entry) => [entry.name, entry])) };
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    return undefined;
+/** Reads the trees of the parent snapshot. */
+export class ParentTrees {
+  readonly #reader: StateReader;
+  readonly #onUnreadable: (id: Uint8Array) => void;
+
+  constructor(reader: StateReader, onUnreadable: (id: Uint8Array) => void) {
+    this.#reader = reader;
+    this.#onUnreadable = onUnreadable;
+  }
+
+  /** Undefined for a tree that cannot be read, which only means that its files are read again. */
+  async read(id: Uint8Array | undefined): Promise<ParentTree | undefined> {
+    if (id === undefined) return undefined;
+    try {
+      const bytes = await this.#reader.read(id, 0);
+      return { id, bytes, entries: new Map(decodeTree(bytes).map((entry) => [entry.name, entry])) };
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#onUnreadable(id);
+      return undefined;
+    }
   }
 }

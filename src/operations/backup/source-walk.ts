@@ -7,7 +7,6 @@ import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { joinPath } from '../../util/byte-string.ts';
 import { buildOtherEntry } from './entry-builder.ts';
-import { readParentTree } from './parent-tree.ts';
 import type { PlannedName, SourcePlan } from './source-plan.ts';
 import type { WalkServices } from './walk-services.ts';
 import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
@@ -36,7 +35,7 @@ export class SourceWalk {
   async begin(parentTree: Uint8Array | undefined): Promise<void> {
     const { base, names } = this.#plan;
     const path = '' as ByteString;
-    const previousTree = await readParentTree(this.#services.reader, parentTree);
+    const previousTree = await this.#services.parentTrees.read(parentTree);
     const location = openDirectoryPath(base, { side: 'source' });
     const rest = { parent: undefined, metadata: undefined, previous: undefined, previousTree, entries: [] };
     const listed = names === undefined ? this.#listNames(location, path) : [...names.keys()];
@@ -105,7 +104,7 @@ export class SourceWalk {
   ): Promise<undefined> {
     const { directory: parent, name, path, metadata, previous } = seen;
     const some = planned?.isRoot === false ? planned.children : undefined;
-    const previousTree = await readParentTree(this.#services.reader, previous?.treeId);
+    const previousTree = await this.#services.parentTrees.read(previous?.treeId);
     const location = this.#open(seen, followed);
     if (location === undefined) return;
     const names = some === undefined ? this.#listNames(location, path) : [...some.keys()].toSorted();

@@ -1,16 +1,16 @@
 import type { OwnerNames } from '../../files/owner-names.ts';
-import type { StateReader } from '../../repository/state-reader.ts';
 import type { Pacer } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
 import type { Exclusion } from './exclusion.ts';
 import type { FileStore } from './file-store.ts';
+import type { ParentTrees } from './parent-tree.ts';
 import type { ProblemReport } from './problems.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import type { TreeSaver } from './tree-saver.ts';
 
 /** What a walk over the sources works with. */
 export interface WalkServices {
-  readonly reader: StateReader;
+  readonly parentTrees: ParentTrees;
   readonly files: FileStore;
   readonly ahead: ReadAhead;
   readonly owners: OwnerNames;

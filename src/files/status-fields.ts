@@ -18,3 +18,11 @@ export function typeOfMode(modeAndType: number): EntryType {
   if (type === undefined) throw new SourceError(`unknown file type 0${modeAndType.toString(8)}`);
   return type;
 }
+
+/**
+ * Seconds since 1970. A file may carry any that 64 bits can say; those that a number cannot, millions of years away,
+ * become the nearest that it can.
+ */
+export function secondsOf(seconds: bigint): number {
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(seconds)));
+}

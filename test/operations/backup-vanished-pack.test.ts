@@ -1,0 +1,55 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+import type { BackendWriter } from '../../src/backend/backend.ts';
+import { RefusedError } from '../../src/errors.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { filesIn, packsOfKind } from '../support/damage.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+
+/** Packs that are there until the manifest is written, and gone when the backup looks once more. */
+class VanishingBackend extends FaultyBackend {
+  gone: readonly string[] = [];
+  askedCount = 0;
+  #isWriting = false;
+
+  override async create(name: string): Promise<BackendWriter> {
+    if (name.startsWith('tmp/')) this.#isWriting = true;
+    return super.create(name);
+  }
+
+  override async sizeOf(name: string): Promise<number | undefined> {
+    if (!this.#isWriting || !this.gone.includes(name)) return super.sizeOf(name);
+    this.askedCount += 1;
+    return undefined;
+  }
+
+  vanish(packs: readonly string[]): void {
+    this.gone = packs;
+    this.#isWriting = false;
+  }
+}
+
+test.each(['data', 'tree'] as const)(
+  'a backup of unchanged files commits nothing when a %s pack vanishes while it runs',
+  async (kind) => {
+    const source = memoryDirectory();
+    writeFileSync(join(source, 'file'), 'content');
+    const disk = new MemoryBackend();
+    const backend = new VanishingBackend(disk);
+    await initRepository({ backend });
+    const options = { sources: [source], cwd: '/' };
+    await backup({ backend }, options);
+    await backup({ backend }, options);
+    const before = filesIn(disk, 'snapshots');
+    backend.vanish(packsOfKind(disk, kind));
+    expect(backend.gone).toHaveLength(1);
+    await expect(backup({ backend }, options)).rejects.toThrow(RefusedError);
+    expect(backend.askedCount).toBe(1);
+    expect(filesIn(disk, 'snapshots')).toEqual(before);
+  },
+);

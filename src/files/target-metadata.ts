@@ -46,16 +46,6 @@ export function applyMetadataByPath(entry: EntryMetadata, target: MetadataTarget
   return applyTo(pathHandle(target.path), entry, target);
 }
 
-/** Whether nothing is left to do for the owner and mode of what is there, as far as the policy goes. */
-export function hasOwnerAndMode(
-  found: Pick<Stats, 'uid' | 'gid' | 'mode'>,
-  entry: EntryMetadata,
-  policy: TargetPolicy,
-): boolean {
-  const { uid, gid } = ownerToSet(found, entry, policy);
-  return uid === found.uid && gid === found.gid && modeToSet(entry, policy, found) === (found.mode & 0o7777);
-}
-
 function applyTo(handle: Handle, entry: EntryMetadata, { path, policy }: MetadataTarget): TargetError | undefined {
   let failure: TargetError | undefined;
   const attempt = (operation: string, action: () => void): boolean => {

@@ -57,12 +57,11 @@ export async function restore(context: OperationContext, options: RestoreOptions
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
     await runSteps({ context, options, opened, place, tally, target });
-    const { exitCode, problems, filesRestored, filesUnchanged, filesMended, filesKept } = tally;
+    const { exitCode, problems, filesRestored, filesUnchanged, filesKept } = tally;
     const { directoriesRestored, othersRestored, bytesRestored } = tally;
     const counts = {
       filesRestored,
       filesUnchanged,
-      filesMended,
       filesKept,
       directoriesRestored,
       othersRestored,

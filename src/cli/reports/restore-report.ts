@@ -20,11 +20,10 @@ export function reportRestore(
     dry_run: dryRun,
     snapshot_id: result.snapshotId,
     target: result.target,
-    total_files: result.filesRestored + result.filesUnchanged + result.filesMended + result.filesKept,
+    total_files: result.filesRestored + result.filesUnchanged + result.filesKept,
     files_restored: result.filesRestored,
     files_skipped: result.filesUnchanged + result.filesKept,
     files_unchanged: result.filesUnchanged,
-    files_mended: result.filesMended,
     files_kept: result.filesKept,
     directories_restored: result.directoriesRestored,
     others_restored: result.othersRestored,
@@ -43,10 +42,6 @@ export function reportRestore(
   );
   if (result.filesUnchanged > 0)
     output.remark(`${countNoun(result.filesUnchanged, 'file')} already there with the same size and time`);
-  if (result.filesMended > 0) {
-    const done = dryRun ? 'owner or mode to be set' : 'owner or mode set again';
-    output.remark(`${countNoun(result.filesMended, 'file')} already there, ${done}`);
-  }
   if (result.filesKept > 0)
     output.remark(
       `${countNoun(result.filesKept, 'file')} already there and different: kept (--overwrite replaces them)`,

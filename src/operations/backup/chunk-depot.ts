@@ -41,8 +41,8 @@ export class ChunkDepot {
   readonly #isNeeded: Uint8Array;
   readonly #ownPacks: PackSize[] = [];
   readonly #progress: Progress | undefined;
-  /** By id in hex: whether a chunk that cannot be read is still to be stored again. */
-  readonly #unreadable = new Map<string, boolean>();
+  /** By index: packs of trees of which something could not be read. */
+  readonly #damagedPacks = new Set<number>();
   #unnamed: PackContents[] = [];
   #unnamedBytes = 0;
 
@@ -71,12 +71,21 @@ export class ChunkDepot {
     return true;
   }
 
-  /** For a chunk that is here but cannot be read: it is stored again when it comes. False if it is not here anyway. */
-  distrust(id: Uint8Array): boolean {
-    const key = hexOf(id);
-    if (!this.has(id, 0)) return false;
-    if (!this.#unreadable.has(key)) this.#unreadable.set(key, true);
+  /**
+   * For a tree that is here but cannot be read. Whatever comes of the trees in its pack is stored again: those below it
+   * are not tried, since nobody knows them without it. False if it is in no pack that has a name.
+   */
+  distrust(treeId: Uint8Array): boolean {
+    const packIndex = this.#packIndexOf(treeId);
+    if (packIndex === undefined || packIndex === PENDING_PACK) return false;
+    this.#damagedPacks.add(packIndex);
     return true;
+  }
+
+  #packIndexOf(id: Uint8Array): number | undefined {
+    const { filter } = this.#state;
+    const entry = filter.find(id, 0);
+    return entry < 0 || !filter.hasLocation(entry) ? undefined : filter.packIndexOf(entry);
   }
 
   /** Takes a copy of a large chunk and computes its id beside the caller. To be settled with `putHeld` or `drop`. */
@@ -109,17 +118,14 @@ export class ChunkDepot {
 
   /** Takes a chunk; the bytes are copied if they are stored. The promise, if there is one, asks the caller to wait. */
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
-    if (this.has(id, 0) && !this.#isToBeStoredAgain(id)) return undefined;
+    if (this.has(id, 0) && !this.#isDamaged(id)) return undefined;
     this.#count(kind, id, bytes.length);
     return this.#writers?.[kind].add(id, bytes) ?? this.#nameIfMany();
   }
 
-  #isToBeStoredAgain(id: Uint8Array): boolean {
-    if (this.#unreadable.size === 0) return false;
-    const key = hexOf(id);
-    const isWanted = this.#unreadable.get(key) === true;
-    if (isWanted) this.#unreadable.set(key, false);
-    return isWanted;
+  /** What was stored again is in a pack without a name. */
+  #isDamaged(id: Uint8Array): boolean {
+    return this.#damagedPacks.size > 0 && this.#damagedPacks.has(this.#packIndexOf(id)!);
   }
 
   /** Makes everything taken so far durable, in packs that a durable segment names. */
@@ -209,10 +215,6 @@ export interface HashedChunk {
 }
 
 type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
-
-function hexOf(id: Uint8Array): string {
-  return Buffer.from(id).toString('hex');
-}
 
 function highestIndex(state: FilterState): number {
   let highest = -1;

@@ -18,7 +18,7 @@ export function damageWarner({ onNotice }: OperationContext, depot: ChunkDepot):
     if (!depot.distrust(treeId) || isTold) return;
     isTold = true;
     const message =
-      'the repository is damaged: directories of the last snapshot cannot be read. They are stored again, but other data may be hit too; run `ldm check --read-data`, then `ldm repair`';
+      'the repository is damaged: directories of the last snapshot cannot be read. They are stored again, which helps once `ldm repair` has set aside what is damaged; run that, then `ldm check --read-data`';
     onNotice?.({ kind: 'warning', message });
   };
 }

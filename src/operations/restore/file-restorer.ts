@@ -1,8 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 import type { TargetError } from '../../errors.ts';
 import { deviceMajorOf, deviceMinorOf } from '../../files/device-number.ts';
-import { isFileOf } from '../../files/mend-file.ts';
-import { hasOwnerAndMode } from '../../files/target-metadata.ts';
 import { TargetFile } from '../../files/target-file.ts';
 import type { FilePlace } from '../../files/target-file.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
@@ -13,11 +11,8 @@ import type { Pacer } from '../context.ts';
 
 export type OverwriteMode = 'never' | 'if-changed' | 'if-newer' | 'always';
 
-/**
- * What is to become of a file, given what has its name already: `mend` for one that only lacks its owner or mode,
- * `blocked` where a directory is in its place.
- */
-export type FileDecision = 'create' | 'replace' | 'mend' | 'unchanged' | 'keep' | 'refuse' | 'blocked';
+/** What is to become of a file, given what has its name already; `blocked` where a directory is in its place. */
+export type FileDecision = 'create' | 'replace' | 'unchanged' | 'keep' | 'refuse' | 'blocked';
 
 /** The chunks of a file, one after the other. */
 export interface ChunksOfFile {
@@ -28,23 +23,23 @@ export interface ChunksOfFile {
 }
 
 /**
- * Decides about a file. Same size and time counts as the same content; what differs stays unless overwriting was asked
+ * Decides about a file. Same size and time counts as the same file; what differs stays unless overwriting was asked
  * for, and a directory is never replaced by a file. Throws TargetError where that cannot be told.
  */
-export function decide(
-  path: ByteString,
-  entry: TreeEntry,
-  { mode, policy }: { readonly mode: OverwriteMode; readonly policy: TargetPolicy },
-): FileDecision {
+export function decide(path: ByteString, entry: TreeEntry, mode: OverwriteMode): FileDecision {
   const existing = readTargetStats(path);
   if (existing === undefined) return 'create';
   if (existing.isDirectory()) return 'blocked';
-  const isSame = entry.type === 'file' ? isFileOf(entry, existing) : isSameOther(existing, path, entry);
+  const isSame = entry.type === 'file' ? isSameFile(existing, entry) : isSameOther(existing, path, entry);
   if (mode === 'always') return 'replace';
-  if (isSame) return mode === 'if-changed' && lacksMetadata(existing, entry, policy) ? 'mend' : 'unchanged';
+  if (isSame) return 'unchanged';
   if (mode === 'if-changed') return 'replace';
   if (mode === 'if-newer') return mtimeOf(entry) > existing.mtimeNs ? 'replace' : 'keep';
   return 'refuse';
+}
+
+function isSameFile(existing: BigIntStats, entry: TreeEntry): boolean {
+  return existing.isFile() && existing.size === BigInt(entry.sizeBytes) && existing.mtimeNs === mtimeOf(entry);
 }
 
 /** Symlinks and special files have no content of their own: what they are decides. */
@@ -54,13 +49,6 @@ function isSameOther(existing: BigIntStats, path: ByteString, entry: TreeEntry):
   const isSameKind = entry.type === 'block-device' ? existing.isBlockDevice() : existing.isCharacterDevice();
   const isSameMajor = deviceMajorOf(existing.rdev) === entry.deviceMajor;
   return isSameKind && isSameMajor && deviceMinorOf(existing.rdev) === entry.deviceMinor;
-}
-
-/** The rest has no mode of its own, or is made by whoever uses it. */
-function lacksMetadata(existing: BigIntStats, entry: TreeEntry, policy: TargetPolicy): boolean {
-  if (entry.type !== 'file') return false;
-  const found = { uid: Number(existing.uid), gid: Number(existing.gid), mode: Number(existing.mode) };
-  return !hasOwnerAndMode(found, entry, policy);
 }
 
 function mtimeOf(entry: TreeEntry): bigint {

@@ -15,8 +15,6 @@ export interface RestoreResult {
   readonly filesRestored: number;
   /** They were there with the same size and time. */
   readonly filesUnchanged: number;
-  /** As those, but they had not their owner or mode; now they have. */
-  readonly filesMended: number;
   /** They were there, differ, and were not to be overwritten. */
   readonly filesKept: number;
   readonly directoriesRestored: number;
@@ -32,7 +30,6 @@ export interface RestoreResult {
 export class RestoreTally {
   filesRestored = 0;
   filesUnchanged = 0;
-  filesMended = 0;
   filesKept = 0;
   directoriesRestored = 0;
   othersRestored = 0;

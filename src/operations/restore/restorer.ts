@@ -1,4 +1,3 @@
-import { mendFile } from '../../files/mend-file.ts';
 import { replaceTarget, temporaryPathBeside } from '../../files/target-file.ts';
 import type { FilePlace } from '../../files/target-file.ts';
 import { createSpecial, createSymlink, finishTargetDirectory } from '../../files/target-writer.ts';
@@ -125,7 +124,6 @@ export class Restorer {
       const decision = this.#decide(directory, location, entry);
       if (decision === 'unchanged') this.#groups.note(entry, location, { isWritten: false });
       if (this.#isSettled(decision, path)) return;
-      if (decision === 'mend') return this.#mendFile(step, location);
       if (dryRun) return this.#countFile(entry);
       const replaces = decision === 'replace';
       if (this.#groups.link(entry, location, { replaces })) return this.#countFile(entry);
@@ -159,18 +157,9 @@ export class Restorer {
     onWritten(failure);
   }
 
-  /** The content counts as restored no more than it was; other names are linked to it as to any that was there. */
-  #mendFile({ path, entry }: RestoreStep, location: ByteString): void {
-    const { policy, dryRun, tally } = this.#options;
-    tally.filesMended += 1;
-    this.#groups.note(entry, location, { isWritten: false });
-    if (!dryRun) this.#note(path, mendFile(location, entry, policy));
-  }
-
   /** In a directory that this restore made there is nothing to look for; files are created exclusively all the same. */
   #decide({ isNew }: OpenTarget, location: ByteString, entry: TreeEntry): FileDecision {
-    const { overwrite: mode, policy } = this.#options;
-    return isNew ? 'create' : decide(location, entry, { mode, policy });
+    return isNew ? 'create' : decide(location, entry, this.#options.overwrite);
   }
 
   /** Whether nothing is left to do for a file, because of what has its name. */
@@ -181,7 +170,7 @@ export class Restorer {
     if (decision === 'refuse') tally.note(path, 'exists and differs; it was kept (choose with --overwrite)', 'EXISTS');
     if (decision === 'blocked')
       tally.note(path, 'is a directory now; it was kept (move it away to have it restored)', 'EXISTS');
-    return decision !== 'create' && decision !== 'replace' && decision !== 'mend';
+    return decision !== 'create' && decision !== 'replace';
   }
 
   #restoreOther({ path, entry }: RestoreStep): void {

@@ -17,6 +17,8 @@ export default defineConfig({
     // What every command that opens a repository needs, in one file; reports and operations stay apart, for those who call them.
     codeSplitting: {
       groups: [
+        // A group takes along what it imports; `ldm version` needs the errors and nothing else of it.
+        { name: 'errors', test: /\/src\/errors/, priority: 1 },
         {
           name: 'core',
           // What a thread runs must not run in a program that uses ldm as a library.

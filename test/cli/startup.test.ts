@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..', '..');
 function staticImports(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
-  for (const [, specifier] of readFileSync(file, 'utf8').matchAll(/^import (?!type).*?from '([^']+)'/gms)) {
+  for (const [, specifier] of readFileSync(file, 'utf8').matchAll(/^import (?!type).*?from ['"]([^'"]+)['"]/gms)) {
     if (specifier!.startsWith('.')) staticImports(join(dirname(file), specifier!), seen);
     else seen.add(specifier!);
   }
@@ -28,6 +28,12 @@ describe('start-up', () => {
       'src/errors.ts',
       'src/operations/version.ts',
     ]);
+  });
+
+  it('loads next to nothing of what was built, either', () => {
+    const files = [...staticImports(join(root, 'dist/cli/main.js'))].filter((name) => name.startsWith('/'));
+    expect(files.length).toBeGreaterThan(2);
+    expect(files.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThan(16 * 1024);
   });
 
   it('loads only commander before a command runs', () => {

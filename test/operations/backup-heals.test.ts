@@ -1,22 +1,10 @@
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, chmodSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CancelledError } from '../../src/errors.ts';
-import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { collectStats } from '../../src/operations/stats.ts';
-import { packName } from '../../src/store/pack-reader.ts';
 import { createPrng } from '../support/prng.ts';
 import { filesOf, makeTestRepository } from '../support/test-repository.ts';
 
@@ -65,43 +53,6 @@ test('a backup beside damage that it knows of says so', async () => {
     { kind: 'warning', message: expect.stringContaining('the repository is damaged (2 ') as string },
   ]);
 });
-
-/** Of the block of trees: its header, what is compressed in it, and its last bytes. */
-test.each([40, 1000, -1500, -200])(
-  'trees that cannot be read are stored again (byte %d is wrong)',
-  async (position) => {
-    const repository = await makeTestRepository();
-    for (let number = 0; number < 60; number += 1) {
-      const deep = join(repository.source, `a${number}`, 'b', 'c');
-      mkdirSync(deep, { recursive: true });
-      writeFileSync(join(deep, 'file'), `${number}`);
-    }
-    // Of the two packs, the one of the files is the longer by far.
-    writeFileSync(join(repository.source, 'noise'), createPrng(2).bytes(1_000_000));
-    await repository.backup();
-    const packs = filesOf(repository, 'packs').map((id) => join(repository.directory, 'repository', packName(id)));
-    const [trees = ''] = packs.filter((path) => statSync(path).size < 1_000_000);
-    const bytes = readFileSync(trees);
-    bytes[position < 0 ? bytes.length + position : position]! ^= 0x55;
-    chmodSync(trees, 0o600);
-    writeFileSync(trees, bytes);
-    const { findings } = await check(repository.context, { readData: true });
-    expect(findings).not.toEqual([]);
-    // Where not even the topmost tree can be read, a restore fails.
-    const isHit = await repository.restore().then(
-      ({ exitCode }) => exitCode === 1,
-      () => true,
-    );
-
-    const { summary } = await repository.backup();
-    const told = repository.notices.filter(({ message }) => /directories of the last snapshot cannot/.test(message));
-    expect([told.length, summary.treeBlobs > 0]).toEqual(isHit ? [1, true] : [0, false]);
-    await repair(repository.context);
-    await repository.expectClean();
-    await repository.expectRestored();
-    await repository.expectRestored('latest~1');
-  },
-);
 
 test('who names the repository itself is told that it is left out', async () => {
   const { directory, backup } = await makeTestRepository();

@@ -5,7 +5,7 @@ import type { PackContents } from '../format/pack.ts';
 
 /** What the filter state knows of a pack; its chunks are in the filter. */
 export interface PackInfo {
-  /** SHA-256 of the pack's bytes, 64 lowercase hex digits. */
+  /** The digest of the pack's bytes, 64 lowercase hex digits. */
   readonly id: string;
   readonly kind: ChunkKind;
   readonly sizeBytes: number;

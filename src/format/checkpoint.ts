@@ -141,7 +141,7 @@ export function checkpointBytes(header: CheckpointHeader): number {
 
 export function encodeFileIds(ids: Iterable<string>): Buffer {
   const bytes = Buffer.from([...ids].join(''), 'hex');
-  assert(bytes.length % FILE_ID_BYTES === 0, 'files are named by a SHA-256');
+  assert(bytes.length % FILE_ID_BYTES === 0, 'files are named by 32 bytes');
   return bytes;
 }
 
@@ -204,6 +204,6 @@ export function decodeCheckpointPacks(bytes: Uint8Array, what = 'checkpoint'): C
 }
 
 function bytesOfFileId(id: string): Buffer {
-  assert(/^[0-9a-f]{64}$/.test(id), `not a SHA-256 in hex: ${id}`);
+  assert(/^[0-9a-f]{64}$/.test(id), `not 64 hex digits: ${id}`);
   return Buffer.from(id, 'hex');
 }

@@ -17,22 +17,24 @@ export type ChunkerConfig =
 /** What is chosen when a repository is created, and never changes. */
 export interface RepositoryConfig {
   readonly formatVersion: 1;
-  /** A program that does not know one of these must not touch the repository. */
-  readonly requiredFeatures: readonly string[];
   /** 64 hex digits. */
   readonly repositoryId: string;
   /** RFC 3339, UTC. */
   readonly created: string;
   readonly chunker: ChunkerConfig;
   readonly chunkHash: 'sha1' | 'sha256';
+  /** What packs are named by. */
+  readonly packHash: 'blake3' | 'sha256';
   /** The key of the chunk ids: 64 hex digits. */
   readonly idKey: string;
   readonly ldm: { readonly fprTarget: number; readonly hashes: number; readonly capacity: number };
   readonly compression: { readonly algorithm: 'zstd'; readonly level: number };
 }
 
-/** None yet. */
-export const KNOWN_FEATURES: readonly string[] = [];
+/** Packs are named by BLAKE3. A program that knows only SHA-256 would take each for damaged. */
+export const BLAKE3_PACKS = 'blake3-packs';
+/** A program that does not know one that is required must not touch the repository. */
+const KNOWN_FEATURES: readonly string[] = [BLAKE3_PACKS];
 
 const HEX_256 = hexPattern(FILE_ID_BYTES);
 /** The last byte: without it the file was cut, even where what is left can be read. */
@@ -44,7 +46,7 @@ const MAX_LEVEL = 22;
 export function encodeConfig(config: RepositoryConfig): Buffer {
   const body = {
     format_version: config.formatVersion,
-    required_features: config.requiredFeatures,
+    required_features: config.packHash === 'blake3' ? [BLAKE3_PACKS] : [],
     repository_id: config.repositoryId,
     created: config.created,
     chunker: encodeChunker(config.chunker),
@@ -94,11 +96,11 @@ export function decodeConfig(bytes: Uint8Array, what = 'config'): RepositoryConf
   const compression = reader.object('compression');
   return {
     formatVersion: version,
-    requiredFeatures,
     repositoryId: reader.string('repository_id', HEX_256),
     created: reader.string('created', isUtcTime),
     chunker: readChunker(reader.object('chunker')),
     chunkHash: reader.oneOf('chunk_hash', ['sha1', 'sha256']),
+    packHash: requiredFeatures.includes(BLAKE3_PACKS) ? 'blake3' : 'sha256',
     idKey: reader.string('id_key', HEX_256),
     ldm: {
       fprTarget,

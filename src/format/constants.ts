@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 /** The numbers of docs/format.md. A test compares them with the document's tables. */
 
 export const CHUNK_ID_BYTES = 20;
-/** SHA-256: names of packs, segments and snapshots. */
+/** SHA-256 or BLAKE3: names of packs, segments and snapshots. */
 export const FILE_ID_BYTES = 32;
 
 const MIB = 1024 * 1024;

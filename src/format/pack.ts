@@ -35,7 +35,7 @@ export interface PackedBlock {
 }
 
 export interface PackContents {
-  /** Hex SHA-256 of the file. */
+  /** Hex digest of the file, 32 bytes; format.md says which. */
   readonly id: string;
   readonly kind: ChunkKind;
   readonly sizeBytes: number;

@@ -22,7 +22,7 @@ export function encodeSegment(packs: readonly PackContents[]): Buffer {
   writer.u32(SEGMENT_VERSION);
   writer.u32(packs.length);
   for (const [i, pack] of packs.entries()) {
-    assert(/^[0-9a-f]{64}$/.test(pack.id), 'a pack is named by a SHA-256');
+    assert(/^[0-9a-f]{64}$/.test(pack.id), 'a pack is named by 64 hex digits');
     writer.bytes(Buffer.from(pack.id, 'hex'));
     writer.u64(pack.sizeBytes);
     writer.u8(codeOfChunkKind(pack.kind));

@@ -70,7 +70,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
 
 /** Packs that no readable segment names. They are of interest only where a segment is lost: it may have named them. */
 async function findUnnamedPacks(
-  { backend }: Repository,
+  repository: Repository,
   { listing, lostSegments: lost }: OpenedState,
   { findings, packs }: Survey,
 ): Promise<{ readonly packs: PackContents[]; readonly findings: Finding[] }> {
@@ -78,7 +78,7 @@ async function findUnnamedPacks(
   if (lost.length === 0 && findings.every(({ kind }) => kind !== 'segment-damaged')) return found;
   for (const id of listing.packs.keys()) {
     if (packs.has(id)) continue;
-    const pack = await readSoundFooter(backend, id, isDamage);
+    const pack = await readSoundFooter(repository, id, isDamage);
     if (pack !== undefined) found.packs.push(pack);
     else {
       const message = 'its footer cannot be read, and no segment that can be read names it';
@@ -100,11 +100,11 @@ function packSelector(readData: CheckOptions['readData']): (pack: PackContents) 
 
 async function verifyPacks(
   context: OperationContext,
-  { backend, hasher }: Repository,
+  repository: Repository,
   packs: readonly PackContents[],
   selects: (pack: PackContents) => boolean,
 ): Promise<PackReport[]> {
-  const verifier = new PackVerifier(backend, hasher);
+  const verifier = new PackVerifier(repository);
   const pacer = new Pacer(context.signal);
   const { progress } = context;
   if (progress !== undefined) {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createChunker } from '../chunking/create-chunker.ts';
 import { DEFAULT_CHUNKER } from '../chunking/chunker.ts';
 import type { ChunkerParameters } from '../chunking/chunker.ts';
+import type { PackHash } from '../crypto/pack-digest.ts';
 import { RefusedError, UsageError } from '../errors.ts';
 import { planFilter } from '../filter/formulas.ts';
 import type { FilterPlan } from '../filter/formulas.ts';
@@ -22,6 +23,7 @@ export { repositoryExists } from '../repository/config-file.ts';
 export interface InitOptions {
   readonly chunker?: ChunkerParameters;
   readonly chunkHash?: 'sha1' | 'sha256';
+  readonly packHash?: PackHash;
   /** The false positive rate that the filter must stay below. */
   readonly fpr?: number;
   readonly hashes?: number;
@@ -36,6 +38,7 @@ export interface InitResult {
   readonly location: string;
   readonly chunker: ChunkerParameters;
   readonly chunkHash: 'sha1' | 'sha256';
+  readonly packHash: PackHash;
   readonly plan: FilterPlan;
 }
 
@@ -64,21 +67,21 @@ export async function initRepository(context: OperationContext, options: InitOpt
     });
   }
   await assertVacant(backend);
-  const chunkHash = options.chunkHash ?? 'sha1';
+  const { chunkHash = 'sha1', packHash = 'blake3' } = options;
   const repositoryId = randomBytes(32).toString('hex');
   const config: RepositoryConfig = {
     formatVersion: 1,
-    requiredFeatures: [],
     repositoryId,
     created: new Date().toISOString(),
     chunker,
     chunkHash,
+    packHash,
     idKey: randomBytes(32).toString('hex'),
     ldm: { fprTarget: plan.fprTarget, hashes: plan.hashes, capacity: plan.capacity },
     compression: { algorithm: 'zstd', level },
   };
   await writeRepository(context, config, plan);
-  return { repositoryId, location: backend.location, chunker, chunkHash, plan };
+  return { repositoryId, location: backend.location, chunker, chunkHash, packHash, plan };
 }
 
 async function writeRepository(context: OperationContext, config: RepositoryConfig, plan: FilterPlan): Promise<void> {

@@ -52,7 +52,7 @@ export function isTemporaryName(name: string): boolean {
 
 const ID = /^[0-9a-f]{64}$/;
 
-/** Whether a name is an id (hex SHA-256); anything else in a directory of ids is not ours. */
+/** Whether a name is an id (64 hex digits); anything else in a directory of ids is not ours. */
 export function isId(name: string): boolean {
   return ID.test(name);
 }

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import type { PackHash } from '../crypto/pack-digest.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 import { copyBytes } from '../util/copy-bytes.ts';
@@ -42,16 +43,17 @@ export class ChunkWriter {
   constructor(options: {
     readonly sink: PackSink;
     readonly kind: ChunkKind;
+    readonly packHash: PackHash;
     readonly compressor: Compressor;
     readonly sizes: StoreSizes;
     readonly onPack: (pack: PackContents) => void;
   }) {
-    const { sink, kind, onPack, sizes } = options;
+    const { sink, kind, packHash, onPack, sizes } = options;
     const { packBytes } = sizes;
     const blockRawBytes = kind === 'tree' ? Math.min(sizes.blockRawBytes, TREE_BLOCK_BYTES_MAX) : sizes.blockRawBytes;
     this.#inFlightBytesMax = IN_FLIGHT_BLOCKS_MAX * blockRawBytes;
     this.#pool = new BufferPool({ sizeBytesMin: Math.min(blockRawBytes, BUFFER_BYTES_MIN) });
-    this.#packs = new PackWriter({ sink, kind, packBytes, onPack });
+    this.#packs = new PackWriter({ sink, kind, packHash, packBytes, onPack });
     this.#plain = new BlockGatherer(this.#pool, blockRawBytes);
     this.#dense = new BlockGatherer(this.#pool, blockRawBytes);
     this.#kind = kind;

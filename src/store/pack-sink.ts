@@ -9,7 +9,7 @@ export interface PackSink {
 /** A pack while it is written. */
 export interface PackFile {
   readonly writer: BackendWriter;
-  /** Makes the file durable under its id (hex SHA-256 of its bytes). */
+  /** Makes the file durable under its id (the hex digest of its bytes). */
   publish(id: string): Promise<void>;
   /** Removes the temporary file. */
   abort(): Promise<void>;

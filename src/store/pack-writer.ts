@@ -1,3 +1,4 @@
+import type { PackHash } from '../crypto/pack-digest.ts';
 import { encodeBlockHeader } from '../format/block.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { encodePackFooter, encodePackHeader } from '../format/pack.ts';
@@ -19,6 +20,7 @@ export interface StoredBlock {
 export class PackWriter {
   readonly #sink: PackSink;
   readonly #kind: ChunkKind;
+  readonly #packHash: PackHash;
   readonly #packBytes: number;
   readonly #onPack: (pack: PackContents) => void;
   #open: { readonly file: PackFile; readonly digest: StreamDigest } | undefined;
@@ -28,6 +30,7 @@ export class PackWriter {
   constructor(options: {
     readonly sink: PackSink;
     readonly kind: ChunkKind;
+    readonly packHash: PackHash;
     /** A pack with so many bytes is closed. */
     readonly packBytes: number;
     /** Hears of each pack once it is published. */
@@ -35,6 +38,7 @@ export class PackWriter {
   }) {
     this.#sink = options.sink;
     this.#kind = options.kind;
+    this.#packHash = options.packHash;
     this.#packBytes = options.packBytes;
     this.#onPack = options.onPack;
   }
@@ -78,7 +82,7 @@ export class PackWriter {
   }
 
   async #begin(): Promise<{ readonly file: PackFile; readonly digest: StreamDigest }> {
-    const open = { file: await this.#sink.create(), digest: new StreamDigest() };
+    const open = { file: await this.#sink.create(), digest: new StreamDigest(this.#packHash) };
     this.#open = open;
     this.#offset = 0;
     this.#blocks = [];

@@ -1,4 +1,5 @@
 import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
+import type { PackHash } from '../crypto/pack-digest.ts';
 import { taskPool } from './task-pool.ts';
 import type { StartedTask } from './task-pool.ts';
 import type { IdentifyTask } from './tasks.ts';
@@ -10,13 +11,15 @@ export function identify(bytes: Uint8Array, key: ChunkIdKey): StartedTask<Identi
 
 let lastStream = 0;
 
-/** SHA-256 of bytes that come piece by piece, computed beside the caller. */
+/** The digest of bytes that come piece by piece, computed beside the caller. */
 export class StreamDigest {
+  readonly #algorithm: PackHash;
   readonly #stream: number;
   readonly #run: ReturnType<typeof taskPool.lane> = taskPool.lane();
   #failure: { readonly error: unknown } | undefined;
 
-  constructor() {
+  constructor(algorithm: PackHash) {
+    this.#algorithm = algorithm;
     lastStream += 1;
     this.#stream = lastStream;
   }
@@ -24,7 +27,7 @@ export class StreamDigest {
   /** The bytes must not change until the promise settles; in shared memory they are not copied. */
   async update(parts: readonly Uint8Array[]): Promise<void> {
     try {
-      await this.#run({ name: 'update', stream: this.#stream, parts });
+      await this.#run({ name: 'update', algorithm: this.#algorithm, stream: this.#stream, parts });
     } catch (error) {
       this.#failure ??= { error };
       throw error;
@@ -33,7 +36,7 @@ export class StreamDigest {
 
   /** In hex; the error of a piece that could not be hashed. To be called also where nobody wants to know any more. */
   async end(): Promise<string> {
-    const hex = await this.#run({ name: 'end', stream: this.#stream });
+    const hex = await this.#run({ name: 'end', algorithm: this.#algorithm, stream: this.#stream });
     if (this.#failure !== undefined) throw this.#failure.error;
     return hex;
   }

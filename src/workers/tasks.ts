@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
-import type { Hash } from 'node:crypto';
 import { chunkIdOf } from '../crypto/chunk-hasher.ts';
 import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
+import { createPackDigest } from '../crypto/pack-digest.ts';
+import type { PackHash, RunningDigest } from '../crypto/pack-digest.ts';
 import { CorruptDataError, LdmError } from '../errors.ts';
 import type { Codec } from '../format/block.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
@@ -58,16 +58,18 @@ export interface IdentifyTask {
   readonly key: ChunkIdKey;
 }
 
-/** The next bytes of a stream whose SHA-256 is wanted. */
+/** The next bytes of a stream whose digest is wanted. */
 export interface UpdateTask {
   readonly name: 'update';
+  readonly algorithm: PackHash;
   readonly stream: number;
   readonly parts: readonly Uint8Array[];
 }
 
-/** The end of a stream; its SHA-256 in hex. */
+/** The end of a stream; its digest in hex. */
 export interface EndTask {
   readonly name: 'end';
+  readonly algorithm: PackHash;
   readonly stream: number;
 }
 
@@ -88,7 +90,7 @@ export interface TaskResults {
 const SHRINK_DIVISOR = 32;
 
 const scratch = new ScratchBuffer();
-const streams = new Map<number, Hash>();
+const streams = new Map<number, RunningDigest>();
 
 /** Does a task on the calling thread. */
 export function perform<T extends Task>(task: T): TaskResults[T['name']];
@@ -115,16 +117,16 @@ export function perform(task: Task): TaskResults[Task['name']] {
   }
 }
 
-function updateStream({ stream, parts }: UpdateTask): undefined {
-  const hash = streams.get(stream) ?? createHash('sha256');
-  streams.set(stream, hash);
-  for (const bytes of parts) hash.update(bytes);
+function updateStream({ algorithm, stream, parts }: UpdateTask): undefined {
+  const digest = streams.get(stream) ?? createPackDigest(algorithm);
+  streams.set(stream, digest);
+  for (const bytes of parts) digest.update(bytes);
 }
 
-function endStream({ stream }: EndTask): string {
-  const hash = streams.get(stream) ?? createHash('sha256');
+function endStream({ algorithm, stream }: EndTask): string {
+  const digest = streams.get(stream) ?? createPackDigest(algorithm);
   streams.delete(stream);
-  return hash.digest('hex');
+  return digest.end();
 }
 
 /** Decompresses again and compares, since compressor bugs have cost other tools data. */

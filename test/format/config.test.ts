@@ -10,11 +10,11 @@ const MIB = 1024 * 1024;
 
 const SAMPLE: RepositoryConfig = {
   formatVersion: 1,
-  requiredFeatures: [],
   repositoryId: '01'.repeat(32),
   created: '2026-01-02T03:04:05.678Z',
   chunker: { kind: 'fastcdc', minSizeBytes: MIB / 4, averageSizeBytes: MIB, maxSizeBytes: 4 * MIB },
   chunkHash: 'sha1',
+  packHash: 'sha256',
   idKey: 'fe'.repeat(32),
   ldm: { fprTarget: 0.0078, hashes: 7, capacity: 1_000_000 },
   compression: { algorithm: 'zstd', level: 3 },
@@ -35,6 +35,7 @@ describe('config', () => {
     ['as it is', {}],
     ['with chunks of one size', { chunker: { kind: 'fixed', sizeBytes: 64 * MIB } }],
     ['with SHA-256', { chunkHash: 'sha256' }],
+    ['with packs named by BLAKE3', { packHash: 'blake3' }],
     ['with a negative level', { compression: { algorithm: 'zstd', level: -5 } }],
   ])('reads back as it was written: %s', (_, fields) => {
     const config = { ...SAMPLE, ...fields };

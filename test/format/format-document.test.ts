@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { openBlake3 } from '../../src/crypto/blake3.ts';
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import { codeOfCodec, decodeBlockHeader, encodeBlockHeader } from '../../src/format/block.ts';
 import { codeOfChunkKind } from '../../src/format/chunk-kind.ts';
 import * as checkpoint from '../../src/format/checkpoint.ts';
-import { decodeConfig, encodeConfig } from '../../src/format/config.ts';
+import { BLAKE3_PACKS, decodeConfig, encodeConfig } from '../../src/format/config.ts';
 import * as constants from '../../src/format/constants.ts';
 import { decodePackFooter, decodePackHeader, decodePackTrailer, encodePackFooter } from '../../src/format/pack.ts';
 import { decodeSegment, encodeSegment } from '../../src/format/segment.ts';
@@ -88,6 +89,11 @@ function bytesOfDump(info: string): Buffer {
 }
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+const blake3 = (bytes: Uint8Array): string => {
+  const digest = openBlake3()();
+  digest.update(bytes);
+  return digest.end();
+};
 const magicText = (magic: number): string => Buffer.from(Uint32Array.of(magic).buffer).toString('latin1');
 
 describe('byte tables', () => {
@@ -148,6 +154,10 @@ describe('byte tables', () => {
 });
 
 describe('numbers', () => {
+  test('the features are those of the program', () => {
+    expect(tableWith('| feature |').map(([feature]) => feature)).toEqual([BLAKE3_PACKS]);
+  });
+
   test('limits are the constants', () => {
     const rows = tableWith('| limit |');
     expect(rows.length).toBeGreaterThan(8);
@@ -189,7 +199,7 @@ describe('examples', () => {
 
   test('pack', async () => {
     const file = bytesOfDump('hex pack');
-    expect(DOCUMENT).toContain(`Its id is \`${sha256(file)}\``);
+    expect(DOCUMENT).toContain(`Its id is \`${sha256(file)}\`; with \`blake3-packs\` it would be \`${blake3(file)}\``);
     const kind = decodePackHeader(file);
     const { footerOffset } = decodePackTrailer(file.subarray(-constants.PACK_TRAILER_BYTES), file.length);
     const pack = decodePackFooter(file.subarray(footerOffset), { id: sha256(file), kind, sizeBytes: file.length });

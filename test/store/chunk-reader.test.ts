@@ -22,7 +22,14 @@ beforeEach(async () => {
   const packs: PackContents[] = [];
   const sizes = { blockRawBytes: 4096, packBytes: 1e9, segmentBytes: 1e9 };
   const onPack = (pack: PackContents): void => void packs.push(pack);
-  const writer = new ChunkWriter({ sink: sinkOf(backend), kind: 'data', compressor: new Compressor(3), sizes, onPack });
+  const writer = new ChunkWriter({
+    sink: sinkOf(backend),
+    kind: 'data',
+    packHash: 'blake3',
+    compressor: new Compressor(3),
+    sizes,
+    onPack,
+  });
   for (const bytes of contents) await writer.add(hasher.dataId(bytes), bytes);
   await writer.finish();
   chunks = packs.flatMap(chunksOf);
@@ -169,6 +176,7 @@ describe('a large chunk', () => {
     const writer = new ChunkWriter({
       sink: sinkOf(backend),
       kind: 'data',
+      packHash: 'blake3',
       compressor: new Compressor(3),
       sizes,
       onPack,

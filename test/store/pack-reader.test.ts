@@ -21,7 +21,7 @@ beforeEach(async () => {
   const onPack = (published: PackContents): void => {
     pack = published;
   };
-  const writer = new PackWriter({ sink: sinkOf(backend), kind: 'tree', packBytes: 1e9, onPack });
+  const writer = new PackWriter({ sink: sinkOf(backend), kind: 'tree', packHash: 'blake3', packBytes: 1e9, onPack });
   for (const sizeBytes of [100, 300]) {
     const bytes = payload.subarray(0, sizeBytes);
     const chunkLengths = Uint32Array.of(sizeBytes);

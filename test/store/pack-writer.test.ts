@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
-
 import { describe, expect, test } from 'vitest';
 
+import { createPackDigest } from '../../src/crypto/pack-digest.ts';
+import type { PackHash } from '../../src/crypto/pack-digest.ts';
 import { BackendError } from '../../src/errors.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { packName, readBlock, readPackContents } from '../../src/store/pack-reader.ts';
@@ -22,23 +22,26 @@ function makeBlock(sizeBytes: number): StoredBlock {
 function makeWriter(
   backend: MemoryBackend | FaultyBackend,
   packBytes = 1e9,
+  packHash: PackHash = 'blake3',
 ): { writer: PackWriter; packs: PackContents[] } {
   const packs: PackContents[] = [];
   const onPack = (pack: PackContents): void => void packs.push(pack);
-  return { writer: new PackWriter({ sink: sinkOf(backend), kind: 'data', packBytes, onPack }), packs };
+  return { writer: new PackWriter({ sink: sinkOf(backend), kind: 'data', packHash, packBytes, onPack }), packs };
 }
 
 describe('a pack', () => {
-  test('is named by its bytes and says itself what it holds', async () => {
+  test.each(['blake3', 'sha256'] as const)('is named by its %s and says itself what it holds', async (packHash) => {
     const backend = emptyStorage();
-    const { writer, packs } = makeWriter(backend);
+    const { writer, packs } = makeWriter(backend, 1e9, packHash);
     const blocks = [100, 1, 5000].map(makeBlock);
     for (const block of blocks) await writer.writeBlock(block);
     expect(packs).toEqual([]);
     await writer.finish();
     const [pack] = packs;
     const bytes = backend.peek(packName(pack!.id))!;
-    expect(createHash('sha256').update(bytes).digest('hex')).toBe(pack!.id);
+    const digest = createPackDigest(packHash);
+    digest.update(bytes);
+    expect(digest.end()).toBe(pack!.id);
     expect(pack!.sizeBytes).toBe(bytes.length);
     const contents = await readPackContents(backend, pack!.id);
     expect(JSON.stringify(contents)).toBe(JSON.stringify(pack));

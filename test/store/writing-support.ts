@@ -18,7 +18,7 @@ export function beginWriting(backend: Backend, sizes: StoreSizes = SIZES): Writi
   const compressor = new Compressor(3);
   const onPack = (pack: PackContents): void => void packs.push(pack);
   return {
-    writer: new ChunkWriter({ sink: sinkOf(backend), kind: 'data', compressor, sizes, onPack }),
+    writer: new ChunkWriter({ sink: sinkOf(backend), kind: 'data', packHash: 'blake3', compressor, sizes, onPack }),
     compressor,
     packs,
   };

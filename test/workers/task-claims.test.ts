@@ -53,8 +53,8 @@ describe('a task that nobody has begun', () => {
     );
     const lane = pool.lane();
     const parts = Array.from({ length: 20 }, () => shared(prng.bytes(100)));
-    for (const part of parts) void lane({ name: 'update', stream: 77, parts: [part] });
-    expect(await lane({ name: 'end', stream: 77 })).toBe(
+    for (const part of parts) void lane({ name: 'update', algorithm: 'sha256', stream: 77, parts: [part] });
+    expect(await lane({ name: 'end', algorithm: 'sha256', stream: 77 })).toBe(
       createHash('sha256').update(Buffer.concat(parts)).digest('hex'),
     );
     await Promise.all(long);

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -6,6 +5,8 @@ import { describe, expect, test } from 'vitest';
 
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import type { ChunkIdKey } from '../../src/crypto/chunk-hasher.ts';
+import { createPackDigest } from '../../src/crypto/pack-digest.ts';
+import type { PackHash } from '../../src/crypto/pack-digest.ts';
 import { CorruptDataError } from '../../src/errors.ts';
 import { StreamDigest, identify } from '../../src/workers/hashing.ts';
 import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
@@ -19,8 +20,10 @@ const KIB = 1024;
 const prng = createPrng(20261120);
 const hasher = new ChunkHasher('sha1', prng.bytes(32));
 
-function sha256(...parts: readonly Uint8Array[]): string {
-  return createHash('sha256').update(Buffer.concat(parts)).digest('hex');
+function digestOf(algorithm: PackHash, ...parts: readonly Uint8Array[]): string {
+  const digest = createPackDigest(algorithm);
+  digest.update(Buffer.concat(parts));
+  return digest.end();
 }
 
 const threads = new TaskPool({ threadCount: 2, inlineBytes: 0 });
@@ -87,11 +90,11 @@ describe.each([
       for (const { stream, lane, parts } of digests) {
         const part = shared(prng.bytes(1 + prng.int(5000)));
         parts.push(part);
-        void lane({ name: 'update', stream, parts: [part] });
+        void lane({ name: 'update', algorithm: 'sha256', stream, parts: [part] });
       }
     }
     for (const { stream, lane, parts } of digests) {
-      expect(await lane({ name: 'end', stream })).toBe(sha256(...parts));
+      expect(await lane({ name: 'end', algorithm: 'sha256', stream })).toBe(digestOf('sha256', ...parts));
     }
   });
 });
@@ -161,7 +164,7 @@ test('a thread compresses last, whatever came first', async () => {
   };
   // The first takes so long (100 ms and more) that the others are there before it is done, also on a busy machine.
   const compressing = [compress('first', 12), compress('second', 3)];
-  await update({ name: 'update', stream: 2000, parts: [shared(Buffer.from('text'))] });
+  await update({ name: 'update', algorithm: 'sha256', stream: 2000, parts: [shared(Buffer.from('text'))] });
   done.push('update');
   await Promise.all(compressing);
   expect(done.indexOf('update')).toBeLessThan(done.indexOf('second'));
@@ -179,7 +182,7 @@ test('a pool that was prepared leaves nothing to the caller', async () => {
 
 test('a process with idle threads ends by itself', async () => {
   // This file would hang otherwise: nothing terminates the threads of `threads`.
-  expect(await threads.lane()({ name: 'end', stream: 1 })).toBe(sha256());
+  expect(await threads.lane()({ name: 'end', algorithm: 'sha256', stream: 1 })).toBe(digestOf('sha256'));
 });
 
 describe('hashing', () => {
@@ -192,24 +195,32 @@ describe('hashing', () => {
     }
   });
 
-  test('a stream gives the digest of its pieces; two beside each other do not mix', async () => {
-    const streams = [new StreamDigest(), new StreamDigest()];
-    const pieces: Buffer[][] = [[], []];
-    for (let count = 0; count < 30; count += 1) {
-      const index = prng.int(2);
-      const parts = [shared(prng.bytes(prng.int(9000))), prng.bytes(10)];
-      pieces[index]!.push(...parts);
-      await streams[index]!.update(parts);
-    }
-    for (const [index, stream] of streams.entries()) expect(await stream.end()).toBe(sha256(...pieces[index]!));
-    expect(await new StreamDigest().end()).toBe(sha256());
-  });
+  test.each(['blake3', 'sha256'] as const)(
+    'a %s stream gives the digest of its pieces; two do not mix',
+    async (algorithm) => {
+      const streams = [new StreamDigest(algorithm), new StreamDigest(algorithm)];
+      const pieces: Buffer[][] = [[], []];
+      for (let count = 0; count < 30; count += 1) {
+        const index = prng.int(2);
+        const parts = [shared(prng.bytes(prng.int(9000))), prng.bytes(10)];
+        pieces[index]!.push(...parts);
+        await streams[index]!.update(parts);
+      }
+      for (const [index, stream] of streams.entries()) {
+        expect(await stream.end()).toBe(digestOf(algorithm, ...pieces[index]!));
+      }
+      expect(await new StreamDigest(algorithm).end()).toBe(digestOf(algorithm));
+    },
+  );
 
-  test('a stream with a piece that could not be hashed has no digest', async () => {
-    const stream = new StreamDigest();
-    await stream.update([Buffer.from('first')]);
-    await expect(stream.update(['no bytes' as unknown as Uint8Array, 7 as unknown as Uint8Array])).rejects.toThrow();
-    await stream.update([Buffer.from('last')]);
-    await expect(stream.end()).rejects.toThrow();
-  });
+  test.each(['blake3', 'sha256'] as const)(
+    'a %s stream with a piece that could not be hashed has no digest',
+    async (algorithm) => {
+      const stream = new StreamDigest(algorithm);
+      await stream.update([Buffer.from('first')]);
+      await expect(stream.update(['no bytes' as unknown as Uint8Array, 7 as unknown as Uint8Array])).rejects.toThrow();
+      await stream.update([Buffer.from('last')]);
+      await expect(stream.end()).rejects.toThrow();
+    },
+  );
 });

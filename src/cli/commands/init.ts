@@ -12,6 +12,7 @@ interface InitFlags {
   readonly chunker: 'fastcdc' | 'fixed';
   readonly chunkSize?: number;
   readonly chunkHash: 'sha1' | 'sha256';
+  readonly packHash: 'blake3' | 'sha256';
   readonly fpr?: number;
   readonly hashes?: number;
   readonly capacity?: Capacity;
@@ -32,6 +33,9 @@ export function defineInit(program: Command, runner: CommandRunner): void {
     )
     .addOption(
       new Option('--chunk-hash <name>', 'what chunk ids are made with').choices(['sha1', 'sha256']).default('sha1'),
+    )
+    .addOption(
+      new Option('--pack-hash <name>', 'what packs are named by').choices(['blake3', 'sha256']).default('blake3'),
     )
     .option('--fpr <rate>', 'false positive rate that the filter never passes, such as 0.01', rateValue)
     .option('--hashes <k>', 'number of hash functions', positiveIntegerValue)
@@ -54,11 +58,11 @@ export function defineInit(program: Command, runner: CommandRunner): void {
           import('../reports/init-report.ts'),
         ]);
         const chunker: ChunkerParameters = chunkerOf(flags.chunker, flags.chunkSize);
-        const { chunkHash, fpr, hashes, compressionLevel } = flags;
+        const { chunkHash, packHash, fpr, hashes, compressionLevel } = flags;
         const capacity = flags.capacity === undefined ? undefined : capacityOf(flags.capacity, chunker);
         const result = await initRepository(
           context,
-          omitUndefined({ chunker, chunkHash, fpr, hashes, capacity, compressionLevel }),
+          omitUndefined({ chunker, chunkHash, packHash, fpr, hashes, capacity, compressionLevel }),
         );
         reportInit(output, result);
         return EXIT_SUCCESS;

@@ -22,6 +22,7 @@ export function reportInit(output: Output, result: InitResult): void {
       ['room before it grows', `about ${formatBytes(plan.capacity * averageSizeBytes(result))} of unique data`],
       ['chunker', describeChunker(result)],
       ['chunk ids', `keyed ${result.chunkHash === 'sha1' ? 'SHA-1' : 'SHA-256'}`],
+      ['packs named by', result.packHash === 'blake3' ? 'BLAKE3' : 'SHA-256'],
     ]),
   );
 }
@@ -41,6 +42,7 @@ export function initFields(result: InitResult): Record<string, unknown> {
             max_size: chunker.maxSizeBytes,
           },
     chunk_hash: result.chunkHash,
+    pack_hash: result.packHash,
     plan: {
       capacity: plan.capacity,
       positions: plan.positions,

@@ -182,8 +182,10 @@ export class ChunkDepot {
 
   #createWriter(kind: ChunkKind): ChunkWriter {
     const { order, config, sizes } = this.#repository;
-    const compressor = new Compressor(config.compression.level);
-    return new ChunkWriter({ sink: order, kind, compressor, sizes, onPack: (pack) => this.#onPack(pack) });
+    const { packHash, compression } = config;
+    const compressor = new Compressor(compression.level);
+    const onPack = (pack: PackContents): void => this.#onPack(pack);
+    return new ChunkWriter({ sink: order, kind, packHash, compressor, sizes, onPack });
   }
 
   #onPack(pack: PackContents): void {

@@ -1,11 +1,13 @@
 import type { Backend } from '../../backend/backend.ts';
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
+import type { PackHash } from '../../crypto/pack-digest.ts';
 import { BackendError, CorruptDataError } from '../../errors.ts';
 import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
 import type { ChunkKind } from '../../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES, PACK_HEADER_BYTES } from '../../format/constants.ts';
 import { encodePackFooter, encodePackHeader } from '../../format/pack.ts';
 import type { PackContents, PackedBlock } from '../../format/pack.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { BufferPool } from '../../store/buffer-pool.ts';
 import { packName } from '../../store/pack-reader.ts';
 import { proveBlock } from '../../workers/compression.ts';
@@ -28,12 +30,14 @@ const BLOCKS_AT_ONCE = 4;
 export class PackVerifier {
   readonly #backend: Backend;
   readonly #hasher: ChunkHasher;
+  readonly #packHash: PackHash;
   /** Whole packs. */
   readonly #buffers = new BufferPool({ sizeBytesMin: 1024 * 1024 });
 
-  constructor(backend: Backend, hasher: ChunkHasher) {
+  constructor({ backend, hasher, config }: Repository) {
     this.#backend = backend;
     this.#hasher = hasher;
+    this.#packHash = config.packHash;
   }
 
   /** Presence, size and footer. What is wrong there is followed by a look at every chunk. */
@@ -44,7 +48,7 @@ export class PackVerifier {
     return { ...report, problems: [...new Set([problem, ...report.problems])] };
   }
 
-  /** Every byte: the SHA-256 of the file, and the id of every chunk. */
+  /** Every byte: the digest of the file, and the id of every chunk. */
   async verifyData(pack: PackContents): Promise<PackReport> {
     const problems: string[] = [];
     const sizeBytes = await this.#sizeOf(pack, problems);
@@ -76,10 +80,10 @@ export class PackVerifier {
 
   /** Hex ids of the chunks whose bytes are wrong. */
   async #verifyBytes(bytes: Buffer, pack: PackContents, problems: string[]): Promise<string[]> {
-    if ((await sha256Of(bytes)) === pack.id) {
+    if ((await digestOf(bytes, this.#packHash)) === pack.id) {
       problems.push(...footerProblems(bytes, pack));
     } else {
-      problems.push('its bytes are not what was stored (SHA-256 differs from the name)');
+      problems.push('its bytes are not what was stored (the digest differs from the name)');
     }
     const damaged = await mapConcurrently(pack.blocks, BLOCKS_AT_ONCE, async (block) =>
       this.#verifyBlock(bytes, pack.kind, block, problems),
@@ -142,8 +146,8 @@ function unreadable(error: unknown): string {
 }
 
 /** Beside the reading of the next pack. */
-async function sha256Of(bytes: Uint8Array): Promise<string> {
-  const digest = new StreamDigest();
+async function digestOf(bytes: Uint8Array, algorithm: PackHash): Promise<string> {
+  const digest = new StreamDigest(algorithm);
   const [, hex] = await Promise.all([digest.update([bytes]), digest.end()]);
   return hex;
 }

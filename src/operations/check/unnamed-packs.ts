@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
-import type { Backend } from '../../backend/backend.ts';
+import { createPackDigest } from '../../crypto/pack-digest.ts';
 import { CorruptDataError, UnsupportedFormatError } from '../../errors.ts';
 import type { PackContents } from '../../format/pack.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { packName, readPackContents } from '../../store/pack-reader.ts';
 
 /** What a pack says that it holds; undefined if it is damaged. Throws for a sound pack of a newer format. */
 export async function readSoundFooter(
-  backend: Backend,
+  { backend, config }: Repository,
   id: string,
   isFinding: (error: unknown) => boolean = (error) => error instanceof CorruptDataError,
 ): Promise<PackContents | undefined> {
@@ -16,7 +16,9 @@ export async function readSoundFooter(
     if (isFinding(error)) return undefined;
     if (!(error instanceof UnsupportedFormatError)) throw error;
     const bytes = await backend.read(packName(id));
-    if (createHash('sha256').update(bytes).digest('hex') === id) throw error;
+    const digest = createPackDigest(config.packHash);
+    digest.update(bytes);
+    if (digest.end() === id) throw error;
     return undefined;
   }
 }

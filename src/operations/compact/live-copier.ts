@@ -24,8 +24,10 @@ export class LiveCopier {
   async copy(usages: readonly PackUsage[]): Promise<void> {
     for (const kind of ['data', 'tree'] as const) {
       const { order, config, sizes } = this.#repository;
-      const compressor = new Compressor(config.compression.level);
-      const writer = new ChunkWriter({ sink: order, kind, compressor, sizes, onPack: (pack) => this.packs.push(pack) });
+      const { packHash, compression } = config;
+      const compressor = new Compressor(compression.level);
+      const onPack = (pack: PackContents): void => void this.packs.push(pack);
+      const writer = new ChunkWriter({ sink: order, kind, packHash, compressor, sizes, onPack });
       try {
         for (const { pack, index } of usages) {
           this.#repository.throwIfAborted();

@@ -63,7 +63,7 @@ class PackJudge {
 
   constructor(repository: Repository) {
     this.#repository = repository;
-    this.#verifier = new PackVerifier(repository.backend, repository.hasher);
+    this.#verifier = new PackVerifier(repository);
   }
 
   get badIds(): string[] {
@@ -84,7 +84,7 @@ class PackJudge {
 
   /** A pack that no segment names, by its own footer; undefined if it is damaged. */
   async readUnnamed(id: string): Promise<PackContents | undefined> {
-    const pack = await twice(async () => readSoundFooter(this.#repository.backend, id));
+    const pack = await twice(async () => readSoundFooter(this.#repository, id));
     if (pack !== undefined && (await this.isWhole(pack))) return pack;
     this.#verdicts.set(id, false);
     return undefined;

@@ -20,10 +20,11 @@ export class Salvager {
   constructor(repository: Repository, damagedIds: readonly string[]) {
     this.#repository = repository;
     this.#damagedIds = new Set(damagedIds);
-    const compressor = new Compressor(repository.config.compression.level);
+    const { packHash, compression } = repository.config;
+    const compressor = new Compressor(compression.level);
     const onPack = (pack: PackContents): void => void this.packs.push(pack);
     const sink = { create: async () => this.#createPack() };
-    const shared = { sink, compressor, sizes: repository.sizes, onPack };
+    const shared = { sink, packHash, compressor, sizes: repository.sizes, onPack };
     this.#writers = {
       data: new ChunkWriter({ ...shared, kind: 'data' }),
       tree: new ChunkWriter({ ...shared, kind: 'tree' }),

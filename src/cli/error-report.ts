@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { LdmError, RepositoryNotFoundError, UsageError } from '../errors.ts';
+import { LdmError, RepositoryNotFoundError, UnsupportedFormatError, UsageError } from '../errors.ts';
 import { escapeForTerminal } from '../files/display-path.ts';
 import { OutputClosedError } from './output.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE } from './exit-codes.ts';
@@ -15,6 +15,7 @@ export interface Failure {
 }
 
 const NO_REPOSITORY_HINT = 'Create one there with `ldm init`, or name another with -r or LDM_REPOSITORY.';
+const NEWER_HINT = 'A newer ldm has written this; use that one.';
 
 /** Turns anything that was thrown into an exit code and words. `helpCommand` is where wrong usage is explained. */
 export function describeFailure(error: unknown, helpCommand = 'ldm --help'): Failure {
@@ -35,10 +36,15 @@ export function describeFailure(error: unknown, helpCommand = 'ldm --help'): Fai
 
 function describeExpectedFailure(error: LdmError): Failure {
   const message = escapeForTerminal(error.message);
-  const hint = error.hint ?? (error instanceof RepositoryNotFoundError ? NO_REPOSITORY_HINT : undefined);
+  const hint = error.hint ?? usualHint(error);
   const lines = [`ldm: ${message}`, ...(hint === undefined ? [] : [escapeForTerminal(hint)])];
   // One line is enough for somebody who mistyped; the rest may need the next step spelled out.
   return { exitCode: error.exitCode, text: lines.join(error instanceof UsageError ? ' - ' : '\n'), message, hint };
+}
+
+function usualHint(error: LdmError): string | undefined {
+  if (error instanceof RepositoryNotFoundError) return NO_REPOSITORY_HINT;
+  return error instanceof UnsupportedFormatError ? NEWER_HINT : undefined;
 }
 
 /** Commander throws for wrong usage, and also to end after it has printed help. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -49,6 +50,26 @@ describe('exit codes', () => {
     expect(mended.stdout).toMatch(/\d+ repairs? done/);
     expect(mended.code).toBe(0);
     expect((await run(['check', '--read-data'])).code).toBe(0);
+  });
+
+  it('1 when only a newer ldm knows the repository, which is left alone', async () => {
+    const { run, repository } = await makeScenario();
+    for (const name of ['config', 'config.bak']) {
+      const { checksum: _, ...body } = JSON.parse(readFileSync(join(repository, name), 'utf8')) as Record<
+        string,
+        unknown
+      >;
+      const newer = { ...body, required_features: ['blake3-packs', 'encryption'] };
+      const checksum = createHash('sha256').update(JSON.stringify(newer)).digest('hex');
+      writeFileSync(join(repository, name), `${JSON.stringify({ ...newer, checksum })}\n`);
+    }
+    const before = readdirSync(repository, { recursive: true });
+    for (const command of [['backup', 'source'], ['snapshots'], ['repair'], ['compact'], ['check']]) {
+      const { code, stdout, stderr } = await run(command);
+      expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' });
+      expect(stderr).toMatch(/^ldm: .*not known here: encryption\n.*newer ldm.*\n$/);
+    }
+    expect(readdirSync(repository, { recursive: true })).toEqual(before);
   });
 
   it('10 when there is no repository', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createChunker } from '../chunking/create-chunker.ts';
 import { DEFAULT_CHUNKER } from '../chunking/chunker.ts';
 import type { ChunkerParameters } from '../chunking/chunker.ts';
+import { createPackDigest } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import { RefusedError, UsageError } from '../errors.ts';
 import { planFilter } from '../filter/formulas.ts';
@@ -68,6 +69,8 @@ export async function initRepository(context: OperationContext, options: InitOpt
   }
   await assertVacant(backend);
   const { chunkHash = 'sha1', packHash = 'blake3' } = options;
+  // Better no repository than one that nothing can be stored in from here.
+  createPackDigest(packHash);
   const repositoryId = randomBytes(32).toString('hex');
   const config: RepositoryConfig = {
     formatVersion: 1,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Backend } from '../backend/backend.ts';
 import { BackendError, CorruptDataError, RepositoryNotFoundError, isDamage } from '../errors.ts';
 import { decodeConfig } from '../format/config.ts';
@@ -36,7 +37,10 @@ async function holdsAnything(backend: Backend): Promise<boolean> {
   return false;
 }
 
-/** As `readConfig`, and what is wrong with either file. Throws what is no finding. */
+/**
+ * As `readConfig`, and what is wrong with either file. Throws what is no finding.
+ * @throws CorruptDataError also where both are sound and differ: with the wrong one every chunk or pack seems damaged
+ */
 export async function inspectConfig(
   backend: Backend,
   isFinding: (error: unknown) => boolean = isDamage,
@@ -53,7 +57,12 @@ export async function inspectConfig(
       problems.push({ name, message: `${name}: ${(error as Error).message}` });
     }
   }
-  const config = configs[0];
+  if (configs.length === 2 && !isDeepStrictEqual(configs[0], configs[1])) {
+    throw new CorruptDataError('config and config.bak are both sound, and say different things', {
+      hint: 'One of them is of another repository. Move one away; `ldm check --read-data` says whether the other fits.',
+    });
+  }
+  const [config] = configs;
   if (config !== undefined) return { config, problems };
   if (absentCount === 2) {
     throw new RepositoryNotFoundError(`there is no repository at ${backend.location}`, {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -34,6 +34,24 @@ describe('--json', () => {
       const messages = parseJsonLines(stdout);
       expect(messages.length, command.join(' ')).toBeGreaterThan(0);
       if (command.includes('--no-reclaim')) deletedId = (messages.at(-1)!['snapshot_ids'] as string[])[0]!;
+    }
+  });
+
+  it('init names what it chose, by default and when told', async () => {
+    const { runJson, run, directory } = await makeScenario();
+    const choices = [
+      [[], 'blake3', 'sha1'],
+      [['--pack-hash', 'sha256', '--chunk-hash', 'sha256'], 'sha256', 'sha256'],
+    ] as const;
+    for (const [options, packHash, chunkHash] of choices) {
+      const place = join(directory, packHash);
+      const { messages } = await runJson(['init', '-r', place, ...options]);
+      expect(messages[0]).toMatchObject({ message_type: 'initialized', pack_hash: packHash, chunk_hash: chunkHash });
+      const features = packHash === 'blake3' ? ['blake3-packs'] : [];
+      const config: unknown = JSON.parse(readFileSync(join(place, 'config'), 'utf8'));
+      expect(config).toMatchObject({ required_features: features, chunk_hash: chunkHash });
+      const { stdout } = await run(['init', '-r', `${place}-told`, ...options]);
+      expect(stdout).toMatch(packHash === 'blake3' ? /packs named by +BLAKE3\n/ : /packs named by +SHA-256\n/);
     }
   });
 

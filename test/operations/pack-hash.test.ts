@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { openPortableBlake3 } from '../../src/crypto/blake3.ts';
+import { UnsupportedFormatError } from '../../src/errors.ts';
 import { decodeConfig, encodeConfig } from '../../src/format/config.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { check } from '../../src/operations/check.ts';
@@ -14,6 +15,7 @@ import { repair } from '../../src/operations/repair.ts';
 import { checkAll, filesIn, flip, packsOfKind } from '../support/damage.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
+import { contents } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
@@ -83,6 +85,26 @@ describe.each(['blake3', 'sha256'] as const)('packs named by %s', (packHash) => 
   });
 });
 
+test.each(['blake3', 'sha256'] as const)(
+  'a sound pack of a newer format, named by %s and by no segment, is left to a newer program; damage is not',
+  async (packHash) => {
+    const disk = await setScene(packHash);
+    for (const name of [...filesIn(disk, 'index'), ...filesIn(disk, 'filter')]) await disk.remove(name);
+    const pack = packsOfKind(disk, 'data')[0]!;
+    const newer = disk.peek(pack)!;
+    newer[8] = 2;
+    const damaged = disk.copy();
+    damaged.poke(pack, newer);
+    expect((await repair(simulatedProcess(damaged))).actions.length).toBeGreaterThan(0);
+    await disk.remove(pack);
+    const id = DIGESTS[packHash](newer);
+    disk.poke(`packs/${id.slice(0, 2)}/${id}`, newer);
+    const before = contents(disk);
+    await expect(repair(simulatedProcess(disk))).rejects.toThrow(UnsupportedFormatError);
+    expect(contents(disk)).toEqual(before);
+  },
+);
+
 test('a repository says what its packs are named by, so that a program which does not know it leaves it alone', async () => {
   for (const [packHash, features] of [
     ['blake3', ['blake3-packs']],
@@ -96,6 +118,10 @@ test('a repository says what its packs are named by, so that a program which doe
     expect(decodeConfig(bytes).packHash).toBe(packHash);
     expect(encodeConfig(decodeConfig(bytes))).toEqual(bytes);
   }
+});
+
+test('BLAKE3 is what a repository gets that nobody chose for', async () => {
+  expect(await initRepository(simulatedProcess(new MemoryBackend()))).toMatchObject({ packHash: 'blake3' });
 });
 
 test('the other hash makes every pack a finding', async () => {

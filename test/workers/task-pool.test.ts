@@ -209,6 +209,11 @@ describe('hashing', () => {
       for (const [index, stream] of streams.entries()) {
         expect(await stream.end()).toBe(digestOf(algorithm, ...pieces[index]!));
       }
+      // What ended is forgotten: a thread that lives long would keep them all.
+      const lane = inline.lane();
+      await lane({ name: 'update', algorithm, stream: -1, parts: [prng.bytes(9)] });
+      await lane({ name: 'end', algorithm, stream: -1 });
+      expect(await lane({ name: 'end', algorithm, stream: -1 })).toBe(digestOf(algorithm));
       expect(await new StreamDigest(algorithm).end()).toBe(digestOf(algorithm));
     },
   );

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+
+import { CorruptDataError } from '../../src/errors.ts';
+import { decodeConfig, encodeConfig } from '../../src/format/config.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { check } from '../../src/operations/check.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { repair } from '../../src/operations/repair.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { contents } from '../support/repair-aftermath.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+
+test('two sound copies that differ: nobody guesses which one is right, and nothing is changed', async () => {
+  const disk = new MemoryBackend();
+  await initRepository(simulatedProcess(disk));
+  const source = memoryDirectory();
+  await backup(simulatedProcess(disk), { sources: [source], cwd: source });
+  const config = decodeConfig(disk.peek('config')!);
+  for (const other of [
+    { ...config, packHash: 'sha256' },
+    { ...config, idKey: 'ab'.repeat(32) },
+  ] as const) {
+    for (const name of ['config', 'config.bak']) {
+      const mixed = disk.copy();
+      mixed.poke(name, encodeConfig(other));
+      const before = contents(mixed);
+      for (const act of [
+        async () => backup(simulatedProcess(mixed), { sources: [source], cwd: source }),
+        async () => check(simulatedProcess(mixed)),
+        async () => repair(simulatedProcess(mixed)),
+      ]) {
+        await expect(act()).rejects.toThrow(CorruptDataError);
+        await expect(act()).rejects.toThrow('say different things');
+      }
+      expect(contents(mixed)).toEqual(before);
+    }
+  }
+});

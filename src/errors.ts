@@ -63,6 +63,11 @@ export class BackendError extends LdmError {
   }
 }
 
+/** Whether the repository lacks the file or directory that was asked for. */
+export function isAbsent(error: unknown): error is BackendError {
+  return error instanceof BackendError && error.errno === 'ENOENT';
+}
+
 /** Whether a part of the repository is lost, by wrong bytes or by a place that the disk cannot read; the rest is not. */
 export function isDamage(error: unknown): error is CorruptDataError | BackendError {
   return error instanceof CorruptDataError || (error instanceof BackendError && error.errno === 'EIO');

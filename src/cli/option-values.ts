@@ -4,7 +4,14 @@ import { parseDuration } from '../util/format-duration.ts';
 
 /** For an option that may be given several times: gathers the values. */
 export function collect(value: string, previous: readonly string[] | undefined): string[] {
+  textValue(value);
   return [...(previous ?? []), value];
+}
+
+/** Anything but nothing. */
+export function textValue(text: string): string {
+  if (text === '') throw new InvalidArgumentError('Give a text that is not empty.');
+  return text;
 }
 
 /** For a flag that may be given several times: counts. */
@@ -101,10 +108,15 @@ export function partValue(text: string): { part: number; of: number } {
 export function timeValue(text: string): string {
   const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:\d{2})?)?$/.exec(text);
   const date = match === null ? undefined : new Date(`${match[1]}T${match[2] ?? '00:00'}${match[3] ?? ''}`);
-  if (date === undefined || Number.isNaN(date.getTime())) {
+  if (date === undefined || Number.isNaN(date.getTime()) || !isDayOfCalendar(match![1]!)) {
     throw new InvalidArgumentError('Give a time such as 2026-01-31, "2026-01-31 18:00" or 2026-01-31T18:00:00Z.');
   }
   return date.toISOString();
+}
+
+/** `Date` takes the 31st of February for a day in March. */
+function isDayOfCalendar(day: string): boolean {
+  return new Date(`${day}T00:00Z`).toISOString().startsWith(day);
 }
 
 const ELEMENTS_MIN = 100;

@@ -1,8 +1,11 @@
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { UsageError } from '../errors.ts';
+import { isDamagedText } from '../files/raw-arguments.ts';
 import { readConfiguration } from './configuration-file.ts';
 
+/** A URL, or what other tools call a place somewhere else. */
+const REMOTE_PLACE = /^([a-z][a-z0-9+.-]*:\/\/|(?:sftp|rest|s3|b2|gs|azure|swift|rclone|ssh|webdav):)/i;
 const DEFAULT_FPS = 10;
 const MAX_FPS = 60;
 
@@ -52,17 +55,22 @@ export function displayFps(settings: Settings): number {
 /** The XDG specification wants empty and relative values to be ignored. */
 function xdgDirectory(environment: NodeJS.ProcessEnv, variable: string, fallback: string): string {
   const value = environment[variable];
-  return value !== undefined && isAbsolute(value) ? value : join(homedir(), fallback);
+  if (value !== undefined && isAbsolute(value)) return value;
+  // HOME may be there and empty.
+  const home = homedir();
+  return join(isAbsolute(home) ? home : userInfo().homedir, fallback);
 }
 
 function resolveLocation(location: string): string {
-  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(location)?.[1];
+  const scheme = REMOTE_PLACE.exec(location)?.[1];
   if (scheme !== undefined) {
-    throw new UsageError(`a repository at ${scheme}:// is not supported`, {
-      hint: 'Name a directory of this machine.',
+    throw new UsageError(`a repository at ${scheme} is not supported`, {
+      hint: 'Name a directory of this machine; ./ before it if it really has such a name.',
     });
   }
-  return resolve(location);
+  const place = resolve(location);
+  if (!isDamagedText(place)) return place;
+  throw new UsageError(`the place of the repository is not UTF-8: ${place}`, { hint: 'Give it another name.' });
 }
 
 function readProgressFps(environment: NodeJS.ProcessEnv): number | undefined {

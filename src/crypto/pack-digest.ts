@@ -14,6 +14,13 @@ export interface RunningDigest {
   end(): string;
 }
 
+/** The digest of a whole pack, in hex. */
+export function packDigestOf(algorithm: PackHash, bytes: Uint8Array): string {
+  const digest = createPackDigest(algorithm);
+  digest.update(bytes);
+  return digest.end();
+}
+
 /** Begins the digest that names a pack. */
 export function createPackDigest(algorithm: PackHash): RunningDigest {
   if (algorithm === 'blake3') return openBlake3()();

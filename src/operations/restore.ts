@@ -1,12 +1,11 @@
-import { resolve } from 'node:path';
 import { CorruptDataError } from '../errors.ts';
+import { absoluteBytes } from '../files/raw-arguments.ts';
 import { createTargetPolicy } from '../files/target-policy.ts';
 import { makeTargetRoot } from '../files/target-writer.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { SnapshotSummary } from '../format/snapshot.ts';
 import type { TreeEntry } from '../format/tree.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import { byteStringFromText } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext, Progress } from './context.ts';
@@ -52,7 +51,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
     const place = await findPlace(opened.reader, listing, path);
     const tally = new RestoreTally((problem) => context.onNotice?.({ kind: 'warning', ...problem }));
     const dryRun = options.dryRun === true;
-    const directory = byteStringFromText(resolve(options.target));
+    const directory = absoluteBytes(options.target);
     const target = dryRun ? directory : makeTargetRoot(directory);
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);

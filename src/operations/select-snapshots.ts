@@ -1,9 +1,12 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
-import { BackendError, CorruptDataError, SnapshotNotFoundError, UsageError, isDamage } from '../errors.ts';
+import { CorruptDataError, SnapshotNotFoundError, UsageError, isAbsent, isDamage } from '../errors.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import { baseName, isId, manifestCopyName, snapshotName } from '../repository/layout.ts';
 import { listOptional } from '../repository/listing.ts';
+import { recoverBytes } from '../files/raw-arguments.ts';
 import { readManifest, readManifestCopy } from '../repository/manifests.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { textOf } from '../util/byte-string.ts';
 
 export interface SnapshotListing {
   readonly id: string;
@@ -13,15 +16,18 @@ export interface SnapshotListing {
 /** `ID`, `latest` or `latest~N`, and after a colon a path inside the snapshot. */
 export interface SnapshotSelector {
   readonly name: string;
-  readonly path: string;
+  readonly path: ByteString;
 }
 
 export function parseSelector(text: string): SnapshotSelector {
-  const colon = text.indexOf(':');
-  return colon < 0 ? { name: text, path: '' } : { name: text.slice(0, colon), path: text.slice(colon + 1) };
+  const [bytes] = recoverBytes([text]);
+  const [name = '', ...rest] = bytes!.split(':');
+  return { name: textOf(name as ByteString), path: rest.join(':') as ByteString };
 }
 
 export interface ReadSnapshots {
+  /** Whether these are the ones that were deleted and may still be undone. */
+  readonly deleted: boolean;
   /** Oldest first. */
   readonly listings: readonly SnapshotListing[];
   /** Snapshots whose manifest is damaged and read from its copy, with the reason; they are listed all the same. */
@@ -43,7 +49,7 @@ export async function readSnapshots(
   const reading: SnapshotReading = { backend, deleted, listings: [], copied: new Map(), damaged: new Map() };
   for (const id of ids) await readInto(reading, id);
   await noteLost(reading, copyIds, ids);
-  return { listings: reading.listings.toSorted(byTime), copied: reading.copied, damaged: reading.damaged };
+  return { deleted, listings: reading.listings.toSorted(byTime), copied: reading.copied, damaged: reading.damaged };
 }
 
 interface SnapshotReading {
@@ -106,10 +112,6 @@ function lostMessage(id: string): string {
   return `${snapshotName(id)} is gone, and nobody deleted the snapshot`;
 }
 
-function isAbsent(error: unknown): boolean {
-  return error instanceof BackendError && error.errno === 'ENOENT';
-}
-
 const LATEST = /^latest(?:~(\d{1,9}))?$/;
 
 /** The snapshot that a name means. Only a unique prefix of an id will do. */
@@ -124,13 +126,14 @@ export function assertCountable(names: readonly string[], lostIds: readonly stri
   if (name !== undefined && lostIds[0] !== undefined) throw uncountable(name, lostMessage(lostIds[0]));
 }
 
-function findLatest({ listings, damaged }: ReadSnapshots, name: string, back: number): SnapshotListing {
+function findLatest({ listings, damaged, deleted }: ReadSnapshots, name: string, back: number): SnapshotListing {
   const [reason] = damaged.values();
   if (reason !== undefined) throw uncountable(name, reason);
   const found = listings.at(-1 - back);
   if (found !== undefined && back < listings.length) return found;
-  throw new SnapshotNotFoundError(`there is no snapshot ${name}: the repository has ${listings.length}`, {
-    hint: listings.length === 0 ? 'Make one with `ldm backup`.' : 'See `ldm snapshots`.',
+  const [kind, list] = deleted ? ['deleted snapshots', 'ldm snapshots --deleted'] : ['snapshots', 'ldm snapshots'];
+  throw new SnapshotNotFoundError(`there is no snapshot ${name}: the repository has ${listings.length} ${kind}`, {
+    hint: listings.length === 0 && !deleted ? 'Make one with `ldm backup`.' : `See \`${list}\`.`,
   });
 }
 

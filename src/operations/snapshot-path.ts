@@ -3,7 +3,7 @@ import { decodeTree } from '../format/tree.ts';
 import type { TreeEntry } from '../format/tree.ts';
 import type { StateReader } from '../repository/state-reader.ts';
 import type { ByteString } from '../util/byte-string.ts';
-import { byteStringFromText, joinPath, textOf } from '../util/byte-string.ts';
+import { joinPath, textOf } from '../util/byte-string.ts';
 import type { SnapshotListing } from './select-snapshots.ts';
 
 /** Where a selector points: a directory as a whole, or one entry in it. */
@@ -27,7 +27,7 @@ export async function readEntries(reader: StateReader, treeId: Uint8Array): Prom
 export async function findPlace(
   reader: StateReader,
   { id, snapshot }: SnapshotListing,
-  path: string,
+  path: ByteString,
 ): Promise<SnapshotPlace> {
   let entries = await readEntries(reader, Buffer.from(snapshot.tree, 'hex'));
   let directory = '' as ByteString;
@@ -47,14 +47,17 @@ export async function findPlace(
   return { directory, entries };
 }
 
-function namesOf(path: string, base: ByteString): ByteString[] {
-  const names = splitPath(byteStringFromText(path));
+function namesOf(path: ByteString, base: ByteString): ByteString[] {
+  const names = splitPath(path);
   if (!path.startsWith('/') || names.length === 0) return names;
   const baseNames = splitPath(base);
   if (baseNames.every((name, index) => name === names[index])) return names.slice(baseNames.length);
-  throw new SnapshotNotFoundError(`${path} is not in the snapshot, which was made of what is below ${textOf(base)}`, {
-    hint: 'A path without a leading slash is one inside the snapshot, as `ldm ls` shows it.',
-  });
+  throw new SnapshotNotFoundError(
+    `${textOf(path)} is not in the snapshot, which was made of what is below ${textOf(base)}`,
+    {
+      hint: 'A path without a leading slash is one inside the snapshot, as `ldm ls` shows it.',
+    },
+  );
 }
 
 function splitPath(path: ByteString): ByteString[] {

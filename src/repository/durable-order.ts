@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Backend, BackendWriter } from '../backend/backend.ts';
 import { sha256 } from '../crypto/sha256.ts';
-import { BackendError } from '../errors.ts';
+import { BackendError, isAbsent } from '../errors.ts';
 import { encodeSegment } from '../format/segment.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PackFile, PackSink } from '../store/pack-sink.ts';
@@ -174,7 +174,7 @@ export class DurableOrder implements PackSink {
 
   async #createTemporary(): Promise<{ name: string; writer: BackendWriter }> {
     const name = `tmp/${randomBytes(16).toString('hex')}`;
-    return { name, writer: await this.#backend.create(name) };
+    return { name, writer: await this.#inDirectory('tmp', async () => this.#backend.create(name)) };
   }
 
   /** A failed fsync is never tried again on the same file: the kernel may have dropped the bytes. The file goes. */
@@ -197,21 +197,21 @@ export class DurableOrder implements PackSink {
   }
 
   async #rename(source: string, target: string): Promise<void> {
-    try {
-      await this.#backend.rename(source, target);
-    } catch (error) {
-      if (!(error instanceof BackendError && error.errno === 'ENOENT')) throw error;
-      await this.#makeDirectory(directoryOf(target));
-      await this.#backend.rename(source, target);
-    }
+    await this.#inDirectory(directoryOf(target), async () => this.#backend.rename(source, target));
     this.#unsynced.add(directoryOf(target));
     if (!source.startsWith('tmp/')) this.#unsynced.add(directoryOf(source));
   }
 
   /** A copy of a repository may have lost its empty directories. */
-  async #makeDirectory(directory: string): Promise<void> {
-    await this.#backend.makeDirectory(directory);
-    await this.#backend.syncDirectory(directoryOf(directory));
+  async #inDirectory<T>(directory: string, action: () => Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (error) {
+      if (!isAbsent(error)) throw error;
+      await this.#backend.makeDirectory(directory);
+      await this.#backend.syncDirectory(directoryOf(directory));
+      return await action();
+    }
   }
 
   /** Cleans up after a failure, which is what the caller reports; a second failure here adds nothing to it. */

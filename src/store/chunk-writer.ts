@@ -93,7 +93,7 @@ export class ChunkWriter {
 
   /** Writes a block that is compressed already, behind everything that was added before. */
   async addStored(block: StoredBlock): Promise<void> {
-    this.#enqueue(async () => void (await this.#packs.writeBlock(block)));
+    this.#enqueue(async () => this.#packs.writeBlock(block));
     await this.#settled();
   }
 
@@ -127,12 +127,8 @@ export class ChunkWriter {
     compressed.catch(() => undefined);
     this.#enqueue(async () => {
       const { codec, bytes } = await compressed;
-      const { hashed } = await this.#packs.writeBlock({ ...block, codec, payload: bytes });
-      // The next block need not wait until this one is hashed; its memory must.
-      void hashed.then(
-        () => this.#release(block),
-        (error: unknown) => this.#fail(error),
-      );
+      await this.#packs.writeBlock({ ...block, codec, payload: bytes });
+      this.#release(block);
     });
   }
 

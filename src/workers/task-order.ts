@@ -1,9 +1,8 @@
 import type { Task } from './tasks.ts';
 
 /**
- * Takes what is to be done next. Compression comes last, in the queue as in a thread: it takes 20 ms, and only what is
- * written in the end waits for it, while an id lets the main thread go on, and a pack's hash frees the memory of a block.
- * For two large files the order in the threads is worth 5 %.
+ * Takes what is to be done next. Compression comes last: it takes 20 ms, and only what is written in the end waits for
+ * it, while an id lets the main thread go on.
  */
 export function takeNext<T extends { readonly task: Task }>(waiting: T[]): T | undefined {
   const urgent = waiting.findIndex(({ task }) => task.name !== 'compress');

@@ -73,17 +73,6 @@ export class TaskPool {
     };
   }
 
-  /** For tasks that belong together: one place, where they are done in their order. */
-  lane(): <T extends Task>(task: T) => Promise<TaskResults[T['name']]> {
-    const thread = this.#threads.length === 0 ? undefined : this.#leastBusy();
-    return async <T extends Task>(task: T) => {
-      const job = new TaskJob(task);
-      if (thread === undefined) job.perform();
-      else thread.give(job, { stays: true });
-      return (await job.result) as TaskResults[T['name']];
-    };
-  }
-
   #submit(task: Task): TaskJob {
     const job = new TaskJob(task);
     this.#inlineBytesLeft -= workBytes(task);
@@ -164,5 +153,5 @@ function workBytes(task: Task): number {
   if (task.name === 'unpack' || task.name === 'prove') return task.rawBytes;
   if (task.name === 'read') return task.files.count * BYTES_PER_FILE_READ + task.target.length;
   if (task.name === 'write') return task.files.count * BYTES_PER_FILE_WRITTEN;
-  return 'bytes' in task ? task.bytes.length : 0;
+  return task.bytes.length;
 }

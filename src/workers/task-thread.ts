@@ -1,9 +1,8 @@
 import { getPriority, setPriority } from 'node:os';
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { CorruptDataError, LdmError } from '../errors.ts';
 import { claim } from './task-claim.ts';
 import { transferOf } from './task-memory.ts';
-import { takeNext } from './task-order.ts';
 import { perform } from './tasks.ts';
 import type { Task, TaskResults } from './tasks.ts';
 
@@ -46,22 +45,7 @@ function standBack(): void {
   }
 }
 
-/** What has come and was not begun, in its order. */
-const waiting: TaskOrder[] = [];
-
-parentPort?.on('message', (order: TaskOrder) => {
-  waiting.push(order);
-  for (let next = nextOrder(); next !== undefined; next = nextOrder()) carryOut(next);
-});
-
-/** Among all that has come meanwhile. */
-function nextOrder(): TaskOrder | undefined {
-  for (;;) {
-    const received: { readonly message: TaskOrder } | undefined = receiveMessageOnPort(parentPort!);
-    if (received === undefined) return takeNext(waiting);
-    waiting.push(received.message);
-  }
-}
+parentPort?.on('message', carryOut);
 
 function carryOut({ id, slot, task }: TaskOrder): void {
   if (slot !== undefined && !claim(workerData as Int32Array, slot)) {

@@ -1,7 +1,5 @@
 import { chunkIdOf } from '../crypto/chunk-hasher.ts';
 import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
-import { createPackDigest } from '../crypto/pack-digest.ts';
-import type { PackHash, RunningDigest } from '../crypto/pack-digest.ts';
 import { CorruptDataError, LdmError } from '../errors.ts';
 import type { Codec } from '../format/block.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
@@ -58,22 +56,7 @@ export interface IdentifyTask {
   readonly key: ChunkIdKey;
 }
 
-/** The next bytes of a stream whose digest is wanted. */
-export interface UpdateTask {
-  readonly name: 'update';
-  readonly algorithm: PackHash;
-  readonly stream: number;
-  readonly parts: readonly Uint8Array[];
-}
-
-/** The end of a stream; its digest in hex. */
-export interface EndTask {
-  readonly name: 'end';
-  readonly algorithm: PackHash;
-  readonly stream: number;
-}
-
-export type Task = CompressTask | UnpackTask | ProveTask | IdentifyTask | ReadTask | WriteTask | UpdateTask | EndTask;
+export type Task = CompressTask | UnpackTask | ProveTask | IdentifyTask | ReadTask | WriteTask;
 
 export interface TaskResults {
   readonly compress: Uint8Array | undefined;
@@ -82,15 +65,12 @@ export interface TaskResults {
   readonly identify: Uint8Array;
   readonly read: FilesRead;
   readonly write: Uint8Array;
-  readonly update: undefined;
-  readonly end: string;
 }
 
 /** A block is worth compressing when it shrinks by at least one part in this many. */
 const SHRINK_DIVISOR = 32;
 
 const scratch = new ScratchBuffer();
-const streams = new Map<number, RunningDigest>();
 
 /** Does a task on the calling thread. */
 export function perform<T extends Task>(task: T): TaskResults[T['name']];
@@ -108,25 +88,9 @@ export function perform(task: Task): TaskResults[Task['name']] {
       return readFiles(task);
     case 'write':
       return writeFiles(task);
-    case 'update':
-      return updateStream(task);
-    case 'end':
-      return endStream(task);
     default:
       throw new Error(`no such task: ${JSON.stringify(task satisfies never)}`);
   }
-}
-
-function updateStream({ algorithm, stream, parts }: UpdateTask): undefined {
-  const digest = streams.get(stream) ?? createPackDigest(algorithm);
-  streams.set(stream, digest);
-  for (const bytes of parts) digest.update(bytes);
-}
-
-function endStream({ algorithm, stream }: EndTask): string {
-  const digest = streams.get(stream) ?? createPackDigest(algorithm);
-  streams.delete(stream);
-  return digest.end();
 }
 
 /** Decompresses again and compares, since compressor bugs have cost other tools data. */

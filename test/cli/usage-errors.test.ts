@@ -24,6 +24,11 @@ describe('wrong usage', () => {
     [['stats', '-r', ''], '--repo needs a place'],
     [['restore', 'latest', '-t', ''], '--target needs a directory'],
     [['stats', '-r', 's3://bucket/ldm'], 'a repository at s3:// is not supported'],
+    [['stats', '-r', 'sftp:host:/ldm'], 'a repository at sftp: is not supported'],
+    [['backup', '.', '--time', '2026-02-31'], 'Give a time such as 2026-01-31'],
+    [['backup', '.', '-H', ''], 'Give a text that is not empty'],
+    [['backup', '.', '--tag', ''], 'Give a text that is not empty'],
+    [['backup', '.', '-e', ''], 'Give a text that is not empty'],
   ])('%j ends with one line and exit 2', async (args, expected) => {
     const { code, stdout, stderr } = await runLdm(args);
     expect(stderr).toContain(expected);

@@ -13,7 +13,7 @@ const GONE = "(() => { throw new Error('gone'); })()";
 const WITHOUT_BLAKE3 = '({})';
 const MISCALCULATING = "({ Blake3Hasher: class { update() {} digest() { return 'ab'.repeat(32); } } })";
 
-/** Runs the program, its threads included, with other packages than are installed; `fired` counts who asked for them. */
+/** Runs the program with other packages than are installed; `fired` counts who asked for them. */
 function withPackages(scenario: Scenario, packages: Readonly<Record<string, string>>) {
   const log = join(scenario.directory, 'asked.log');
   const hook = join(scenario.directory, 'hook.cjs');
@@ -40,7 +40,6 @@ describe('a machine for which there is no native BLAKE3', () => {
     ['gives wrong digests', MISCALCULATING],
   ])('names packs as others do, where it %s', async (_, replacement) => {
     const scenario = await makeScenario();
-    // Enough for the threads to be asked, too.
     writeFileSync(join(scenario.source, 'large'), prng.bytes(6 * 1024 * 1024));
     const { run, fired } = withPackages(scenario, { '@napi-rs/blake-hash': replacement });
     const saved = await run('backup', 'source');

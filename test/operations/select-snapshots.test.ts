@@ -15,6 +15,7 @@ import type { TestRepository } from '../support/test-repository.ts';
 
 const ids = ['aa11', 'aa22', 'bb33'].map((start) => start.padEnd(64, '0'));
 const snapshots: ReadSnapshots = {
+  deleted: false,
   listings: ids.map((id) => ({ id, snapshot: {} as Snapshot })),
   copied: new Map(),
   damaged: new Map(),

@@ -59,7 +59,7 @@ export async function runLdm(args: readonly string[], options: RunLdmOptions = {
   });
 }
 
-function cleanEnvironment(added: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
+export function cleanEnvironment(added: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
   const environment: NodeJS.ProcessEnv = {};
   for (const [name, value] of Object.entries(process.env)) {
     // NODE_OPTIONS and the variables of vitest would reach the program, and LDM_* would change what it does.

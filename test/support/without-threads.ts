@@ -20,14 +20,12 @@ export async function withoutThreads<T>(action: () => Promise<T>): Promise<T> {
 /** The same until the function that comes back is called. */
 export function takeThreadsAway(): () => void {
   // Properties of the object hide the methods of its class until they are deleted.
-  const own: Partial<Pick<TaskPool, 'run' | 'start' | 'lane'>> = taskPool;
+  const own: Partial<Pick<TaskPool, 'run' | 'start'>> = taskPool;
   assert(!Object.hasOwn(own, 'run'), 'the one that ends first would give the other its threads back');
   own.run = async (task) => await inline.run(task);
   own.start = (task) => inline.start(task);
-  own.lane = () => inline.lane();
   return () => {
     delete own.run;
     delete own.start;
-    delete own.lane;
   };
 }

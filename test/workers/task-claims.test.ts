@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 import { describe, expect, test } from 'vitest';
 
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
@@ -42,22 +40,6 @@ describe('a task that nobody has begun', () => {
       expect(await pool.start({ name: 'identify', bytes, key }).settle()).toHaveLength(20);
     }
     expect(await long).toBeDefined();
-  });
-
-  test('does not leave its lane for a thread with nothing to do', async () => {
-    const pool = new TaskPool({ threadCount: 2, inlineBytes: 0 });
-    await Promise.all([1, 2].map(async () => pool.run({ name: 'identify', bytes: shared(prng.bytes(9)), key })));
-    // The lane stands behind one of two long tasks; the thread of the other runs out of work first.
-    const long = [600, 20].map(async (kib) =>
-      pool.run({ name: 'compress', raw: shared(makeText(prng, kib * KIB)), level: 19 }),
-    );
-    const lane = pool.lane();
-    const parts = Array.from({ length: 20 }, () => shared(prng.bytes(100)));
-    for (const part of parts) void lane({ name: 'update', algorithm: 'sha256', stream: 77, parts: [part] });
-    expect(await lane({ name: 'end', algorithm: 'sha256', stream: 77 })).toBe(
-      createHash('sha256').update(Buffer.concat(parts)).digest('hex'),
-    );
-    await Promise.all(long);
   });
 
   test('is not done when its result is dropped, and nobody works on it afterwards', async () => {

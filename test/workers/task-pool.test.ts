@@ -5,10 +5,8 @@ import { describe, expect, test } from 'vitest';
 
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import type { ChunkIdKey } from '../../src/crypto/chunk-hasher.ts';
-import { createPackDigest } from '../../src/crypto/pack-digest.ts';
-import type { PackHash } from '../../src/crypto/pack-digest.ts';
 import { CorruptDataError } from '../../src/errors.ts';
-import { StreamDigest, identify } from '../../src/workers/hashing.ts';
+import { identify } from '../../src/workers/hashing.ts';
 import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
 import { createPrng } from '../support/prng.ts';
@@ -19,12 +17,6 @@ import { makeText } from '../support/tree-paths.ts';
 const KIB = 1024;
 const prng = createPrng(20261120);
 const hasher = new ChunkHasher('sha1', prng.bytes(32));
-
-function digestOf(algorithm: PackHash, ...parts: readonly Uint8Array[]): string {
-  const digest = createPackDigest(algorithm);
-  digest.update(Buffer.concat(parts));
-  return digest.end();
-}
 
 const threads = new TaskPool({ threadCount: 2, inlineBytes: 0 });
 const inline = new TaskPool({ threadCount: 0, inlineBytes: 0 });
@@ -82,21 +74,6 @@ describe.each([
     const key = hasher.keyOf('data');
     expect(await pool.run({ name: 'identify', bytes: text, key })).toHaveLength(20);
   });
-
-  test('a lane does its tasks in their order, whatever else is going on', async () => {
-    const digests = [1, 2, 3].map((stream) => ({ stream: 1000 + stream, lane: pool.lane(), parts: [] as Buffer[] }));
-    for (let round = 0; round < 20; round += 1) {
-      void pool.run({ name: 'compress', raw: shared(makeText(prng, 20 * KIB)), level: 3 });
-      for (const { stream, lane, parts } of digests) {
-        const part = shared(prng.bytes(1 + prng.int(5000)));
-        parts.push(part);
-        void lane({ name: 'update', algorithm: 'sha256', stream, parts: [part] });
-      }
-    }
-    for (const { stream, lane, parts } of digests) {
-      expect(await lane({ name: 'end', algorithm: 'sha256', stream })).toBe(digestOf('sha256', ...parts));
-    }
-  });
 });
 
 describe('a thread that dies', () => {
@@ -152,24 +129,6 @@ test('a task that cannot be sent fails alone', async () => {
   expect(await pool.run({ name: 'identify', bytes, key: hasher.keyOf('data') })).toHaveLength(20);
 });
 
-test('a thread compresses last, whatever came first', async () => {
-  const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
-  await pool.run({ name: 'identify', bytes: shared(Buffer.from('text')), key: hasher.keyOf('data') });
-  const update = pool.lane();
-  const done: string[] = [];
-  const raw = shared(makeText(prng, 2000 * KIB));
-  const compress = async (name: string, level: number): Promise<void> => {
-    await pool.run({ name: 'compress', raw: shared(raw), level });
-    done.push(name);
-  };
-  // The first takes so long (100 ms and more) that the others are there before it is done, also on a busy machine.
-  const compressing = [compress('first', 12), compress('second', 3)];
-  await update({ name: 'update', algorithm: 'sha256', stream: 2000, parts: [shared(Buffer.from('text'))] });
-  done.push('update');
-  await Promise.all(compressing);
-  expect(done.indexOf('update')).toBeLessThan(done.indexOf('second'));
-});
-
 test('a pool that was prepared leaves nothing to the caller', async () => {
   const file = join(temporaryDirectory(), 'thread.mjs');
   writeFileSync(file, 'throw new Error("asked")\n');
@@ -182,7 +141,8 @@ test('a pool that was prepared leaves nothing to the caller', async () => {
 
 test('a process with idle threads ends by itself', async () => {
   // This file would hang otherwise: nothing terminates the threads of `threads`.
-  expect(await threads.lane()({ name: 'end', algorithm: 'sha256', stream: 1 })).toBe(digestOf('sha256'));
+  const task = { name: 'identify', bytes: shared(Buffer.from('text')), key: hasher.keyOf('data') } as const;
+  expect(await threads.run(task)).toHaveLength(20);
 });
 
 describe('hashing', () => {
@@ -194,38 +154,4 @@ describe('hashing', () => {
       expect(id.length).toBe(20);
     }
   });
-
-  test.each(['blake3', 'sha256'] as const)(
-    'a %s stream gives the digest of its pieces; two do not mix',
-    async (algorithm) => {
-      const streams = [new StreamDigest(algorithm), new StreamDigest(algorithm)];
-      const pieces: Buffer[][] = [[], []];
-      for (let count = 0; count < 30; count += 1) {
-        const index = prng.int(2);
-        const parts = [shared(prng.bytes(prng.int(9000))), prng.bytes(10)];
-        pieces[index]!.push(...parts);
-        await streams[index]!.update(parts);
-      }
-      for (const [index, stream] of streams.entries()) {
-        expect(await stream.end()).toBe(digestOf(algorithm, ...pieces[index]!));
-      }
-      // What ended is forgotten: a thread that lives long would keep them all.
-      const lane = inline.lane();
-      await lane({ name: 'update', algorithm, stream: -1, parts: [prng.bytes(9)] });
-      await lane({ name: 'end', algorithm, stream: -1 });
-      expect(await lane({ name: 'end', algorithm, stream: -1 })).toBe(digestOf(algorithm));
-      expect(await new StreamDigest(algorithm).end()).toBe(digestOf(algorithm));
-    },
-  );
-
-  test.each(['blake3', 'sha256'] as const)(
-    'a %s stream with a piece that could not be hashed has no digest',
-    async (algorithm) => {
-      const stream = new StreamDigest(algorithm);
-      await stream.update([Buffer.from('first')]);
-      await expect(stream.update(['no bytes' as unknown as Uint8Array, 7 as unknown as Uint8Array])).rejects.toThrow();
-      await stream.update([Buffer.from('last')]);
-      await expect(stream.end()).rejects.toThrow();
-    },
-  );
 });

@@ -3,7 +3,7 @@ import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_INCOMPLETE, EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
-import { collect, timeValue } from '../option-values.ts';
+import { collect, textValue, timeValue } from '../option-values.ts';
 
 interface BackupFlags {
   readonly tag?: readonly string[];
@@ -18,12 +18,19 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
   program
     .command('backup')
     .description('Back up files and directories. The first backup makes the repository at the default place.')
-    .argument('<paths...>', "what to back up; patterns such as 'src/**/*.ts' are expanded")
+    .argument(
+      '<paths...>',
+      "what to back up; patterns such as 'src/**/*.ts' are expanded, and symlinks named here are followed",
+    )
     .option('--tag <tag>', 'mark the snapshot; may be repeated', collect)
-    .option('-H, --host <name>', 'the host name to record')
+    .option('-H, --host <name>', 'the host name to record', textValue)
     .option('-f, --force', 'read every file, also those that look unchanged')
     .option('-n, --dry-run', 'store nothing, only say what would be stored')
-    .option('-e, --exclude <pattern>', 'leave out what matches, as in a .gitignore file; may be repeated', collect)
+    .option(
+      '-e, --exclude <pattern>',
+      'leave out what matches, as in a .gitignore file in the common parent of the paths; one that begins with / is an absolute path; may be repeated',
+      collect,
+    )
     .option('--time <time>', 'the time to record, such as "2026-01-31 18:00"', timeValue)
     .addHelpText(
       'after',

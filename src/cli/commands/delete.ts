@@ -15,7 +15,10 @@ export function defineDelete(program: Command, runner: CommandRunner): void {
     .description('Delete snapshots, and say exactly what that frees.')
     .argument('<snapshots...>', 'unique beginnings of their ids, latest or latest~N')
     .option('-n, --dry-run', 'delete nothing, only say what it would free')
-    .option('--no-reclaim', 'leave the space to a later `ldm compact`, and `ldm undelete` possible')
+    .option(
+      '--no-reclaim',
+      'leave the space to the next `ldm compact` or delete; until then `ldm undelete` is possible',
+    )
     .addHelpText(
       'after',
       formatHelpFooter({

@@ -44,6 +44,6 @@ export function reportRestore(
     output.remark(`${countNoun(result.filesUnchanged, 'file')} already there with the same size and time`);
   if (result.filesKept > 0)
     output.remark(
-      `${countNoun(result.filesKept, 'file')} already there and different: kept (--overwrite replaces them)`,
+      `${countNoun(result.filesKept, 'file')} already there and different: kept (--overwrite says which are replaced)`,
     );
 }

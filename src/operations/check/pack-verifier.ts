@@ -1,5 +1,6 @@
 import type { Backend } from '../../backend/backend.ts';
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
+import { packDigestOf } from '../../crypto/pack-digest.ts';
 import type { PackHash } from '../../crypto/pack-digest.ts';
 import { BackendError, CorruptDataError } from '../../errors.ts';
 import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
@@ -11,7 +12,6 @@ import type { Repository } from '../../repository/repository.ts';
 import { BufferPool } from '../../store/buffer-pool.ts';
 import { packName } from '../../store/pack-reader.ts';
 import { proveBlock } from '../../workers/compression.ts';
-import { StreamDigest } from '../../workers/hashing.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 
 /** What was found out about one pack. */
@@ -80,7 +80,7 @@ export class PackVerifier {
 
   /** Hex ids of the chunks whose bytes are wrong. */
   async #verifyBytes(bytes: Buffer, pack: PackContents, problems: string[]): Promise<string[]> {
-    if ((await digestOf(bytes, this.#packHash)) === pack.id) {
+    if (packDigestOf(this.#packHash, bytes) === pack.id) {
       problems.push(...footerProblems(bytes, pack));
     } else {
       problems.push('its bytes are not what was stored (the digest differs from the name)');
@@ -143,13 +143,6 @@ export class PackVerifier {
 function unreadable(error: unknown): string {
   if (error instanceof BackendError && error.errno === 'EIO') return error.message;
   throw error;
-}
-
-/** Beside the reading of the next pack. */
-async function digestOf(bytes: Uint8Array, algorithm: PackHash): Promise<string> {
-  const digest = new StreamDigest(algorithm);
-  const [, hex] = await Promise.all([digest.update([bytes]), digest.end()]);
-  return hex;
 }
 
 function footerProblems(bytes: Buffer, pack: PackContents): string[] {

@@ -1,4 +1,4 @@
-import { createPackDigest } from '../../crypto/pack-digest.ts';
+import { packDigestOf } from '../../crypto/pack-digest.ts';
 import { CorruptDataError, UnsupportedFormatError } from '../../errors.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -16,9 +16,7 @@ export async function readSoundFooter(
     if (isFinding(error)) return undefined;
     if (!(error instanceof UnsupportedFormatError)) throw error;
     const bytes = await backend.read(packName(id));
-    const digest = createPackDigest(config.packHash);
-    digest.update(bytes);
-    if (digest.end() === id) throw error;
+    if (packDigestOf(config.packHash, bytes) === id) throw error;
     return undefined;
   }
 }

@@ -89,8 +89,9 @@ export function makeTargetDirectory(path: ByteString): boolean {
     mkdirSync(fsPath(path), 0o700);
     return true;
   } catch (cause) {
-    if (errnoOf(cause) === 'EEXIST' && isRealDirectory(path)) return false;
-    throw targetError({ operation: 'make the directory', path, cause });
+    if (errnoOf(cause) !== 'EEXIST') throw targetError({ operation: 'make the directory', path, cause });
+    if (isRealDirectory(path)) return false;
+    throw targetError({ operation: 'make the directory', path, cause: somethingInTheWay() });
   }
 }
 
@@ -98,7 +99,11 @@ export function makeTargetDirectory(path: ByteString): boolean {
 export function findTargetDirectory(path: ByteString): boolean {
   const stats = readTargetStats(path);
   if (stats === undefined || stats.isDirectory()) return stats !== undefined;
-  throw targetError({ operation: 'make the directory', path, cause: 'something else has its name' });
+  throw targetError({ operation: 'make the directory', path, cause: somethingInTheWay() });
+}
+
+function somethingInTheWay(): Error {
+  return Object.assign(new Error('something else has its name; move that away'), { code: 'EEXIST' });
 }
 
 function isRealDirectory(path: ByteString): boolean {

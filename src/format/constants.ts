@@ -9,7 +9,6 @@ export const FILE_ID_BYTES = 32;
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
-export const MAX_U16 = 0xffff;
 export const MAX_U32 = 0xffff_ffff;
 
 /** The largest chunk that a chunker may be asked for; trees may be as large. */

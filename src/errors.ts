@@ -68,6 +68,10 @@ export function isAbsent(error: unknown): error is BackendError {
   return error instanceof BackendError && error.errno === 'ENOENT';
 }
 
+export function isDiskFull(error: unknown): error is BackendError {
+  return error instanceof BackendError && (error.errno === 'ENOSPC' || error.errno === 'EDQUOT');
+}
+
 /** Whether a part of the repository is lost, by wrong bytes or by a place that the disk cannot read; the rest is not. */
 export function isDamage(error: unknown): error is CorruptDataError | BackendError {
   return error instanceof CorruptDataError || (error instanceof BackendError && error.errno === 'EIO');

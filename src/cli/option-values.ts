@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { isDamagedText } from '../files/raw-arguments.ts';
 import { parseSize } from '../util/format-bytes.ts';
 import { parseDuration } from '../util/format-duration.ts';
 
@@ -6,6 +7,12 @@ import { parseDuration } from '../util/format-duration.ts';
 export function collect(value: string, previous: readonly string[] | undefined): string[] {
   textValue(value);
   return [...(previous ?? []), value];
+}
+
+/** As `collect`, for patterns: they are compared as text, and what is not UTF-8 would fit names that only look like it. */
+export function collectPatterns(value: string, previous: readonly string[] | undefined): string[] {
+  if (isDamagedText(value)) throw new InvalidArgumentError('Give a pattern in UTF-8; ? stands for any character.');
+  return collect(value, previous);
 }
 
 /** Anything but nothing. */

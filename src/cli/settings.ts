@@ -31,16 +31,12 @@ export interface Settings {
 }
 
 export function resolveSettings(options: GlobalOptions, environment: NodeJS.ProcessEnv): Settings {
-  const configuration = readConfiguration(
-    join(xdgDirectory(environment, 'XDG_CONFIG_HOME', '.config'), 'ldm', 'config.json'),
-  );
+  const settings = xdgDirectory(environment, 'XDG_CONFIG_HOME', '.config');
+  const configuration = settings === undefined ? {} : readConfiguration(join(settings, 'ldm', 'config.json'));
   if (options.repo === '') throw new UsageError('--repo needs a place, not an empty text');
   const named = options.repo ?? nonEmpty(environment['LDM_REPOSITORY']) ?? configuration.repository;
   return {
-    repository:
-      named === undefined
-        ? join(xdgDirectory(environment, 'XDG_DATA_HOME', '.local/share'), 'ldm', 'repository')
-        : resolveLocation(named),
+    repository: named === undefined ? defaultLocation(environment) : resolveLocation(named),
     isDefaultRepository: named === undefined,
     lockWaitMs: options.lockWait ?? configuration.lockWaitMs,
     progressFps: readProgressFps(environment),
@@ -53,12 +49,29 @@ export function displayFps(settings: Settings): number {
 }
 
 /** The XDG specification wants empty and relative values to be ignored. */
-function xdgDirectory(environment: NodeJS.ProcessEnv, variable: string, fallback: string): string {
+function xdgDirectory(environment: NodeJS.ProcessEnv, variable: string, fallback: string): string | undefined {
   const value = environment[variable];
   if (value !== undefined && isAbsolute(value)) return value;
-  // HOME may be there and empty.
-  const home = homedir();
-  return join(isAbsolute(home) ? home : userInfo().homedir, fallback);
+  const home = homeDirectory();
+  return home === undefined ? undefined : join(home, fallback);
+}
+
+/** HOME may be there and empty, and a user of a container may have no other. */
+function homeDirectory(): string | undefined {
+  try {
+    const home = homedir();
+    return isAbsolute(home) ? home : userInfo().homedir;
+  } catch {
+    return undefined;
+  }
+}
+
+function defaultLocation(environment: NodeJS.ProcessEnv): string {
+  const directory = xdgDirectory(environment, 'XDG_DATA_HOME', '.local/share');
+  if (directory !== undefined) return assertText(join(directory, 'ldm', 'repository'));
+  throw new UsageError('there is no home directory to keep a repository in', {
+    hint: 'Set HOME, or name one with -r.',
+  });
 }
 
 function resolveLocation(location: string): string {
@@ -68,7 +81,10 @@ function resolveLocation(location: string): string {
       hint: 'Name a directory of this machine; ./ before it if it really has such a name.',
     });
   }
-  const place = resolve(location);
+  return assertText(resolve(location));
+}
+
+function assertText(place: string): string {
   if (!isDamagedText(place)) return place;
   throw new UsageError(`the place of the repository is not UTF-8: ${place}`, { hint: 'Give it another name.' });
 }

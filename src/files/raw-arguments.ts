@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { isAbsolute, posix } from 'node:path';
+import { UsageError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringFromText, joinPath, textOf } from '../util/byte-string.ts';
 
@@ -24,16 +25,28 @@ export function rawArguments(): ByteString[] | undefined {
  * The bytes of each text, which came from the command line. Damaged ones are found again among `raw` by what they look
  * like; where several look alike, the first text gets the first of them, and so on. The value of an option may stand in
  * one argument with it: `--target=x`, `-tx`.
+ * @throws UsageError where a text could be another argument as well, or is none of them: nobody guesses at names
  */
 export function recoverBytes(
   texts: readonly string[],
   raw: readonly ByteString[] | undefined = texts.some(isDamagedText) ? rawArguments() : undefined,
 ): ByteString[] {
-  const unused = (raw ?? []).flatMap(wordsOf);
+  const words = (raw ?? []).flatMap(wordsOf);
+  const takenCounts = new Map<string, number>();
   return texts.map((text) => {
     if (!isDamagedText(text)) return byteStringFromText(text);
-    const position = unused.findIndex((argument) => textOf(argument) === text);
-    return position === -1 ? byteStringFromText(text) : unused.splice(position, 1)[0]!;
+    const alike = words.filter((word) => textOf(word) === text);
+    const index = takenCounts.get(text) ?? 0;
+    takenCounts.set(text, index + 1);
+    if (new Set(alike).size === 1) return alike[0]!;
+    if (alike.length === texts.filter((other) => other === text).length) return alike[index]!;
+    throw notRecovered(text);
+  });
+}
+
+function notRecovered(text: string): UsageError {
+  return new UsageError(`which name ${text} stands for cannot be told: it is not UTF-8, or others look like it`, {
+    hint: 'Go to its directory, give it another name, or name the directory that it is in.',
   });
 }
 
@@ -42,21 +55,25 @@ function wordsOf(argument: ByteString): ByteString[] {
   return [argument, argument.replace(/^--[^=]+=/, ''), argument.slice(2)] as ByteString[];
 }
 
-/** The bytes of a path from the command line, absolute and without `.` and `..`. */
+/** The bytes of a path from the command line, absolute and without `.` and `..`; errors as of `recoverBytes`. */
 export function absoluteBytes(path: string): ByteString {
-  if (path === process.cwd()) return directoryBytes(path);
   const [bytes] = recoverBytes([path]);
   const absolute = isAbsolute(path) ? bytes! : joinPath(directoryBytes(process.cwd()), bytes!);
   return posix.normalize(absolute).replace(/(.)\/$/, '$1') as ByteString;
 }
 
-/** The bytes of a directory that is, or may be, the current one. */
+/** The bytes of the current directory, or of another one whose text is not damaged. */
 export function directoryBytes(directory: string): ByteString {
   if (!isDamagedText(directory)) return byteStringFromText(directory);
+  const current = currentDirectory();
+  if (current === undefined || textOf(current) !== directory) throw notRecovered(directory);
+  return current;
+}
+
+function currentDirectory(): ByteString | undefined {
   try {
-    const current = readlinkSync('/proc/self/cwd', 'latin1') as ByteString;
-    return textOf(current) === directory ? current : byteStringFromText(directory);
+    return readlinkSync('/proc/self/cwd', 'latin1') as ByteString;
   } catch {
-    return byteStringFromText(directory);
+    return undefined;
   }
 }

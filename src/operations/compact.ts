@@ -3,7 +3,7 @@ import { addSegment } from '../filter/fold.ts';
 import { FilterState } from '../filter/filter-state.ts';
 import { LdmFilter } from '../filter/ldm-filter.ts';
 import type { PackContents } from '../format/pack.ts';
-import { isDiskFull } from '../repository/durable-order.ts';
+import { isDiskFull } from '../errors.ts';
 import { deletedName, isTemporaryName, manifestCopyName, segmentName } from '../repository/layout.ts';
 import { listOptional, listRepository } from '../repository/listing.ts';
 import { readSegment } from '../repository/manifests.ts';

@@ -6,11 +6,11 @@ import {
   RepositoryLockedError,
   SnapshotNotFoundError,
   UsageError,
+  isDiskFull,
 } from '../errors.ts';
 import type { ErrorDetails, LdmError } from '../errors.ts';
 import { measureRelease } from '../filter/fold-release.ts';
 import type { ReleaseMeasure } from '../filter/fold-release.ts';
-import { isDiskFull } from '../repository/durable-order.ts';
 import { snapshotName } from '../repository/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Backend, BackendWriter } from '../backend/backend.ts';
 import { sha256 } from '../crypto/sha256.ts';
-import { BackendError, isAbsent } from '../errors.ts';
+import { isAbsent, isDiskFull } from '../errors.ts';
 import { encodeSegment } from '../format/segment.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PackFile, PackSink } from '../store/pack-sink.ts';
 import { packName } from '../store/pack-reader.ts';
+import { repositoryExists } from './config-file.ts';
 import {
   RESERVE_BYTES,
   RESERVE_NAME,
@@ -207,7 +208,8 @@ export class DurableOrder implements PackSink {
     try {
       return await action();
     } catch (error) {
-      if (!isAbsent(error)) throw error;
+      // A repository that was moved away or unmounted meanwhile must not begin anew.
+      if (!isAbsent(error) || !(await repositoryExists(this.#backend))) throw error;
       await this.#backend.makeDirectory(directory);
       await this.#backend.syncDirectory(directoryOf(directory));
       return await action();
@@ -244,7 +246,3 @@ export class DurableOrder implements PackSink {
 
 /** Gives the bytes of a new file, in as many pieces as it likes. */
 type WriteFile = (append: BackendWriter['append']) => Promise<unknown>;
-
-export function isDiskFull(error: unknown): error is BackendError {
-  return error instanceof BackendError && (error.errno === 'ENOSPC' || error.errno === 'EDQUOT');
-}

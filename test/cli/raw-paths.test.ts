@@ -38,6 +38,36 @@ it.runIf(process.platform === 'linux')('a target that is not UTF-8 is the one th
   expect(made).toEqual(['a\xff', 'b\xff', 'd\xff', 'e\xfe', 'f\xff', 'g\xff']);
 });
 
+it.runIf(process.platform === 'linux')('of two names that look alike none is written to, read or saved', async () => {
+  const { run, directory, source, repository } = await makeScenario();
+  await run(['backup', 'source']);
+  const [here, there] = ['h\xff', 'h\xfe'].map((name) => Buffer.from(`${directory}/${name}`, 'latin1'));
+  for (const place of [here!, there!]) mkdirSync(place);
+  const refused = [
+    'ldm restore latest -t "$(printf \'h\\377\')" -t "$(printf \'h\\376\')"',
+    'ldm restore "$(printf \'latest:h\\377\')" -t "$(printf \'latest:h\\376\')"',
+    'ldm -q restore latest -vt"$(printf \'h\\377\')"',
+    'ldm backup --exclude="$(printf \'h\\377\')" "$(printf \'h\\376\')"',
+    'ldm backup --tag "$(printf \'h\\377\')" "$(printf \'h\\376\')"',
+  ];
+  for (const line of refused) expect(shell(directory, repository, line).code, line).toBe(2);
+  // The current directory looks like the target, and is another.
+  const line = 'cd "$(printf \'h\\377\')"; ldm restore latest -t "$OLDPWD/$(printf \'h\\376\')"';
+  expect(shell(directory, repository, line), line).toMatchObject({ code: 0, stderr: '' });
+  expect([namesIn(here!), namesIn(there!)]).toEqual([[], ['source']]);
+  expect(namesIn(Buffer.from(directory))).toEqual(['h\xfe', 'h\xff', 'repository', 'source']);
+  expect((await run(['snapshots', '--json'])).stdout.match(/"tree"/g)).toHaveLength(1);
+  expect(namesIn(Buffer.from(source))).toEqual(['a.txt', 'sub']);
+});
+
+it.runIf(process.platform === 'linux')('an absolute target does not need the current directory', async () => {
+  const { run, directory, repository } = await makeScenario();
+  await run(['backup', 'source']);
+  const line = `mkdir gone; cd gone; rmdir ../gone; ldm restore latest -t '${directory}/target'`;
+  expect(shell(directory, repository, line)).toMatchObject({ code: 0, stderr: '' });
+  expect(namesIn(Buffer.from(join(directory, 'target')))).toEqual(['source']);
+});
+
 it.runIf(process.platform === 'linux')('a path inside a snapshot that is not UTF-8 can be named', async () => {
   const { run, directory, source, repository } = await makeScenario();
   for (const name of ['bad\xff', 'bad\xfe']) writeFileSync(Buffer.from(`${source}/${name}`, 'latin1'), name, 'latin1');
@@ -53,7 +83,11 @@ it.runIf(process.platform === 'linux')('a path inside a snapshot that is not UTF
 it.runIf(process.platform === 'linux')('a repository whose place is not UTF-8 is refused, and nothing made', () => {
   const directory = memoryDirectory();
   mkdirSync(Buffer.from(`${directory}/here\xff`, 'latin1'));
-  for (const line of ['ldm -r "$(printf \'r\\377\')" init', 'cd "$(printf \'here\\377\')"; ldm -r inner init']) {
+  for (const line of [
+    'XDG_DATA_HOME="$PWD/$(printf \'x\\377\')" ldm init',
+    'ldm -r "$(printf \'r\\377\')" init',
+    'cd "$(printf \'here\\377\')"; ldm -r inner init',
+  ]) {
     const { code, stderr } = shell(directory, '', line);
     expect(code, line).toBe(2);
     expect(stderr).toContain('not UTF-8');

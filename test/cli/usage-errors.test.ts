@@ -28,6 +28,7 @@ describe('wrong usage', () => {
     [['backup', '.', '--time', '2026-02-31'], 'Give a time such as 2026-01-31'],
     [['backup', '.', '-H', ''], 'Give a text that is not empty'],
     [['backup', '.', '--tag', ''], 'Give a text that is not empty'],
+    [['backup', '.', '-e', 'a\ufffd'], 'Give a pattern in UTF-8'],
     [['backup', '.', '-e', ''], 'Give a text that is not empty'],
   ])('%j ends with one line and exit 2', async (args, expected) => {
     const { code, stdout, stderr } = await runLdm(args);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { UsageError } from '../../src/errors.ts';
 import { rawArguments, recoverBytes } from '../../src/files/raw-arguments.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { bytes } from './sample-entry.ts';
@@ -7,18 +8,36 @@ import { bytes } from './sample-entry.ts';
 describe('recoverBytes', () => {
   it('gives each damaged text the argument that looks like it, in turn', () => {
     const raw = [bytes('node'), bytes(0xff), bytes('é'), bytes(0xfe), bytes('x', 0xff)];
-    expect(recoverBytes(['\ufffd', 'é', 'x\ufffd', '\ufffd', '\ufffd'], raw)).toEqual([
+    expect(recoverBytes(['\ufffd', 'é', 'x\ufffd', '\ufffd'], raw)).toEqual([
       bytes(0xff),
       bytes('é'),
       bytes('x', 0xff),
       bytes(0xfe),
-      byteStringFromText('\ufffd'),
     ]);
+  });
+
+  it('finds the value of an option, also where it stands in one argument with it', () => {
+    for (const argument of [bytes('--target=', 0xff), bytes('-t', 0xff), bytes(0xff)]) {
+      expect(recoverBytes(['\ufffd'], [bytes('node'), argument])).toEqual([bytes(0xff)]);
+    }
   });
 
   it('takes a real replacement character for what it is', () => {
     expect(recoverBytes(['\ufffd'], [byteStringFromText('\ufffd')])).toEqual([byteStringFromText('\ufffd')]);
-    expect(recoverBytes(['\ufffd'], undefined)).toEqual([byteStringFromText('\ufffd')]);
+  });
+
+  it.each([
+    ['nobody says what was typed', ['\ufffd'], undefined],
+    ['no argument looks like it', ['\ufffd'], [bytes('node')]],
+    ['another argument looks the same', ['\ufffd'], [bytes(0xff), bytes(0xfe)]],
+    ['the value of an option looks the same', ['\ufffd'], [bytes('--exclude=', 0xff), bytes(0xfe)]],
+    ['fewer arguments look like it', ['\ufffd', '\ufffd', '\ufffd'], [bytes(0xff), bytes(0xfe)]],
+  ])('refuses to guess where %s', (_, texts, raw) => {
+    expect(() => recoverBytes(texts, raw)).toThrow(UsageError);
+  });
+
+  it('one name that was given several times is that name', () => {
+    expect(recoverBytes(['\ufffd'], [bytes(0xff), bytes('-t', 0xff)])).toEqual([bytes(0xff)]);
   });
 });
 

@@ -1,11 +1,14 @@
-import { readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
+import { LdmError } from '../../src/errors.ts';
+import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { repair } from '../../src/operations/repair.ts';
+import { createSignalHook } from '../support/signal-hook.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
@@ -18,6 +21,23 @@ function loseEmptyDirectories(repository: TestRepository): number {
   for (const { name } of empty) rmdirSync(join(place, name));
   return empty.length;
 }
+
+test('a repository that is moved away while a backup runs does not begin anew in its place', async () => {
+  const repository = await makeTestRepository();
+  const place = join(repository.directory, 'repository');
+  writeFileSync(join(repository.source, 'file'), 'content');
+  let isMoved = false;
+  const signal = createSignalHook(() => {
+    if (existsSync(place) && readdirSync(join(place, 'locks')).length > 0 && !isMoved) {
+      isMoved = true;
+      renameSync(place, `${place}.away`);
+    }
+  });
+  const options = { sources: [repository.source], cwd: repository.directory };
+  await expect(backup({ ...repository.context, signal }, options)).rejects.toThrow(LdmError);
+  expect(isMoved).toBe(true);
+  expect(existsSync(place)).toBe(false);
+});
 
 test('a copy of a repository that lost its empty directories can be used as it is', async () => {
   const repository = await makeTestRepository();

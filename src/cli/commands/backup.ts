@@ -3,7 +3,7 @@ import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_INCOMPLETE, EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
-import { collect, textValue, timeValue } from '../option-values.ts';
+import { collect, collectPatterns, textValue, timeValue } from '../option-values.ts';
 
 interface BackupFlags {
   readonly tag?: readonly string[];
@@ -29,7 +29,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
     .option(
       '-e, --exclude <pattern>',
       'leave out what matches, as in a .gitignore file in the common parent of the paths; one that begins with / is an absolute path; may be repeated',
-      collect,
+      collectPatterns,
     )
     .option('--time <time>', 'the time to record, such as "2026-01-31 18:00"', timeValue)
     .addHelpText(

@@ -46,7 +46,8 @@ export function defineFilterTest(group: Command, runner: CommandRunner): void {
           throw new UsageError('no id was given', { hint: 'Give ids, or --file with a path.' });
         }
         const ids = parseChunkIds(idTexts);
-        const [path, ...asked] = recoverBytes([file, ...(flags.file ?? [])]);
+        const [path] = recoverBytes([file]);
+        const asked = recoverBytes(flags.file ?? []);
         const membership = openMembership(path!);
         const report = createAnswerReport(output, membership);
         for (const answer of askIds(membership, ids)) report.visit(answer);

@@ -47,10 +47,15 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
         const startedAt = performance.now();
         const result = await restore(session.context, {
           selector,
-          target: flags.target ?? process.cwd(),
+          target: flags.target ?? '.',
           ...omitUndefined({ overwrite, sparse, dryRun }),
         });
-        reportRestore(session.output, result, { dryRun: dryRun === true, durationMs: performance.now() - startedAt });
+        const target = flags.target ?? process.cwd();
+        reportRestore(
+          session.output,
+          { ...result, target },
+          { dryRun: dryRun === true, durationMs: performance.now() - startedAt },
+        );
         return result.exitCode;
       }),
     );

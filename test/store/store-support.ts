@@ -12,10 +12,11 @@ import { MemoryBackend } from '../support/memory-backend.ts';
 
 export const hasher: ChunkHasher = new ChunkHasher('sha1', Buffer.alloc(32, 1));
 
-/** A repository's storage without the repository. */
+/** A repository's storage without the repository, and so with every directory: none is made where there is none. */
 export function emptyStorage(): MemoryBackend {
   const backend = new MemoryBackend();
-  for (const directory of ['packs', 'tmp']) backend.pokeDirectory(directory);
+  backend.pokeDirectory('tmp');
+  for (let byte = 0; byte < 256; byte += 1) backend.pokeDirectory(`packs/${byte.toString(16).padStart(2, '0')}`);
   return backend;
 }
 

@@ -31,8 +31,8 @@ export interface Settings {
 }
 
 export function resolveSettings(options: GlobalOptions, environment: NodeJS.ProcessEnv): Settings {
-  const settings = xdgDirectory(environment, 'XDG_CONFIG_HOME', '.config');
-  const configuration = settings === undefined ? {} : readConfiguration(join(settings, 'ldm', 'config.json'));
+  const directory = xdgDirectory(environment, 'XDG_CONFIG_HOME', '.config');
+  const configuration = directory === undefined ? {} : readConfiguration(join(directory, 'ldm', 'config.json'));
   if (options.repo === '') throw new UsageError('--repo needs a place, not an empty text');
   const named = options.repo ?? nonEmpty(environment['LDM_REPOSITORY']) ?? configuration.repository;
   return {

@@ -17,7 +17,10 @@ test('what ldm runs in its threads does not run in those of who uses it', async 
   onTestFinished(() => void host.terminate());
   const failed = new Promise<never>((_, reject) => host.once('error', reject));
   const messages: unknown[] = [];
-  const sent = ['hello', { id: 1, slot: undefined, task: { name: 'end', stream: 1 } }];
+  const sent = [
+    'hello',
+    { id: 1, slot: undefined, task: { name: 'unpack', codec: 'raw', payload: new Uint8Array(1), rawBytes: 1 } },
+  ];
   const heard = new Promise<void>((resolve) => {
     host.on('message', (message) => {
       if (messages.push(message) === 1) for (const each of sent) host.postMessage(each);

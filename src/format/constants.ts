@@ -30,8 +30,10 @@ export const BLOCK_TABLE_ENTRY_BYTES = 4;
 
 export const PACK_MAGIC = 'LDMPACK1';
 export const PACK_END_MAGIC = 'LDMPEND1';
-export const PACK_VERSION = 1;
-export const PACK_HEADER_BYTES = 16;
+export const PACK_VERSION = 2;
+export const PACK_HEADER_BYTES = 32;
+/** Version 1 has no nonce: equal packs had equal names. */
+export const PACK_HEADER_BYTES_V1 = 16;
 export const PACK_TRAILER_BYTES = 24;
 export const PACK_TRAILER_CHECKSUM_OFFSET = 12;
 export const PACK_FOOTER_BLOCK_BYTES = 20;
@@ -39,9 +41,16 @@ export const PACK_FOOTER_BLOCK_BYTES = 20;
 export const PACK_FOOTER_CHUNK_BYTES: number = CHUNK_ID_BYTES + 4;
 
 export const SEGMENT_MAGIC = 'LDMSEGM1';
-export const SEGMENT_VERSION = 1;
-export const SEGMENT_HEADER_BYTES = 16;
+export const SEGMENT_VERSION = 2;
+export const SEGMENT_HEADER_BYTES = 32;
 export const SEGMENT_PACK_BYTES = 48;
+
+export const CONDEMNATION_MAGIC = 'LDMCOND1';
+export const CONDEMNATION_VERSION = 1;
+export const CONDEMNATION_HEADER_BYTES = 36;
+
+/** In the headers of packs, segments and condemnations: random bytes, so that no name is ever used twice. */
+export const NONCE_BYTES = 16;
 
 /** "LDMT" */
 export const TREE_MAGIC: number = 0x54_4d_44_4c;
@@ -67,7 +76,12 @@ export const MAX_SNAPSHOT_BYTES: number = 64 * MIB;
 export const MAX_CONFIG_BYTES: number = MIB;
 
 assert(BLOCK_CHECKSUM_OFFSET + 4 === BLOCK_HEADER_BYTES);
-assert(PACK_MAGIC.length === 8 && PACK_END_MAGIC.length === 8 && SEGMENT_MAGIC.length === 8);
+assert(
+  PACK_MAGIC.length === 8 &&
+    PACK_END_MAGIC.length === 8 &&
+    SEGMENT_MAGIC.length === 8 &&
+    CONDEMNATION_MAGIC.length === 8,
+);
 assert(PACK_TRAILER_CHECKSUM_OFFSET + 4 + PACK_END_MAGIC.length === PACK_TRAILER_BYTES);
 assert(MAX_BLOCK_RAW_BYTES >= MAX_CHUNK_BYTES && MAX_BLOCK_STORED_BYTES >= MAX_BLOCK_RAW_BYTES);
 assert(

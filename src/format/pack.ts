@@ -12,7 +12,9 @@ import {
   PACK_END_MAGIC,
   PACK_FOOTER_BLOCK_BYTES,
   PACK_FOOTER_CHUNK_BYTES,
+  NONCE_BYTES,
   PACK_HEADER_BYTES,
+  PACK_HEADER_BYTES_V1,
   PACK_MAGIC,
   PACK_TRAILER_BYTES,
   PACK_TRAILER_CHECKSUM_OFFSET,
@@ -48,28 +50,40 @@ interface Trailer {
   readonly footerBytes: number;
 }
 
-export function encodePackHeader(kind: ChunkKind): Buffer {
+/** `nonce`: 16 random bytes, so that two packs with the same chunks never share a name. */
+export function encodePackHeader(kind: ChunkKind, nonce: Uint8Array): Buffer {
+  assert(nonce.length === NONCE_BYTES);
   const writer = new ByteWriter(PACK_HEADER_BYTES);
   writer.latin1(PACK_MAGIC);
   writer.u32(PACK_VERSION);
   writer.u8(codeOfChunkKind(kind));
   writer.skip(3);
+  writer.bytes(nonce);
   return writer.finish();
 }
 
 /**
- * Reads the first 16 bytes of a pack.
+ * Reads the header of a pack from its first 32 bytes; version 1 uses only 16 of them.
  * @throws CorruptDataError
  * @throws UnsupportedFormatError for another version
  */
-export function decodePackHeader(bytes: Uint8Array, what = 'pack'): ChunkKind {
+export function decodePackHeader(bytes: Uint8Array, what = 'pack'): { kind: ChunkKind; headerBytes: number } {
   const reader = new ByteReader(bytes, what);
   reader.magic(PACK_MAGIC);
   const version = reader.u32();
-  if (version !== PACK_VERSION) throw new UnsupportedFormatError(`${what}: version ${version} of packs is not known`);
+  if (version !== 1 && version !== PACK_VERSION) {
+    throw new UnsupportedFormatError(`${what}: version ${version} of packs is not known`);
+  }
   const kind = chunkKindOfCode(reader.u8(), what);
   reader.zeros(3);
-  return kind;
+  if (version === 1) return { kind, headerBytes: PACK_HEADER_BYTES_V1 };
+  reader.view(NONCE_BYTES);
+  return { kind, headerBytes: PACK_HEADER_BYTES };
+}
+
+/** How long the header of a pack is: its first block begins where the header ends. */
+export function headerBytesOf(blocks: readonly Pick<PackedBlock, 'offset'>[]): number {
+  return blocks[0]?.offset === PACK_HEADER_BYTES_V1 ? PACK_HEADER_BYTES_V1 : PACK_HEADER_BYTES;
 }
 
 /** The list of a pack's blocks and chunks, with the trailer that leads to it. */
@@ -77,7 +91,7 @@ export function encodePackFooter(blocks: readonly PackedBlock[]): Buffer {
   const chunkCount = blocks.reduce((sum, block) => sum + block.chunkLengths.length, 0);
   const footerBytes = blocks.length * PACK_FOOTER_BLOCK_BYTES + chunkCount * PACK_FOOTER_CHUNK_BYTES;
   const writer = new ByteWriter(footerBytes + PACK_TRAILER_BYTES);
-  let offset = PACK_HEADER_BYTES;
+  let offset = headerBytesOf(blocks);
   for (const block of blocks) {
     assert(block.offset === offset, 'blocks follow one another');
     const problem = findSizeProblem(block) ?? findLengthProblem(block.chunkLengths, block.rawBytes);
@@ -119,7 +133,7 @@ export function decodePackTrailer(
   const { footerBytes } = readTrailer(reader);
   reader.end();
   const footerOffset = packSizeBytes - PACK_TRAILER_BYTES - footerBytes;
-  if (footerOffset < PACK_HEADER_BYTES) {
+  if (footerOffset < PACK_HEADER_BYTES_V1) {
     reader.fail(`a footer of ${footerBytes} bytes does not fit into a pack of ${packSizeBytes} bytes`);
   }
   return { footerBytes, footerOffset };
@@ -169,10 +183,12 @@ function readBlocks(
   options: { readonly endOffset: number; readonly what: string },
 ): PackedBlock[] {
   const blocks: PackedBlock[] = [];
-  let offset = PACK_HEADER_BYTES;
+  const isEmptyV1 = trailer.blockCount === 0 && options.endOffset === PACK_HEADER_BYTES_V1;
+  let offset = isEmptyV1 ? PACK_HEADER_BYTES_V1 : PACK_HEADER_BYTES;
   let chunkCount = 0;
   for (let i = 0; i < trailer.blockCount; i++) {
     const block = readBlock(reader, options.what);
+    if (i === 0) offset = headerBytesOf([block]);
     if (block.offset !== offset) reader.fail(`block ${i} begins at byte ${block.offset} instead of ${offset}`);
     offset += blockBytes(block.chunkLengths.length, block.storedBytes);
     chunkCount += block.chunkLengths.length;

@@ -5,6 +5,7 @@ import { ByteWriter } from './byte-writer.ts';
 import { chunkKindOfCode, codeOfChunkKind } from './chunk-kind.ts';
 import {
   FILE_ID_BYTES,
+  NONCE_BYTES,
   SEGMENT_HEADER_BYTES,
   SEGMENT_MAGIC,
   SEGMENT_PACK_BYTES,
@@ -13,14 +14,16 @@ import {
 import { decodePackFooter, encodePackFooter } from './pack.ts';
 import type { PackContents } from './pack.ts';
 
-/** The bytes of a segment; its name is their SHA-256. */
-export function encodeSegment(packs: readonly PackContents[]): Buffer {
+/** The bytes of a segment; its name is their SHA-256. `nonce`: 16 random bytes, so that no name is used twice. */
+export function encodeSegment(packs: readonly PackContents[], nonce: Uint8Array): Buffer {
+  assert(nonce.length === NONCE_BYTES);
   const footers = packs.map((pack) => encodePackFooter(pack.blocks));
   const footerBytes = footers.reduce((sum, footer) => sum + footer.length, 0);
   const writer = new ByteWriter(SEGMENT_HEADER_BYTES + packs.length * SEGMENT_PACK_BYTES + footerBytes);
   writer.latin1(SEGMENT_MAGIC);
   writer.u32(SEGMENT_VERSION);
   writer.u32(packs.length);
+  writer.bytes(nonce);
   for (const [i, pack] of packs.entries()) {
     assert(/^[0-9a-f]{64}$/.test(pack.id), 'a pack is named by 64 hex digits');
     writer.bytes(Buffer.from(pack.id, 'hex'));
@@ -53,10 +56,11 @@ export function forEachPack(bytes: Uint8Array, visit: (pack: PackContents) => vo
   const reader = new ByteReader(bytes, what);
   reader.magic(SEGMENT_MAGIC);
   const version = reader.u32();
-  if (version !== SEGMENT_VERSION) {
+  if (version !== 1 && version !== SEGMENT_VERSION) {
     throw new UnsupportedFormatError(`${what}: version ${version} of segments is not known`);
   }
   const packCount = reader.u32();
+  if (version !== 1) reader.view(NONCE_BYTES);
   for (let i = 0; i < packCount; i++) {
     const id = reader.hex(FILE_ID_BYTES);
     const sizeBytes = reader.u64();

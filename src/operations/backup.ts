@@ -5,6 +5,7 @@ import { UsageError } from '../errors.ts';
 import { openOwnerNames } from '../files/owner-names.ts';
 import { encodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
+import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { BackupTally } from './backup/backup-tally.ts';
@@ -72,6 +73,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
   return await withRepository(context, 'shared', async (repository) => {
     beginPhase(context.progress, 'opening');
     const opened = await repository.openState();
+    assertCondemnationsReadable(opened.listing);
     warnOfDamage(context, opened);
     beginPhase(context.progress, 'backing up');
     const run = new BackupRun({ context, options, repository, opened, plan, onProblem });
@@ -121,6 +123,7 @@ class BackupRun {
     const parent = findParent(opened, options.hostname ?? systemHostname(), plan.roots);
     const depot = new ChunkDepot(repository, opened.state, {
       writes: options.dryRun !== true,
+      condemnedPackIds: opened.listing.condemned.packIds,
       progress: context.progress,
     });
     const tally = new BackupTally(context.progress);

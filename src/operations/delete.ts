@@ -11,6 +11,7 @@ import {
 import type { ErrorDetails, LdmError } from '../errors.ts';
 import { measureRelease } from '../filter/fold-release.ts';
 import type { ReleaseMeasure } from '../filter/fold-release.ts';
+import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import { snapshotName } from '../repository/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -69,12 +70,18 @@ export async function undeleteSnapshots(
   return await withRepository(context, 'shared', async (repository) => {
     const selected = select(await readSnapshots(repository.backend, { deleted: true }), options.selectors);
     const opened = await repository.openState();
+    assertCondemnationsReadable(opened.listing);
+    if (opened.needsCondemned)
+      throw new RefusedError(INTERRUPTED, { hint: 'Run `ldm repair`, then this command again.' });
     for (const listing of selected) await assertWhole(opened, listing);
-    await repository.assertLocked();
-    await repository.order.undoDelete(selected.map(({ id }) => id));
+    const ids = selected.map(({ id }) => id);
+    await repository.order.undoDelete(ids, repository.assertLocked);
     return { snapshots: selected };
   });
 }
+
+/** A snapshot that relied on packs which are condemned could lose them. */
+const INTERRUPTED = 'a compaction was interrupted and left packs that are about to be removed';
 
 function select(snapshots: Awaited<ReturnType<typeof readSnapshots>>, selectors: readonly string[]): SnapshotListing[] {
   if (selectors.length === 0) {

@@ -1,4 +1,5 @@
 import { CorruptDataError } from '../errors.ts';
+import { condemnationName } from '../repository/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findDamage } from './check/damage-findings.ts';
@@ -46,10 +47,7 @@ export async function repair(context: OperationContext, options: RepairOptions =
     const { findings } = await surveyRepository(repository.backend, opened.listing, isWrong);
     const plan = await makePlan(repository, opened, findings);
     const dryRun = options.dryRun === true;
-    if (!dryRun) {
-      await repository.assertLocked();
-      await plan.carryOut();
-    }
+    if (!dryRun) await plan.carryOut(repository.assertLocked);
     const after = await repository.openState({ ignoreCheckpoints: true });
     const remaining = [...findLostSnapshots(opened, findings), ...(await findDamage(after, []))];
     return { actions: plan.actions, remaining, dryRun, exitCode: remaining.length > 0 ? 4 : 0 };
@@ -71,9 +69,20 @@ async function makePlan(
   repairManifestCopies(plan, repository, opened, findings);
   repairManifests(plan, repository, opened, findings);
   repairDeleted(plan, repository, opened, findings);
+  repairCondemnations(plan, repository, opened);
   repairPacks(plan, repository, { opened, findings, survey: await surveyPacks(repository, opened) });
   await repairCheckpoints(plan, repository, opened, findings);
   return plan;
+}
+
+/** Lists of what is about to be removed: without a list its packs and segments simply stay. */
+function repairCondemnations(plan: RepairPlan, { order }: Repository, { listing }: OpenedState): void {
+  for (const id of listing.condemned.damaged.keys()) {
+    const file = condemnationName(id);
+    plan.add({ kind: 'condemnation-quarantined', file, message: 'damaged; set aside' }, async () =>
+      order.quarantine(file),
+    );
+  }
 }
 
 /** The filter image is only a cache: what is damaged, or counts differently, is set aside, and a new one is written. */

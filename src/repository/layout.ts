@@ -3,6 +3,7 @@ export const DIRECTORIES = [
   'packs',
   'index',
   'snapshots',
+  'condemned',
   'deleted',
   'manifests.bak',
   'filter',
@@ -22,6 +23,11 @@ export function segmentName(id: string): string {
 
 export function snapshotName(id: string): string {
   return `snapshots/${id}`;
+}
+
+/** A list of segments and packs that are about to be removed. */
+export function condemnationName(id: string): string {
+  return `condemned/${id}`;
 }
 
 export function deletedName(id: string): string {

@@ -1,6 +1,8 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { BackendError } from '../errors.ts';
 import { isCheckpointName } from './checkpoint-names.ts';
+import { readCondemnations } from './condemned.ts';
+import type { Condemnations } from './condemned.ts';
 import { baseName, isId } from './layout.ts';
 
 /** What is in a repository right now, by name. */
@@ -9,6 +11,7 @@ export interface Listing {
   readonly deletedIds: readonly string[];
   /** Ids of the snapshots, deleted ones too, whose manifest has a second copy. */
   readonly manifestCopyIds: readonly string[];
+  readonly condemned: Condemnations;
   readonly segmentIds: readonly string[];
   /** Size in bytes by pack id. */
   readonly packs: ReadonlyMap<string, number>;
@@ -18,10 +21,11 @@ export interface Listing {
 
 /**
  * Lists a repository, in the opposite order of writing: the snapshot of a copy that is listed was committed before, a
- * snapshot had its segments in place, and a segment its packs. A listing that fails is an error, never an empty
- * repository.
+ * snapshot had its segments in place, and a segment its packs. What is condemned comes first: nothing that is removed
+ * while this runs can look as if it could be relied on. A listing that fails is an error, never an empty repository.
  */
 export async function listRepository(backend: Backend): Promise<Listing> {
+  const condemned = await readCondemnations(backend);
   const manifestCopyIds = idsOf(await listOptional(backend, 'manifests.bak'));
   const snapshotIds = idsOf(await backend.list('snapshots'));
   const deletedIds = idsOf(await listOptional(backend, 'deleted'));
@@ -34,7 +38,7 @@ export async function listRepository(backend: Backend): Promise<Listing> {
   for (const file of await backend.list('packs')) {
     if (isId(baseName(file.name))) packs.set(baseName(file.name), file.sizeBytes);
   }
-  return { snapshotIds, deletedIds, manifestCopyIds, segmentIds, packs, checkpoints };
+  return { condemned, snapshotIds, deletedIds, manifestCopyIds, segmentIds, packs, checkpoints };
 }
 
 /** A directory that says nothing about what must be there: a copy of a repository may lack it when it was empty. */

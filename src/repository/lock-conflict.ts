@@ -3,16 +3,19 @@ import { RefusedError, RepositoryLockedError } from '../errors.ts';
 import { decodeLockName } from './lock-name.ts';
 import type { LockMode, LockName } from './lock-name.ts';
 import { ownerState } from './lock-owner.ts';
-import type { LockOwner } from './lock-owner.ts';
+import type { LockOwner, OwnerState } from './lock-owner.ts';
+import { STALE_AFTER_MS, STALE_AFTER_OTHER_BOOT_MS } from './lock-watch.ts';
 import type { HeartbeatWatch } from './lock-watch.ts';
 
 export const LOCK_DIRECTORY = 'locks';
 
-/** Why a lock cannot be had now. */
+/** Why a lock cannot be acquired now. */
 export interface LockConflict {
-  /** Who is in the way, in words. */
+  /** Who holds the other lock, in words. */
   readonly holder: string;
   readonly hint: string;
+  /** Whether the holder is of another boot of this machine. Such a lock is taken over within minutes. */
+  readonly isOtherBoot: boolean;
 }
 
 export interface LockSearch {
@@ -23,20 +26,24 @@ export interface LockSearch {
   /** Locks that this process gave back but could not remove. */
   readonly abandoned: ReadonlySet<string>;
   readonly nowMs: number;
-  /** The lock file of the searcher, if it has made it already. */
-  readonly ownName: string | undefined;
+  /** The lock files that the searching process has created so far. */
+  readonly ownNames: readonly string[];
 }
 
 /** The first lock that conflicts, or undefined. Removes the locks of dead holders on the way. */
 export async function findLockConflict(search: LockSearch): Promise<LockConflict | undefined> {
   let conflict: LockConflict | undefined;
-  let isOwnListed = search.ownName === undefined;
+  let ownCount = 0;
   for (const { name } of await search.backend.list(LOCK_DIRECTORY)) {
-    if (name === search.ownName) isOwnListed = true;
-    else conflict = (await judgeLock(search, name)) ?? conflict;
+    if (search.ownNames.includes(name)) {
+      ownCount += 1;
+      continue;
+    }
+    const found = await judgeLock(search, name);
+    if (found !== undefined && conflict?.isOtherBoot !== false) conflict = found;
   }
   // A listing that leaves out one lock may leave out others, and then two holders would not see each other.
-  if (!isOwnListed) throw lostLockError(search.backend);
+  if (ownCount < search.ownNames.length) throw lostLockError(search.backend);
   return conflict;
 }
 
@@ -47,13 +54,22 @@ async function judgeLock(search: LockSearch, name: string): Promise<LockConflict
   const lock = decodeLockName(fileName);
   if (lock === undefined) return unknownFileConflict(name);
   const state = search.abandoned.has(lock.nonce) ? 'dead' : ownerState(lock.owner, search.self);
-  const isStale = state === 'dead' || (state === 'unknown' && (await search.watch.standsStill(name, search.nowMs)));
-  if (isStale) {
+  if (state === 'dead' || (await isStale(search, name, state))) {
     await search.backend.remove(name);
     return undefined;
   }
   if (search.mode === 'shared' && lock.mode === 'shared') return undefined;
-  return { holder: describeHolder(lock), hint: state === 'unknown' ? WAIT_LONG_HINT : WAIT_HINT };
+  const isOtherBoot = state === 'other-boot';
+  const origin = isOtherBoot ? ', left from before this machine was restarted or held by a clone of it' : '';
+  const hint = state === 'unknown' ? WAIT_LONG_HINT : WAIT_HINT;
+  return { holder: describeHolder(lock) + origin, hint, isOtherBoot };
+}
+
+/** A holder that cannot be seen is dead once its heartbeat has been unchanged for long enough. */
+async function isStale({ watch, nowMs }: LockSearch, name: string, state: OwnerState): Promise<boolean> {
+  if (state !== 'unknown' && state !== 'other-boot') return false;
+  const limitMs = state === 'unknown' ? STALE_AFTER_MS : STALE_AFTER_OTHER_BOOT_MS;
+  return (await watch.unchangedMs(name, nowMs)) >= limitMs;
 }
 
 export function lockedError(backend: Backend, conflict: LockConflict): RepositoryLockedError {
@@ -71,7 +87,7 @@ export function lostLockError(backend: Backend): RefusedError {
 
 const WAIT_HINT = 'Run the command again when that is done, or let it wait with --lock-wait 10m.';
 const WAIT_LONG_HINT =
-  'Whether that process still runs cannot be seen from here. If it is dead, --lock-wait 35m takes the lock over: a heartbeat that stands still for 30 minutes is the proof.';
+  'This machine cannot see whether that process still runs. If it does not, --lock-wait 35m takes the lock over: its heartbeat must be unchanged for 30 minutes.';
 
 function describeHolder({ mode, owner }: LockName): string {
   const what = mode === 'exclusive' ? 'exclusive, as for compact or repair' : 'shared, as for backup or restore';
@@ -80,8 +96,9 @@ function describeHolder({ mode, owner }: LockName): string {
 
 function unknownFileConflict(name: string): LockConflict {
   return {
-    holder: `the file ${printable(name)}, which is no lock that this version of ldm knows`,
+    holder: `the file ${printable(name)}, which is not a lock that this version of ldm knows`,
     hint: 'If no other version of ldm uses the repository, remove that file.',
+    isOtherBoot: false,
   };
 }
 

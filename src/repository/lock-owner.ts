@@ -16,8 +16,11 @@ export interface LockOwner {
   readonly startTime: string;
 }
 
-/** 'unknown': nothing that this process can see tells whether the owner still runs. */
-export type OwnerState = 'running' | 'dead' | 'unknown';
+/**
+ * 'unknown': this process cannot see whether the owner still runs. 'other-boot': the owner ran on this machine before
+ * it was started anew, or runs on a clone of it, which has the same machine id.
+ */
+export type OwnerState = 'running' | 'dead' | 'other-boot' | 'unknown';
 
 let ownerOfThisProcess: LockOwner | undefined;
 
@@ -33,13 +36,13 @@ export function currentLockOwner(): LockOwner {
   return ownerOfThisProcess;
 }
 
-/** What `self` can tell about `other`. It says 'dead' only when that is certain. */
+/** What `self` knows about `other`. The result is 'dead' only when that is certain. */
 export function ownerState(other: LockOwner, self: LockOwner): OwnerState {
   if (isSameBoot(other, self)) {
     return other.pidNamespace === self.pidNamespace ? processState(other) : 'unknown';
   }
   const isSameMachine = other.machineId !== '' && other.machineId === self.machineId && other.host === self.host;
-  return isSameMachine && isOtherBoot(other, self) ? 'dead' : 'unknown';
+  return isSameMachine && isOtherBoot(other, self) ? 'other-boot' : 'unknown';
 }
 
 function isSameBoot(other: LockOwner, self: LockOwner): boolean {

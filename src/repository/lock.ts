@@ -10,13 +10,18 @@ import { encodeLockName, fitOwner } from './lock-name.ts';
 import type { LockMode } from './lock-name.ts';
 import { currentLockOwner } from './lock-owner.ts';
 import type { LockOwner } from './lock-owner.ts';
-import { HeartbeatWatch } from './lock-watch.ts';
+import { HeartbeatWatch, STALE_AFTER_OTHER_BOOT_MS } from './lock-watch.ts';
 
 export { currentLockOwner } from './lock-owner.ts';
 export type { LockOwner } from './lock-owner.ts';
 export type { LockMode } from './lock-name.ts';
 
 const HEARTBEAT_INTERVAL_MS = 60_000;
+/**
+ * A lock left by a crash of this machine must not need a person, and every process that meets it starts to watch it
+ * anew: so everybody waits until it is stale, however short `waitMs` is.
+ */
+const OTHER_BOOT_WAIT_MS = STALE_AFTER_OTHER_BOOT_MS + 30_000;
 const BACK_OFF_MS_MIN = 10;
 const BACK_OFF_MS_MAX = 1000;
 
@@ -52,16 +57,18 @@ const abandonedNonces = new Set<string>();
  */
 export class RepositoryLock {
   readonly #backend: Backend;
-  readonly #file: LockFile;
+  readonly #contender: Contender;
   readonly #heartbeat: NodeJS.Timeout;
+  #file: LockFile;
   #release: Promise<void> | undefined;
 
-  private constructor(backend: Backend, file: LockFile) {
+  private constructor(backend: Backend, contender: Contender, file: LockFile) {
     this.#backend = backend;
+    this.#contender = contender;
     this.#file = file;
-    // A heartbeat that fails is no failure yet: whoever takes the lock for dead removes it, and `assertHeld` sees that.
+    // A heartbeat that fails is not a failure yet: a process that takes the lock for dead removes it, and `assertHeld` fails.
     this.#heartbeat = setInterval(() => {
-      backend.touch(file.name).catch(() => false);
+      backend.touch(this.#file.name).catch(() => false);
     }, HEARTBEAT_INTERVAL_MS);
     this.#heartbeat.unref();
   }
@@ -73,13 +80,15 @@ export class RepositoryLock {
   static async acquire(backend: Backend, options: LockOptions): Promise<RepositoryLock> {
     const clock = options.clock ?? MONOTONIC_CLOCK;
     const contender = new Contender(backend, options, clock);
-    const deadlineMs = clock.nowMs() + (options.waitMs ?? 0);
+    const startMs = clock.nowMs();
+    const deadlineMs = startMs + (options.waitMs ?? 0);
     let announcedHolder: string | undefined;
     for (let attempt = 0; ; attempt += 1) {
       options.signal?.throwIfAborted();
       const outcome = await contender.attempt(attempt > 0);
-      if ('name' in outcome) return new RepositoryLock(backend, outcome);
-      const remainingMs = deadlineMs - clock.nowMs();
+      if ('name' in outcome) return new RepositoryLock(backend, contender, outcome);
+      const endMs = outcome.isOtherBoot ? Math.max(deadlineMs, startMs + OTHER_BOOT_WAIT_MS) : deadlineMs;
+      const remainingMs = endMs - clock.nowMs();
       if (remainingMs <= 0) throw lockedError(backend, outcome);
       if (outcome.holder !== announcedHolder) options.onWait?.(outcome.holder);
       announcedHolder = outcome.holder;
@@ -90,6 +99,18 @@ export class RepositoryLock {
   /** @throws RefusedError when another process has taken the lock for dead and removed it. Call it right before a commit. */
   async assertHeld(): Promise<void> {
     if ((await this.#backend.sizeOf(this.#file.name)) === undefined) throw lostLockError(this.#backend);
+  }
+
+  /**
+   * Acquires a new lock of the same mode, then gives the old one back, so that no other process gets in between.
+   * @throws RefusedError or RepositoryLockedError if the old lock was lost; the caller still has to release.
+   */
+  async renew(): Promise<void> {
+    const outcome = await this.#contender.attempt(false, [this.#file.name]);
+    if (!('name' in outcome)) throw lockedError(this.#backend, outcome);
+    const old = this.#file;
+    this.#file = outcome;
+    await removeLockFile(this.#backend, old);
   }
 
   /** Gives the lock back; a second call does nothing. */
@@ -120,23 +141,26 @@ class Contender {
     this.#watch = new HeartbeatWatch(backend);
   }
 
-  /** With `looksFirst`, a lock in the way is noticed before an own file appears that would be in the way of others. */
-  async attempt(looksFirst: boolean): Promise<LockFile | LockConflict> {
-    const known = looksFirst ? await this.#findConflict(undefined) : undefined;
+  /**
+   * With `looksFirst`, check for conflicts before creating our own lock file, so that we do not block others while
+   * waiting. `heldNames` are locks that this process holds already.
+   */
+  async attempt(looksFirst: boolean, heldNames: readonly string[] = []): Promise<LockFile | LockConflict> {
+    const known = looksFirst ? await this.#findConflict(heldNames) : undefined;
     if (known !== undefined) return known;
     const nonce = randomBytes(8).toString('hex');
     const name = `${LOCK_DIRECTORY}/${encodeLockName({ mode: this.#mode, owner: this.#self, nonce })}`;
     const file = { name, nonce };
-    const conflict = await this.#claim(file);
+    const conflict = await this.#claim(file, heldNames);
     if (conflict === undefined) return file;
     await removeLockFile(this.#backend, file);
     return conflict;
   }
 
-  async #claim(file: LockFile): Promise<LockConflict | undefined> {
+  async #claim(file: LockFile, heldNames: readonly string[]): Promise<LockConflict | undefined> {
     try {
       await createLockFile(this.#backend, file.name);
-      return await this.#findConflict(file.name);
+      return await this.#findConflict([...heldNames, file.name]);
     } catch (error) {
       // The first failure is the one to tell; a lock file that stays is known to be nobody's.
       await removeLockFile(this.#backend, file).catch(() => undefined);
@@ -144,7 +168,7 @@ class Contender {
     }
   }
 
-  async #findConflict(ownName: string | undefined): Promise<LockConflict | undefined> {
+  async #findConflict(ownNames: readonly string[]): Promise<LockConflict | undefined> {
     return findLockConflict({
       backend: this.#backend,
       mode: this.#mode,
@@ -152,7 +176,7 @@ class Contender {
       watch: this.#watch,
       abandoned: abandonedNonces,
       nowMs: this.#clock.nowMs(),
-      ownName,
+      ownNames,
     });
   }
 }

@@ -1,11 +1,13 @@
 import type { Backend } from '../backend/backend.ts';
 import { CorruptDataError } from '../errors.ts';
+import { decodeCondemnation } from '../format/condemnation.ts';
+import type { Condemned } from '../format/condemnation.ts';
 import { decodeSegment } from '../format/segment.ts';
 import type { PackContents } from '../format/pack.ts';
 import { decodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import { sha256 } from '../crypto/sha256.ts';
-import { baseName, deletedName, manifestCopyName, segmentName, snapshotName } from './layout.ts';
+import { baseName, condemnationName, deletedName, manifestCopyName, segmentName, snapshotName } from './layout.ts';
 
 /** A snapshot with the bytes of its manifest. */
 export interface ReadManifest {
@@ -27,21 +29,27 @@ export async function readManifestCopy(backend: Backend, id: string): Promise<Re
 }
 
 async function readManifestAt(backend: Backend, name: string): Promise<ReadManifest> {
-  const bytes = await readProved(backend, name, baseName(name));
+  const bytes = await readVerified(backend, name, baseName(name));
   return { bytes, snapshot: decodeNamed(name, () => decodeSnapshot(bytes)) };
 }
 
 export async function readSegment(backend: Backend, id: string): Promise<PackContents[]> {
   const name = segmentName(id);
-  const bytes = await readProved(backend, name, id);
+  const bytes = await readVerified(backend, name, id);
   return decodeNamed(name, () => decodeSegment(bytes));
 }
 
+export async function readCondemnation(backend: Backend, id: string): Promise<Condemned> {
+  const name = condemnationName(id);
+  const bytes = await readVerified(backend, name, id);
+  return decodeNamed(name, () => decodeCondemnation(bytes));
+}
+
 /** Reads a file whose name is the SHA-256 of its bytes. */
-async function readProved(backend: Backend, name: string, id: string): Promise<Buffer> {
+async function readVerified(backend: Backend, name: string, id: string): Promise<Buffer> {
   const bytes = await backend.read(name);
   if (sha256(bytes) === id) return bytes;
-  throw new CorruptDataError(`${name}: its bytes are not what was stored (SHA-256 differs from the name)`, {
+  throw new CorruptDataError(`${name}: the content is damaged (its SHA-256 differs from the name)`, {
     hint: 'Run `ldm check`, then `ldm repair`.',
   });
 }

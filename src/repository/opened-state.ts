@@ -10,6 +10,8 @@ import { LdmFilter } from '../filter/ldm-filter.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { ChunkReader } from '../store/chunk-reader.ts';
+import { findOtherCopies } from './other-copies.ts';
+import { hasCondemned, withoutCondemned } from './condemned.ts';
 import { manifestCopyName, snapshotName } from './layout.ts';
 import { listRepository } from './listing.ts';
 import type { Listing } from './listing.ts';
@@ -20,7 +22,10 @@ import { StateReader } from './state-reader.ts';
 /** The filter state of everything that was present when it was opened. */
 export interface OpenedState {
   readonly state: FilterState;
+  /** Without what is condemned, unless `needsCondemned`. */
   readonly listing: Listing;
+  /** Whether live chunks are only in condemned packs, so that the state includes these. Nothing may newly rely on them. */
+  readonly needsCondemned: boolean;
   readonly reader: StateReader;
   /** Snapshots whose manifest cannot be read, nor be known from elsewhere, with the reason. */
   readonly damagedSnapshots: ReadonlyMap<string, string>;
@@ -61,10 +66,19 @@ export interface OpenStateOptions {
 
 /**
  * Opens the filter state: the newest checkpoint that is usable, and everything that differs folded in. The state is a
- * pure function of the segments and snapshots present, so which checkpoint was used cannot be seen in it.
+ * pure function of the segments and snapshots present, so it does not depend on which checkpoint was used.
+ *
+ * Condemned segments and packs count as removed. Only if that leaves the state incomplete do they count as present: a
+ * process that was suspended may have committed a snapshot that needs them.
  */
 export async function openState(options: OpenStateOptions): Promise<OpenedState> {
   const listing = await listRepository(options.backend);
+  if (!hasCondemned(listing)) return await openListing(options, listing, false);
+  const opened = await openListing(options, withoutCondemned(listing), false);
+  return opened.state.isComplete ? opened : await openListing(options, listing, true);
+}
+
+async function openListing(options: OpenStateOptions, listing: Listing, needsCondemned: boolean): Promise<OpenedState> {
   const known: CheckpointKnowledge = { damaged: new Map(), segmentIds: new Set(), snapshots: new Map() };
   for (const name of options.ignoreCheckpoints === true ? [] : listing.checkpoints) {
     const state = await loadCheckpoint(options.backend, name, known.damaged);
@@ -72,7 +86,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
     for (const id of state.segments) known.segmentIds.add(id);
     for (const [id, folded] of state.snapshots) known.snapshots.set(id, folded);
     try {
-      return await new StateOpening({ options, listing, known, state, checkpoint: name }).fold();
+      return await new StateOpening({ options, listing, needsCondemned, known, state, checkpoint: name }).fold();
     } catch (error) {
       // An older checkpoint, or at last a rebuild, needs less of what cannot be read.
       if (!(error instanceof RebuildNeededError || isDamage(error))) throw error;
@@ -81,7 +95,14 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
   const { capacity, hashes, fprTarget } = options.config.ldm;
   const plan = planFilter({ capacity, hashes, fpr: fprTarget });
   const empty = new FilterState(new LdmFilter(plan));
-  return await new StateOpening({ options, listing, known, state: empty, checkpoint: undefined }).fold();
+  return await new StateOpening({
+    options,
+    listing,
+    needsCondemned,
+    known,
+    state: empty,
+    checkpoint: undefined,
+  }).fold();
 }
 
 /** What the checkpoints say that were read, the one that is used and those that could not be. */
@@ -108,10 +129,11 @@ async function loadCheckpoint(
   }
 }
 
-/** One try to bring a state up to date with a listing. */
+/** One attempt to bring a state up to date with a listing. */
 class StateOpening {
   readonly #options: OpenStateOptions;
   readonly #listing: Listing;
+  readonly #needsCondemned: boolean;
   readonly #known: CheckpointKnowledge;
   readonly #state: FilterState;
   readonly #checkpoint: string | undefined;
@@ -122,6 +144,7 @@ class StateOpening {
   constructor(given: {
     readonly options: OpenStateOptions;
     readonly listing: Listing;
+    readonly needsCondemned: boolean;
     readonly known: CheckpointKnowledge;
     readonly state: FilterState;
     readonly checkpoint: string | undefined;
@@ -129,15 +152,17 @@ class StateOpening {
     const { backend, hasher, cacheBytes } = given.options;
     this.#options = given.options;
     this.#listing = given.listing;
+    this.#needsCondemned = given.needsCondemned;
     this.#known = given.known;
     this.#state = given.state;
     this.#checkpoint = given.checkpoint;
-    this.#reader = new StateReader(given.state, new ChunkReader(backend, hasher, { cacheBytes }));
+    const chunks = new ChunkReader(backend, hasher, { cacheBytes });
+    this.#reader = new StateReader(given.state, chunks, async () => findOtherCopies(backend, given.state));
   }
 
   async fold(): Promise<OpenedState> {
     const state = this.#state;
-    const { snapshotIds, deletedIds, segmentIds } = this.#listing;
+    const { snapshotIds, deletedIds, segmentIds, condemned } = this.#listing;
     const segments = new Set(segmentIds);
     if (!state.isCurrent({ segmentIds: segments, isPresent: (id) => this.#isWhole(id) })) {
       throw new RebuildNeededError('the checkpoint lists segments or packs that are gone');
@@ -153,11 +178,12 @@ class StateOpening {
     return {
       state,
       listing: this.#listing,
+      needsCondemned: this.#needsCondemned,
       reader: this.#reader,
       damagedSnapshots: this.#damagedSnapshots,
       damagedSegments: this.#damagedSegments,
       lostSnapshots: lost,
-      lostSegments: [...this.#known.segmentIds].filter((id) => !segments.has(id)),
+      lostSegments: [...this.#known.segmentIds].filter((id) => !segments.has(id) && !condemned.segmentIds.has(id)),
       remembered: this.#known.snapshots,
       damagedCheckpoints: this.#known.damaged,
       checkpoint: this.#checkpoint,

@@ -8,6 +8,7 @@ import { DEFAULT_STORE_SIZES } from '../store/store-sizes.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
 import { checkpointName, generationAfter, isCheckpointName } from './checkpoint-names.ts';
 import { readConfig } from './config-file.ts';
+import type { Verify } from './durable-files.ts';
 import { DurableOrder } from './durable-order.ts';
 import { listOptional } from './listing.ts';
 import { RepositoryLock } from './lock.ts';
@@ -87,11 +88,16 @@ export class Repository {
     this.#signal?.throwIfAborted();
   }
 
-  /** Throws if the lock of this process is gone: it may have slept while another process reclaimed. */
-  async assertLocked(): Promise<void> {
+  /** Replaces the lock by a newly acquired one. Throws if the lock of this process was lost. */
+  async renewLock(): Promise<void> {
+    await this.#lock?.renew();
+  }
+
+  /** Throws if the lock of this process is gone: it may have been suspended while another process reclaimed. */
+  readonly assertLocked: Verify = async () => {
     if (this.#lock === undefined) throw new RefusedError('the repository was opened for reading only');
     await this.#lock.assertHeld();
-  }
+  };
 
   /**
    * Writes a checkpoint and removes all but the newest two. The state must be complete.
@@ -104,11 +110,7 @@ export class Repository {
       .filter((name) => isCheckpointName(name));
     const name = checkpointName(generationAfter(existing));
     // A process that slept and lost its lock would bring back what another has given up since.
-    await this.order.publishStream(
-      name,
-      async (append) => writeImage(state, append),
-      async () => this.assertLocked(),
-    );
+    await this.order.publishStream(name, async (append) => writeImage(state, append), this.assertLocked);
     await this.order.remove(existing.slice(0, Math.max(0, existing.length + 1 - CHECKPOINTS_KEPT)));
     return name;
   }

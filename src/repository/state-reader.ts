@@ -1,17 +1,26 @@
-import { CorruptDataError } from '../errors.ts';
+import { CorruptDataError, isDamage } from '../errors.ts';
 import type { FilterState } from '../filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
-import type { ChunkLocation } from '../filter/ldm-filter.ts';
 import type { ChunkReader, StoredChunk } from '../store/chunk-reader.ts';
+import type { OtherCopy } from './other-copies.ts';
 
-/** Reads chunks by their id or entry, with the locations of a filter state. */
+/** Finds the further copies of all chunks that are stored more than once, by hex id. */
+export type FindCopies = () => Promise<ReadonlyMap<string, readonly OtherCopy[]>>;
+
+/**
+ * Reads chunks by their id or entry, with the locations of a filter state. Where a chunk is damaged, it is read from
+ * another copy if the repository has one.
+ */
 export class StateReader {
   readonly #state: FilterState;
   readonly #chunks: ChunkReader;
+  readonly #findCopies: FindCopies;
+  #copies: ReturnType<FindCopies> | undefined;
 
-  constructor(state: FilterState, chunks: ChunkReader) {
+  constructor(state: FilterState, chunks: ChunkReader, findCopies: FindCopies) {
     this.#state = state;
     this.#chunks = chunks;
+    this.#findCopies = findCopies;
   }
 
   /** For folding: the tree of an entry. */
@@ -19,12 +28,30 @@ export class StateReader {
 
   /** A copy of the bytes. */
   readEntry(entry: number): Uint8Array | Promise<Uint8Array> {
-    return this.#chunks.read(this.#storedChunk(entry));
+    let copy: Uint8Array | undefined;
+    const using = this.#use(entry, (bytes) => {
+      copy = new Uint8Array(bytes);
+    });
+    return using === undefined ? copy! : using.then(() => copy!);
   }
 
-  /** Shows the bytes to `action`, only there and then. */
+  /** Shows the bytes to `action`, which must not keep them. No promise if the block is in memory. */
   useEntry(entry: number, action: (bytes: Uint8Array) => void): Promise<void> | undefined {
-    return this.#chunks.use(this.#storedChunk(entry), action);
+    return this.#use(entry, action);
+  }
+
+  #use(entry: number, action: (bytes: Uint8Array) => void): Promise<void> | undefined {
+    const chunk = this.#storedChunk(entry);
+    try {
+      return this.#chunks.use(chunk, action)?.catch(async (error: unknown) => this.#useOther(chunk, action, error));
+    } catch (error) {
+      return this.#useOther(chunk, action, error);
+    }
+  }
+
+  /** Throws unless the copy that the state knows can be read; other copies do not count. */
+  async verifyEntry(entry: number): Promise<void> {
+    await this.#chunks.use(this.#storedChunk(entry), () => undefined);
   }
 
   /** The chunk with an id; `CorruptDataError` if the repository does not have it. */
@@ -36,12 +63,12 @@ export class StateReader {
     const entry = this.#state.filter.find(ids, offset);
     if (entry >= 0 && this.#isInPack(entry)) return entry;
     const id = Buffer.from(ids.subarray(offset, offset + CHUNK_ID_BYTES)).toString('hex');
-    throw new CorruptDataError(`chunk ${id} is in no pack that is present`, {
-      hint: 'Run `ldm check` to see what is hit, then `ldm repair`; a backup of the same files stores it again.',
+    throw new CorruptDataError(`chunk ${id} is in no pack of the repository`, {
+      hint: 'Run `ldm check` to see which files are affected, then `ldm repair`. A backup of the same files stores it again.',
     });
   }
 
-  /** A backup that runs knows chunks whose pack has no name yet; nobody can read those. */
+  /** A running backup knows chunks whose pack is still pending; those cannot be read. */
   #isInPack(entry: number): boolean {
     const { filter, packs } = this.#state;
     return filter.hasLocation(entry) && packs.has(filter.packIndexOf(entry));
@@ -52,9 +79,22 @@ export class StateReader {
     this.#chunks.prefetch(this.#storedChunk(entry));
   }
 
+  async #useOther(chunk: StoredChunk, action: (bytes: Uint8Array) => void, error: unknown): Promise<void> {
+    if (!isDamage(error)) throw error;
+    this.#copies ??= this.#findCopies();
+    for (const copy of (await this.#copies).get(Buffer.from(chunk.id).toString('hex')) ?? []) {
+      try {
+        return await this.#chunks.use({ id: chunk.id, ...copy }, action);
+      } catch (otherError) {
+        if (!isDamage(otherError)) throw otherError;
+      }
+    }
+    throw error;
+  }
+
   #storedChunk(entry: number): StoredChunk {
     const { filter, packs } = this.#state;
-    const location: ChunkLocation = filter.location(entry);
+    const location = filter.location(entry);
     const pack = packs.get(location.packIndex);
     const id = new Uint8Array(CHUNK_ID_BYTES);
     filter.copyId(entry, id, 0);

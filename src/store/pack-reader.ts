@@ -116,7 +116,7 @@ export async function readPackContents(backend: Backend, packId: string): Promis
       throw new CorruptDataError(`it has only ${sizeBytes} bytes`);
     const header = Buffer.allocUnsafe(PACK_HEADER_BYTES);
     await backend.readRange(name, 0, header);
-    const kind = decodePackHeader(header);
+    const { kind } = decodePackHeader(header);
     const trailer = Buffer.allocUnsafe(PACK_TRAILER_BYTES);
     await backend.readRange(name, sizeBytes - PACK_TRAILER_BYTES, trailer);
     const { footerOffset } = decodePackTrailer(trailer, sizeBytes);

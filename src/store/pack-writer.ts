@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { createPackDigest } from '../crypto/pack-digest.ts';
 import type { PackHash, RunningDigest } from '../crypto/pack-digest.ts';
 import { encodeBlockHeader } from '../format/block.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { encodePackFooter, encodePackHeader } from '../format/pack.ts';
+import { NONCE_BYTES } from '../format/constants.ts';
 import type { PackContents, PackedBlock } from '../format/pack.ts';
 import type { Codec } from '../format/block.ts';
 import type { PackFile, PackSink } from './pack-sink.ts';
@@ -78,7 +80,7 @@ export class PackWriter {
     this.#open = { file: await this.#sink.create(), digest };
     this.#offset = 0;
     this.#blocks = [];
-    await this.#append(encodePackHeader(this.#kind));
+    await this.#append(encodePackHeader(this.#kind, randomBytes(NONCE_BYTES)));
   }
 
   async #append(bytes: Uint8Array): Promise<void> {

@@ -9,6 +9,7 @@ import * as checkpoint from '../../src/format/checkpoint.ts';
 import { BLAKE3_PACKS, decodeConfig, encodeConfig } from '../../src/format/config.ts';
 import * as constants from '../../src/format/constants.ts';
 import { decodePackFooter, decodePackHeader, decodePackTrailer, encodePackFooter } from '../../src/format/pack.ts';
+import { decodeCondemnation, encodeCondemnation } from '../../src/format/condemnation.ts';
 import { decodeSegment, encodeSegment } from '../../src/format/segment.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/format/snapshot.ts';
 import * as treeEntry from '../../src/format/tree-entry.ts';
@@ -104,6 +105,7 @@ describe('byte tables', () => {
     'PACK_TRAILER_BYTES',
     'SEGMENT_HEADER_BYTES',
     'SEGMENT_PACK_BYTES',
+    'CONDEMNATION_HEADER_BYTES',
     'TREE_HEADER_BYTES',
     'TREE_OWNER_BYTES',
     'TREE_ENTRY_BYTES',
@@ -124,6 +126,7 @@ describe('byte tables', () => {
     ['PACK_HEADER_BYTES', constants.PACK_MAGIC],
     ['PACK_TRAILER_BYTES', constants.PACK_END_MAGIC],
     ['SEGMENT_HEADER_BYTES', constants.SEGMENT_MAGIC],
+    ['CONDEMNATION_HEADER_BYTES', constants.CONDEMNATION_MAGIC],
     ['BLOCK_HEADER_BYTES', magicText(constants.BLOCK_MAGIC)],
     ['TREE_HEADER_BYTES', magicText(constants.TREE_MAGIC)],
   ])('%s: the magic is %s', (table, magic) => {
@@ -133,6 +136,7 @@ describe('byte tables', () => {
   test.each([
     ['PACK_HEADER_BYTES', constants.PACK_VERSION],
     ['SEGMENT_HEADER_BYTES', constants.SEGMENT_VERSION],
+    ['CONDEMNATION_HEADER_BYTES', constants.CONDEMNATION_VERSION],
     ['TREE_HEADER_BYTES', constants.TREE_VERSION],
   ])('%s: the version is %i', (table, version) => {
     expect(fieldOf(table, 'version').meaning).toBe(String(version));
@@ -200,7 +204,7 @@ describe('examples', () => {
   test('pack', async () => {
     const file = bytesOfDump('hex pack');
     expect(DOCUMENT).toContain(`Its id is \`${sha256(file)}\`; with \`blake3-packs\` it would be \`${blake3(file)}\``);
-    const kind = decodePackHeader(file);
+    const { kind } = decodePackHeader(file);
     const { footerOffset } = decodePackTrailer(file.subarray(-constants.PACK_TRAILER_BYTES), file.length);
     const pack = decodePackFooter(file.subarray(footerOffset), { id: sha256(file), kind, sizeBytes: file.length });
     expect(encodePackFooter(pack.blocks)).toEqual(file.subarray(footerOffset));
@@ -216,7 +220,18 @@ describe('examples', () => {
     const file = bytesOfDump('hex segment');
     expect(DOCUMENT).toContain(`Its id is \`${sha256(file)}\``);
     expect(decodeSegment(file)[0]!.id).toBe(sha256(bytesOfDump('hex pack')));
-    expect(encodeSegment(decodeSegment(file))).toEqual(file);
+    expect(encodeSegment(decodeSegment(file), file.subarray(16, 32))).toEqual(file);
+  });
+
+  test('condemnation', () => {
+    const file = bytesOfDump('hex condemnation');
+    expect(DOCUMENT).toContain(`Its id is \`${sha256(file)}\``);
+    const condemned = decodeCondemnation(file);
+    expect(condemned).toEqual({
+      segmentIds: [sha256(bytesOfDump('hex segment'))],
+      packIds: [sha256(bytesOfDump('hex pack'))],
+    });
+    expect(encodeCondemnation(condemned, file.subarray(20, 36))).toEqual(file);
   });
 
   test('tree', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
 import { blockBytes } from '../../src/format/block.ts';
 import { checksumOf } from '../../src/format/byte-reader.ts';
+import { PACK_HEADER_BYTES_V1 } from '../../src/format/constants.ts';
 import {
   PACK_HEADER_BYTES,
   PACK_TRAILER_BYTES,
@@ -17,6 +18,8 @@ import {
 import type { PackContents } from '../../src/format/pack.ts';
 import { arbBlock, arbPack, packOf, placeBlocks } from './arbitraries.ts';
 import { expectNoSurprise, expectWholeOnly, findSilentBytes, isReported } from './damage.ts';
+
+const NONCE = Buffer.alloc(16, 0xee);
 
 const ids = (count: number): Uint8Array => Uint8Array.from({ length: count * 20 }, (_, i) => i);
 
@@ -41,26 +44,35 @@ function forge(offset: number, value: number): Buffer {
 
 describe('pack header', () => {
   test('reads back as it was written', () => {
-    expect(decodePackHeader(encodePackHeader('data'))).toBe('data');
-    expect(decodePackHeader(encodePackHeader('tree'))).toBe('tree');
+    expect(decodePackHeader(encodePackHeader('data', NONCE))).toEqual({ kind: 'data', headerBytes: 32 });
+    expect(decodePackHeader(encodePackHeader('tree', NONCE))).toEqual({ kind: 'tree', headerBytes: 32 });
   });
 
   test('keeps its bytes', () => {
-    expect(encodePackHeader('tree').toString('hex')).toMatchInlineSnapshot(`"4c444d5041434b310100000002000000"`);
+    expect(encodePackHeader('tree', NONCE).toString('hex')).toMatchInlineSnapshot(
+      `"4c444d5041434b310200000002000000eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"`,
+    );
   });
 
   test('every changed byte and every truncation is reported', () => {
-    const bytes = encodePackHeader('data');
+    const bytes = encodePackHeader('data', NONCE);
     expect(bytes.length).toBe(PACK_HEADER_BYTES);
-    expect(findSilentBytes(bytes, decodePackHeader)).toEqual([]);
+    // The nonce may be anything; the name of the pack covers it.
+    expect(findSilentBytes(bytes, decodePackHeader)).toEqual(Array.from({ length: 16 }, (_, i) => 16 + i));
     for (let length = 0; length < bytes.length; length++) {
       expect(isReported(() => decodePackHeader(bytes.subarray(0, length)))).toBe(true);
     }
   });
 
+  test('version 1, without a nonce, is read', () => {
+    const bytes = encodePackHeader('tree', NONCE);
+    bytes.writeUInt32LE(1, 8);
+    expect(decodePackHeader(bytes.subarray(0, 16))).toEqual({ kind: 'tree', headerBytes: 16 });
+  });
+
   test('another version is not guessed at', () => {
-    const bytes = encodePackHeader('data');
-    bytes.writeUInt32LE(2, 8);
+    const bytes = encodePackHeader('data', NONCE);
+    bytes.writeUInt32LE(3, 8);
     expect(() => decodePackHeader(bytes)).toThrow(UnsupportedFormatError);
   });
 });
@@ -82,7 +94,7 @@ describe('pack footer', () => {
 
   test('keeps its bytes', () => {
     expect(encodePackFooter(SAMPLE.blocks).toString('hex')).toMatchInlineSnapshot(
-      `"100000000c0000001e0000000200000001000000000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20212223242526270a000000140000003c00000005000000050000000100000000000000000102030405060708090a0b0c0d0e0f1011121305000000020000000300000070000000a407ed624c444d50454e4431"`,
+      `"200000000c0000001e0000000200000001000000000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20212223242526270a000000140000004c00000005000000050000000100000000000000000102030405060708090a0b0c0d0e0f1011121305000000020000000300000070000000cf76f11a4c444d50454e4431"`,
     );
   });
 
@@ -101,8 +113,8 @@ describe('pack footer', () => {
   });
 
   test.each([
-    ['a block that does not begin where the one before ends', 0, 17, 'block 0 begins at byte 17 instead of 16'],
-    ['a payload of another length', 4, 13, 'block 1 begins at byte 60 instead of 61'],
+    ['a block that does not begin where the one before ends', 0, 33, 'block 0 begins at byte 33 instead of 32'],
+    ['a payload of another length', 4, 13, 'block 1 begins at byte 76 instead of 77'],
     ['more chunks than the footer has room for', 12, 30, 'bytes are needed from byte 20 on'],
     ['chunks that do not add up', 8, 31, 'the chunks add up to 30 bytes instead of 31'],
     ['a codec that is not known', 16, 2, 'codec 2 is neither raw (0) nor zstd (1)'],
@@ -114,7 +126,7 @@ describe('pack footer', () => {
   test('blocks must fill the pack up to the footer', () => {
     const bytes = encodePackFooter(SAMPLE.blocks);
     expect(() => decodePackFooter(bytes, { ...SAMPLE, sizeBytes: SAMPLE.sizeBytes + 1 })).toThrow(
-      'the blocks end at byte 93 of the pack, but the footer begins at 94',
+      'the blocks end at byte 109 of the pack, but the footer begins at 110',
     );
   });
 
@@ -123,7 +135,7 @@ describe('pack footer', () => {
     expect(() => decodePackTrailer(trailer, 151)).toThrow(
       'a footer of 112 bytes does not fit into a pack of 151 bytes',
     );
-    expect(decodePackTrailer(trailer, 152).footerOffset).toBe(PACK_HEADER_BYTES);
+    expect(decodePackTrailer(trailer, 152).footerOffset).toBe(PACK_HEADER_BYTES_V1);
   });
 
   test('blocks out of place are a programmer error', () => {

@@ -5,6 +5,8 @@ import { decodeSegment, encodeSegment, forEachPack } from '../../src/format/segm
 import { arbPack, packOf, placeBlocks } from './arbitraries.ts';
 import { expectNoSurprise, expectWholeOnly, findSilentBytes } from './damage.ts';
 
+const NONCE = Buffer.alloc(16, 0xee);
+
 const SAMPLE = [
   packOf(
     placeBlocks([
@@ -25,40 +27,48 @@ describe('segment', () => {
   test('reads back as it was written', () => {
     fc.assert(
       fc.property(fc.array(arbPack, { maxLength: 4 }), (packs) => {
-        expect(decodeSegment(encodeSegment(packs))).toEqual(packs);
+        expect(decodeSegment(encodeSegment(packs, NONCE))).toEqual(packs);
       }),
     );
   });
 
   test('keeps its bytes', () => {
-    expect(encodeSegment(SAMPLE).toString('hex')).toMatchInlineSnapshot(
-      `"4c444d5345474d3101000000020000000123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef9800000000000000010000005c000000100000000c0000001e0000000200000001000000000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20212223242526270a000000140000000100000002000000440000008307283a4c444d50454e4431cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd280000000000000002000000180000000000000000000000000000006fc6d57b4c444d50454e4431"`,
+    expect(encodeSegment(SAMPLE, NONCE).toString('hex')).toMatchInlineSnapshot(
+      `"4c444d5345474d310200000002000000eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdefa800000000000000010000005c000000200000000c0000001e0000000200000001000000000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20212223242526270a00000014000000010000000200000044000000b08e31114c444d50454e4431cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd380000000000000002000000180000000000000000000000000000006fc6d57b4c444d50454e4431"`,
     );
   });
 
-  test('what can change unnoticed is only the ids of packs, and for those the name of the segment vouches', () => {
+  test('only the nonce and the ids of packs can change unnoticed, and the name of the segment covers those', () => {
     const footerBytes = 20 + 2 * 24 + 24;
-    const idOffsets = [16, 16 + 48 + footerBytes].flatMap((start) => Array.from({ length: 32 }, (_, i) => start + i));
-    expect(findSilentBytes(encodeSegment(SAMPLE), decodeSegment)).toEqual(idOffsets);
+    const ids = [32, 32 + 48 + footerBytes].flatMap((start) => Array.from({ length: 32 }, (_, i) => start + i));
+    const nonce = Array.from({ length: 16 }, (_, i) => 16 + i);
+    expect(findSilentBytes(encodeSegment(SAMPLE, NONCE), decodeSegment)).toEqual([...nonce, ...ids]);
   });
 
   test('every truncation is reported', () => {
-    expectWholeOnly(encodeSegment(SAMPLE), decodeSegment);
+    expectWholeOnly(encodeSegment(SAMPLE, NONCE), decodeSegment);
   });
 
   test('any bytes at all are read or reported', () => {
-    expectNoSurprise(encodeSegment(SAMPLE), decodeSegment);
+    expectNoSurprise(encodeSegment(SAMPLE, NONCE), decodeSegment);
   });
 
   test('another version is not guessed at', () => {
-    const bytes = encodeSegment(SAMPLE);
-    bytes.writeUInt32LE(2, 8);
+    const bytes = encodeSegment(SAMPLE, NONCE);
+    bytes.writeUInt32LE(3, 8);
     expect(() => decodeSegment(bytes)).toThrow(UnsupportedFormatError);
   });
 
+  test('version 1, without a nonce, is read', () => {
+    const bytes = encodeSegment(SAMPLE, NONCE);
+    bytes.writeUInt32LE(1, 8);
+    const old = Buffer.concat([bytes.subarray(0, 16), bytes.subarray(32)]);
+    expect(decodeSegment(old)).toEqual(SAMPLE);
+  });
+
   test('an error names the pack', () => {
-    const bytes = encodeSegment(SAMPLE);
-    bytes[70]! ^= 1;
+    const bytes = encodeSegment(SAMPLE, NONCE);
+    bytes[86]! ^= 1;
     expect(() => decodeSegment(bytes, 'index/12')).toThrow(
       new CorruptDataError(`index/12: pack ${SAMPLE[0]!.id}: wrong checksum`),
     );
@@ -66,7 +76,7 @@ describe('segment', () => {
 
   test('packs can be visited one by one', () => {
     const seen: string[] = [];
-    forEachPack(encodeSegment(SAMPLE), (pack) => seen.push(pack.id));
+    forEachPack(encodeSegment(SAMPLE, NONCE), (pack) => seen.push(pack.id));
     expect(seen).toEqual(SAMPLE.map((pack) => pack.id));
   });
 });

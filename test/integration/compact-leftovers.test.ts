@@ -80,7 +80,7 @@ describe('a segment that names packs which are gone', () => {
     const [name] = namesIn('index');
     const packs = await readSegment(backend, name!.slice('index/'.length));
     const absent = { ...packs[0]!, id: 'ab'.repeat(32) };
-    const bytes = encodeSegment([...packs, absent]);
+    const bytes = encodeSegment([...packs, absent], Buffer.alloc(16));
     await backend.remove(name!);
     backend.poke(`index/${sha256(bytes)}`, bytes);
     await compact({ backend });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
+import type { BackendWriter } from '../../src/backend/backend.ts';
+import { RefusedError } from '../../src/errors.ts';
 import { compact } from '../../src/operations/compact.ts';
 import type { Notice } from '../../src/operations/context.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
@@ -140,11 +142,22 @@ describe('a backup', () => {
     expectCopies(backend, [manifest, await save(stage)]);
   });
 
+  test('whose lock is taken away during its commit withdraws its snapshot and copies nothing', async () => {
+    const { backend, work } = await setEmptyStage();
+    const context = simulatedProcess(new LateThief(backend, 'during'));
+    await expect(backupWork(context, work)).rejects.toBeInstanceOf(RefusedError);
+    expect(filesIn(backend, 'snapshots')).toEqual([]);
+    expectCopies(backend, []);
+    expect(filesIn(backend, 'tmp')).toEqual([]);
+    expect(await findingsOf(backend)).toEqual([]);
+  });
+
   test('whose lock is taken away after its commit copies nothing: the snapshot may have been reclaimed', async () => {
     const { backend, work } = await setEmptyStage();
     const checkpoints = filesIn(backend, 'filter');
     const notices: Notice[] = [];
-    const context = { ...simulatedProcess(new LateThief(backend)), onNotice: (one: Notice) => void notices.push(one) };
+    const thief = new LateThief(backend, 'after');
+    const context = { ...simulatedProcess(thief), onNotice: (one: Notice) => void notices.push(one) };
     await backupWork(context, work);
     const aboutLock = { kind: 'warning', message: expect.stringContaining('lock') as string };
     expect(notices).toMatchObject([aboutLock, aboutLock]);
@@ -179,18 +192,31 @@ test('a delete and an undelete leave the copies alone, a compaction takes those 
   expectCopies(backend, manifests.slice(1));
 });
 
-/** Takes the lock away as soon as a snapshot is committed. */
+/** Takes the lock away during a commit, between its two looks at the lock, or right after it. */
 class LateThief extends FaultyBackend {
   readonly #disk: MemoryBackend;
+  readonly #when: 'during' | 'after';
+  #isCommitted = false;
 
-  constructor(disk: MemoryBackend) {
+  constructor(disk: MemoryBackend, when: 'during' | 'after') {
     super(disk);
     this.#disk = disk;
+    this.#when = when;
   }
 
   override async syncDirectory(directory: string): Promise<void> {
     await super.syncDirectory(directory);
     if (directory !== 'snapshots') return;
+    this.#isCommitted = true;
+    if (this.#when === 'during') await this.#steal();
+  }
+
+  override async create(name: string): Promise<BackendWriter> {
+    if (this.#isCommitted) await this.#steal();
+    return super.create(name);
+  }
+
+  async #steal(): Promise<void> {
     for (const name of filesIn(this.#disk, 'locks')) await this.#disk.remove(name);
   }
 }

@@ -50,7 +50,7 @@ test('with nothing dead the live chunks, the footers and the headers are all of 
   const { packs, storedBytes, uniqueChunkCount, treeCount } = await collectStats({ backend });
   expect(packs).toMatchObject({ count: 2, dataCount: 1, treeCount: 1, deadBytes: 0, unreferencedCount: 0 });
   // Header and trailer of a pack, and of one block in it; 24 bytes for each chunk.
-  const footers = 2 * (16 + 24 + 20) + 24 * (uniqueChunkCount + treeCount);
+  const footers = 2 * (32 + 24 + 20) + 24 * (uniqueChunkCount + treeCount);
   expect(storedBytes).toBe(packs.bytes - footers);
 });
 
@@ -99,7 +99,7 @@ async function deadBytes(
     const inPack = (chunk: PackedChunk): boolean => name.endsWith(chunk.packId);
     const needed = live.filter((chunk) => inPack(chunk));
     const isWhole = [...chunks.values()].filter((chunk) => inPack(chunk)).length === needed.length;
-    const usedBytes = sum(needed.map(({ storedBytes }) => storedBytes + 24)) + 16 + 24;
+    const usedBytes = sum(needed.map(({ storedBytes }) => storedBytes + 24)) + 32 + 24;
     if (needed.length === 0) total += sizeBytes;
     else if (!isWhole) total += sizeBytes - usedBytes;
   }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { RepositoryLockedError } from '../../src/errors.ts';
+import { RefusedError, RepositoryLockedError } from '../../src/errors.ts';
 import { RepositoryLock, currentLockOwner } from '../../src/repository/lock.ts';
 import type { LockClock, LockMode, LockOwner } from '../../src/repository/lock.ts';
 import { encodeLockName } from '../../src/repository/lock-name.ts';
@@ -103,21 +103,88 @@ describe('two locks', () => {
 });
 
 describe('a dead holder', () => {
+  const dead: LockOwner = { ...self, startTime: '1' };
+
   test.each<LockMode>(['shared', 'exclusive'])('loses its lock to a %s one at once', async (mode) => {
-    forgeLock('exclusive', { ...self, machineId: 'm1', bootId: 'before' }, 'aa');
-    forgeLock('shared', { ...self, machineId: 'm1', bootId: 'before' }, 'bb');
-    const owner = { ...self, machineId: 'm1', bootId: 'now' };
-    const lock = await RepositoryLock.acquire(backend, { mode, owner });
+    forgeLock('exclusive', dead, 'aa');
+    forgeLock('shared', dead, 'bb');
+    const lock = await RepositoryLock.acquire(backend, { mode, clock: fakeClock(() => expect.unreachable()) });
     expect(backend.names()).toHaveLength(1);
     await lock.release();
   });
 
   test('a host name that had to be cut is still the same host', async () => {
-    const host = 'h'.repeat(200);
-    forgeLock('exclusive', { ...self, host, machineId: 'm1', bootId: 'before' });
-    const owner = { ...self, host, machineId: 'm1', bootId: 'now' };
+    const owner = { ...self, host: 'h'.repeat(200) };
+    forgeLock('exclusive', { ...owner, startTime: '1' });
     await (await RepositoryLock.acquire(backend, { mode: 'exclusive', owner })).release();
     expect(backend.names()).toEqual([]);
+  });
+});
+
+describe('a holder of another boot of this machine', () => {
+  const before: LockOwner = { ...self, machineId: 'm1', bootId: 'before' };
+  const owner: LockOwner = { ...self, machineId: 'm1', bootId: 'now' };
+
+  test.each<LockMode>(['shared', 'exclusive'])(
+    'loses its lock to a %s one after 4 minutes without a heartbeat, even where nobody wants to wait',
+    async (mode) => {
+      forgeLock('exclusive', before);
+      const clock = fakeClock();
+      const lock = await RepositoryLock.acquire(backend, { mode, owner, clock });
+      expect(clock.nowMs()).toBeGreaterThanOrEqual(4 * MINUTE_MS);
+      expect(clock.nowMs()).toBeLessThan(5 * MINUTE_MS);
+      expect(backend.names()).toHaveLength(1);
+      await lock.release();
+    },
+  );
+
+  test('keeps its lock while its heartbeat moves: it runs on a clone of this machine', async () => {
+    const name = forgeLock('exclusive', before);
+    const clock = fakeClock(() => void backend.touch(name));
+    const attempt = RepositoryLock.acquire(backend, { mode: 'shared', owner, clock });
+    await expect(attempt).rejects.toThrow(RepositoryLockedError);
+    expect(clock.nowMs()).toBeLessThan(6 * MINUTE_MS);
+    expect(backend.names()).toEqual([name]);
+  });
+
+  test('does not delay the error where somebody else is in the way too', async () => {
+    forgeLock('exclusive', before, 'aa');
+    forgeLock('exclusive', otherHost, 'bb');
+    const clock = fakeClock(() => expect.unreachable());
+    await expect(RepositoryLock.acquire(backend, { mode: 'shared', owner, clock })).rejects.toThrow('host another');
+  });
+});
+
+describe('a lock that is renewed', () => {
+  test('is another one of the same mode, and nobody gets in between', async () => {
+    const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive' });
+    const [old] = backend.names();
+    await lock.renew();
+    expect(backend.names()).toHaveLength(1);
+    expect(backend.names()).not.toContain(old);
+    await lock.assertHeld();
+    await expect(RepositoryLock.acquire(backend, { mode: 'shared' })).rejects.toThrow(RepositoryLockedError);
+    await lock.release();
+    expect(backend.names()).toEqual([]);
+  });
+
+  test('cannot be had once the old one is lost, and leaves nothing behind', async () => {
+    const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive' });
+    await backend.remove(backend.names()[0]!);
+    await expect(lock.renew()).rejects.toThrow(RefusedError);
+    expect(backend.names()).toEqual([]);
+    await expect(lock.assertHeld()).rejects.toThrow(RefusedError);
+  });
+
+  test('cannot be had beside somebody who took the old one for dead', async () => {
+    const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive' });
+    const [old] = backend.names();
+    await backend.remove(old!);
+    const other = await RepositoryLock.acquire(backend, { mode: 'shared' });
+    // As if the name were back, by a copy of the repository that was put in its place.
+    backend.poke(old!, Buffer.alloc(0));
+    await expect(lock.renew()).rejects.toThrow(RepositoryLockedError);
+    await other.release();
   });
 });
 

@@ -28,6 +28,8 @@ export interface DepotCounts {
 
 export interface DepotOptions {
   readonly writes: boolean;
+  /** Packs that may be removed at any moment: what they hold is stored again. */
+  readonly condemnedPackIds: ReadonlySet<string>;
   readonly progress?: Progress | undefined;
 }
 
@@ -39,6 +41,8 @@ export class ChunkDepot {
   readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
   /** By pack index: whether the new snapshot needs the pack. */
   readonly #isNeeded: Uint8Array;
+  /** By pack index: whether the pack is condemned. */
+  readonly #isCondemned: Uint8Array;
   readonly #ownPacks: PackSize[] = [];
   readonly #progress: Progress | undefined;
   /** By index: packs of trees of which something could not be read. */
@@ -52,16 +56,22 @@ export class ChunkDepot {
     this.#state = state;
     this.#progress = options.progress;
     this.#isNeeded = new Uint8Array(highestIndex(state) + 1);
+    this.#isCondemned = new Uint8Array(this.#isNeeded.length);
+    state.packs.forEach(({ id }, index) => {
+      this.#isCondemned[index] = options.condemnedPackIds.has(id) ? 1 : 0;
+    });
     if (options.writes) this.#writers = { data: this.#createWriter('data'), tree: this.#createWriter('tree') };
   }
 
-  /** Whether a chunk is in the repository already; if so, the new snapshot relies on it from now on. */
+  /** Whether the repository has a chunk that may be relied on; if so, the new snapshot relies on it from now on. */
   has(ids: Uint8Array, offset: number): boolean {
     const { filter } = this.#state;
     const entry = filter.find(ids, offset);
     if (entry < 0 || !filter.hasLocation(entry)) return false;
     const packIndex = filter.packIndexOf(entry);
-    if (packIndex !== PENDING_PACK) this.#isNeeded[packIndex] = 1;
+    if (packIndex === PENDING_PACK) return true;
+    if (this.#isCondemned[packIndex] === 1) return false;
+    this.#isNeeded[packIndex] = 1;
     return true;
   }
 
@@ -136,9 +146,8 @@ export class ChunkDepot {
   }
 
   /**
-   * Ends a backup that failed or was interrupted. What is in packs already is named, so that the next backup does not
-   * store it again. Where not even that can be written, the packs stay for a compaction to remove: a backup beside this
-   * one that met the same bytes made the same packs, and relies on them.
+   * Ends a backup that failed or was interrupted. The packs written so far are indexed, so that the next backup does not
+   * store their chunks again. If that fails too, a compaction removes them.
    */
   async abandon(): Promise<void> {
     await this.#writers?.data.abort();
@@ -199,7 +208,7 @@ export class ChunkDepot {
   async #nameChunks(): Promise<void> {
     const packs = this.#unnamed;
     if (packs.length === 0) return;
-    // Whoever took this process for dead took its packs for leftovers, and a segment must not name what is gone.
+    // A process that took this one for dead may have removed its packs; a segment must not name packs that are gone.
     await this.#repository.assertLocked();
     for (const pack of packs) await this.#assertPresent(pack);
     this.#unnamed = [];

@@ -5,14 +5,15 @@ import type { Finding } from './findings.ts';
 import { ImpactSearch } from './impact.ts';
 import type { PackReport } from './pack-verifier.ts';
 
-/** Every pack that is not as it must be, and every chunk that is nowhere, with whom it hits. */
+/** Every damaged or missing pack and every missing chunk, with the files that need what is lost. */
 export async function findDamage(opened: OpenedState, reports: readonly PackReport[]): Promise<Finding[]> {
   const { state } = opened;
   const nowhere = missingChunks(opened);
   const damaged = reports.filter(({ problems }) => problems.length > 0);
+  const sound = chunksInSoundCopies(reports);
   const lost = damaged.map((report) => ({
     report,
-    chunks: report.damagedChunks.filter((id) => isNeededFrom(opened, id, report)),
+    chunks: report.damagedChunks.filter((id) => isNeededFrom(opened, id, report) && !sound.has(id)),
   }));
   const all = new Set([...nowhere, ...state.unreadableTrees.keys(), ...lost.flatMap(({ chunks }) => chunks)]);
   if (all.size === 0 && damaged.length === 0) return [];
@@ -32,6 +33,24 @@ export async function findDamage(opened: OpenedState, reports: readonly PackRepo
     findings.push({ severity: 'error', kind: 'chunk-missing', message, ...search.of(elsewhere) });
   }
   return findings;
+}
+
+/** Hex ids of the damaged chunks that can be read from another pack. */
+function chunksInSoundCopies(reports: readonly PackReport[]): Set<string> {
+  const damaged = new Set(reports.flatMap(({ damagedChunks }) => damagedChunks));
+  const sound = new Set<string>();
+  if (damaged.size === 0) return sound;
+  for (const { pack, damagedChunks } of reports) {
+    const own = new Set(damagedChunks);
+    for (const { chunkIds } of pack.blocks) {
+      const ids = Buffer.from(chunkIds.buffer, chunkIds.byteOffset, chunkIds.byteLength);
+      for (let offset = 0; offset < ids.length; offset += CHUNK_ID_BYTES) {
+        const id = ids.toString('hex', offset, offset + CHUNK_ID_BYTES);
+        if (damaged.has(id) && !own.has(id)) sound.add(id);
+      }
+    }
+  }
+  return sound;
 }
 
 /** Whether a chunk is lost with its copy in this pack: it is if that is the copy which is used, or the only one. */

@@ -5,8 +5,8 @@ import type { PackHash } from '../../crypto/pack-digest.ts';
 import { BackendError, CorruptDataError } from '../../errors.ts';
 import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
 import type { ChunkKind } from '../../format/chunk-kind.ts';
-import { CHUNK_ID_BYTES, PACK_HEADER_BYTES } from '../../format/constants.ts';
-import { encodePackFooter, encodePackHeader } from '../../format/pack.ts';
+import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import { decodePackHeader, encodePackFooter, headerBytesOf } from '../../format/pack.ts';
 import type { PackContents, PackedBlock } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { BufferPool } from '../../store/buffer-pool.ts';
@@ -148,8 +148,17 @@ function unreadable(error: unknown): string {
 function footerProblems(bytes: Buffer, pack: PackContents): string[] {
   const expected = encodePackFooter(pack.blocks);
   const isSame = bytes.subarray(Math.max(0, bytes.length - expected.length)).equals(expected);
-  const header = bytes.subarray(0, PACK_HEADER_BYTES);
-  return isSame && header.equals(encodePackHeader(pack.kind)) ? [] : ['it is not what the segment says'];
+  return isSame && isHeaderOf(bytes, pack) ? [] : ['it differs from what the segment says'];
+}
+
+function isHeaderOf(bytes: Buffer, pack: PackContents): boolean {
+  try {
+    const { kind, headerBytes } = decodePackHeader(bytes);
+    return kind === pack.kind && headerBytes === headerBytesOf(pack.blocks);
+  } catch (error) {
+    if (!(error instanceof CorruptDataError)) throw error;
+    return false;
+  }
 }
 
 function chunksOf(block: PackedBlock): string[] {

@@ -5,7 +5,7 @@ import { readImage } from '../../filter/image.ts';
 import type { PackContents } from '../../format/pack.ts';
 import { inspectConfig } from '../../repository/config-file.ts';
 import type { ConfigProblem } from '../../repository/config-file.ts';
-import { deletedName, manifestCopyName, segmentName, snapshotName } from '../../repository/layout.ts';
+import { condemnationName, deletedName, manifestCopyName, segmentName, snapshotName } from '../../repository/layout.ts';
 import type { Listing } from '../../repository/listing.ts';
 import { readManifest, readManifestCopy, readSegment } from '../../repository/manifests.ts';
 import type { Finding } from './findings.ts';
@@ -27,6 +27,9 @@ export async function surveyRepository(
   const findings: Finding[] = [];
   for (const { name, message } of await configProblems(backend, isFinding)) {
     findings.push({ severity: 'error', kind: 'config-damaged', file: name, message });
+  }
+  for (const [id, message] of listing.condemned.damaged) {
+    findings.push({ severity: 'error', kind: 'condemnation-damaged', file: condemnationName(id), message });
   }
   const attempt = async (kind: string, file: string, read: () => Promise<unknown>): Promise<boolean> => {
     try {

@@ -1,7 +1,11 @@
-import { RefusedError } from '../../errors.ts';
+import type { Backend } from '../../backend/backend.ts';
+import { BackendError, RefusedError, isDamage } from '../../errors.ts';
 import type { FilterState } from '../../filter/filter-state.ts';
 import { releaseSnapshots } from '../../filter/fold-release.ts';
+import { assertCondemnationsReadable } from '../../repository/condemned.ts';
+import { readManifest } from '../../repository/manifests.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { walkLive } from '../live-walk.ts';
 
 const REPAIR = 'Run `ldm check` to see more, then `ldm repair`.';
@@ -12,6 +16,7 @@ const REPAIR = 'Run `ldm check` to see more, then `ldm repair`.';
  */
 export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): Promise<void> {
   const { state, damagedSnapshots, damagedSegments, lostSnapshots } = opened;
+  assertCondemnationsReadable(opened.listing);
   for (const message of damagedSnapshots.values()) throw refused(`a snapshot cannot be read: ${message}`);
   for (const message of damagedSegments.values()) throw refused(`a segment cannot be read: ${message}`);
   for (const [id, reason] of state.unreadableTrees) throw refused(`tree ${id} cannot be read: ${reason}`);
@@ -34,16 +39,41 @@ function isSuspiciouslyEmpty({ listing, checkpoint, state }: OpenedState): boole
 }
 
 /**
- * The counters nominate, the mark condemns: walks the live trees and proves that what has no references is reached by
- * none, and that what has some is reached.
+ * The counters nominate, the mark condemns: walks the live trees and verifies that exactly the chunks with references
+ * are reached. The roots come from the manifests as they are listed, each verified against its id, and must agree with
+ * the state, which may come from a checkpoint. Returns the ids of the snapshots whose chunks were marked.
  */
-export async function assertMarkAgrees(opened: OpenedState): Promise<void> {
-  const { state } = opened;
-  const roots = [...state.snapshots.values()].map(({ tree }) => tree);
-  const { reached } = await walkLive(opened, roots);
+export async function markLive({ backend }: Repository, opened: OpenedState): Promise<Set<string>> {
+  const { state, listing } = opened;
+  const roots = new Map<string, Uint8Array>();
+  for (const id of listing.snapshotIds) {
+    const tree = await readRoot(backend, id);
+    const folded = state.snapshots.get(id);
+    if (tree === undefined && folded === undefined) continue;
+    if (tree === undefined || folded === undefined || Buffer.compare(tree, folded.tree) !== 0) {
+      throw refused(`the filter state and the manifest of snapshot ${id} disagree; nothing was removed`);
+    }
+    roots.set(id, tree);
+  }
+  for (const id of state.snapshots.keys()) {
+    if (!roots.has(id))
+      throw refused(`the filter state counts snapshot ${id}, which does not exist; nothing was removed`);
+  }
+  const { reached } = await walkLive(opened, roots.values());
   const wrong = findDisagreement(state, (entry) => reached.has(entry));
-  if (wrong === undefined) return;
+  if (wrong === undefined) return new Set(roots.keys());
   throw refused(`the reference counts disagree with the snapshots at chunk ${wrong}; nothing was removed`);
+}
+
+/** The root tree of a snapshot; undefined if its manifest is gone. */
+async function readRoot(backend: Backend, id: string): Promise<Uint8Array | undefined> {
+  try {
+    return Buffer.from((await readManifest(backend, id)).snapshot.tree, 'hex');
+  } catch (error) {
+    if (error instanceof BackendError && error.errno === 'ENOENT') return undefined;
+    if (isDamage(error)) throw refused(`a snapshot cannot be read: ${error.message}`);
+    throw error;
+  }
 }
 
 function findDisagreement(state: FilterState, isReached: (entry: number) => boolean): string | undefined {

@@ -5,32 +5,35 @@ import type { PackUsage } from '../pack-usage.ts';
 
 /** What a compaction does, decided before anything is written. */
 export interface CompactionPlan {
-  /** Packs with live chunks that are copied elsewhere first. */
+  /** Packs with live chunks, which are copied to new packs first. */
   readonly rewritten: readonly PackUsage[];
   /** Packs without a live chunk. */
   readonly removed: readonly PackUsage[];
-  /** Ids of packs that no segment names: what an interrupted backup left. */
+  /** Ids of unindexed packs: an interrupted backup left them. */
   readonly orphanIds: readonly string[];
   /** Dead bytes in the packs that stay. */
   readonly deadBytesRemaining: number;
 }
 
 /**
- * Packs without live chunks always go. Of the others those with the largest dead part are rewritten, until what stays
- * dead is at most `maxUnusedPercent` of what is stored.
+ * Packs without live chunks always go. Condemned packs with live chunks are rewritten, since their names must not be
+ * relied on any more. Of the others those with the largest dead part are rewritten, until what stays dead is at most
+ * `maxUnusedPercent` of what is stored.
  */
 export function planCompaction(state: FilterState, listing: Listing, maxUnusedPercent: number): CompactionPlan {
   const usages = measurePacks(state);
   const removed = usages.filter(({ liveCount }) => liveCount === 0);
   const used = usages.filter(({ liveCount }) => liveCount > 0);
-  const unnamedIds = [...listing.packs.keys()].filter((id) => state.packs.find(id) === undefined);
-  // Where chunks are missing, a pack that was put back may have them until a repair names it.
-  const orphanIds = state.isComplete ? unnamedIds : [];
+  const unindexedIds = [...listing.packs.keys()].filter((id) => state.packs.find(id) === undefined);
+  // Where chunks are missing, a pack that was put back may have them until a repair indexes it.
+  const orphanIds = state.isComplete ? unindexedIds : [];
+  const mustGo = ({ pack }: PackUsage): boolean => state.isComplete && listing.condemned.packIds.has(pack.id);
   let deadBytes = sum(used.map((usage) => usage.deadBytes));
   let storedBytes = sum(used.map((usage) => usage.pack.sizeBytes));
   const rewritten: PackUsage[] = [];
-  for (const usage of used.toSorted(byDeadPart)) {
-    if (usage.deadBytes === 0 || deadBytes * 100 <= storedBytes * maxUnusedPercent) break;
+  for (const usage of [...used.filter(mustGo), ...used.filter((each) => !mustGo(each)).toSorted(byDeadPart)]) {
+    const isWorthIt = usage.deadBytes > 0 && deadBytes * 100 > storedBytes * maxUnusedPercent;
+    if (!isWorthIt && !mustGo(usage)) break;
     rewritten.push(usage);
     deadBytes -= usage.deadBytes;
     storedBytes -= usage.deadBytes;

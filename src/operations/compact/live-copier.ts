@@ -9,7 +9,7 @@ import { packName, readBlock, readPackContents } from '../../store/pack-reader.t
 import { Compressor, unpack } from '../../workers/compression.ts';
 import type { PackUsage } from '../pack-usage.ts';
 
-/** Copies the live chunks of packs into new packs; every chunk is proved against its id on the way. */
+/** Copies the live chunks of packs to new packs; every chunk is verified against its id on the way. */
 export class LiveCopier {
   readonly packs: PackContents[] = [];
   bytesCopied = 0;
@@ -41,13 +41,9 @@ export class LiveCopier {
     }
   }
 
-  /**
-   * Removes what was written, for a compaction that cannot go on. An earlier one that was interrupted may have made the
-   * very same packs: those that were there before stay.
-   */
-  async discard(before: ReadonlyMap<string, unknown>): Promise<void> {
-    const fresh = this.packs.filter(({ id }) => !before.has(id));
-    await this.#repository.order.withdraw(fresh.map(({ id }) => packName(id)));
+  /** Removes the packs that were written, for a compaction that cannot go on. Nothing names them yet. */
+  async discard(): Promise<void> {
+    await this.#repository.order.remove(this.packs.map(({ id }) => packName(id)));
     this.packs.length = 0;
   }
 

@@ -1,4 +1,5 @@
-import { segmentName } from '../../repository/layout.ts';
+import { RefusedError } from '../../errors.ts';
+import { baseName, condemnationName, segmentName } from '../../repository/layout.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { packName } from '../../store/pack-reader.ts';
@@ -8,13 +9,14 @@ import type { RepairPlan } from './repair-plan.ts';
 import { Salvager } from './salvager.ts';
 
 /**
- * Makes a new segment for everything that is whole or can be saved. The order keeps this true at any moment: what can be
- * read is named by a segment, or a second repair finds out that something is missing and looks for it.
+ * Makes a new segment for everything that is whole or can be saved. At any moment everything that can be read is
+ * indexed by a segment, or a second repair notices that something is missing and looks for it.
  *
- * 1. Damaged segments are set aside: nothing can be read with them, and the new segment may get the name of one.
- * 2. Readable chunks of damaged packs are copied into new packs; then the new segment is written.
- * 3. Checkpoints that name a segment which goes are removed. Manifests that only they remember were written before.
- * 4. The segments that are replaced go, then the damaged packs are set aside.
+ * 1. Readable chunks of damaged packs are copied to new packs; then the new segment is written.
+ * 2. Everything that it replaces is condemned. The lock is acquired anew, and no snapshot may have appeared: a process
+ *    that was suspended and lost its lock must not take away what others rely on by now.
+ * 3. Checkpoints that list a replaced segment are removed. Manifests that only they contain were written before.
+ * 4. The replaced segments go or are set aside, then the damaged packs are set aside.
  */
 export function repairPacks(
   plan: RepairPlan,
@@ -23,29 +25,73 @@ export function repairPacks(
 ): void {
   const { opened, survey, findings } = found;
   const { segmentsReplaced, segmentsDamaged, packsKept, packsDamaged } = survey;
-  const { order } = repository;
-  for (const id of segmentsDamaged) {
-    const file = segmentName(id);
-    plan.add({ kind: 'segment-quarantined', file, message: 'damaged; set aside' }, async () => order.quarantine(file));
-  }
+  const { order, assertLocked } = repository;
   if (packsKept.length + packsDamaged.length > 0) {
     plan.add({ kind: 'segment-rebuilt', message: describe(survey) }, async () => rebuildSegment(repository, survey));
   }
-  if (segmentsReplaced.length + segmentsDamaged.length + opened.lostSegments.length > 0) {
+  const removal = new RepairRemoval(repository, opened);
+  const segmentIds = [...segmentsReplaced, ...segmentsDamaged];
+  if (segmentIds.length + packsDamaged.length > 0) {
+    plan.add({ kind: 'condemned', message: 'listed what is replaced, so that nothing relies on it' }, async () =>
+      removal.begin({ segmentIds, packIds: packsDamaged }),
+    );
+  }
+  if (segmentIds.length + opened.lostSegments.length > 0) {
     const damaged = findings.map(({ file }) => file);
-    const sound = opened.listing.checkpoints.filter((name) => !damaged.includes(name));
-    removeCheckpoints(plan, repository, sound);
+    for (const file of opened.listing.checkpoints.filter((name) => !damaged.includes(name))) {
+      plan.add({ kind: 'checkpoint-removed', file, message: 'it lists segments that are gone' }, async () =>
+        order.remove([file], assertLocked),
+      );
+    }
   }
   for (const id of segmentsReplaced) {
     const file = segmentName(id);
     plan.add({ kind: 'segment-replaced', file, message: 'it names packs that are damaged or missing' }, async () =>
-      order.remove([file]),
+      order.remove([file], assertLocked),
     );
+  }
+  for (const id of segmentsDamaged) {
+    const file = segmentName(id);
+    plan.add({ kind: 'segment-quarantined', file, message: 'damaged; set aside' }, async () => order.quarantine(file));
   }
   for (const id of packsDamaged) {
     const file = packName(id);
     const message = 'damaged; its readable chunks were copied, the file set aside';
     plan.add({ kind: 'pack-quarantined', file, message }, async () => order.quarantine(file));
+  }
+  if (segmentIds.length + packsDamaged.length > 0) {
+    plan.add({ kind: 'condemnation-removed', message: 'what was replaced is gone' }, async () => removal.end());
+  }
+}
+
+/** The two phases of the removal that ends a repair of packs. */
+class RepairRemoval {
+  readonly #repository: Repository;
+  readonly #opened: OpenedState;
+  #condemnationId: string | undefined;
+
+  constructor(repository: Repository, opened: OpenedState) {
+    this.#repository = repository;
+    this.#opened = opened;
+  }
+
+  async begin(condemned: { segmentIds: readonly string[]; packIds: readonly string[] }): Promise<void> {
+    const { order, assertLocked, backend } = this.#repository;
+    this.#condemnationId = await order.condemn(condemned, assertLocked);
+    await this.#repository.renewLock();
+    const { snapshotIds } = this.#opened.listing;
+    const known = new Set([...snapshotIds, ...this.#opened.lostSnapshots]);
+    for (const { name } of await backend.list('snapshots')) {
+      if (known.has(baseName(name))) continue;
+      throw new RefusedError(`snapshot ${baseName(name).slice(0, 8)} appeared during the repair`, {
+        hint: 'Run `ldm repair` again.',
+      });
+    }
+  }
+
+  async end(): Promise<void> {
+    const { order, assertLocked } = this.#repository;
+    if (this.#condemnationId !== undefined) await order.remove([condemnationName(this.#condemnationId)], assertLocked);
   }
 }
 
@@ -53,17 +99,8 @@ function describe({ packsKept, packsDamaged, packsMissing }: PackSurvey): string
   return `names ${packsKept.length} whole packs and what was saved of ${packsDamaged.length} damaged ones; ${packsMissing.length} are missing`;
 }
 
-/** Damaged ones are left for the last step, which sets them aside. */
-function removeCheckpoints(plan: RepairPlan, { order }: Repository, names: readonly string[]): void {
-  for (const file of names) {
-    plan.add({ kind: 'checkpoint-removed', file, message: 'it names segments that are gone' }, async () =>
-      order.remove([file]),
-    );
-  }
-}
-
 async function rebuildSegment(repository: Repository, { packsDamaged, packsKept }: PackSurvey): Promise<void> {
-  const salvager = new Salvager(repository, packsDamaged);
+  const salvager = new Salvager(repository);
   try {
     for (const id of packsDamaged) await salvager.salvage(id);
     await salvager.finish();

@@ -1,7 +1,7 @@
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../../errors.ts';
 import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
-import { BLOCK_MAGIC, PACK_HEADER_BYTES } from '../../format/constants.ts';
+import { BLOCK_MAGIC, PACK_HEADER_BYTES_V1 } from '../../format/constants.ts';
 import type { ChunkKind } from '../../format/chunk-kind.ts';
 import type { PackedBlock } from '../../format/pack.ts';
 import { unpack } from '../../workers/compression.ts';
@@ -24,7 +24,7 @@ export async function scanBlocks(
 ): Promise<void> {
   const magic = Buffer.alloc(4);
   magic.writeUInt32LE(BLOCK_MAGIC);
-  let offset = bytes.indexOf(magic, Math.min(PACK_HEADER_BYTES, bytes.length));
+  let offset = bytes.indexOf(magic, Math.min(PACK_HEADER_BYTES_V1, bytes.length));
   while (offset >= 0) {
     const scanned = await readAt(bytes, offset, hasher);
     if (scanned !== undefined) await visit(scanned);

@@ -19,10 +19,15 @@ export interface PackSurvey {
   readonly packsMissing: readonly string[];
 }
 
-/** Reads every pack that a segment names; the others only where something is missing that they may hold. */
+/**
+ * Reads every pack that a segment names; the others only where something is missing that they may hold. Condemned packs
+ * are never adopted: where live chunks are in them only, they are handled like damaged ones, so that their chunks are
+ * copied.
+ */
 export async function surveyPacks(repository: Repository, opened: OpenedState): Promise<PackSurvey> {
   const { listing, lostSegments } = opened;
   const judge = new PackJudge(repository);
+  const isCondemned = ({ id }: PackContents): boolean => listing.condemned.packIds.has(id);
   const segmentsReplaced: string[] = [];
   const segmentsDamaged: string[] = [];
   const kept = new Map<string, PackContents>();
@@ -33,7 +38,10 @@ export async function surveyPacks(repository: Repository, opened: OpenedState): 
       continue;
     }
     const sound: PackContents[] = [];
-    for (const pack of packs) if (await judge.isWhole(pack)) sound.push(pack);
+    for (const pack of packs) {
+      if (isCondemned(pack)) judge.condemn(pack);
+      else if (await judge.isWhole(pack)) sound.push(pack);
+    }
     if (sound.length === packs.length) continue;
     segmentsReplaced.push(id);
     for (const pack of sound) kept.set(pack.id, pack);
@@ -41,7 +49,7 @@ export async function surveyPacks(repository: Repository, opened: OpenedState): 
   const isSegmentGone = segmentsReplaced.length + segmentsDamaged.length + lostSegments.length > 0;
   if (isSegmentGone || (await isChunkMissing(repository, opened))) {
     for (const id of listing.packs.keys()) {
-      if (judge.knows(id)) continue;
+      if (judge.knows(id) || listing.condemned.packIds.has(id)) continue;
       const pack = await judge.readUnnamed(id);
       if (pack !== undefined) kept.set(id, pack);
     }
@@ -72,6 +80,11 @@ class PackJudge {
 
   knows(id: string): boolean {
     return this.#verdicts.has(id);
+  }
+
+  /** A condemned pack must be copied like a damaged one, although it may be whole. */
+  condemn(pack: PackContents): void {
+    this.#verdicts.set(pack.id, false);
   }
 
   async isWhole(pack: PackContents): Promise<boolean> {

@@ -18,7 +18,11 @@ export class RepairPlan {
     return this.#steps.map(({ action }) => action);
   }
 
-  async carryOut(): Promise<void> {
-    for (const { run } of this.#steps) await run();
+  /** `verify` runs before each step and stops the repair by throwing. */
+  async carryOut(verify: () => Promise<void>): Promise<void> {
+    for (const { run } of this.#steps) {
+      await verify();
+      await run();
+    }
   }
 }

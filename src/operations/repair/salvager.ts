@@ -3,7 +3,6 @@ import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { ChunkWriter } from '../../store/chunk-writer.ts';
-import type { PackFile } from '../../store/pack-sink.ts';
 import { packName } from '../../store/pack-reader.ts';
 import { Compressor } from '../../workers/compression.ts';
 import { scanBlocks } from './pack-scan.ts';
@@ -14,35 +13,21 @@ export class Salvager {
   readonly packs: PackContents[] = [];
   chunkCount = 0;
   readonly #repository: Repository;
-  readonly #damagedIds: ReadonlySet<string>;
   readonly #writers: { readonly data: ChunkWriter; readonly tree: ChunkWriter };
 
-  constructor(repository: Repository, damagedIds: readonly string[]) {
+  constructor(repository: Repository) {
     this.#repository = repository;
-    this.#damagedIds = new Set(damagedIds);
     const { packHash, compression } = repository.config;
     const compressor = new Compressor(compression.level);
     const onPack = (pack: PackContents): void => void this.packs.push(pack);
-    const sink = { create: async () => this.#createPack() };
-    const shared = { sink, packHash, compressor, sizes: repository.sizes, onPack };
+    const shared = { sink: repository.order, packHash, compressor, sizes: repository.sizes, onPack };
     this.#writers = {
       data: new ChunkWriter({ ...shared, kind: 'data' }),
       tree: new ChunkWriter({ ...shared, kind: 'tree' }),
     };
   }
 
-  /** Where only the footer was damaged the new pack may well get the old one's name. */
-  async #createPack(): Promise<PackFile> {
-    const { order } = this.#repository;
-    const file = await order.create();
-    const publish = async (id: string): Promise<void> => {
-      if (this.#damagedIds.has(id)) await order.quarantineCopy(packName(id));
-      await file.publish(id);
-    };
-    return { ...file, publish };
-  }
-
-  /** Takes every chunk whose bytes give its id. What a damaged footer or segment said of the pack does not matter. */
+  /** Copies every chunk whose bytes give its id, whatever a damaged footer or segment says of the pack. */
   async salvage(packId: string): Promise<void> {
     const { backend, hasher } = this.#repository;
     const bytes = await backend.read(packName(packId));
@@ -54,7 +39,7 @@ export class Salvager {
     await this.#writers.tree.finish();
   }
 
-  /** What was written stays: the packs are whole, and one of them may have been there before. */
+  /** The packs that were published stay, unindexed, for a compaction to remove. */
   async abort(): Promise<void> {
     await this.#writers.data.abort();
     await this.#writers.tree.abort();

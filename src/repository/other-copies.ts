@@ -1,0 +1,56 @@
+import type { Backend } from '../backend/backend.ts';
+import { BackendError, isDamage } from '../errors.ts';
+import type { ChunkLocation } from '../filter/ldm-filter.ts';
+import type { FilterState } from '../filter/filter-state.ts';
+import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import type { ChunkKind } from '../format/chunk-kind.ts';
+import { forEachChunk } from '../format/pack.ts';
+import type { PackContents } from '../format/pack.ts';
+import { baseName, isId } from './layout.ts';
+import { readSegment } from './manifests.ts';
+
+/** A place of a chunk besides the one that the filter state knows. */
+export type OtherCopy = Pick<ChunkLocation, 'blockOffset' | 'offsetInBlock' | 'lengthBytes'> & {
+  readonly packId: string;
+  readonly kind: ChunkKind;
+};
+
+/**
+ * Every chunk that is stored more than once, with the places that the filter state does not know, by hex id. Reads all
+ * segments, condemned ones included, so it is only called once a chunk is damaged. There are few second copies: two
+ * backups at a time make them, and a backup that stores a damaged chunk again.
+ */
+export async function findOtherCopies(backend: Backend, state: FilterState): Promise<Map<string, OtherCopy[]>> {
+  const copies = new Map<string, OtherCopy[]>();
+  const seen = new Set<string>();
+  for (const { name } of await backend.list('index')) {
+    if (!isId(baseName(name))) continue;
+    try {
+      for (const pack of await readSegment(backend, baseName(name))) {
+        if (seen.has(pack.id)) continue;
+        seen.add(pack.id);
+        addCopies(copies, state, pack);
+      }
+    } catch (error) {
+      const isGone = error instanceof BackendError && error.errno === 'ENOENT';
+      if (!isGone && !isDamage(error)) throw error;
+    }
+  }
+  return copies;
+}
+
+function addCopies(copies: Map<string, OtherCopy[]>, { filter, packs }: FilterState, pack: PackContents): void {
+  for (const block of pack.blocks) {
+    forEachChunk(block, (idOffset, offsetInBlock, lengthBytes) => {
+      const entry = filter.find(block.chunkIds, idOffset);
+      if (entry < 0 || !filter.hasLocation(entry)) return;
+      const packIndex = filter.packIndexOf(entry);
+      const { blockOffset, offsetInBlock: knownOffset } = filter.location(entry);
+      const isKnownPlace = blockOffset === block.offset && knownOffset === offsetInBlock;
+      if (isKnownPlace && packs.has(packIndex) && packs.get(packIndex).id === pack.id) return;
+      const id = Buffer.from(block.chunkIds.subarray(idOffset, idOffset + CHUNK_ID_BYTES)).toString('hex');
+      const copy = { packId: pack.id, kind: pack.kind, blockOffset: block.offset, offsetInBlock, lengthBytes };
+      copies.set(id, [...(copies.get(id) ?? []), copy]);
+    });
+  }
+}

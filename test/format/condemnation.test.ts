@@ -1,0 +1,29 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { UnsupportedFormatError } from '../../src/errors.ts';
+import { decodeCondemnation, encodeCondemnation } from '../../src/format/condemnation.ts';
+import { expectNoSurprise, expectWholeOnly } from './damage.ts';
+
+const NONCE = Buffer.alloc(16, 0xee);
+const SAMPLE = { segmentIds: ['ab'.repeat(32)], packIds: ['cd'.repeat(32), '01'.repeat(32)] };
+
+test('reads back as it was written', () => {
+  const arbIds = fc.array(fc.uint8Array({ minLength: 32, maxLength: 32 }).map((id) => Buffer.from(id).toString('hex')));
+  fc.assert(
+    fc.property(arbIds, arbIds, (segmentIds, packIds) => {
+      const condemned = { segmentIds, packIds };
+      expect(decodeCondemnation(encodeCondemnation(condemned, NONCE))).toEqual(condemned);
+    }),
+  );
+});
+
+test('every truncation is reported, and any bytes at all are read or reported', () => {
+  expectWholeOnly(encodeCondemnation(SAMPLE, NONCE), decodeCondemnation);
+  expectNoSurprise(encodeCondemnation(SAMPLE, NONCE), decodeCondemnation);
+});
+
+test('another version is not guessed at', () => {
+  const bytes = encodeCondemnation(SAMPLE, NONCE);
+  bytes.writeUInt32LE(2, 8);
+  expect(() => decodeCondemnation(bytes)).toThrow(UnsupportedFormatError);
+});

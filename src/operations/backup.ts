@@ -73,7 +73,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
   return await withRepository(context, 'shared', async (repository) => {
     beginPhase(context.progress, 'opening');
     const opened = await repository.openState();
-    assertCondemnationsReadable(opened.listing);
+    assertCondemnationsReadable(opened.listing.condemned);
     warnOfDamage(context, opened);
     beginPhase(context.progress, 'backing up');
     const run = new BackupRun({ context, options, repository, opened, plan, onProblem });

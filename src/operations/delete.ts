@@ -70,7 +70,7 @@ export async function undeleteSnapshots(
   return await withRepository(context, 'shared', async (repository) => {
     const selected = select(await readSnapshots(repository.backend, { deleted: true }), options.selectors);
     const opened = await repository.openState();
-    assertCondemnationsReadable(opened.listing);
+    assertCondemnationsReadable(opened.listing.condemned);
     if (opened.needsCondemned)
       throw new RefusedError(INTERRUPTED, { hint: 'Run `ldm repair`, then this command again.' });
     for (const listing of selected) await assertWhole(opened, listing);

@@ -1,8 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { BackendError, CorruptDataError, isDamage } from '../errors.ts';
-import { baseName, condemnationName, isId } from './layout.ts';
-import { listOptional } from './listing.ts';
-import type { Listing } from './listing.ts';
+import { condemnationName } from './layout.ts';
 import { readCondemnation } from './manifests.ts';
 
 /** Everything that is condemned: it is about to be removed, by this process or by one that may be suspended. */
@@ -15,15 +13,13 @@ export interface Condemnations {
   readonly damaged: ReadonlyMap<string, string>;
 }
 
-/** Reads `condemned/`. A file that vanishes meanwhile was the last step of a removal: nothing that it lists is left. */
-export async function readCondemnations(backend: Backend): Promise<Condemnations> {
+/** Reads the files in `condemned/`. One that vanished was the last step of a removal: nothing that it lists is left. */
+export async function readCondemnations(backend: Backend, listedIds: readonly string[]): Promise<Condemnations> {
   const ids: string[] = [];
   const segmentIds = new Set<string>();
   const packIds = new Set<string>();
   const damaged = new Map<string, string>();
-  for (const { name } of await listOptional(backend, 'condemned')) {
-    const id = baseName(name);
-    if (!isId(id)) continue;
+  for (const id of listedIds) {
     try {
       const condemned = await readCondemnation(backend, id);
       for (const segmentId of condemned.segmentIds) segmentIds.add(segmentId);
@@ -38,25 +34,11 @@ export async function readCondemnations(backend: Backend): Promise<Condemnations
   return { ids, segmentIds, packIds, damaged };
 }
 
-/** Whether a listing has anything that is condemned and not yet removed. */
-export function hasCondemned({ condemned, segmentIds, packs }: Listing): boolean {
-  const isSegmentLeft = segmentIds.some((id) => condemned.segmentIds.has(id));
-  return isSegmentLeft || [...condemned.packIds].some((id) => packs.has(id));
-}
-
-/** A listing as it will be once everything condemned has been removed. */
-export function withoutCondemned(listing: Listing): Listing {
-  const { condemned } = listing;
-  const segmentIds = listing.segmentIds.filter((id) => !condemned.segmentIds.has(id));
-  const packs = new Map([...listing.packs].filter(([id]) => !condemned.packIds.has(id)));
-  return { ...listing, segmentIds, packs };
-}
-
 /**
  * For whatever is going to rely on packs: what an unreadable condemnation lists may be removed at any moment.
  * @throws CorruptDataError
  */
-export function assertCondemnationsReadable({ condemned }: Listing): void {
+export function assertCondemnationsReadable(condemned: Condemnations): void {
   for (const [id, message] of condemned.damaged) {
     throw new CorruptDataError(
       `the list ${condemnationName(id)} of what is about to be removed is damaged: ${message}`,

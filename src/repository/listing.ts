@@ -25,7 +25,7 @@ export interface Listing {
  * while this runs can look as if it could be relied on. A listing that fails is an error, never an empty repository.
  */
 export async function listRepository(backend: Backend): Promise<Listing> {
-  const condemned = await readCondemnations(backend);
+  const condemned = await readCondemnations(backend, idsOf(await listOptional(backend, 'condemned')));
   const manifestCopyIds = idsOf(await listOptional(backend, 'manifests.bak'));
   const snapshotIds = idsOf(await backend.list('snapshots'));
   const deletedIds = idsOf(await listOptional(backend, 'deleted'));
@@ -39,6 +39,20 @@ export async function listRepository(backend: Backend): Promise<Listing> {
     if (isId(baseName(file.name))) packs.set(baseName(file.name), file.sizeBytes);
   }
   return { condemned, snapshotIds, deletedIds, manifestCopyIds, segmentIds, packs, checkpoints };
+}
+
+/** Whether a listing has anything that is condemned and not yet removed. */
+export function hasCondemned({ condemned, segmentIds, packs }: Listing): boolean {
+  const isSegmentLeft = segmentIds.some((id) => condemned.segmentIds.has(id));
+  return isSegmentLeft || [...condemned.packIds].some((id) => packs.has(id));
+}
+
+/** A listing as it will be once everything condemned has been removed. */
+export function withoutCondemned(listing: Listing): Listing {
+  const { condemned } = listing;
+  const segmentIds = listing.segmentIds.filter((id) => !condemned.segmentIds.has(id));
+  const packs = new Map([...listing.packs].filter(([id]) => !condemned.packIds.has(id)));
+  return { ...listing, segmentIds, packs };
 }
 
 /** A directory that says nothing about what must be there: a copy of a repository may lack it when it was empty. */

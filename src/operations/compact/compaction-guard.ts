@@ -16,7 +16,7 @@ const REPAIR = 'Run `ldm check` to see more, then `ldm repair`.';
  */
 export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): Promise<void> {
   const { state, damagedSnapshots, damagedSegments, lostSnapshots } = opened;
-  assertCondemnationsReadable(opened.listing);
+  assertCondemnationsReadable(opened.listing.condemned);
   for (const message of damagedSnapshots.values()) throw refused(`a snapshot cannot be read: ${message}`);
   for (const message of damagedSegments.values()) throw refused(`a segment cannot be read: ${message}`);
   for (const [id, reason] of state.unreadableTrees) throw refused(`tree ${id} cannot be read: ${reason}`);

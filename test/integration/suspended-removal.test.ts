@@ -1,0 +1,139 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { initRepository } from '../../src/operations/init.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { createPrng } from '../support/prng.ts';
+import { SMALL_SIZES } from '../support/simulated-process.ts';
+import { SuspensionModel } from '../support/suspension-model.ts';
+import type { Lie, ModelProcess } from '../support/scheduled-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+import { takeThreadsAway } from '../support/without-threads.ts';
+
+// A model check of the real operations: docs/format.md, "Removal", says why no schedule loses anything.
+
+/** `npm run soak` asks for 100,000. */
+const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? 400);
+/** LDM_TEST_SEED runs the schedules from that seed on again. */
+const FIRST_SEED = Number(process.env['LDM_TEST_SEED'] ?? Date.now() % 2 ** 31);
+
+const TIMEOUT_MS = 6 * 60 * 60_000;
+
+let giveThreadsBack: () => void;
+
+beforeAll(() => {
+  giveThreadsBack = takeThreadsAway();
+});
+
+afterAll(() => giveThreadsBack());
+
+async function runSchedules(seeds: Iterable<number>, lie?: Lie): Promise<RunResult> {
+  const empty = new MemoryBackend();
+  await initRepository({ backend: empty, storeSizes: SMALL_SIZES }, { capacity: 64 });
+  const directory = memoryDirectory();
+  const sources = Array.from({ length: 6 }, (_, index) => join(directory, `file-${index}`));
+  for (const [index, path] of sources.entries()) writeFileSync(path, createPrng(index).bytes(500 + 700 * index));
+  const outcomes = new Map<string, number>();
+  let lostLockCount = 0;
+  for (const seed of seeds) {
+    const model = new SuspensionModel({ disk: empty.copy(), seed, sources, ...(lie === undefined ? {} : { lie }) });
+    await model.run();
+    lostLockCount += model.lostLockCount;
+    for (const [key, count] of model.outcomes) outcomes.set(key, (outcomes.get(key) ?? 0) + count);
+    if (model.loss !== undefined) return { loss: `seed ${seed}: ${model.loss}`, outcomes, lostLockCount };
+  }
+  return { loss: undefined, outcomes, lostLockCount };
+}
+
+interface RunResult {
+  readonly loss: string | undefined;
+  readonly outcomes: ReadonlyMap<string, number>;
+  readonly lostLockCount: number;
+}
+
+function* seedsFrom(first: number, count: number): Iterable<number> {
+  for (let seed = first; seed < first + count; seed += 1) yield seed;
+}
+
+test(
+  `nothing that was reported as saved is lost, whoever sleeps when (from seed ${FIRST_SEED})`,
+  async () => {
+    const { loss, outcomes, lostLockCount } = await runSchedules(seedsFrom(FIRST_SEED, SCHEDULE_COUNT));
+    expect(loss).toBeUndefined();
+    // The faults must have happened, and the operations must have come to an end beside them.
+    expect(lostLockCount).toBeGreaterThan(SCHEDULE_COUNT);
+    for (const kind of ['backup', 'compact', 'delete', 'undelete', 'repair']) {
+      expect(outcomes.get(`${kind} done`) ?? 0, kind).toBeGreaterThan(SCHEDULE_COUNT / 20);
+    }
+    for (const kind of ['backup', 'compact', 'delete'])
+      expect(outcomes.get(`${kind} REFUSED`), kind).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);
+
+describe('a loss is found where', () => {
+  const has = ({ calls }: ModelProcess, start: string): boolean => calls.some((call) => call.startsWith(start));
+  const isLock = (name: string): boolean => name.startsWith('locks/');
+  const isSnapshot = (name: string): boolean => name.startsWith('snapshots/');
+
+  const orders: readonly (readonly [string, Lie])[] = [
+    [
+      'removal has one phase and looks at the lock once, as it did',
+      (process) => ({
+        list: (directory) => (directory === 'condemned' ? [] : undefined),
+        exists: (name) => has(process, 'syncDirectory condemned') && isLock(name),
+      }),
+    ],
+    [
+      'removal has one phase: nobody learns what is condemned',
+      () => ({ list: (directory) => (directory === 'condemned' ? [] : undefined) }),
+    ],
+    [
+      'backups rely on condemned packs',
+      ({ kind }) => ({ list: (directory) => (kind === 'backup' && directory === 'condemned' ? [] : undefined) }),
+    ],
+    [
+      'a backup does not look at its lock and packs after its commit',
+      (process) => ({
+        exists: (name) =>
+          process.kind === 'backup' && has(process, 'syncDirectory snapshots') && /^(locks|packs)\//.test(name),
+      }),
+    ],
+    [
+      'the lock is not acquired anew, nor looked at before each removal',
+      (process, disk) => ({
+        exists: (name) => has(process, 'syncDirectory condemned') && isLock(name),
+        list: (directory) =>
+          directory === 'locks' && has(process, 'syncDirectory condemned')
+            ? process.calls.filter((call) => call.startsWith('create locks/')).map((call) => call.slice(7))
+            : directory === 'snapshots' && has(process, 'syncDirectory condemned')
+              ? disk.names().filter(isSnapshot)
+              : undefined,
+      }),
+    ],
+    [
+      'the snapshots are not listed again',
+      (process, disk) => {
+        let marked: readonly string[] | undefined;
+        return {
+          list: (directory) => {
+            if (directory !== 'snapshots') return undefined;
+            if (!has(process, 'syncDirectory condemned')) marked = disk.names().filter(isSnapshot);
+            return marked;
+          },
+        };
+      },
+    ],
+  ];
+
+  test.each(orders)(
+    '%s',
+    async (_, lie) => {
+      const { loss } = await runSchedules(seedsFrom(1, 20_000), lie);
+      expect(loss).toMatch(/lost chunk|reported without/);
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+
+import { sha256 } from '../../src/crypto/sha256.ts';
+import { RefusedError } from '../../src/errors.ts';
+import { DurableOrder } from '../../src/repository/durable-order.ts';
+import { DIRECTORIES } from '../../src/repository/layout.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { PowerCutBackend } from '../support/power-cut-backend.ts';
+
+const MANIFEST = Buffer.from('a manifest');
+const ID = sha256(MANIFEST);
+
+function withDirectories<T extends MemoryBackend>(backend: T): T {
+  for (const directory of DIRECTORIES) backend.pokeDirectory(directory);
+  return backend;
+}
+
+/** Logs what happens to the disk, and the calls of `verify`. */
+function loggedOrder(failAt: number): {
+  order: DurableOrder;
+  log: string[];
+  verify: () => Promise<void>;
+  disk: MemoryBackend;
+} {
+  const disk = withDirectories(new MemoryBackend());
+  const log: string[] = [];
+  const backend = new FaultyBackend(disk);
+  const guard = backend.guard.bind(backend);
+  backend.guard = async (operation, name, action) => {
+    log.push(`${operation} ${name.replaceAll(/[0-9a-f]{32,}/g, '*')}`);
+    return guard(operation, name, action);
+  };
+  let verifyCount = 0;
+  const verify = async (): Promise<void> => {
+    log.push('verify');
+    verifyCount += 1;
+    if (verifyCount === failAt) throw new RefusedError('the lock is gone');
+  };
+  return { order: new DurableOrder(backend), log, verify, disk };
+}
+
+describe('the commit of a snapshot', () => {
+  test('verifies right before the rename, after everything slow, and once more after the name is durable', async () => {
+    const { order, log, verify } = loggedOrder(0);
+    await order.commitSnapshot(MANIFEST, verify);
+    expect(log).toEqual([
+      'create tmp/*',
+      'append tmp/*',
+      'sync tmp/*',
+      'close tmp/*',
+      'verify',
+      'rename tmp/* -> snapshots/*',
+      'syncDirectory snapshots',
+      'verify',
+    ]);
+  });
+
+  test('leaves nothing if the first look fails', async () => {
+    const { order, verify, disk } = loggedOrder(1);
+    await expect(order.commitSnapshot(MANIFEST, verify)).rejects.toThrow(RefusedError);
+    expect(disk.names()).toEqual([]);
+  });
+
+  test('withdraws the snapshot, as a delete does, if the second look fails', async () => {
+    const { order, verify, disk } = loggedOrder(2);
+    await expect(order.commitSnapshot(MANIFEST, verify)).rejects.toThrow(RefusedError);
+    expect(disk.names()).toEqual([`deleted/${ID}`]);
+  });
+});
+
+test('an undo of a delete looks before and after too, and takes the snapshots back if the second look fails', async () => {
+  for (const failAt of [1, 2]) {
+    const { order, verify, disk, log } = loggedOrder(failAt);
+    disk.poke(`deleted/${ID}`, MANIFEST);
+    await expect(order.undoDelete([ID], verify)).rejects.toThrow(RefusedError);
+    expect(log.filter((line) => line === 'verify')).toHaveLength(failAt);
+    expect(disk.names()).toEqual([`deleted/${ID}`]);
+  }
+});
+
+test('a removal looks before each file, and stops at once', async () => {
+  const { order, verify, disk } = loggedOrder(3);
+  const names = ['packs/a', 'packs/b', 'packs/c', 'packs/d'];
+  for (const name of names) disk.poke(name, MANIFEST);
+  await expect(order.remove(names, verify)).rejects.toThrow(RefusedError);
+  expect(disk.names()).toEqual(['packs/c', 'packs/d']);
+});
+
+test('a segment and a condemnation are durable on return', async () => {
+  const disk = withDirectories(new PowerCutBackend());
+  const order = new DurableOrder(disk);
+  const segment = await order.publishSegment([]);
+  expect(disk.cut().names()).toEqual([`index/${segment}`]);
+  const id = await order.condemn({ segmentIds: [segment], packIds: [] }, async () => undefined);
+  expect(disk.cut().names()).toEqual([`condemned/${id}`, `index/${segment}`]);
+});
+
+test('equal contents never get a name twice', async () => {
+  const disk = withDirectories(new MemoryBackend());
+  const order = new DurableOrder(disk);
+  expect(await order.publishSegment([])).not.toBe(await order.publishSegment([]));
+  const condemn = async (): Promise<string> => order.condemn({ segmentIds: [], packIds: [] }, async () => undefined);
+  expect(await condemn()).not.toBe(await condemn());
+});
+
+test('a name that appears while its directory is being synced waits for a sync of its own', async () => {
+  const disk = withDirectories(new PowerCutBackend());
+  const order = new DurableOrder(disk);
+  let isFirst = true;
+  let second: Promise<void> | undefined;
+  const sync = disk.syncDirectory.bind(disk);
+  disk.syncDirectory = async (directory) => {
+    await sync(directory);
+    if (!isFirst) return;
+    isFirst = false;
+    // The disk has taken the names so far; this one comes before the call returns.
+    const rename = disk.rename.bind(disk);
+    await new Promise<void>((resolve) => {
+      disk.rename = async (source, target) => {
+        await rename(source, target);
+        resolve();
+      };
+      second = order.publishFile('quarantine/second', MANIFEST);
+    });
+  };
+  await order.publishFile('quarantine/first', MANIFEST);
+  await second;
+  expect(disk.cut().names()).toEqual(['quarantine/first', 'quarantine/second']);
+});

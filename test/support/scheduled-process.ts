@@ -1,0 +1,88 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { FaultyBackend, SimulatedCrash } from './faulty-backend.ts';
+import type { MemoryBackend } from './memory-backend.ts';
+
+/** What a broken order changes in what one process sees of the repository. `undefined`: the truth. */
+export type Lie = (process: ModelProcess, disk: MemoryBackend) => BrokenView;
+
+export interface BrokenView {
+  readonly list?: (directory: string) => readonly string[] | undefined;
+  readonly exists?: (name: string) => boolean | undefined;
+}
+
+/** One operation that waits before every call of its backend until the schedule lets it go on. */
+export class ModelProcess {
+  readonly kind: string;
+  /** Every call that was let through, `operation name`. */
+  readonly calls: string[] = [];
+  sleepsUntil = 0;
+  isDone = false;
+  isKilled = false;
+  /** While its result is recorded nothing else runs. */
+  isReporting = false;
+  readonly #gates: (() => void)[] = [];
+
+  constructor(kind: string) {
+    this.kind = kind;
+  }
+
+  get isWaiting(): boolean {
+    return this.#gates.length > 0;
+  }
+
+  async gate(call: string): Promise<void> {
+    if (!this.isKilled) await new Promise<void>((resolve) => this.#gates.push(resolve));
+    if (this.isKilled) throw new SimulatedCrash(call);
+    this.calls.push(call);
+  }
+
+  /** Lets the call that has waited longest through, and returns when the process waits again or has ended. */
+  async step(): Promise<void> {
+    this.#gates.shift()?.();
+    await this.settle();
+  }
+
+  async kill(): Promise<void> {
+    this.isKilled = true;
+    for (const resolve of this.#gates.splice(0)) resolve();
+    while (!this.isDone) await nextTurn();
+  }
+
+  async settle(): Promise<void> {
+    do await nextTurn();
+    while (this.isReporting || (!this.isDone && !this.isWaiting));
+  }
+}
+
+/** The backend of one process: every call waits for its turn, and a broken order may be shown something untrue. */
+export class ScheduledBackend extends FaultyBackend {
+  readonly #process: ModelProcess;
+  readonly #onChange: () => void;
+  readonly #view: BrokenView;
+
+  constructor(disk: MemoryBackend, process: ModelProcess, given: { onChange: () => void; lie: Lie | undefined }) {
+    super(disk);
+    this.#process = process;
+    this.#onChange = given.onChange;
+    this.#view = given.lie?.(process, disk) ?? {};
+  }
+
+  override async guard<T>(operation: string, name: string, action: () => Promise<T>): Promise<T> {
+    await this.#process.gate(`${operation} ${name}`);
+    const result = await action();
+    if (operation === 'remove' || operation === 'rename') this.#onChange();
+    return result;
+  }
+
+  override async list(directory: string): ReturnType<FaultyBackend['list']> {
+    const files = await super.list(directory);
+    const names = this.#view.list?.(directory);
+    return names === undefined ? files : names.map((name) => ({ name, sizeBytes: 0 }));
+  }
+
+  override async sizeOf(name: string): Promise<number | undefined> {
+    const sizeBytes = await super.sizeOf(name);
+    return this.#view.exists?.(name) === true ? (sizeBytes ?? 0) : sizeBytes;
+  }
+}

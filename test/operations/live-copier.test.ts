@@ -14,7 +14,8 @@ import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { Repository } from '../../src/repository/repository.ts';
 import { packName, readBlock, readPackContents } from '../../src/store/pack-reader.ts';
-import { filesIn, flip, presentIds, setDamageStage, spoil } from '../support/damage.ts';
+import { filesIn, flip, packsOfKind, presentIds, setDamageStage, spoil } from '../support/damage.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { contents } from '../support/repair-aftermath.ts';
@@ -61,6 +62,36 @@ test('a live chunk whose bytes are wrong stops the compaction, and nothing is re
     expect(contents(spoiled)).toEqual(before);
   }
   expect(refusalCount).toBeGreaterThan(0);
+});
+
+test('a wrong byte in a block that is stored as it is stops the compaction too: only the ids show it', async () => {
+  const disk = await thinnedStage();
+  const [pack] = packsOfKind(disk, 'data');
+  const { blocks } = await readPackContents(disk, pack!.slice('packs/00/'.length));
+  const before = contents(disk);
+  let refusalCount = 0;
+  for (const { offset, codec, chunkLengths, storedBytes } of blocks) {
+    if (codec !== 'raw') continue;
+    const spoiled = disk.copy();
+    await flip(disk, pack!, offset + 24 + 4 * chunkLengths.length + Math.floor(storedBytes / 2)).apply(spoiled);
+    const error = await compact(simulatedProcess(spoiled), { maxUnusedPercent: 0 }).catch((reason: unknown) => reason);
+    // A chunk that is dead is not copied.
+    if (!(error instanceof CorruptDataError)) continue;
+    refusalCount += 1;
+    expect(spoiled.names()).toEqual(disk.names());
+  }
+  expect(refusalCount).toBeGreaterThan(1);
+  expect(contents(disk)).toEqual(before);
+});
+
+test('a compaction that fails half-way leaves none of its packs behind, and all that were there before', async () => {
+  const disk = await thinnedStage();
+  const packs = filesIn(disk, 'packs');
+  const isSecondPack = (operation: string, name: string): boolean => operation === 'rename' && name.includes('packs/');
+  const failing = new FaultyBackend(disk, { failAt: 2, only: isSecondPack });
+  await expect(compact(simulatedProcess(failing), { maxUnusedPercent: 0 })).rejects.toThrow();
+  failing.assertFired();
+  expect(filesIn(disk, 'packs')).toEqual(packs);
 });
 
 /** Packs of which some files are left: large ones in blocks of their own, small ones in shared blocks. */

@@ -52,3 +52,22 @@ test('a compaction that lost its lock removes nothing more', async () => {
   expect(before.length).toBeGreaterThan(3);
   expect(kept()).toEqual(before);
 });
+
+test('a delete that lost its lock deletes nothing: it may have been measured against what is gone', async () => {
+  const backend = new MemoryBackend();
+  const source = memoryDirectory();
+  writeFileSync(join(source, 'photo'), 'the only copy');
+  await initRepository({ backend });
+  await backup({ backend }, { sources: [source], cwd: source });
+  const before = backend.names().filter((name) => name.startsWith('snapshots/'));
+  // Suspended at the last thing that it reads before it deletes.
+  const list = backend.list.bind(backend);
+  backend.list = async (directory) => {
+    const files = await list(directory);
+    if (directory === 'packs')
+      for (const name of backend.names()) if (name.startsWith('locks/')) await backend.remove(name);
+    return files;
+  };
+  await expect(deleteSnapshots({ backend }, { selectors: ['latest'], reclaim: false })).rejects.toThrow(RefusedError);
+  expect(backend.names().filter((name) => /^(snapshots|deleted)\//.test(name))).toEqual(before);
+});

@@ -90,7 +90,7 @@ export class SuspensionModel {
   /** Anywhere, but most often where it hurts: right after a look at the own lock, which is lost at that moment. */
   #fallsAsleep(process: ModelProcess): boolean {
     const lock = /^sizeOf (locks\/.*)/.exec(process.calls.at(-1) ?? '')?.[1];
-    if (lock === undefined || this.#prng.int(6) > 0) return this.#prng.int(200) === 0;
+    if (lock === undefined || this.#prng.int(isRemoving(process) ? 3 : 6) > 0) return this.#prng.int(200) === 0;
     this.#loseLock(lock);
     return true;
   }
@@ -126,7 +126,8 @@ export class SuspensionModel {
   }
 
   #pickOperation(): readonly [string, RunOperation] {
-    const choice = this.#prng.int(18);
+    // Beside a removal that sleeps, backups are what may rely on what it takes away when it wakes.
+    const choice = [...this.#processes].some(isRemoving) ? this.#prng.int(10) : this.#prng.int(18);
     const present = this.#idsIn('snapshots');
     const deleted = this.#idsIn('deleted');
     if (choice >= 11 && choice < 14 && present.length > 0) {
@@ -225,4 +226,8 @@ export class SuspensionModel {
     const names = this.#disk.names().filter((name) => name.startsWith(`${directory}/`));
     return names.map((name) => name.slice(directory.length + 1));
   }
+}
+
+function isRemoving({ calls }: ModelProcess): boolean {
+  return calls.some((call) => call.startsWith('syncDirectory condemned'));
 }

@@ -1,0 +1,153 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeEach, describe, expect, test } from 'vitest';
+
+import { CorruptDataError, RefusedError } from '../../src/errors.ts';
+import { decodeCondemnation } from '../../src/format/condemnation.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { repair } from '../../src/operations/repair.ts';
+import { packName } from '../../src/store/pack-reader.ts';
+import { describeTree, diffTrees } from '../support/compare-trees.ts';
+import { restore } from '../../src/operations/restore.ts';
+import { checkAll, filesIn, flip } from '../support/damage.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { createPrng } from '../support/prng.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+
+// What a compaction condemned and did not come to remove.
+
+let disk: MemoryBackend;
+let source: string;
+let first: string;
+let second: string;
+
+/** Two snapshots; the first is deleted, and a compaction that gives its space back dies after its condemnation. */
+beforeEach(async () => {
+  disk = new MemoryBackend();
+  await initRepository(simulatedProcess(disk), { capacity: 64 });
+  source = memoryDirectory();
+  for (const index of [1, 2, 3]) writeFileSync(join(source, `file-${index}`), createPrng(index).bytes(5000));
+  first = await save();
+  for (const index of [1, 2]) writeFileSync(join(source, `file-${index}`), createPrng(10 + index).bytes(5000));
+  second = await save();
+  await deleteSnapshots(simulatedProcess(disk), { selectors: [first], reclaim: false });
+  const isRemoval = (operation: string, name: string): boolean => operation === 'remove' && !/^(locks|tmp)/.test(name);
+  const dying = new FaultyBackend(disk, { failAt: 2, mode: 'crash', only: isRemoval });
+  await expect(compact(simulatedProcess(dying), { maxUnusedPercent: 0 })).rejects.toThrow('simulated crash');
+  dying.assertFired();
+  expect(filesIn(disk, 'condemned')).toHaveLength(1);
+});
+
+async function save(): Promise<string> {
+  return (await backup(simulatedProcess(disk), { sources: [source], cwd: '/' })).snapshotId!;
+}
+
+async function expectRestored(selector: string): Promise<string> {
+  const target = memoryDirectory();
+  expect((await restore(simulatedProcess(disk), { selector, target })).problems).toEqual([]);
+  return join(target, source.split('/').at(-1)!);
+}
+
+async function expectSettled(): Promise<void> {
+  await compact(simulatedProcess(disk), { maxUnusedPercent: 0 });
+  expect(filesIn(disk, 'condemned')).toEqual([]);
+  expect((await checkAll(disk)).findings).toEqual([]);
+  expect(diffTrees(describeTree(source), await expectRestored('latest'))).toEqual([]);
+}
+
+describe('an interrupted removal', () => {
+  test('is no damage, and the next compaction finishes it', async () => {
+    expect((await checkAll(disk)).findings).toEqual([]);
+    expect((await repair(simulatedProcess(disk))).actions).toEqual([]);
+    await expectSettled();
+    expect(filesIn(disk, 'deleted')).toEqual([]);
+  });
+
+  test('does not make the next backup store anything that stays', async () => {
+    const { summary } = await backup(simulatedProcess(disk), { sources: [source], cwd: '/' });
+    expect(summary.dataBlobs + summary.treeBlobs).toBe(0);
+    await expectSettled();
+  });
+
+  test('leaves nothing for a backup to rely on that is only in condemned packs', async () => {
+    for (const index of [1, 2]) writeFileSync(join(source, `file-${index}`), createPrng(index).bytes(5000));
+    const { summary } = await backup(simulatedProcess(disk), { sources: [source], cwd: '/' });
+    expect(summary.dataBlobs).toBe(2);
+    await expectSettled();
+  });
+
+  test('ends the undelete of what it takes', async () => {
+    await expect(undeleteSnapshots(simulatedProcess(disk), { selectors: [first] })).rejects.toThrow(RefusedError);
+    await expectSettled();
+  });
+
+  test('whose list is damaged stops backups and compactions until a repair', async () => {
+    const [list] = filesIn(disk, 'condemned');
+    await flip(disk, list!, 40).apply(disk);
+    await expect(save()).rejects.toThrow(CorruptDataError);
+    await expect(compact(simulatedProcess(disk))).rejects.toThrow(CorruptDataError);
+    expect((await checkAll(disk)).findings).toMatchObject([{ kind: 'condemnation-damaged', file: list }]);
+    expect((await repair(simulatedProcess(disk))).actions.map(({ kind }) => kind)).toContain(
+      'condemnation-quarantined',
+    );
+    await save();
+    await expectSettled();
+  });
+});
+
+describe('a snapshot that a suspended process committed, and that needs what is condemned', () => {
+  /** A process that had looked before the condemnation brings the first snapshot back. */
+  beforeEach(async () => disk.rename(`deleted/${first}`, `snapshots/${first}`));
+
+  test('is restored, and a compaction copies what it needs', async () => {
+    await expectRestored(first);
+    await expectSettled();
+    await expectRestored(first);
+  });
+
+  test('is not what a backup relies on', async () => {
+    for (const index of [1, 2]) writeFileSync(join(source, `file-${index}`), createPrng(index).bytes(5000));
+    const { snapshotId, summary } = await backup(simulatedProcess(disk), { sources: [source], cwd: '/' });
+    expect(summary.dataBlobs).toBeGreaterThanOrEqual(2);
+    // The suspended removal wakes and goes on.
+    const { segmentIds, packIds } = decodeCondemnation(disk.peek(filesIn(disk, 'condemned')[0]!)!);
+    for (const id of segmentIds) await disk.remove(`index/${id}`);
+    for (const id of packIds) await disk.remove(packName(id));
+    await expectRestored(snapshotId!);
+  });
+
+  test('survives a repair beside other damage, which condemns packs itself', async () => {
+    const tree = filesIn(disk, 'packs').find((name) => disk.peek(name)![12] === 2)!;
+    await flip(disk, tree, -30).apply(disk);
+    expect((await repair(simulatedProcess(disk))).exitCode).toBe(0);
+    await expectRestored(first);
+    await expectSettled();
+    await expectRestored(first);
+  });
+});
+
+test('a compaction removes nothing once a snapshot has appeared since its mark', async () => {
+  class LateCommit extends FaultyBackend {
+    override async list(directory: string): ReturnType<FaultyBackend['list']> {
+      // The new lock has just been acquired.
+      const isRenewed = directory === 'snapshots' && filesIn(disk, 'condemned').length > 1;
+      if (isRenewed && disk.peek(`deleted/${first}`) !== undefined) {
+        await disk.rename(`deleted/${first}`, `snapshots/${first}`);
+      }
+      return super.list(directory);
+    }
+  }
+  const packs = filesIn(disk, 'packs');
+  await expect(compact(simulatedProcess(new LateCommit(disk)), { maxUnusedPercent: 0 })).rejects.toThrow('appeared');
+  expect(filesIn(disk, 'packs')).toEqual(packs);
+  await expectRestored(first);
+  await expectSettled();
+  await expectRestored(first);
+  expect(filesIn(disk, 'snapshots')).toContain(`snapshots/${second}`);
+});

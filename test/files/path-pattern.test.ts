@@ -78,7 +78,7 @@ it('random patterns mean what they mean to restic', () => {
   const seed = Math.floor(performance.now() * 1000);
   const prng = createPrng(seed);
   let excludedCount = 0;
-  for (let round = 0; round < 20_000; round += 1) {
+  for (let round = 0; round < 4_000; round += 1) {
     const patterns = Array.from({ length: 1 + prng.int(3) }, () =>
       randomPattern(prng, prng.pick(['', '', '/home/me/', '/'])),
     );
@@ -93,7 +93,7 @@ it('random patterns mean what they mean to restic', () => {
       }
     }
   }
-  expect(excludedCount).toBeGreaterThan(2000);
+  expect(excludedCount).toBeGreaterThan(400);
 });
 
 it('patterns that matched nothing are known', () => {

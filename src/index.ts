@@ -8,7 +8,7 @@ export type { FilterStatistics } from './filter/filter-statistics.ts';
 export type { Snapshot, SnapshotSummary } from './format/snapshot.ts';
 export type { TreeEntry } from './format/tree.ts';
 export { backup } from './operations/backup.ts';
-export type { BackupOptions, BackupResult, SourceProblem } from './operations/backup.ts';
+export type { BackupOptions, BackupResult, SkippedRepository, SourceProblem } from './operations/backup.ts';
 export { check } from './operations/check.ts';
 export type { AffectedPath, CheckOptions, CheckResult, Finding } from './operations/check.ts';
 export { compact } from './operations/compact.ts';
@@ -38,7 +38,7 @@ export type { RepairAction, RepairOptions, RepairResult } from './operations/rep
 export { restore } from './operations/restore.ts';
 export type { OverwriteMode, RestoreOptions, RestoreProblem, RestoreResult } from './operations/restore.ts';
 export { listSnapshots } from './operations/snapshots.ts';
-export type { ListSnapshotsOptions, SnapshotListing } from './operations/snapshots.ts';
+export type { ListSnapshotsOptions, SnapshotFilter, SnapshotListing } from './operations/snapshots.ts';
 export { collectStats } from './operations/stats.ts';
 export type { PackStatistics, StatsResult } from './operations/stats.ts';
 export { VERSION } from './operations/version.ts';

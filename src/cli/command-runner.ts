@@ -27,8 +27,12 @@ export function createCommandRunner(): CommandRunner {
     inSession:
       <Arguments extends unknown[]>(handler: CommandHandler<Arguments>): CommandAction =>
       async (...received) => {
-        const globals = (received.pop() as Command).optsWithGlobals<GlobalOptions>();
-        const [{ Output }, { resolveSettings }] = await Promise.all([import('./output.ts'), import('./settings.ts')]);
+        const [{ Output }, { resolveSettings }, { withEnvironment }] = await Promise.all([
+          import('./output.ts'),
+          import('./settings.ts'),
+          import('./environment.ts'),
+        ]);
+        const globals = withEnvironment((received.pop() as Command).optsWithGlobals<GlobalOptions>(), process.env);
         runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true });
         const settings = resolveSettings(globals, process.env);
         // The operations are loaded only once the command line and the settings have proved to be right.

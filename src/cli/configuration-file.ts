@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { UsageError } from '../errors.ts';
 import { parseDuration } from '../util/format-duration.ts';
 
@@ -56,8 +54,7 @@ function parseObject(path: string, text: string): Readonly<Record<string, unknow
 
 function parseRepository(value: unknown): Configuration | undefined {
   if (typeof value !== 'string') return undefined;
-  if (value.startsWith('~/')) return { repository: join(homedir(), value.slice(2)) };
-  return value.startsWith('/') || value.includes('://') ? { repository: value } : undefined;
+  return /^~?\//.test(value) || value.includes('://') ? { repository: value } : undefined;
 }
 
 function parseLockWait(value: unknown): Configuration | undefined {

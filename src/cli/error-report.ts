@@ -17,6 +17,11 @@ export interface Failure {
 const NO_REPOSITORY_HINT = 'Create one there with `ldm init`, or name another with -r or LDM_REPOSITORY.';
 const NEWER_HINT = 'A newer ldm has written this; use that one.';
 
+/** Whether errors go out as JSON. The command line may be what is wrong, so it is not parsed for this. */
+export function wantsJson(commandLine: readonly string[], environment: NodeJS.ProcessEnv): boolean {
+  return commandLine.includes('--json') || /^(1|true)$/.test(environment['LDM_JSON'] ?? '');
+}
+
 /** Turns anything that was thrown into an exit code and words. `helpCommand` is where wrong usage is explained. */
 export function describeFailure(error: unknown, helpCommand = 'ldm --help'): Failure {
   if (error instanceof CommanderError) return describeUsageFailure(error, helpCommand);

@@ -58,9 +58,9 @@ async function reportFailure(
   commandLine: readonly string[],
   commandNames: readonly string[],
 ): Promise<number> {
-  const { describeFailure } = await import('./error-report.ts');
+  const { describeFailure, wantsJson } = await import('./error-report.ts');
   const failure = describeFailure(error, ['ldm', ...commandNames, '--help'].join(' '));
-  if (commandLine.includes('--json') && failure.exitCode !== EXIT_SUCCESS) {
+  if (wantsJson(commandLine, process.env) && failure.exitCode !== EXIT_SUCCESS) {
     const fields = { code: failure.exitCode, message: failure.message, hint: failure.hint };
     process.stderr.write(`${JSON.stringify({ message_type: 'exit_error', ...fields })}\n`);
   } else if (failure.text !== undefined) {

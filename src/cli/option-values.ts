@@ -1,21 +1,42 @@
 import { InvalidArgumentError } from 'commander';
+import type { Option } from 'commander';
+import { compilePathPattern } from '../files/path-pattern.ts';
 import { isDamagedText } from '../files/raw-arguments.ts';
 import { parseSize } from '../util/format-bytes.ts';
 import { parseDuration } from '../util/format-duration.ts';
 
-/** For an option that may be given several times: gathers the values. */
+/** For an option that may be repeated: gathers the values. */
 export function collect(value: string, previous: readonly string[] | undefined): string[] {
   textValue(value);
   return [...(previous ?? []), value];
 }
 
-/** As `collect`, for patterns: they are compared as text, and what is not UTF-8 would fit names that only look like it. */
+/** As `collect`, for patterns. They are compared as text, so one that is not UTF-8 would match other names too. */
 export function collectPatterns(value: string, previous: readonly string[] | undefined): string[] {
   if (isDamagedText(value)) throw new InvalidArgumentError('Give a pattern in UTF-8; ? stands for any character.');
-  return collect(value, previous);
+  const patterns = collect(value, previous);
+  // Here and not later, because a backup may begin by creating the repository.
+  compilePathPattern(value);
+  return patterns;
 }
 
-/** Anything but nothing. */
+/** `a,b` as a list of tags, each once. */
+export function tagsValue(text: string): string[] {
+  return [...new Set(text.split(',').map((tag) => textValue(tag.trim())))];
+}
+
+/** As `collect`, for lists of tags. */
+export function collectTags(value: string, previous: readonly (readonly string[])[] | undefined): string[][] {
+  return [...(previous ?? []).map((tags) => [...tags]), tagsValue(value)];
+}
+
+const REPEATABLE = new Set<unknown>([collect, collectPatterns, collectTags]);
+
+/** Whether an option gathers its values. */
+export function isRepeatable({ parseArg }: Option): boolean {
+  return REPEATABLE.has(parseArg);
+}
+
 export function textValue(text: string): string {
   if (text === '') throw new InvalidArgumentError('Give a text that is not empty.');
   return text;

@@ -15,6 +15,7 @@ import { defineUndelete } from './commands/undelete.ts';
 import { defineVersion } from './commands/version.ts';
 import { formatHelpFooter } from './help-footer.ts';
 import { count, durationValue } from './option-values.ts';
+import { makeStrict } from './strict-options.ts';
 
 /** In the order of the help: what a person needs first, first. */
 const DEFINITIONS: readonly ((program: Command, runner: CommandRunner) => void)[] = [
@@ -45,6 +46,7 @@ export function createProgram(runner: CommandRunner): Command {
     .configureOutput({ outputError: () => {} });
   defineGlobalOptions(program);
   for (const define of DEFINITIONS) define(program, runner);
+  makeStrict(program);
   program.addHelpText(
     'after',
     formatHelpFooter({
@@ -60,14 +62,14 @@ export function createProgram(runner: CommandRunner): Command {
 
 function defineGlobalOptions(program: Command): void {
   program
-    .option('-r, --repo <place>', 'the repository (also: LDM_REPOSITORY; by default $XDG_DATA_HOME/ldm/repository)')
-    .option('--json', 'one JSON object per line on stdout, told apart by message_type')
-    .option('-q, --quiet', 'say only what went wrong')
-    .option('-v, --verbose', 'say more; may be repeated', count, 0)
+    .option('-r, --repo <place>', 'the repository (LDM_REPOSITORY; default: $XDG_DATA_HOME/ldm/repository)')
+    .option('--json', 'one JSON object per line on stdout, with its kind as message_type (LDM_JSON=1)')
+    .option('-q, --quiet', 'print only errors and warnings (LDM_QUIET=1)')
+    .option('-v, --verbose', 'print more; may be repeated (LDM_VERBOSE=1)', count, 0)
     .option(
       '--lock-wait <duration>',
-      'wait this long for a locked repository: 30s, 5m, 1h (default: 1m; compact and repair: not at all)',
+      'wait this long for a locked repository: 30s, 5m, 1h (LDM_LOCK_WAIT; default: 1m; compact and repair: not at all)',
       durationValue,
     )
-    .option('--no-progress', 'show no progress');
+    .option('--no-progress', 'show no progress (LDM_NO_PROGRESS=1)');
 }

@@ -52,9 +52,9 @@ export function openSession(options: GlobalOptions, settings: Settings, output: 
   };
 }
 
-/** Problems and warnings are always said; waiting unless `--quiet`; the rest only with `-v`. */
+/** Prints problems and warnings always, waiting and notes unless `--quiet`, and the rest only with `-v`. */
 function reportNotice(output: Output, verbosity: number, notice: Notice): void {
-  if (notice.kind === 'lock-wait' && output.quiet) return;
+  if ((notice.kind === 'lock-wait' || notice.kind === 'note') && output.quiet) return;
   if (notice.kind === 'info' && (verbosity === 0 || output.quiet)) return;
   const message = escapeForTerminal(notice.message);
   if (notice.path !== undefined) {

@@ -1,13 +1,14 @@
-import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { UsageError } from '../errors.ts';
 import { isDamagedText } from '../files/raw-arguments.ts';
 import { readConfiguration } from './configuration-file.ts';
+import { readProgressFps } from './environment.ts';
+import { expandHome, homeDirectory } from './paths.ts';
 
-/** A URL, or what other tools call a place somewhere else. */
-const REMOTE_PLACE = /^([a-z][a-z0-9+.-]*:\/\/|(?:sftp|rest|s3|b2|gs|azure|swift|rclone|ssh|webdav):)/i;
+/** `sftp:...`, `s3://...`, and `host:path` as for scp: a colon before any slash. */
+const REMOTE_PLACE = /^([^/]*?:)(\/\/)?/;
+const SCHEME = /^[a-z][a-z0-9+-]*:$/i;
 const DEFAULT_FPS = 10;
-const MAX_FPS = 60;
 
 /** The options that every command takes, as commander delivers them. */
 export interface GlobalOptions {
@@ -19,22 +20,22 @@ export interface GlobalOptions {
   readonly progress: boolean;
 }
 
-/** What options, environment and configuration file come to, in this order of precedence. */
+/** The result of options, environment and configuration file, in this order of precedence. */
 export interface Settings {
   readonly repository: string;
-  /** Nobody named a repository: this is the default place, which the first backup may create. */
+  /** No repository was named. The first backup may create the one at the default place. */
   readonly isDefaultRepository: boolean;
-  /** Undefined if nobody asked for a certain time: the operation knows best. */
+  /** Undefined to leave it to the operation. */
   readonly lockWaitMs: number | undefined;
-  /** How often progress is shown per second; undefined if nobody asked for a certain rate. */
+  /** How often progress is shown per second; undefined for the default. */
   readonly progressFps: number | undefined;
 }
 
+/** `options` are those of the command line and the environment. */
 export function resolveSettings(options: GlobalOptions, environment: NodeJS.ProcessEnv): Settings {
   const directory = xdgDirectory(environment, 'XDG_CONFIG_HOME', '.config');
   const configuration = directory === undefined ? {} : readConfiguration(join(directory, 'ldm', 'config.json'));
-  if (options.repo === '') throw new UsageError('--repo needs a place, not an empty text');
-  const named = options.repo ?? nonEmpty(environment['LDM_REPOSITORY']) ?? configuration.repository;
+  const named = options.repo ?? configuration.repository;
   return {
     repository: named === undefined ? defaultLocation(environment) : resolveLocation(named),
     isDefaultRepository: named === undefined,
@@ -43,7 +44,7 @@ export function resolveSettings(options: GlobalOptions, environment: NodeJS.Proc
   };
 }
 
-/** How often the moving status line is drawn when nobody asked for a certain rate. */
+/** How often the status line is drawn per second. */
 export function displayFps(settings: Settings): number {
   return settings.progressFps ?? DEFAULT_FPS;
 }
@@ -56,16 +57,6 @@ function xdgDirectory(environment: NodeJS.ProcessEnv, variable: string, fallback
   return home === undefined ? undefined : join(home, fallback);
 }
 
-/** HOME may be there and empty, and a user of a container may have no other. */
-function homeDirectory(): string | undefined {
-  try {
-    const home = homedir();
-    return isAbsolute(home) ? home : userInfo().homedir;
-  } catch {
-    return undefined;
-  }
-}
-
 function defaultLocation(environment: NodeJS.ProcessEnv): string {
   const directory = xdgDirectory(environment, 'XDG_DATA_HOME', '.local/share');
   if (directory !== undefined) return assertText(join(directory, 'ldm', 'repository'));
@@ -75,32 +66,20 @@ function defaultLocation(environment: NodeJS.ProcessEnv): string {
 }
 
 function resolveLocation(location: string): string {
-  const scheme = REMOTE_PLACE.exec(location)?.[1];
-  if (scheme !== undefined) {
-    throw new UsageError(`a repository at ${scheme} is not supported`, {
-      hint: 'Name a directory of this machine; ./ before it if it really has such a name.',
-    });
-  }
-  return assertText(resolve(location));
+  const [, start, slashes] = REMOTE_PLACE.exec(location) ?? [];
+  if (start !== undefined) throw remotePlace(start, slashes);
+  return assertText(resolve(expandHome(location)));
+}
+
+/** Shows only the beginning, because a URL may contain a password. */
+function remotePlace(start: string, slashes = ''): UsageError {
+  const what = SCHEME.test(start) ? 'a repository at' : 'a repository on another machine, as in';
+  return new UsageError(`${what} ${start}${slashes} is not supported`, {
+    hint: 'Name a directory of this machine; write ./ before a name with a colon.',
+  });
 }
 
 function assertText(place: string): string {
   if (!isDamagedText(place)) return place;
   throw new UsageError(`the place of the repository is not UTF-8: ${place}`, { hint: 'Give it another name.' });
-}
-
-function readProgressFps(environment: NodeJS.ProcessEnv): number | undefined {
-  const text = nonEmpty(environment['LDM_PROGRESS_FPS']);
-  if (text === undefined) return undefined;
-  const fps = Number(text);
-  if (!(fps > 0 && fps <= MAX_FPS)) {
-    throw new UsageError(`LDM_PROGRESS_FPS is ${JSON.stringify(text)}`, {
-      hint: `Give a number above 0 and up to ${MAX_FPS}, such as 1 or 0.1.`,
-    });
-  }
-  return fps;
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
 }

@@ -1,3 +1,5 @@
+export { formatTime } from '../util/format-time.ts';
+
 const SHORT_ID_LENGTH = 8;
 
 /** How much of a snapshot's id a person sees. */
@@ -29,15 +31,4 @@ export function formatPercent(share: number): string {
 /** `2.50 x`; a ratio of nothing is no number. */
 export function formatRatio(ratio: number): string {
   return Number.isFinite(ratio) && ratio > 0 ? `${ratio.toFixed(2)} x` : '-';
-}
-
-/** RFC 3339 in the local time zone, as `2026-01-31 18:00:00`. */
-export function formatTime(time: string): string {
-  const date = new Date(time);
-  const day = [date.getFullYear(), twoDigits(date.getMonth() + 1), twoDigits(date.getDate())].join('-');
-  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':')}`;
-}
-
-function twoDigits(value: number): string {
-  return String(value).padStart(2, '0');
 }

@@ -7,13 +7,17 @@ import { sourceError } from './path-failures.ts';
 /** The system reads less than 2 GiB at a time. */
 const READ_BYTES_MAX = 2 ** 30;
 
-/** All bytes of a regular file, symlinks followed. Anything else might never end, or never begin. Throws SourceError. */
-export function readWholeFile(path: ByteString): Buffer {
+/**
+ * Reads a regular file, through symlinks. Refuses anything else, because reading it could block or never end, and a
+ * file longer than `maxBytes`. Throws SourceError.
+ */
+export function readWholeFile(path: ByteString, { maxBytes = Infinity }: { readonly maxBytes?: number } = {}): Buffer {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(fsPath(path), constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = fstatSync(descriptor);
     if (!stats.isFile()) throw sourceError({ operation: 'read', path, cause: 'it is not a file' });
+    if (stats.size > maxBytes) throw sourceError({ operation: 'read', path, cause: 'it is too long' });
     const bytes = Buffer.allocUnsafe(stats.size);
     let end = 0;
     for (let count = -1; count !== 0 && end < bytes.length; end += count) {

@@ -10,13 +10,15 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { BackupTally } from './backup/backup-tally.ts';
 import { ChunkDepot } from './backup/chunk-depot.ts';
-import { createExclusion } from './backup/exclusion.ts';
+import { Exclusion } from './backup/exclusion.ts';
 import { FileSaver } from './backup/file-saver.ts';
 import { FileStore } from './backup/file-store.ts';
 import { copyManifests } from './backup/manifest-copies.ts';
+import { OwnRepository } from './backup/own-repository.ts';
+import type { SkippedRepository } from './backup/own-repository.ts';
 import { findParent } from './backup/parent-snapshot.ts';
 import type { ParentSnapshot } from './backup/parent-snapshot.ts';
-import { ProblemReport } from './backup/problems.ts';
+import { ProblemReport, assertAnythingRead, warnOfSources } from './backup/problems.ts';
 import type { SourceProblem } from './backup/problems.ts';
 import { ReadAhead } from './backup/read-ahead.ts';
 import { planSources } from './backup/source-plan.ts';
@@ -30,6 +32,7 @@ import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { VERSION } from './version.ts';
 
+export type { SkippedRepository } from './backup/own-repository.ts';
 export type { SourceProblem } from './backup/problems.ts';
 
 export interface BackupOptions {
@@ -45,7 +48,7 @@ export interface BackupOptions {
   readonly dryRun?: boolean;
   /** RFC 3339; now by default. */
   readonly time?: string;
-  /** As in a .gitignore file. */
+  /** Patterns as restic has them: `*.log`, `cache/tmp`, `/abs/path`, `!exception`. */
   readonly exclude?: readonly string[];
 }
 
@@ -57,6 +60,10 @@ export interface BackupResult {
   readonly summary: SnapshotSummary;
   /** What is not in the snapshot, or not as it should be. */
   readonly problems: readonly SourceProblem[];
+  /** The exclude patterns that matched nothing. */
+  readonly excludesUnmatched: readonly string[];
+  /** Directories that hold this repository. */
+  readonly skippedRepositories: readonly SkippedRepository[];
 }
 
 /** Backs the sources up as one snapshot. Throws, with nothing committed, when the repository cannot be written. */
@@ -70,18 +77,23 @@ export async function backup(context: OperationContext, options: BackupOptions):
     context.onNotice?.({ kind: 'source-problem', ...problem });
   };
   const plan = await planSources(options.sources, options.cwd, onProblem);
+  const exclusion = new Exclusion(options.exclude ?? [], plan.base);
   return await withRepository(context, 'shared', async (repository) => {
     beginPhase(context.progress, 'opening');
     const opened = await repository.openState();
     assertCondemnationsReadable(opened.listing.condemned);
     warnOfDamage(context, opened);
     beginPhase(context.progress, 'backing up');
-    const run = new BackupRun({ context, options, repository, opened, plan, onProblem });
-    const { tree, tally, depot, parent } = await run.store();
+    const { repositoryId } = repository.config;
+    const ownRepository = new OwnRepository({ repositoryId, location: repository.backend.location, base: plan.base });
+    const given = { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem };
+    const { tree, tally, depot, parent } = await new BackupRun(given).store(startedAt.getTime());
+    warnOfSources(context, tally, ownRepository.skipped);
     const summary = summarize(tally, depot, startedAt, problems.length);
     const snapshot = describe({ options, plan, tree, time, summary, parentId: parent?.id });
     const bytes = encodeSnapshot(snapshot);
-    const result = { snapshot, summary, parentId: parent?.id, problems };
+    const found = { excludesUnmatched: exclusion.unmatched(), skippedRepositories: ownRepository.skipped };
+    const result = { snapshot, summary, parentId: parent?.id, problems, ...found };
     if (options.dryRun === true) return { ...result, snapshotId: undefined };
     const snapshotId = await repository.order.commitSnapshot(bytes, async () => {
       await repository.assertLocked();
@@ -99,6 +111,9 @@ interface BackupRunOptions {
   readonly repository: Repository;
   readonly opened: OpenedState;
   readonly plan: SourcePlan;
+  readonly exclusion: Exclusion;
+  readonly ownRepository: OwnRepository;
+  readonly problems: readonly SourceProblem[];
   readonly onProblem: (problem: SourceProblem) => void;
 }
 
@@ -117,10 +132,10 @@ class BackupRun {
     this.#given = given;
   }
 
-  async store(): Promise<StoredSources> {
-    const { context, options, repository, opened, plan, onProblem } = this.#given;
+  /** Throws SourceError if nothing could be read. */
+  async store(nowMs: number): Promise<StoredSources> {
+    const { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem } = this.#given;
     const { hasher, config } = repository;
-    const parent = findParent(opened, options.hostname ?? systemHostname(), plan.roots);
     const depot = new ChunkDepot(repository, opened.state, {
       writes: options.dryRun !== true,
       condemnedPackIds: opened.listing.condemned.packIds,
@@ -131,25 +146,24 @@ class BackupRun {
     const chunker = createChunker(config.chunker);
     const ahead = new ReadAhead(hasher.keyOf('data'), { chunkBytesMin: chunker.minSizeBytes });
     const saver = new FileSaver({ chunker, ahead, hasher, depot, pacer, tally });
+    const parentTrees = new ParentTrees(opened.reader, damageWarner(context, depot));
+    const hostname = options.hostname ?? systemHostname();
+    const parent = await findParent(repository, opened, { hostname, roots: plan.roots, trees: parentTrees, nowMs });
     const services = {
-      parentTrees: new ParentTrees(opened.reader, damageWarner(context, depot)),
-      files: new FileStore(saver, depot, this.#parentStartMs(parent)),
+      parentTrees,
+      files: new FileStore(saver, depot, options.force === true ? undefined : parent?.startMs),
       ahead,
       owners: openOwnerNames(),
       trees: new TreeSaver(hasher, depot),
-      exclusion: createExclusion({
-        patterns: options.exclude ?? [],
-        base: plan.base,
-        roots: plan.roots,
-        repositoryLocation: repository.backend.location,
-      }),
+      exclusion,
+      ownRepository,
       tally,
       pacer,
       problems: new ProblemReport(plan.base, onProblem),
     };
     try {
-      const parentTree = parent === undefined ? undefined : Buffer.from(parent.snapshot.tree, 'hex');
-      const tree = await new TreeBuilder(plan, services).run(parentTree);
+      const tree = await new TreeBuilder(plan, services).run(parent);
+      assertAnythingRead(tally, problems);
       await depot.finish();
       return { tree, tally, depot, parent };
     } catch (error) {
@@ -157,11 +171,6 @@ class BackupRun {
       await depot.abandon().catch(() => undefined);
       throw error;
     }
-  }
-
-  #parentStartMs(parent: ParentSnapshot | undefined): number | undefined {
-    if (parent === undefined || this.#given.options.force === true) return undefined;
-    return Date.parse(parent.snapshot.summary.backupStart);
   }
 }
 
@@ -175,7 +184,7 @@ function summarize(tally: BackupTally, depot: ChunkDepot, startedAt: Date, error
     dirsChanged,
     dirsUnmodified,
     ...depot.counts,
-    totalFilesProcessed: filesNew + filesChanged + filesUnmodified,
+    totalFilesProcessed: tally.filesCount,
     totalBytesProcessed: tally.totalBytesProcessed,
     backupStart: startedAt.toISOString(),
     backupEnd: new Date().toISOString(),

@@ -32,9 +32,9 @@ export function createProgress(): Progress {
   };
 }
 
-/** Something a person should hear while the operation goes on. */
+/** Something to report while the operation goes on. A `note` is less than a warning: nothing is wrong. */
 export interface Notice {
-  readonly kind: 'lock-wait' | 'source-problem' | 'warning' | 'info';
+  readonly kind: 'lock-wait' | 'source-problem' | 'warning' | 'note' | 'info';
   readonly message: string;
   readonly path?: ByteString;
   readonly during?: string;

@@ -20,14 +20,17 @@ import type { CompactResult } from './compact.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { findMissing } from './live-walk.ts';
-import { assertCountable, findSnapshot, readSnapshots } from './select-snapshots.ts';
-import type { SnapshotListing } from './select-snapshots.ts';
+import { readSnapshots } from './read-snapshots.ts';
+import type { ReadSnapshots, SnapshotListing } from './read-snapshots.ts';
+import { assertCountable, selectSnapshot } from './select-snapshots.ts';
+import type { SnapshotFilter } from './snapshot-filter.ts';
 
 /** Bytes that a set of snapshots needs and no other snapshot does. */
 export type FreedBytes = ReleaseMeasure;
 
 export interface DeleteOptions {
   readonly selectors: readonly string[];
+  readonly filter?: SnapshotFilter;
   /** Measures and changes nothing. */
   readonly dryRun?: boolean;
   /** Gives the space back at once; true by default. Without it the delete can be undone. */
@@ -49,7 +52,7 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   const dryRun = options.dryRun === true;
   beginPhase(context.progress, 'deleting');
   const { snapshots, freed } = await withRepository(context, 'shared', async (repository) => {
-    const selected = select(await readSnapshots(repository.backend), options.selectors);
+    const selected = select(context, await readSnapshots(repository.backend), options);
     const opened = await repository.openState();
     assertCountable(options.selectors, opened.lostSnapshots);
     const measured = await measure(opened, selected);
@@ -65,10 +68,10 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
 /** Brings deleted snapshots back, as long as everything that they need is still there. */
 export async function undeleteSnapshots(
   context: OperationContext,
-  options: { readonly selectors: readonly string[] },
+  options: Pick<DeleteOptions, 'selectors' | 'filter'>,
 ): Promise<{ readonly snapshots: readonly SnapshotListing[] }> {
   return await withRepository(context, 'shared', async (repository) => {
-    const selected = select(await readSnapshots(repository.backend, { deleted: true }), options.selectors);
+    const selected = select(context, await readSnapshots(repository.backend, { deleted: true }), options);
     const opened = await repository.openState();
     assertCondemnationsReadable(opened.listing.condemned);
     if (opened.needsCondemned)
@@ -83,13 +86,17 @@ export async function undeleteSnapshots(
 /** A snapshot that relied on packs which are condemned could lose them. */
 const INTERRUPTED = 'a compaction was interrupted and left packs that are about to be removed';
 
-function select(snapshots: Awaited<ReturnType<typeof readSnapshots>>, selectors: readonly string[]): SnapshotListing[] {
+function select(
+  context: OperationContext,
+  snapshots: ReadSnapshots,
+  { selectors, filter }: Pick<DeleteOptions, 'selectors' | 'filter'>,
+): SnapshotListing[] {
   if (selectors.length === 0) {
     throw new UsageError('no snapshot was named', { hint: 'Give ids from `ldm snapshots`.' });
   }
   const selected = new Map<string, SnapshotListing>();
   for (const selector of selectors) {
-    const listing = findSnapshot(snapshots, selector);
+    const listing = selectSnapshot(context, snapshots, selector, { filter, isDeleting: !snapshots.deleted });
     selected.set(listing.id, listing);
   }
   return [...selected.values()];

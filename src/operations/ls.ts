@@ -3,8 +3,10 @@ import type { ByteString } from '../util/byte-string.ts';
 import { joinPath } from '../util/byte-string.ts';
 import { Pacer, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { assertCountable, findSnapshot, parseSelector, readSnapshots } from './select-snapshots.ts';
-import type { SnapshotListing } from './select-snapshots.ts';
+import { readSnapshots } from './read-snapshots.ts';
+import type { SnapshotListing } from './read-snapshots.ts';
+import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
+import type { SnapshotFilter } from './snapshot-filter.ts';
 import { findPlace, readEntries } from './snapshot-path.ts';
 
 export interface ListedEntry {
@@ -16,6 +18,7 @@ export interface ListedEntry {
 export interface ListFilesOptions {
   /** `ID[:path]`, `latest`, `latest~N`. */
   readonly selector: string;
+  readonly filter?: SnapshotFilter;
   readonly recursive: boolean;
 }
 
@@ -28,7 +31,8 @@ export async function listFiles(
 ): Promise<SnapshotListing> {
   return await withRepository(context, 'read', async (repository) => {
     const { name, path } = parseSelector(options.selector);
-    const listing = findSnapshot(await readSnapshots(repository.backend), name);
+    const { filter } = options;
+    const listing = selectSnapshot(context, await readSnapshots(repository.backend), name, { filter });
     const { reader, lostSnapshots } = await repository.openState();
     assertCountable([name], lostSnapshots);
     const pacer = new Pacer(context.signal);

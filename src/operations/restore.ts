@@ -15,7 +15,9 @@ import { RestoreTally } from './restore/restore-result.ts';
 import type { RestoreResult } from './restore/restore-result.ts';
 import { RestoreSteps } from './restore/restore-steps.ts';
 import { Restorer } from './restore/restorer.ts';
-import { assertCountable, findSnapshot, parseSelector, readSnapshots } from './select-snapshots.ts';
+import { readSnapshots } from './read-snapshots.ts';
+import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
+import type { SnapshotFilter } from './snapshot-filter.ts';
 import { findPlace } from './snapshot-path.ts';
 import type { SnapshotPlace } from './snapshot-path.ts';
 
@@ -25,6 +27,7 @@ export type { RestoreProblem, RestoreResult } from './restore/restore-result.ts'
 export interface RestoreOptions {
   /** `ID[:path]`, `latest`, `latest~N`. */
   readonly selector: string;
+  readonly filter?: SnapshotFilter;
   /** The directory that the backed-up roots are laid out under; made if it is not there. */
   readonly target: string;
   /** `never` by default. */
@@ -45,7 +48,8 @@ const CHUNKS_AHEAD = 512;
 export async function restore(context: OperationContext, options: RestoreOptions): Promise<RestoreResult> {
   const { name, path } = parseSelector(options.selector);
   return await withRepository(context, 'read', async (repository) => {
-    const listing = findSnapshot(await readSnapshots(repository.backend), name);
+    const { filter } = options;
+    const listing = selectSnapshot(context, await readSnapshots(repository.backend), name, { filter });
     const opened = await repository.openState({ cacheBytes: PREFETCH_CACHE_BYTES });
     assertCountable([name], opened.lostSnapshots);
     const place = await findPlace(opened.reader, listing, path);

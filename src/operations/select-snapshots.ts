@@ -1,17 +1,13 @@
-import type { Backend, BackendFile } from '../backend/backend.ts';
-import { CorruptDataError, SnapshotNotFoundError, UsageError, isAbsent, isDamage } from '../errors.ts';
-import type { Snapshot } from '../format/snapshot.ts';
-import { baseName, isId, manifestCopyName, snapshotName } from '../repository/layout.ts';
-import { listOptional } from '../repository/listing.ts';
+import { CorruptDataError, RefusedError, SnapshotNotFoundError, UsageError } from '../errors.ts';
 import { recoverBytes } from '../files/raw-arguments.ts';
-import { readManifest, readManifestCopy } from '../repository/manifests.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { textOf } from '../util/byte-string.ts';
-
-export interface SnapshotListing {
-  readonly id: string;
-  readonly snapshot: Snapshot;
-}
+import { formatTime } from '../util/format-time.ts';
+import type { OperationContext } from './context.ts';
+import { lostMessage } from './read-snapshots.ts';
+import type { ReadSnapshots, SnapshotListing } from './read-snapshots.ts';
+import { groupKey, matchesFilter } from './snapshot-filter.ts';
+import type { SnapshotFilter } from './snapshot-filter.ts';
 
 /** `ID`, `latest` or `latest~N`, and after a colon a path inside the snapshot. */
 export interface SnapshotSelector {
@@ -25,99 +21,50 @@ export function parseSelector(text: string): SnapshotSelector {
   return { name: textOf(name as ByteString), path: rest.join(':') as ByteString };
 }
 
-export interface ReadSnapshots {
-  /** Whether these are the ones that were deleted and may still be undone. */
-  readonly deleted: boolean;
-  /** Oldest first. */
-  readonly listings: readonly SnapshotListing[];
-  /** Snapshots whose manifest is damaged and read from its copy, with the reason; they are listed all the same. */
-  readonly copied: ReadonlyMap<string, string>;
-  /** Snapshots that are not listed, because their manifest cannot be read or is gone, with the reason. */
-  readonly damaged: ReadonlyMap<string, string>;
-}
-
-const DAMAGE_HINT = 'Run `ldm check`, then `ldm repair`.';
-
-/** Every snapshot, or every deleted one that may still be undone. */
-export async function readSnapshots(
-  backend: Backend,
-  options: { readonly deleted?: boolean } = {},
-): Promise<ReadSnapshots> {
-  const deleted = options.deleted === true;
-  const copyIds = deleted ? [] : await listIds(backend, 'manifests.bak');
-  const ids = deleted ? await listIds(backend, 'deleted') : idsOf(await backend.list('snapshots'));
-  const reading: SnapshotReading = { backend, deleted, listings: [], copied: new Map(), damaged: new Map() };
-  for (const id of ids) await readInto(reading, id);
-  await noteLost(reading, copyIds, ids);
-  return { deleted, listings: reading.listings.toSorted(byTime), copied: reading.copied, damaged: reading.damaged };
-}
-
-interface SnapshotReading {
-  readonly backend: Backend;
-  readonly deleted: boolean;
-  readonly listings: SnapshotListing[];
-  readonly copied: Map<string, string>;
-  readonly damaged: Map<string, string>;
-}
-
-async function listIds(backend: Backend, directory: string): Promise<string[]> {
-  return idsOf(await listOptional(backend, directory));
-}
-
-function idsOf(files: readonly BackendFile[]): string[] {
-  return files.map((file) => baseName(file.name)).filter((name) => isId(name));
-}
-
-async function readInto({ backend, deleted, listings, copied, damaged }: SnapshotReading, id: string): Promise<void> {
-  try {
-    listings.push({ id, snapshot: (await readManifest(backend, id, { deleted })).snapshot });
-  } catch (error) {
-    // Deleted, or brought back, by another process since the listing.
-    if (isAbsent(error)) return;
-    if (!isDamage(error)) throw error;
-    const snapshot = deleted ? undefined : await readCopy(backend, id);
-    if (snapshot !== undefined) listings.push({ id, snapshot });
-    (snapshot === undefined ? damaged : copied).set(id, error.message);
-  }
-}
-
-async function readCopy(backend: Backend, id: string): Promise<Snapshot | undefined> {
-  try {
-    return (await readManifestCopy(backend, id)).snapshot;
-  } catch (error) {
-    if (!isAbsent(error) && !isDamage(error)) throw error;
-    return undefined;
-  }
-}
-
-/** A manifest has a copy only while it is in snapshots/ or deleted/: what is in neither is lost. */
-async function noteLost(
-  reading: SnapshotReading,
-  copyIds: readonly string[],
-  listed: readonly string[],
-): Promise<void> {
-  const present = new Set(listed);
-  const candidates = copyIds.filter((id) => !present.has(id));
-  if (candidates.length === 0) return;
-  const { backend, damaged } = reading;
-  const deleted = new Set(await listIds(backend, 'deleted'));
-  for (const id of candidates.filter((each) => !deleted.has(each))) {
-    // Between two listings it may have been brought back, or reclaimed together with its copy.
-    if ((await backend.sizeOf(snapshotName(id))) !== undefined) await readInto(reading, id);
-    else if ((await backend.sizeOf(manifestCopyName(id))) !== undefined) damaged.set(id, lostMessage(id));
-  }
-}
-
-function lostMessage(id: string): string {
-  return `${snapshotName(id)} is gone, and nobody deleted the snapshot`;
+export interface SelectionOptions {
+  readonly filter?: SnapshotFilter | undefined;
+  /** Refuses `latest` where it could mean a snapshot of something else than the user has in mind. */
+  readonly isDeleting?: boolean;
 }
 
 const LATEST = /^latest(?:~(\d{1,9}))?$/;
+const ID_PREFIX = /^[0-9a-f]{4,64}$/;
+/** Messages do not list more than this. */
+const SHOWN_MAX = 20;
+/** Clocks of different machines differ by less. */
+const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
-/** The snapshot that a name means. Only a unique prefix of an id will do. */
-export function findSnapshot(snapshots: ReadSnapshots, name: string): SnapshotListing {
+/**
+ * Finds the snapshot that a name stands for: `latest` and `latest~N` count among those that match the filter, by time,
+ * and an id has to match it too.
+ */
+export function selectSnapshot(
+  context: OperationContext,
+  snapshots: ReadSnapshots,
+  name: string,
+  { filter = {}, isDeleting = false }: SelectionOptions = {},
+): SnapshotListing {
   const latest = LATEST.exec(name);
-  return latest === null ? findByPrefix(snapshots, name) : findLatest(snapshots, name, Number(latest[1] ?? 0));
+  if (latest === null) return findById(snapshots, name, filter);
+  const listings = snapshots.listings.filter(({ snapshot }) => matchesFilter(snapshot, filter));
+  const found = findLatest({ ...snapshots, listings }, name, Number(latest[1] ?? 0));
+  warnOfFuture(context, listings);
+  const groups = new Map(listings.map((listing) => [groupKey(listing.snapshot), listing]));
+  if (groups.size > 1) {
+    if (isDeleting) throw ambiguousLatest(name, [...groups.values()]);
+    const message = `${name} is ${describe(found)}; there are snapshots of ${groups.size} different hosts or sets of paths`;
+    context.onNotice?.({ kind: 'note', message });
+  }
+  return found;
+}
+
+/** Such a snapshot stays the latest until its date has passed. */
+export function warnOfFuture({ onNotice }: OperationContext, listings: readonly SnapshotListing[]): void {
+  const limitMs = Date.now() + CLOCK_TOLERANCE_MS;
+  const future = listings.filter(({ snapshot }) => Date.parse(snapshot.time) > limitMs);
+  if (future.length === 0) return;
+  const message = `dated in the future, and therefore the latest: ${enumerate(future.map(describe))}`;
+  onNotice?.({ kind: 'warning', message });
 }
 
 /** For what only a checkpoint knows: `latest` must not mean an older snapshot because the newest one is lost. */
@@ -132,39 +79,58 @@ function findLatest({ listings, damaged, deleted }: ReadSnapshots, name: string,
   const found = listings.at(-1 - back);
   if (found !== undefined && back < listings.length) return found;
   const [kind, list] = deleted ? ['deleted snapshots', 'ldm snapshots --deleted'] : ['snapshots', 'ldm snapshots'];
-  throw new SnapshotNotFoundError(`there is no snapshot ${name}: the repository has ${listings.length} ${kind}`, {
-    hint: listings.length === 0 && !deleted ? 'Make one with `ldm backup`.' : `See \`${list}\`.`,
+  throw new SnapshotNotFoundError(`there is no snapshot ${name}: ${listings.length} ${kind} match`, {
+    hint: `See \`${list}\`.`,
   });
 }
 
-/** When a snapshot was made that cannot be read is not known, so neither is which of the others is the latest. */
+/** The time of an unreadable snapshot is unknown, so it could be the one that was asked for. */
 function uncountable(name: string, reason: string): CorruptDataError {
-  return new CorruptDataError(`which snapshot ${name} is cannot be told: ${reason}`, {
+  return new CorruptDataError(`cannot tell which snapshot ${name} is: ${reason}`, {
     hint: 'Run `ldm check`, then `ldm repair`; or name a snapshot by its id.',
   });
 }
 
-function findByPrefix({ listings, damaged }: ReadSnapshots, prefix: string): SnapshotListing {
-  if (!/^[0-9a-f]{1,64}$/.test(prefix)) {
+function ambiguousLatest(name: string, newest: readonly SnapshotListing[]): RefusedError {
+  return new RefusedError(
+    `${name} is ambiguous, since there are snapshots of different hosts or paths: ${enumerate(newest.map(describe))}`,
+    { hint: 'Nothing was deleted. Name the snapshot by its id, or choose with --host, --path or --tag.' },
+  );
+}
+
+function findById({ listings, damaged }: ReadSnapshots, prefix: string, filter: SnapshotFilter): SnapshotListing {
+  if (!ID_PREFIX.test(prefix)) {
     throw new UsageError(`"${prefix}" does not name a snapshot`, {
-      hint: 'Give the first digits of an id from `ldm snapshots`, or latest, or latest~1.',
+      hint: 'Give 4 or more digits of an id from `ldm snapshots`, or latest, or latest~1.',
     });
   }
   const damagedMatches = [...damaged].filter(([id]) => id.startsWith(prefix));
   const matches = listings.filter(({ id }) => id.startsWith(prefix));
   if (matches.length + damagedMatches.length > 1) {
-    const ids = [...matches.map(({ id }) => id), ...damagedMatches.map(([id]) => id)].map((id) => id.slice(0, 12));
-    throw new SnapshotNotFoundError(`${prefix} fits several snapshots: ${ids.join(', ')}`, {
+    const candidates = [...matches.map(describe), ...damagedMatches.map(([id]) => `${longId(id)} (damaged)`)];
+    throw new SnapshotNotFoundError(`${prefix} fits several snapshots: ${enumerate(candidates)}`, {
       hint: 'Give more digits.',
     });
   }
-  if (damagedMatches[0] !== undefined) throw new CorruptDataError(damagedMatches[0][1], { hint: DAMAGE_HINT });
-  if (matches[0] !== undefined) return matches[0];
-  throw new SnapshotNotFoundError(`no snapshot begins with ${prefix}`, { hint: 'See `ldm snapshots`.' });
+  if (damagedMatches[0] !== undefined) {
+    throw new CorruptDataError(damagedMatches[0][1], { hint: 'Run `ldm check`, then `ldm repair`.' });
+  }
+  const [found] = matches;
+  if (found === undefined)
+    throw new SnapshotNotFoundError(`no snapshot begins with ${prefix}`, { hint: 'See `ldm snapshots`.' });
+  if (matchesFilter(found.snapshot, filter)) return found;
+  throw new SnapshotNotFoundError(`${describe(found)} does not match the given host, paths, tags or times`);
 }
 
-/** Time is for people; the id decides where two snapshots have the same. */
-function byTime(a: SnapshotListing, b: SnapshotListing): number {
-  const difference = Date.parse(a.snapshot.time) - Date.parse(b.snapshot.time);
-  return difference === 0 ? (a.id < b.id ? -1 : 1) : difference;
+function describe({ id, snapshot: { time, hostname, paths } }: SnapshotListing): string {
+  return `${longId(id)} of ${formatTime(time)} (${hostname}: ${enumerate(paths.map(textOf))})`;
+}
+
+function longId(id: string): string {
+  return id.slice(0, 12);
+}
+
+function enumerate(items: readonly string[]): string {
+  const more = items.length - SHOWN_MAX;
+  return [...items.slice(0, SHOWN_MAX), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
 }

@@ -4,7 +4,7 @@ import type { TreeEntry } from '../format/tree.ts';
 import type { StateReader } from '../repository/state-reader.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { joinPath, textOf } from '../util/byte-string.ts';
-import type { SnapshotListing } from './select-snapshots.ts';
+import type { SnapshotListing } from './read-snapshots.ts';
 
 /** Where a selector points: a directory as a whole, or one entry in it. */
 export interface SnapshotPlace {

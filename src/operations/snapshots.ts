@@ -1,22 +1,20 @@
-import { textOf } from '../util/byte-string.ts';
 import { withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { readSnapshots } from './select-snapshots.ts';
-import type { SnapshotListing } from './select-snapshots.ts';
+import { readSnapshots } from './read-snapshots.ts';
+import type { SnapshotListing } from './read-snapshots.ts';
+import { warnOfFuture } from './select-snapshots.ts';
+import { matchesFilter } from './snapshot-filter.ts';
+import type { SnapshotFilter } from './snapshot-filter.ts';
 
-export type { SnapshotListing } from './select-snapshots.ts';
+export type { SnapshotListing } from './read-snapshots.ts';
+export type { SnapshotFilter } from './snapshot-filter.ts';
 
-export interface ListSnapshotsOptions {
+export interface ListSnapshotsOptions extends SnapshotFilter {
   /** Those that were deleted and can still be brought back. */
   readonly deleted?: boolean;
-  readonly hostname?: string;
-  /** All of them. */
-  readonly tags?: readonly string[];
-  /** Absolute paths that the snapshot has, all of them. */
-  readonly paths?: readonly string[];
 }
 
-/** The snapshots, oldest first. A manifest that cannot be read, or is gone, is a warning, not passed over. */
+/** The snapshots, oldest first. Warns about manifests that are gone or cannot be read, and about dates in the future. */
 export async function listSnapshots(
   context: OperationContext,
   options: ListSnapshotsOptions = {},
@@ -24,15 +22,8 @@ export async function listSnapshots(
   return await withRepository(context, 'read', async ({ backend }) => {
     const { listings, copied, damaged } = await readSnapshots(backend, { deleted: options.deleted === true });
     for (const message of [...copied.values(), ...damaged.values()]) context.onNotice?.({ kind: 'warning', message });
-    return listings.filter((listing) => isWanted(listing, options));
+    const matching = listings.filter(({ snapshot }) => matchesFilter(snapshot, options));
+    warnOfFuture(context, matching);
+    return matching;
   });
-}
-
-function isWanted({ snapshot }: SnapshotListing, { hostname, tags = [], paths = [] }: ListSnapshotsOptions): boolean {
-  const has = new Set(snapshot.paths.map((path) => textOf(path)));
-  return (
-    (hostname === undefined || snapshot.hostname === hostname) &&
-    tags.every((tag) => snapshot.tags.includes(tag)) &&
-    paths.every((path) => has.has(path))
-  );
 }

@@ -2,8 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { backup } from '../../src/operations/backup.ts';
 import { makeScenario } from './scenario.ts';
 import { startLdm } from './start-ldm.ts';
 
@@ -87,22 +85,15 @@ describe('snapshot names', () => {
   });
 
   it('are refused when they fit several', async () => {
-    const { run, runJson, source, repository } = await makeScenario();
-    const backend = new LocalBackend(repository);
-    const seen = new Map<string, string>();
-    // Seventeen ids cannot all begin with different digits.
-    for (let index = 0; index < 17; index++) {
-      await backup({ backend }, { sources: [join(source, 'sub')], cwd: '/', hostname: `host-${index}` });
-    }
-    await backend.close();
-    let ambiguous: string | undefined;
-    for (const { id } of (await runJson(['snapshots'])).messages) {
-      const digit = (id as string).slice(0, 1);
-      if (seen.has(digit)) ambiguous = digit;
-      seen.set(digit, id as string);
-    }
-    const { code, stderr } = await run(['ls', ambiguous!]);
-    expect(stderr).toMatch(/fits several snapshots.*\nGive more digits/);
+    const { run, runJson, repository } = await makeScenario();
+    await run(['backup', 'source']);
+    const { messages } = await runJson(['snapshots']);
+    const id = messages[0]!['id'] as string;
+    const other = id.slice(0, 4).padEnd(64, id.endsWith('0') ? '1' : '0');
+    writeFileSync(join(repository, 'snapshots', other), 'damaged');
+    const { code, stderr } = await run(['ls', id.slice(0, 4)]);
+    expect(stderr).toMatch(/fits several snapshots: [^\n]*\nGive more digits/);
+    expect(stderr).toMatch(new RegExp(`${id.slice(0, 12)} of 20\\d\\d-.*${other.slice(0, 12)} \\(damaged\\)`));
     expect(code).toBe(1);
   });
 });

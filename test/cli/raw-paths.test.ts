@@ -8,7 +8,7 @@ import { memoryDirectory } from '../support/temp-directory.ts';
 import { makeScenario } from './scenario.ts';
 
 /** Runs a line of shell, in which `ldm` is the program and `\377` in `$(printf …)` a byte that is no text. */
-function shell(directory: string, repository: string, line: string) {
+function shell(directory: string, repository: string | undefined, line: string) {
   const env = cleanEnvironment({ LDM_REPOSITORY: repository });
   const script = `ldm() { '${process.execPath}' '${ldmProgram}' "$@"; }\n${line}`;
   const { status, stdout, stderr } = spawnSync('sh', ['-c', script], { cwd: directory, env, encoding: 'latin1' });
@@ -88,7 +88,7 @@ it.runIf(process.platform === 'linux')('a repository whose place is not UTF-8 is
     'ldm -r "$(printf \'r\\377\')" init',
     'cd "$(printf \'here\\377\')"; ldm -r inner init',
   ]) {
-    const { code, stderr } = shell(directory, '', line);
+    const { code, stderr } = shell(directory, undefined, line);
     expect(code, line).toBe(2);
     expect(stderr).toContain('not UTF-8');
   }

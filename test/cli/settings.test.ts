@@ -3,10 +3,18 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { resolveSettings } from '../../src/cli/settings.ts';
+import { withEnvironment } from '../../src/cli/environment.ts';
+import { resolveSettings as resolveGiven } from '../../src/cli/settings.ts';
+import type { GlobalOptions, Settings } from '../../src/cli/settings.ts';
+import { UsageError } from '../../src/errors.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 const noOptions = { verbose: 0, progress: true };
+
+/** As the command line does it. */
+function resolveSettings(options: GlobalOptions, environment: NodeJS.ProcessEnv): Settings {
+  return resolveGiven(withEnvironment(options, environment), environment);
+}
 
 function configured(configuration: object): { XDG_CONFIG_HOME: string } {
   const directory = memoryDirectory();
@@ -22,14 +30,33 @@ describe('where the repository is', () => {
       resolveSettings({ ...noOptions, ...options }, variables).repository;
     expect(place({ repo: '/from/option' }, environment)).toBe('/from/option');
     expect(place({}, environment)).toBe('/from/environment');
-    expect(place({}, { ...environment, LDM_REPOSITORY: '' })).toBe('/from/file');
+    expect(place({}, { XDG_CONFIG_HOME: environment.XDG_CONFIG_HOME })).toBe('/from/file');
+    expect(() => place({}, { ...environment, LDM_REPOSITORY: '' })).toThrow('LDM_REPOSITORY is empty');
   });
 
-  it('is relative to the current directory in an option, and to the home in the configuration file', () => {
-    expect(resolveSettings({ ...noOptions, repo: 'here' }, configured({})).repository).toBe(resolve('here'));
-    expect(resolveSettings(noOptions, configured({ repository: '~/backups' })).repository).toBe(
-      join(homedir(), 'backups'),
-    );
+  it('is relative to the current directory, and to the home where it begins with ~/', () => {
+    const place = (repo: string): string => resolveSettings({ ...noOptions, repo }, configured({})).repository;
+    const home = join(homedir(), 'backups');
+    expect([place('here'), place('~'), place('./~/x')]).toEqual([resolve('here'), resolve('~'), resolve('~/x')]);
+    expect(place('~/backups/')).toBe(home);
+    expect(resolveSettings(noOptions, { ...configured({}), LDM_REPOSITORY: '~/backups' }).repository).toBe(home);
+    expect(resolveSettings(noOptions, configured({ repository: '~/backups' })).repository).toBe(home);
+  });
+
+  it.each([
+    ['user@host:/x', 'as in user@host: is not supported'],
+    ['host:x', 'a repository at host: is not supported'],
+    ['sftp:user@host:/x', 'a repository at sftp: is not supported'],
+    ['rest:https://me:secret@host/', 'a repository at rest: is not supported'],
+    ['https://me:secret@host/', 'a repository at https:// is not supported'],
+    ['me:secret@host:/x', 'a repository at me: is not supported'],
+  ])('cannot be %s', (repo, message) => {
+    expect(() => resolveSettings({ ...noOptions, repo }, configured({}))).toThrow(message);
+    expect(() => resolveSettings(noOptions, { ...configured({}), LDM_REPOSITORY: repo })).toThrow(UsageError);
+  });
+
+  it.each(['./user@host:/x', '/a:b', 'a/b:c'])('can be %s', (repo) => {
+    expect(resolveSettings({ ...noOptions, repo }, configured({})).repository).toBe(resolve(repo));
   });
 
   it('is the default place, and marked so, when nobody names one', () => {
@@ -50,10 +77,40 @@ describe('other settings', () => {
     expect(resolveSettings(noOptions, environment).lockWaitMs).toBe(300_000);
     expect(resolveSettings({ ...noOptions, lockWait: 7 }, environment).lockWaitMs).toBe(7);
     expect(resolveSettings(noOptions, configured({})).lockWaitMs).toBeUndefined();
+    expect(resolveSettings(noOptions, { ...environment, LDM_LOCK_WAIT: '2m' }).lockWaitMs).toBe(120_000);
+    expect(resolveSettings({ ...noOptions, lockWait: 7 }, { LDM_LOCK_WAIT: '2m' }).lockWaitMs).toBe(7);
+  });
+
+  it('take the other global options from the environment where none is given', () => {
+    const variables = { LDM_JSON: '1', LDM_QUIET: 'true', LDM_VERBOSE: '2', LDM_NO_PROGRESS: '1' };
+    const expected = { json: true, quiet: true, verbose: 2, progress: false };
+    expect(withEnvironment(noOptions, variables)).toMatchObject(expected);
+    expect(withEnvironment({ ...noOptions, verbose: 1 }, variables).verbose).toBe(1);
+    const off = { LDM_JSON: '0', LDM_QUIET: 'false', LDM_VERBOSE: '0', LDM_NO_PROGRESS: '0' };
+    expect(withEnvironment(noOptions, off)).toMatchObject({ json: false, quiet: false, verbose: 0, progress: true });
+    expect(withEnvironment({ ...noOptions, json: true }, off).json).toBe(true);
+  });
+
+  it.each(['REPOSITORY', 'JSON', 'QUIET', 'VERBOSE', 'LOCK_WAIT', 'NO_PROGRESS', 'PROGRESS_FPS'])(
+    'refuse an empty LDM_%s',
+    (name) => {
+      const variables = { [`LDM_${name}`]: '' };
+      expect(() => resolveSettings(noOptions, { ...configured({}), ...variables })).toThrow(`LDM_${name} is empty`);
+    },
+  );
+
+  it.each([
+    ['JSON', 'yes'],
+    ['QUIET', '2'],
+    ['VERBOSE', '-1'],
+    ['LOCK_WAIT', 'soon'],
+    ['NO_PROGRESS', 'no'],
+  ])('refuse LDM_%s=%s', (name, value) => {
+    expect(() => withEnvironment(noOptions, { [`LDM_${name}`]: value })).toThrow(`LDM_${name} is "${value}"`);
   });
 
   it('take LDM_PROGRESS_FPS as a number', () => {
     expect(resolveSettings(noOptions, { ...configured({}), LDM_PROGRESS_FPS: '0.5' }).progressFps).toBe(0.5);
-    expect(resolveSettings(noOptions, { ...configured({}), LDM_PROGRESS_FPS: '' }).progressFps).toBeUndefined();
+    expect(resolveSettings(noOptions, configured({})).progressFps).toBeUndefined();
   });
 });

@@ -30,6 +30,19 @@ describe('wrong usage', () => {
     [['backup', '.', '--tag', ''], 'Give a text that is not empty'],
     [['backup', '.', '-e', 'a\ufffd'], 'Give a pattern in UTF-8'],
     [['backup', '.', '-e', ''], 'Give a text that is not empty'],
+    [['backup', '.', '-e', '[a'], 'the pattern "[a" is malformed'],
+    [['backup', '.', '--tag', 'a,,b'], 'Give a text that is not empty'],
+    [['backup', ''], 'an argument is empty'],
+    [['restore', 'latest', '-n', '-t', 'a', '--target=b'], '--target was given more than once'],
+    [['-r', 'a', 'stats', '-r', 'b'], '--repo was given more than once'],
+    [['backup', '.', '-n', '--time', '2026-01-01', '--time', '2026-01-01'], '--time was given more than once'],
+    [
+      ['restore', 'latest', '-n', '--overwrite', 'never', '--overwrite', 'never'],
+      '--overwrite was given more than once',
+    ],
+    [['check', '--read-data=1/2', '--read-data'], '--read-data was given more than once'],
+    [['filter', 'simulate', '--svg', ''], '--svg needs a file'],
+    [['stats', '-r', 'user@host:/x'], 'a repository on another machine, as in user@host: is not supported'],
   ])('%j ends with one line and exit 2', async (args, expected) => {
     const { code, stdout, stderr } = await runLdm(args);
     expect(stderr).toContain(expected);

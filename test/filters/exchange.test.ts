@@ -60,7 +60,7 @@ beforeAll(async () => {
   writeFileSync(join(directory, 'gone', 'dead'), 'nobody needs this any more');
   // The dead chunk is not the last one in memory.
   for (const path of ['gone', 'source']) expect((await scenario.run(['backup', path])).code).toBe(0);
-  expect((await scenario.run(['delete', '--no-reclaim', 'latest~1'])).code).toBe(0);
+  expect((await scenario.run(['delete', '--no-reclaim', 'latest', '--path', 'gone'])).code).toBe(0);
   ids = await liveIds(scenario.repository);
 });
 

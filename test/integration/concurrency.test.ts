@@ -107,7 +107,7 @@ describe('a suspended backup', () => {
 describe('while somebody compacts', () => {
   const commands = [
     ['backup', 'tree'],
-    ['delete', 'latest'],
+    ['delete', 'latest', '--host', 'two'],
     ['check'],
     ['stats'],
     ['restore', 'latest', '-t', 'back'],

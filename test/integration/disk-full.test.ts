@@ -144,7 +144,7 @@ async function fillDisk(skip: (note: string) => void): Promise<FullDisk> {
     await expectSuccess('check', '--read-data');
     for (const [back, name] of names.toReversed().entries()) {
       const target = memoryDirectory();
-      await expectSuccess('restore', `latest~${back}`, '--target', target);
+      await expectSuccess('-q', 'restore', `latest~${back}`, '--target', target);
       expect(diffTrees(join(directory, name), join(target, name))).toEqual([]);
     }
   };

@@ -112,7 +112,7 @@ async function expectRestored(
   tree: TreeDescription | { readonly source: string },
 ): Promise<void> {
   const target = memoryDirectory();
-  await expectSuccess(['-r', repository, 'restore', selector, '--target', target]);
+  await expectSuccess(['-q', '-r', repository, 'restore', selector, '--target', target]);
   expect(diffTrees('source' in tree ? tree.source : tree, join(target, 'work'))).toEqual([]);
 }
 

@@ -1,8 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { makeTestRepository } from '../support/test-repository.ts';
+import { UsageError } from '../../src/errors.ts';
+import { filesOf, makeTestRepository } from '../support/test-repository.ts';
+import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
 import { listPaths, writeFiles as write } from './source-tree.ts';
 
 describe('what is left out', () => {
@@ -32,8 +35,17 @@ describe('what is left out', () => {
         'top',
       ],
     ],
-    ['directories only', ['top/', 'src/'], ['a.log', 'keep.log', 'node_modules', 'node_modules/m', 'top']],
-    ['below a directory', ['source/src/**'], ['a.log', 'keep.log', 'node_modules', 'node_modules/m', 'src', 'top']],
+    [
+      'a name, whatever it is, where a slash follows',
+      ['top/', 'src/'],
+      ['a.log', 'keep.log', 'node_modules', 'node_modules/m'],
+    ],
+    ['below a directory', ['source/src/*'], ['a.log', 'keep.log', 'node_modules', 'node_modules/m', 'src', 'top']],
+    [
+      'a directory and what is below it',
+      ['source/src/**'],
+      ['a.log', 'keep.log', 'node_modules', 'node_modules/m', 'top'],
+    ],
     ['everything', ['*'], []],
     [
       'nothing that another case spells',
@@ -51,7 +63,7 @@ describe('what is left out', () => {
         'top',
       ],
     ],
-  ])('is what the patterns say, as in a .gitignore file: %s', async (_, exclude, expected) => {
+  ])('is what the patterns say, as in restic: %s', async (_, exclude, expected) => {
     const repository = await makeTestRepository();
     write(
       repository.source,
@@ -94,6 +106,41 @@ describe('what is left out', () => {
     write(repository.source, 'a', 'source/b');
     await repository.backup({ exclude: ['source'] });
     expect(await listPaths(repository)).toEqual(['source', 'source/a']);
+  });
+
+  it.each([[[]], [['beside']], [['/etc/passwd']]])('does not depend on what else is saved: %j', async (others) => {
+    const repository = await makeTestRepository();
+    write(repository.directory, 'me/mail/cur/1', 'me/mail/new/2', 'beside');
+    await repository.backup({ sources: ['me/mail', ...others], exclude: ['mail/cur'] });
+    const paths = (await listPaths(repository, { files: true })).map((path) => path.split('/').at(-1));
+    expect(paths).toContain('2');
+    expect(paths).not.toContain('1');
+  });
+
+  it('is reported where a pattern matches nothing', async () => {
+    const repository = await makeTestRepository();
+    write(repository.source, 'a', 'sub/b');
+    const exclude = ['sub', 'typo', '/elsewhere', '!sub/b', 'source'];
+    const { excludesUnmatched } = await repository.backup({ exclude });
+    expect(excludesUnmatched).toEqual(['typo', '/elsewhere', '!sub/b', 'source']);
+  });
+
+  it('is not looked at', async () => {
+    const repository = await makeTestRepository();
+    write(repository.source, 'a', 'closed/b');
+    giveToNobody(repository.directory);
+    // It can be listed, but nothing is known of what is in it.
+    chmodSync(join(repository.source, 'closed'), 0o400);
+    const { problems } = await withoutPrivileges(async () => repository.backup({ exclude: ['closed/b'] }));
+    chmodSync(join(repository.source, 'closed'), 0o700);
+    expect(problems).toEqual([]);
+  });
+
+  it('is refused before anything happens where a pattern is malformed', async () => {
+    const repository = await makeTestRepository();
+    write(repository.source, 'a');
+    await expect(repository.backup({ exclude: ['[a'] })).rejects.toThrow(UsageError);
+    expect(filesOf(repository, 'snapshots')).toEqual([]);
   });
 
   it('does not stumble over odd names', async () => {

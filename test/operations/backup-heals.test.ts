@@ -54,12 +54,6 @@ test('a backup beside damage that it knows of says so', async () => {
   ]);
 });
 
-test('who names the repository itself is told that it is left out', async () => {
-  const { directory, backup } = await makeTestRepository();
-  const { problems } = await backup({ sources: [join(directory, 'repository')] });
-  expect(problems).toMatchObject([{ during: 'list', message: expect.stringContaining('repository') as string }]);
-});
-
 test.each([compact, repair, collectStats])('an interruption ends every operation: %o', async (operation) => {
   const { context, backup, expectClean } = await makeTestRepository();
   await backup();

@@ -27,12 +27,18 @@ describe('listSnapshots', () => {
       (await listSnapshots(repository.context, options)).map(({ snapshot }) => snapshot.time.slice(9, 10));
     const paths = ['source', 'other'].map((name) => join(repository.directory, name));
     expect(await days()).toEqual(['1', '2', '3']);
-    expect(await days({ hostname: 'one' })).toEqual(['1', '3']);
-    expect(await days({ tags: ['x'] })).toEqual(['1', '2']);
-    expect(await days({ tags: ['x', 'y'] })).toEqual(['2']);
+    expect(await days({ hosts: ['one'] })).toEqual(['1', '3']);
+    expect(await days({ tags: [['x']] })).toEqual(['1', '2']);
+    expect(await days({ tags: [['x', 'y']] })).toEqual(['2']);
     expect(await days({ paths: [paths[0]!] })).toEqual(['1', '2', '3']);
     expect(await days({ paths })).toEqual(['3']);
-    expect(await days({ hostname: 'two', paths })).toEqual([]);
+    expect(await days({ hosts: ['two'], paths })).toEqual([]);
+    expect(await days({ hosts: ['two', 'one'] })).toEqual(['1', '2', '3']);
+    expect(await days({ tags: [['y'], ['x', 'z']] })).toEqual(['2']);
+    expect(await days({ tags: [['y'], ['x']] })).toEqual(['1', '2']);
+    expect(await days({ since: '2020-01-02T00:00:00Z' })).toEqual(['2', '3']);
+    expect(await days({ before: '2020-01-02T00:00:00Z' })).toEqual(['1']);
+    expect(await days({ since: '2020-01-02T00:00:00+01:00', before: '2020-01-02T00:00:01Z' })).toEqual(['2']);
     expect(await days({ deleted: true })).toEqual([]);
   });
 
@@ -42,6 +48,16 @@ describe('listSnapshots', () => {
     await deleteSnapshots(context, { selectors: [first!.id], reclaim: false });
     expect(await listSnapshots(context)).toHaveLength(2);
     expect((await listSnapshots(context, { deleted: true })).map(({ id }) => id)).toEqual([first!.id]);
+  });
+
+  it('warns of dates in the future', async () => {
+    const repository = await makeThree();
+    await listSnapshots(repository.context);
+    expect(repository.notices).toEqual([]);
+    const { snapshotId } = await repository.backup({ time: '2990-01-01T00:00:00Z' });
+    await listSnapshots(repository.context);
+    const message = expect.stringMatching(new RegExp(`in the future.*${snapshotId!.slice(0, 12)} of 29`)) as string;
+    expect(repository.notices).toEqual([{ kind: 'warning', message }]);
   });
 
   it('warns of a damaged manifest, and gives the snapshot by its copy; of one without a copy, and gives the others', async () => {

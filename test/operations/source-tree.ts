@@ -15,9 +15,14 @@ export function writeFiles(directory: string, ...names: readonly string[]): stri
   });
 }
 
-/** The paths of everything in a snapshot. */
-export async function listPaths({ context }: TestRepository, selector = 'latest'): Promise<string[]> {
+/** The paths of everything in the newest snapshot, or of its files only. */
+export async function listPaths(
+  { context }: TestRepository,
+  { files = false }: { readonly files?: boolean } = {},
+): Promise<string[]> {
   const paths: string[] = [];
-  await listFiles(context, { selector, recursive: true }, ({ path }) => paths.push(textOf(path)));
+  await listFiles(context, { selector: 'latest', recursive: true }, ({ path, entry }) => {
+    if (!files || entry.type === 'file') paths.push(textOf(path));
+  });
   return paths;
 }

@@ -3,16 +3,24 @@ import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_INCOMPLETE, EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
-import { collect, collectPatterns, textValue, timeValue } from '../option-values.ts';
+import { collectPatterns, collectTags, textValue, timeValue } from '../option-values.ts';
 
 interface BackupFlags {
-  readonly tag?: readonly string[];
+  readonly tag?: readonly (readonly string[])[];
   readonly host?: string;
   readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly exclude?: readonly string[];
   readonly time?: string;
 }
+
+const PATTERNS = `
+Patterns:
+  cache, *.log, work/tmp   match at any depth; * and ? stop at a slash, [a-z] is one character
+  /home/me/work/tmp        with a leading slash: this path
+  work/**/tmp              ** stands for any number of directories
+  !keep.log                is saved after all, unless a directory above it is excluded; the last match decides
+A path that is named to be backed up is never excluded. Patterns mean what they mean to restic.`;
 
 export function defineBackup(program: Command, runner: CommandRunner): void {
   program
@@ -22,16 +30,13 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
       '<paths...>',
       "what to back up; patterns such as 'src/**/*.ts' are expanded, and symlinks named here are followed",
     )
-    .option('--tag <tag>', 'mark the snapshot; may be repeated', collect)
+    .option('--tag <tags>', 'mark the snapshot with a tag, or with several: a,b; may be repeated', collectTags)
     .option('-H, --host <name>', 'the host name to record', textValue)
     .option('-f, --force', 'read every file, also those that look unchanged')
     .option('-n, --dry-run', 'store nothing, only say what would be stored')
-    .option(
-      '-e, --exclude <pattern>',
-      'leave out what matches, as in a .gitignore file in the common parent of the paths; one that begins with / is an absolute path; may be repeated',
-      collectPatterns,
-    )
+    .option('-e, --exclude <pattern>', 'leave out what matches; may be repeated (see Patterns)', collectPatterns)
     .option('--time <time>', 'the time to record, such as "2026-01-31 18:00"', timeValue)
+    .addHelpText('after', PATTERNS)
     .addHelpText(
       'after',
       formatHelpFooter({
@@ -51,7 +56,8 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
           import('../reports/backup-report.ts'),
         ]);
         if (flags.dryRun !== true) await ensureRepository(session);
-        const { force, dryRun, exclude, time, host: hostname, tag: tags } = flags;
+        const { force, dryRun, exclude, time, host: hostname } = flags;
+        const tags = flags.tag === undefined ? undefined : [...new Set(flags.tag.flat())];
         const startedAt = performance.now();
         const result = await backup(session.context, {
           sources: paths,

@@ -3,28 +3,35 @@ import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
+import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
+import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 
-interface DeleteFlags {
+interface DeleteFlags extends SnapshotFilterFlags {
   readonly dryRun?: boolean;
   readonly reclaim: boolean;
 }
 
 export function defineDelete(program: Command, runner: CommandRunner): void {
-  program
+  const command = program
     .command('delete')
     .description('Delete snapshots, and say exactly what that frees.')
-    .argument('<snapshots...>', 'unique beginnings of their ids, latest or latest~N')
+    .argument(
+      '<snapshots...>',
+      'their ids (4 or more digits); latest or latest~N where all snapshots are of one host and set of paths',
+    )
     .option('-n, --dry-run', 'delete nothing, only say what it would free')
     .option(
       '--no-reclaim',
       'leave the space to the next `ldm compact` or delete; until then `ldm undelete` is possible',
-    )
+    );
+  addSnapshotFilters(command)
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
           ['ldm delete --dry-run 1a2b3c4d 5e6f7a8b', 'what would these two free together?'],
           ['ldm delete --no-reclaim latest~1', 'can still be brought back'],
+          ['ldm delete latest --host web1 --path /srv', 'the newest snapshot of a path of a host'],
         ],
         exitCodes: [10, 11, 130],
       }),
@@ -36,7 +43,8 @@ export function defineDelete(program: Command, runner: CommandRunner): void {
           import('../reports/delete-report.ts'),
         ]);
         const { dryRun, reclaim } = flags;
-        reportDelete(output, await deleteSnapshots(context, { selectors, reclaim, ...omitUndefined({ dryRun }) }));
+        const options = { selectors, reclaim, filter: snapshotFilterOf(flags), ...omitUndefined({ dryRun }) };
+        reportDelete(output, await deleteSnapshots(context, options));
         return EXIT_SUCCESS;
       }),
     );

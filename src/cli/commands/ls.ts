@@ -2,26 +2,30 @@ import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
+import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
+import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 
-interface LsFlags {
+interface LsFlags extends SnapshotFilterFlags {
   readonly long?: boolean;
   readonly recursive: boolean;
 }
 
 export function defineLs(program: Command, runner: CommandRunner): void {
-  program
+  const command = program
     .command('ls')
     .description('List the files of a snapshot.')
-    .argument('<snapshot[:path]>', 'a unique beginning of its id, latest or latest~N; with a path inside')
+    .argument('<snapshot[:path]>', 'its id (4 or more digits), latest or latest~N; with a path inside')
     .option('-l, --long', 'with mode, owner, size and time')
     .option('-R, --recursive', 'with everything below', true)
-    .option('--no-recursive', 'only the directory itself')
+    .option('--no-recursive', 'only the directory itself');
+  addSnapshotFilters(command)
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
           ['ldm ls latest', 'everything in the newest snapshot'],
           ['ldm ls -l --no-recursive latest~1:work/src', 'one directory of the one before'],
+          ['ldm ls latest --host web1', 'everything in the newest snapshot of a host'],
         ],
         exitCodes: [10, 11],
       }),
@@ -33,7 +37,12 @@ export function defineLs(program: Command, runner: CommandRunner): void {
           import('../reports/ls-report.ts'),
         ]);
         const listing = createListing(output, flags.long === true);
-        await listFiles(context, { selector, recursive: flags.recursive }, listing.visit, listing.begin);
+        await listFiles(
+          context,
+          { selector, recursive: flags.recursive, filter: snapshotFilterOf(flags) },
+          listing.visit,
+          listing.begin,
+        );
         return EXIT_SUCCESS;
       }),
     );

@@ -1,12 +1,14 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { UsageError } from '../../errors.ts';
 import type { OverwriteMode } from '../../operations/restore.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
+import { expandHome } from '../paths.ts';
+import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
+import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 
-interface RestoreFlags {
+interface RestoreFlags extends SnapshotFilterFlags {
   readonly target?: string;
   readonly overwrite: OverwriteMode;
   readonly sparse?: boolean;
@@ -14,10 +16,10 @@ interface RestoreFlags {
 }
 
 export function defineRestore(program: Command, runner: CommandRunner): void {
-  program
+  const command = program
     .command('restore')
     .description('Restore a snapshot, or one path of it, below a directory.')
-    .argument('<snapshot[:path]>', 'a unique beginning of its id, latest or latest~N; with a path inside')
+    .argument('<snapshot[:path]>', 'its id (4 or more digits), latest or latest~N; with a path inside')
     .option('-t, --target <directory>', 'where to restore to (default: the current directory)')
     .addOption(
       new Option('--overwrite <when>', 'what to do with files that exist')
@@ -25,7 +27,8 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
         .default('never'),
     )
     .option('--sparse', 'make holes of the zeros in files above 256 KiB')
-    .option('-n, --dry-run', 'write nothing, only say what would be written')
+    .option('-n, --dry-run', 'write nothing, only say what would be written');
+  addSnapshotFilters(command)
     .addHelpText(
       'after',
       formatHelpFooter({
@@ -43,14 +46,14 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
           import('../reports/restore-report.ts'),
         ]);
         const { overwrite, sparse, dryRun } = flags;
-        if (flags.target === '') throw new UsageError('--target needs a directory, not an empty text');
+        const target = flags.target === undefined ? process.cwd() : expandHome(flags.target);
         const startedAt = performance.now();
         const result = await restore(session.context, {
           selector,
-          target: flags.target ?? '.',
+          target: flags.target === undefined ? '.' : target,
+          filter: snapshotFilterOf(flags),
           ...omitUndefined({ overwrite, sparse, dryRun }),
         });
-        const target = flags.target ?? process.cwd();
         reportRestore(
           session.output,
           { ...result, target },

@@ -2,23 +2,26 @@ import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
+import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
+import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 
 export function defineUndelete(program: Command, runner: CommandRunner): void {
-  program
+  const command = program
     .command('undelete')
     .description('Bring deleted snapshots back, as long as their space has not been reclaimed.')
-    .argument('<snapshots...>', 'unique beginnings of their ids, as `ldm snapshots --deleted` lists them')
+    .argument('<snapshots...>', 'their ids (4 or more digits), as `ldm snapshots --deleted` lists them');
+  addSnapshotFilters(command)
     .addHelpText(
       'after',
       formatHelpFooter({ examples: [['ldm undelete 1a2b3c4d', 'bring one back']], exitCodes: [10, 11] }),
     )
     .action(
-      runner.inSession(async ({ context, output }, selectors: string[]) => {
+      runner.inSession(async ({ context, output }, selectors: string[], flags: SnapshotFilterFlags) => {
         const [{ undeleteSnapshots }, { reportUndelete }] = await Promise.all([
           import('../../operations/delete.ts'),
           import('../reports/delete-report.ts'),
         ]);
-        const { snapshots } = await undeleteSnapshots(context, { selectors });
+        const { snapshots } = await undeleteSnapshots(context, { selectors, filter: snapshotFilterOf(flags) });
         reportUndelete(output, snapshots);
         return EXIT_SUCCESS;
       }),

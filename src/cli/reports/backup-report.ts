@@ -1,3 +1,5 @@
+import { displayPath, escapeForTerminal } from '../../files/display-path.ts';
+import { textOf } from '../../util/byte-string.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { formatDuration } from '../../util/format-duration.ts';
 import type { BackupResult } from '../../operations/backup.ts';
@@ -16,6 +18,8 @@ export function reportBackup({ output, verbosity }: Session, result: BackupResul
     total_duration: durationMs / 1000,
     parent: result.parentId,
     snapshot_id: snapshotId,
+    excludes_unmatched: result.excludesUnmatched,
+    repositories_skipped: result.skippedRepositories.map(({ path }) => textOf(path)),
   });
   const { summary } = result;
   if (verbosity > 0)
@@ -33,6 +37,9 @@ export function reportBackup({ output, verbosity }: Session, result: BackupResul
       ],
     ]),
   );
+  for (const { path } of result.skippedRepositories) output.remark(`left out this repository, ${displayPath(path)}`);
+  for (const pattern of result.excludesUnmatched)
+    output.remark(`the exclude pattern ${escapeForTerminal(pattern)} matched nothing`);
   const took = formatDuration(durationMs);
   output.remark(dryRun ? `dry run: nothing was stored (${took})` : `snapshot ${shortId(snapshotId)} saved in ${took}`);
   if (result.problems.length > 0)

@@ -2,7 +2,7 @@ import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { Progress } from '../context.ts';
 
-/** Counts files and directories as a summary needs them. */
+/** Counts what a backup saves, for its summary. */
 export class BackupTally {
   filesNew = 0;
   filesChanged = 0;
@@ -11,10 +11,16 @@ export class BackupTally {
   dirsChanged = 0;
   dirsUnmodified = 0;
   totalBytesProcessed = 0;
+  /** Entries that are neither files nor directories. */
+  othersCount = 0;
   readonly #progress: Progress | undefined;
 
   constructor(progress: Progress | undefined) {
     this.#progress = progress;
+  }
+
+  get filesCount(): number {
+    return this.filesNew + this.filesChanged + this.filesUnmodified;
   }
 
   /** A file is about to be read. */

@@ -1,33 +1,127 @@
+import { listNames } from '../../files/source-files.ts';
+import { parentOf } from '../../files/root-paths.ts';
+import { encodeTree } from '../../format/tree.ts';
+import type { TreeEntry } from '../../format/tree.ts';
 import { decodeSnapshot } from '../../format/snapshot.ts';
 import type { Snapshot } from '../../format/snapshot.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
+import type { Repository } from '../../repository/repository.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import type { ParentTree, ParentTrees } from './parent-tree.ts';
 
+/** What a backup compares the sources with. */
 export interface ParentSnapshot {
+  /** Of the newest snapshot. */
+  readonly id: string;
+  /** Its root tree. */
+  readonly tree: Uint8Array;
+  /**
+   * Roots that the newest snapshot has no content of, such as a mount point while nothing was mounted, as an older
+   * snapshot has them.
+   */
+  readonly olderRoots: ReadonlyMap<ByteString, TreeEntry>;
+  /** When the oldest of the snapshots in use began. A file that changed later may have been read before the change. */
+  readonly startMs: number;
+}
+
+interface Candidate {
   readonly id: string;
   readonly snapshot: Snapshot;
 }
 
-/** The newest snapshot of the same paths on the same host. */
-export function findParent(
+/** Finds what to compare the sources with among the snapshots of the same paths on the same host. */
+export async function findParent(
+  repository: Repository,
   opened: OpenedState,
-  hostname: string,
-  roots: readonly ByteString[],
-): ParentSnapshot | undefined {
+  given: {
+    readonly hostname: string;
+    readonly roots: readonly ByteString[];
+    readonly trees: ParentTrees;
+    readonly nowMs: number;
+  },
+): Promise<ParentSnapshot | undefined> {
+  const [newest, ...others] = findCandidates(opened, given);
+  if (newest === undefined) return undefined;
+  const emptyTreeId = repository.hasher.treeId(encodeTree([]));
+  const olderRoots = new Map<ByteString, TreeEntry>();
+  const used = [newest];
+  // The root directory of the system has no entry, and is never empty.
+  const missing = new Set(given.roots.filter((root) => root !== newest.snapshot.base));
+  const keepContent = async (candidate: Candidate): Promise<boolean> => {
+    const reader = new RootReader(candidate.snapshot, given.trees);
+    let isUsed = false;
+    for (const root of missing) {
+      const entry = await reader.read(root);
+      if (entry === undefined || (entry.treeId !== undefined && Buffer.compare(entry.treeId, emptyTreeId) === 0))
+        continue;
+      missing.delete(root);
+      isUsed = true;
+      if (candidate !== newest) olderRoots.set(root, entry);
+    }
+    return isUsed;
+  };
+  await keepContent(newest);
+  for (const root of missing) if (isEmptyNow(root)) missing.delete(root);
+  for (const candidate of others) {
+    if (missing.size === 0) break;
+    if (await keepContent(candidate)) used.push(candidate);
+  }
+  const startMs = Math.min(...used.map(({ snapshot }) => Date.parse(snapshot.summary.backupStart)));
+  return { id: newest.id, tree: Buffer.from(newest.snapshot.tree, 'hex'), olderRoots, startMs };
+}
+
+/** Newest first. A wrong clock must not keep a snapshot the newest for years, so those of the future come last. */
+function findCandidates(
+  opened: OpenedState,
+  {
+    hostname,
+    roots,
+    nowMs,
+  }: { readonly hostname: string; readonly roots: readonly ByteString[]; readonly nowMs: number },
+): Candidate[] {
   const paths = roots.join('\0');
   const present = new Set(opened.listing.snapshotIds);
-  let newest: ParentSnapshot | undefined;
+  const candidates: (Candidate & { readonly timeMs: number })[] = [];
   for (const [id, { manifest }] of opened.state.snapshots) {
     if (!present.has(id)) continue;
     const snapshot = decodeSnapshot(manifest);
     if (snapshot.hostname !== hostname || snapshot.paths.join('\0') !== paths) continue;
-    if (newest === undefined || isNewer({ id, snapshot }, newest)) newest = { id, snapshot };
+    const timeMs = Date.parse(snapshot.time);
+    candidates.push({ id, snapshot, timeMs: timeMs > nowMs ? -Infinity : timeMs });
   }
-  return newest;
+  return candidates.sort((a, b) => (a.timeMs === b.timeMs ? (a.id > b.id ? -1 : 1) : b.timeMs - a.timeMs));
 }
 
-/** By time, and by id where two have the same. */
-function isNewer(a: ParentSnapshot, b: ParentSnapshot): boolean {
-  const difference = Date.parse(a.snapshot.time) - Date.parse(b.snapshot.time);
-  return difference > 0 || (difference === 0 && a.id > b.id);
+/** Reads the entries of roots from one snapshot. */
+class RootReader {
+  readonly #snapshot: Snapshot;
+  readonly #trees: ParentTrees;
+  readonly #directories = new Map<ByteString, ParentTree | undefined>();
+
+  constructor(snapshot: Snapshot, trees: ParentTrees) {
+    this.#snapshot = snapshot;
+    this.#trees = trees;
+  }
+
+  async read(path: ByteString): Promise<TreeEntry | undefined> {
+    return (await this.#directory(parentOf(path)))?.entries.get(path.slice(path.lastIndexOf('/') + 1) as ByteString);
+  }
+
+  /** Several roots may lie in one directory, which is decoded once. */
+  async #directory(path: ByteString): Promise<ParentTree | undefined> {
+    if (this.#directories.has(path)) return this.#directories.get(path);
+    const { base, tree } = this.#snapshot;
+    const id = path === base ? Buffer.from(tree, 'hex') : (await this.read(path))?.treeId;
+    const directory = await this.#trees.read(id);
+    this.#directories.set(path, directory);
+    return directory;
+  }
+}
+
+function isEmptyNow(root: ByteString): boolean {
+  try {
+    return listNames(root).length === 0;
+  } catch {
+    return false;
+  }
 }

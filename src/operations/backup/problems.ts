@@ -1,6 +1,9 @@
 import { SourceError } from '../../errors.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { joinPath } from '../../util/byte-string.ts';
+import { joinPath, textOf } from '../../util/byte-string.ts';
+import type { OperationContext } from '../context.ts';
+import type { BackupTally } from './backup-tally.ts';
+import type { SkippedRepository } from './own-repository.ts';
 
 /** A source that is not in the snapshot, or not as it should be. The rest is saved. */
 export interface SourceProblem {
@@ -9,7 +12,7 @@ export interface SourceProblem {
   readonly message: string;
 }
 
-/** Tells what a backup passes over. */
+/** Reports what a backup skips. */
 export class ProblemReport {
   readonly #base: ByteString;
   readonly #onProblem: (problem: SourceProblem) => void;
@@ -31,4 +34,30 @@ export class ProblemReport {
     if (error.errno === 'ENOENT' && !options.mustExist) return;
     this.tell(path, during, error.message);
   }
+}
+
+/** Throws SourceError if there were problems and nothing was saved: such a snapshot would only look like a backup. */
+export function assertAnythingRead(tally: BackupTally, problems: readonly SourceProblem[]): void {
+  if (problems.length === 0 || isAnythingSaved(tally)) return;
+  throw new SourceError('nothing could be read, so no snapshot was made');
+}
+
+/** Warns about a snapshot without files, and about copies of the repository that were left out. */
+export function warnOfSources(
+  { onNotice }: OperationContext,
+  tally: BackupTally,
+  skipped: readonly SkippedRepository[],
+): void {
+  if (!isAnythingSaved(tally)) {
+    const message = 'the snapshot has no files: the sources are empty, or everything in them is excluded';
+    onNotice?.({ kind: 'warning', message });
+  }
+  for (const { path } of skipped.filter(({ isElsewhere }) => isElsewhere)) {
+    const message = `left out ${textOf(path)}: it is this repository seen through another mount, or a copy of it`;
+    onNotice?.({ kind: 'warning', message });
+  }
+}
+
+function isAnythingSaved({ filesCount, othersCount }: BackupTally): boolean {
+  return filesCount + othersCount > 0;
 }

@@ -7,6 +7,7 @@ import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { joinPath } from '../../util/byte-string.ts';
 import { buildOtherEntry } from './entry-builder.ts';
+import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { PlannedName, SourcePlan } from './source-plan.ts';
 import type { WalkServices } from './walk-services.ts';
 import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
@@ -25,17 +26,19 @@ export class SourceWalk {
   readonly #plan: SourcePlan;
   readonly #services: WalkServices;
   readonly #stack: OpenDirectory[] = [];
+  #olderRoots: ReadonlyMap<ByteString, TreeEntry> = new Map();
 
   constructor(plan: SourcePlan, services: WalkServices) {
     this.#plan = plan;
     this.#services = services;
   }
 
-  /** `parentTree` is the root tree of the snapshot to compare with. */
-  async begin(parentTree: Uint8Array | undefined): Promise<void> {
+  /** `parent`: what to compare the sources with. */
+  async begin(parent: ParentSnapshot | undefined): Promise<void> {
     const { base, names } = this.#plan;
     const path = '' as ByteString;
-    const previousTree = await this.#services.parentTrees.read(parentTree);
+    this.#olderRoots = parent?.olderRoots ?? new Map();
+    const previousTree = await this.#services.parentTrees.read(parent?.tree);
     const location = openDirectoryPath(base, { side: 'source' });
     const rest = { parent: undefined, metadata: undefined, previous: undefined, previousTree, entries: [] };
     const listed = names === undefined ? this.#listNames(location, path) : [...names.keys()];
@@ -72,14 +75,15 @@ export class SourceWalk {
     const { directory } = open;
     const path = joinPath(directory.path, name);
     const planned = open.planned?.get(name);
+    const { exclusion, owners } = this.#services;
+    if (planned === undefined && exclusion.isExcluded(path, name)) return undefined;
     try {
-      const followed = planned?.isRoot === true ? this.#plan.followed.get(joinPath(this.#plan.base, path)) : undefined;
+      const root = planned?.isRoot === true ? joinPath(this.#plan.base, path) : undefined;
+      const followed = root === undefined ? undefined : this.#plan.followed.get(root);
       const location = followed ?? directory.location.childPath(name);
       const metadata = planned === undefined ? readMetadata(location) : readMetadataOfPlanned(location, planned);
-      const { exclusion, owners } = this.#services;
-      if (exclusion.isRepository(metadata)) return this.#passOverRepository(path, planned);
-      if (planned === undefined && exclusion.isExcluded(path, metadata.type)) return undefined;
-      const previous = directory.previousTree?.entries.get(name);
+      const older = root === undefined ? undefined : this.#olderRoots.get(root);
+      const previous = older ?? directory.previousTree?.entries.get(name);
       if (metadata.type === 'directory')
         return this.#enter({ directory, name, path, metadata, previous }, planned, followed);
       if (metadata.type === 'file') return this.#file({ directory, name, path: location, metadata, previous });
@@ -90,11 +94,17 @@ export class SourceWalk {
     }
   }
 
-  /** It would swallow itself. Somebody who names it gets to know that. */
-  #passOverRepository(path: ByteString, planned: PlannedName | undefined): undefined {
-    if (planned?.isRoot !== true) return undefined;
-    this.#services.problems.tell(path, 'list', 'is the repository that this backup goes to; it is left out');
-    return undefined;
+  /** Whether the directory is the repository of this backup. It is an error only where it was named as a source. */
+  #skipsRepository(
+    { path, metadata }: SeenDirectory,
+    { prefix }: DirectoryPath,
+    { names, planned }: { readonly names: readonly ByteString[]; readonly planned: PlannedName | undefined },
+  ): boolean {
+    if (!this.#services.ownRepository.skips({ path, metadata, prefix }, names)) return false;
+    if (planned?.isRoot === true) {
+      this.#services.problems.tell(path, 'list', 'is the repository of this backup, or a copy of it; it is left out');
+    }
+    return true;
   }
 
   async #enter(
@@ -108,6 +118,10 @@ export class SourceWalk {
     const location = this.#open(seen, followed);
     if (location === undefined) return;
     const names = some === undefined ? this.#listNames(location, path) : [...some.keys()].toSorted();
+    if (this.#skipsRepository(seen, location, { names, planned })) {
+      location.close();
+      return;
+    }
     const directory = { parent, name, path, metadata, location, previous, previousTree, entries: [] };
     this.#push(directory, { names, planned: some });
   }

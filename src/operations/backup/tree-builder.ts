@@ -5,6 +5,7 @@ import { encodeTree } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import { joinPath } from '../../util/byte-string.ts';
 import { buildEntry, buildOtherEntry } from './entry-builder.ts';
+import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { SourcePlan } from './source-plan.ts';
 import { SourceWalk } from './source-walk.ts';
 import type { WalkServices } from './walk-services.ts';
@@ -27,10 +28,10 @@ export class TreeBuilder {
     this.#services = services;
   }
 
-  /** Returns the id of the root tree. `parentTree` is the root tree of the snapshot to compare with. */
-  async run(parentTree: Uint8Array | undefined): Promise<Uint8Array> {
+  /** Returns the id of the root tree. `parent`: what to compare the sources with. */
+  async run(parent: ParentSnapshot | undefined): Promise<Uint8Array> {
     try {
-      await this.#walk.begin(parentTree);
+      await this.#walk.begin(parent);
       for (;;) {
         for (let waiting = this.#walkAhead(); waiting !== undefined; waiting = this.#walkAhead()) await waiting;
         const step = this.#steps.shift()!;
@@ -74,6 +75,7 @@ export class TreeBuilder {
 
   #store(step: Exclude<WalkStep, { kind: 'leave' }>): Promise<void> | undefined {
     if (step.kind === 'file') return this.#storeFile(step);
+    this.#services.tally.othersCount += 1;
     step.directory.entries.push(step.entry);
     return undefined;
   }

@@ -3,6 +3,7 @@ import type { Pacer } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
 import type { Exclusion } from './exclusion.ts';
 import type { FileStore } from './file-store.ts';
+import type { OwnRepository } from './own-repository.ts';
 import type { ParentTrees } from './parent-tree.ts';
 import type { ProblemReport } from './problems.ts';
 import type { ReadAhead } from './read-ahead.ts';
@@ -17,6 +18,7 @@ export interface WalkServices {
   readonly trees: TreeSaver;
   readonly tally: BackupTally;
   readonly exclusion: Exclusion;
+  readonly ownRepository: OwnRepository;
   readonly pacer: Pacer;
   readonly problems: ProblemReport;
 }

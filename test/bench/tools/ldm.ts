@@ -33,10 +33,10 @@ function createLdm(version: string): Tool {
     isFloor: false,
     repositoryOf,
     initialize: (state) => ldm(state, ['init']),
-    backup: (state, { source }) => ldm(state, ['backup', source]),
+    backup: (state, { source, label }) => ldm(state, ['backup', source, '--tag', label]),
     restore: (state, { target }) => ldm(state, ['restore', 'latest', '--target', target]),
     restoredRoot: (target, source) => join(target, basename(source)),
-    deleteAndReclaim: (state) => ldm(state, ['delete', 'latest']),
+    deleteAndReclaim: (state, label) => ldm(state, ['delete', 'latest', '--tag', label]),
     check: (state) => ldm(state, ['check', '--read-data']),
   };
 }

@@ -1,0 +1,58 @@
+import { UsageError } from '../errors.ts';
+import { parseDuration } from '../util/format-duration.ts';
+import type { GlobalOptions } from './settings.ts';
+
+const MAX_FPS = 60;
+const TRUE_VALUES = ['1', 'true'];
+const FALSE_VALUES = ['0', 'false'];
+
+/** The global options with what the environment says about those that were not given. */
+export function withEnvironment(options: GlobalOptions, environment: NodeJS.ProcessEnv): GlobalOptions {
+  const { repo, json, quiet, verbose, lockWait, progress } = options;
+  const read = <T>(name: string, parse: (text: string) => T | undefined, wanted: string): T | undefined =>
+    readVariable(environment, name, { parse, wanted });
+  const readFlag = (name: string): boolean | undefined => read(name, parseFlag, '1 or 0');
+  const given = {
+    repo: repo ?? read('LDM_REPOSITORY', (text) => text, 'a place'),
+    json: json ?? readFlag('LDM_JSON'),
+    quiet: quiet ?? readFlag('LDM_QUIET'),
+    verbose: verbose > 0 ? verbose : (read('LDM_VERBOSE', parseCount, 'a number from 0 to 9') ?? 0),
+    lockWait: lockWait ?? read('LDM_LOCK_WAIT', parseDuration, 'a time span such as 30s, 5m or 1h'),
+    progress: progress && readFlag('LDM_NO_PROGRESS') !== true,
+  };
+  return given as GlobalOptions;
+}
+
+/** How often progress is shown per second, if the environment says so. */
+export function readProgressFps(environment: NodeJS.ProcessEnv): number | undefined {
+  const parse = (text: string): number | undefined => {
+    const fps = Number(text);
+    return fps > 0 && fps <= MAX_FPS ? fps : undefined;
+  };
+  const wanted = `a number above 0 and up to ${MAX_FPS}, such as 1 or 0.1`;
+  return readVariable(environment, 'LDM_PROGRESS_FPS', { parse, wanted });
+}
+
+/** An empty value is an error: a script that sets one has lost the value that it meant. */
+function readVariable<T>(
+  environment: NodeJS.ProcessEnv,
+  name: string,
+  { parse, wanted }: { readonly parse: (text: string) => T | undefined; readonly wanted: string },
+): T | undefined {
+  const text = environment[name];
+  if (text === undefined) return undefined;
+  const value = text === '' ? undefined : parse(text);
+  if (value !== undefined) return value;
+  throw new UsageError(text === '' ? `${name} is empty` : `${name} is ${JSON.stringify(text)}`, {
+    hint: `Give ${wanted}, or remove the variable.`,
+  });
+}
+
+function parseFlag(text: string): boolean | undefined {
+  if (TRUE_VALUES.includes(text)) return true;
+  return FALSE_VALUES.includes(text) ? false : undefined;
+}
+
+function parseCount(text: string): number | undefined {
+  return /^\d$/.test(text) ? Number(text) : undefined;
+}

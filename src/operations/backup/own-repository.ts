@@ -1,0 +1,73 @@
+import { LdmError } from '../../errors.ts';
+import { readMetadataFollowing } from '../../files/source-metadata.ts';
+import type { SourceMetadata } from '../../files/source-metadata.ts';
+import { readWholeFile } from '../../files/whole-file.ts';
+import { decodeConfig } from '../../format/config.ts';
+import { MAX_CONFIG_BYTES } from '../../format/constants.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME } from '../../repository/layout.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+import { byteStringFromText, joinPath } from '../../util/byte-string.ts';
+
+/** A directory of the source that holds the repository of the backup, and is left out. */
+export interface SkippedRepository {
+  readonly path: ByteString;
+  /** Whether it is another directory than the one that was opened: a copy, or a view through another mount. */
+  readonly isElsewhere: boolean;
+}
+
+/** Every repository has one of these beside its configuration, even where empty directories were lost. */
+const COMPANIONS = ['locks', 'packs', 'snapshots'].map(byteStringFromText);
+const CONFIG_NAMES = [CONFIG_NAME, CONFIG_COPY_NAME].map(byteStringFromText);
+
+/**
+ * Recognizes the repository of a backup in its own source, which would grow with every backup. Device and inode differ
+ * when it is seen through an overlay mount, so its id decides. A copy has the same id and is left out too: storing it
+ * would double the repository.
+ */
+export class OwnRepository {
+  readonly skipped: SkippedRepository[] = [];
+  readonly #repositoryId: string;
+  readonly #base: ByteString;
+  readonly #opened: SourceMetadata | undefined;
+
+  /** `base`: the directory that the paths are relative to. */
+  constructor(given: { readonly repositoryId: string; readonly location: string; readonly base: ByteString }) {
+    this.#repositoryId = given.repositoryId;
+    this.#base = given.base;
+    this.#opened = metadataOf(given.location);
+  }
+
+  /** Whether to leave out a directory. `names`: what is in it. */
+  skips(
+    directory: { readonly path: ByteString; readonly metadata: SourceMetadata; readonly prefix: ByteString },
+    names: readonly ByteString[],
+  ): boolean {
+    if (!CONFIG_NAMES.some((name) => names.includes(name)) || !COMPANIONS.some((name) => names.includes(name)))
+      return false;
+    if (!CONFIG_NAMES.some((name) => readRepositoryId(joinPath(directory.prefix, name)) === this.#repositoryId))
+      return false;
+    const { inode, device } = directory.metadata;
+    const isElsewhere = inode !== this.#opened?.inode || device !== this.#opened.device;
+    this.skipped.push({ path: joinPath(this.#base, directory.path), isElsewhere });
+    return true;
+  }
+}
+
+/** Undefined if the file is no readable configuration. */
+function readRepositoryId(path: ByteString): string | undefined {
+  try {
+    return decodeConfig(readWholeFile(path, { maxBytes: MAX_CONFIG_BYTES })).repositoryId;
+  } catch (error) {
+    if (error instanceof LdmError) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined if the repository is not a directory of this machine. */
+function metadataOf(location: string): SourceMetadata | undefined {
+  try {
+    return readMetadataFollowing(byteStringFromText(location));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+import type { Backend, BackendFile } from '../backend/backend.ts';
+import { isAbsent, isDamage } from '../errors.ts';
+import type { Snapshot } from '../format/snapshot.ts';
+import { baseName, isId, manifestCopyName, snapshotName } from '../repository/layout.ts';
+import { listOptional } from '../repository/listing.ts';
+import { readManifest, readManifestCopy } from '../repository/manifests.ts';
+
+export interface SnapshotListing {
+  readonly id: string;
+  readonly snapshot: Snapshot;
+}
+
+export interface ReadSnapshots {
+  /** Whether these are the ones that were deleted and may still be undone. */
+  readonly deleted: boolean;
+  /** Oldest first. */
+  readonly listings: readonly SnapshotListing[];
+  /** Snapshots whose manifest is damaged and read from its copy, with the reason; they are listed all the same. */
+  readonly copied: ReadonlyMap<string, string>;
+  /** Snapshots that are not listed, because their manifest cannot be read or is gone, with the reason. */
+  readonly damaged: ReadonlyMap<string, string>;
+}
+
+/** Every snapshot, or every deleted one that may still be undone. */
+export async function readSnapshots(
+  backend: Backend,
+  options: { readonly deleted?: boolean } = {},
+): Promise<ReadSnapshots> {
+  const deleted = options.deleted === true;
+  const copyIds = deleted ? [] : await listIds(backend, 'manifests.bak');
+  const ids = deleted ? await listIds(backend, 'deleted') : idsOf(await backend.list('snapshots'));
+  const reading: SnapshotReading = { backend, deleted, listings: [], copied: new Map(), damaged: new Map() };
+  for (const id of ids) await readInto(reading, id);
+  await noteLost(reading, copyIds, ids);
+  return { deleted, listings: reading.listings.toSorted(byTime), copied: reading.copied, damaged: reading.damaged };
+}
+
+interface SnapshotReading {
+  readonly backend: Backend;
+  readonly deleted: boolean;
+  readonly listings: SnapshotListing[];
+  readonly copied: Map<string, string>;
+  readonly damaged: Map<string, string>;
+}
+
+async function listIds(backend: Backend, directory: string): Promise<string[]> {
+  return idsOf(await listOptional(backend, directory));
+}
+
+function idsOf(files: readonly BackendFile[]): string[] {
+  return files.map((file) => baseName(file.name)).filter((name) => isId(name));
+}
+
+async function readInto({ backend, deleted, listings, copied, damaged }: SnapshotReading, id: string): Promise<void> {
+  try {
+    listings.push({ id, snapshot: (await readManifest(backend, id, { deleted })).snapshot });
+  } catch (error) {
+    // Deleted, or brought back, by another process since the listing.
+    if (isAbsent(error)) return;
+    if (!isDamage(error)) throw error;
+    const snapshot = deleted ? undefined : await readCopy(backend, id);
+    if (snapshot !== undefined) listings.push({ id, snapshot });
+    (snapshot === undefined ? damaged : copied).set(id, error.message);
+  }
+}
+
+async function readCopy(backend: Backend, id: string): Promise<Snapshot | undefined> {
+  try {
+    return (await readManifestCopy(backend, id)).snapshot;
+  } catch (error) {
+    if (!isAbsent(error) && !isDamage(error)) throw error;
+    return undefined;
+  }
+}
+
+/** A manifest has a copy only while it is in snapshots/ or deleted/: what is in neither is lost. */
+async function noteLost(
+  reading: SnapshotReading,
+  copyIds: readonly string[],
+  listed: readonly string[],
+): Promise<void> {
+  const present = new Set(listed);
+  const candidates = copyIds.filter((id) => !present.has(id));
+  if (candidates.length === 0) return;
+  const { backend, damaged } = reading;
+  const deleted = new Set(await listIds(backend, 'deleted'));
+  for (const id of candidates.filter((each) => !deleted.has(each))) {
+    // Between two listings it may have been brought back, or reclaimed together with its copy.
+    if ((await backend.sizeOf(snapshotName(id))) !== undefined) await readInto(reading, id);
+    else if ((await backend.sizeOf(manifestCopyName(id))) !== undefined) damaged.set(id, lostMessage(id));
+  }
+}
+
+export function lostMessage(id: string): string {
+  return `${snapshotName(id)} is gone, and nobody deleted the snapshot`;
+}
+
+/** By time, and by id where two snapshots have the same time. */
+function byTime(a: SnapshotListing, b: SnapshotListing): number {
+  const difference = Date.parse(a.snapshot.time) - Date.parse(b.snapshot.time);
+  return difference === 0 ? (a.id < b.id ? -1 : 1) : difference;
+}

@@ -1,17 +1,8 @@
+import { measureChains, type ChainStatistics, type ChainView } from './chain-statistics.ts';
 import { COUNTER_BITS, COUNTER_MAX, type CounterArray } from './counters.ts';
-import { falsePositiveRate, type FilterPlan } from './formulas.ts';
+import { predictedRate, type FilterPlan } from './formulas.ts';
 import { ID_BYTES } from './positions.ts';
 import { fillRandomIds, randomWords } from './random-ids.ts';
-
-export interface ChainStatistics {
-  /** Link positions that have a chain. */
-  readonly count: number;
-  /** Chunks on such a chain. */
-  readonly mean: number;
-  readonly max: number;
-  /** At index l: how many link positions have a chain of l chunks. Index 0 is always 0. */
-  readonly histogram: number[];
-}
 
 export interface FilterStatistics {
   /** n: live chunks. */
@@ -23,7 +14,7 @@ export interface FilterStatistics {
   readonly counterBits: number;
   /** The part of the counters that are not 0. */
   readonly fillRatio: number;
-  /** By formula (1) for the present n. */
+  /** For the present n, by formula (1) and the repeats that double hashing adds. */
   readonly fprPredicted: number;
   /** From probes with ids that are absent. */
   readonly fprMeasured: number;
@@ -37,16 +28,18 @@ export interface FilterStatistics {
   readonly memoryBytes: number;
   /** n_max: how many live chunks fit before the filter grows. */
   readonly capacity: number;
+  /** As the LDM paper defines them, by exact link position. */
   readonly chains: ChainStatistics;
+  /** As a look-up walks them: neighbouring link positions share a chain. */
+  readonly walkedChains: ChainStatistics;
 }
 
 /** What the statistics need of a filter. */
-export interface FilterView {
+export interface FilterView extends ChainView {
   readonly plan: FilterPlan;
   readonly liveCount: number;
   readonly memoryBytes: number;
   mayBeLive(ids: Uint8Array, offset: number): boolean;
-  forEachLiveInChainOrder(visit: (entry: number, link: number) => void): void;
 }
 
 /** Enough to measure a rate of 0.01 to within 2 % (one standard deviation), and less than 0.1 s. */
@@ -56,13 +49,14 @@ const PROBE_SEED = 20;
 export function collectStatistics(filter: FilterView, counters: CounterArray): FilterStatistics {
   const { positions, hashes, capacity } = filter.plan;
   const counts = counters.histogram();
+  const { byLink, walked } = measureChains(filter);
   return {
     elements: filter.liveCount,
     positions,
     hashes,
     counterBits: COUNTER_BITS,
     fillRatio: 1 - counts[0]! / positions,
-    fprPredicted: falsePositiveRate(positions, filter.liveCount, hashes),
+    fprPredicted: predictedRate(positions, filter.liveCount, hashes),
     fprMeasured: measureFalsePositives(filter, PROBE_COUNT, PROBE_SEED),
     fprProbes: { count: PROBE_COUNT, seed: PROBE_SEED },
     counterHistogram: counts,
@@ -70,11 +64,12 @@ export function collectStatistics(filter: FilterView, counters: CounterArray): F
     saturated: counts[COUNTER_MAX]!,
     memoryBytes: filter.memoryBytes,
     capacity,
-    chains: measureChains(filter),
+    chains: byLink,
+    walkedChains: walked,
   };
 }
 
-/** The part of random ids, absent all of them, for which the counters cannot rule out that they are there. */
+/** The part of random ids, all of them absent, for which the counters cannot say that they are absent. */
 export function measureFalsePositives(filter: FilterView, probeCount: number, seed: number): number {
   const nextWord = randomWords(seed);
   const id = new Uint8Array(ID_BYTES);
@@ -84,28 +79,4 @@ export function measureFalsePositives(filter: FilterView, probeCount: number, se
     if (filter.mayBeLive(id, 0)) positives++;
   }
   return positives / probeCount;
-}
-
-/** Chains by exact link position, although neighbours share a head. */
-export function measureChains(filter: Pick<FilterView, 'liveCount' | 'forEachLiveInChainOrder'>): ChainStatistics {
-  const histogram = [0];
-  let count = 0;
-  let lastLink = -1;
-  let length = 0;
-  const endChain = (): void => {
-    if (length > 0) histogram[length] = (histogram[length] ?? 0) + 1;
-  };
-  filter.forEachLiveInChainOrder((_entry, link) => {
-    if (link !== lastLink) {
-      endChain();
-      lastLink = link;
-      length = 0;
-      count++;
-    }
-    length++;
-  });
-  endChain();
-  // A length that no chain has would be a hole in the array.
-  for (let index = 0; index < histogram.length; index++) histogram[index] ??= 0;
-  return { count, mean: count === 0 ? 0 : filter.liveCount / count, max: histogram.length - 1, histogram };
 }

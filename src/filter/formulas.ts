@@ -1,16 +1,23 @@
 import { RefusedError, UsageError } from '../errors.ts';
+import { repeatRate } from './double-hashing.ts';
 import { nextPrime } from './prime.ts';
 
-/** The formulas (1) to (3) of the LDM paper: and the plan they make; arithmetic on n (elements), m (positions) and k (hashes). */
+/** Formulas (1) to (3) of the LDM paper, and the plan that follows from n (elements), m (positions) and k (hashes). */
 
 /**
- * Formula (1): how often a chunk that is absent finds all its positions taken, `(1 - (1 - 1/m)^(k n))^k`.
- * `log1p` and `expm1` keep the digits that `1 - 1/m` would lose for a large m.
+ * Formula (1): how often an absent chunk finds all its positions taken, `(1 - (1 - 1/m)^(k n))^k`, if the positions are
+ * independent. `log1p` and `expm1` keep the digits that `1 - 1/m` would lose for a large m.
  */
 export function falsePositiveRate(positions: number, elements: number, hashes: number): number {
   if (elements === 0) return 0;
   const fillRatio = -Math.expm1(hashes * elements * Math.log1p(-1 / positions));
   return fillRatio ** hashes;
+}
+
+/** The false positive rate of a filter with double hashing: formula (1), or the positions of one chunk repeated. */
+export function predictedRate(positions: number, elements: number, hashes: number): number {
+  const independent = falsePositiveRate(positions, elements, hashes);
+  return independent + (1 - independent) * repeatRate(positions, elements, hashes);
 }
 
 /** Formula (2) solved for m: the positions at which `hashes` is the best number of hashes, `m = k n / ln 2`, rounded. */
@@ -29,6 +36,18 @@ export function positionsForRate(elements: number, hashes: number, rate: number)
   return Math.ceil(-1 / Math.expm1(Math.log1p(-fillRatio) / (hashes * elements)));
 }
 
+/** The fewest positions at which the predicted rate is `rate` or less; more than MAX_POSITIONS if there are none. */
+function positionsForPrediction(elements: number, hashes: number, rate: number): number {
+  let tooFew = 1;
+  let enough = MAX_POSITIONS + 1;
+  while (enough - tooFew > 1) {
+    const middle = Math.floor((tooFew + enough) / 2);
+    if (predictedRate(middle, elements, hashes) <= rate) enough = middle;
+    else tooFew = middle;
+  }
+  return enough;
+}
+
 /** Formula (3): the position at which a chunk's chain hangs, the sum of its hash values modulo m. */
 export function linkPosition(values: readonly number[], positions: number): number {
   let sum = 0;
@@ -44,9 +63,9 @@ export interface FilterPlan {
   readonly hashes: number;
   /** m: a prime at or above the value of formula (2). */
   readonly positions: number;
-  /** The false positive rate that is never passed. */
+  /** The false positive rate that is never exceeded. */
   readonly fprTarget: number;
-  /** Formula (1) at full capacity. */
+  /** The predicted rate at full capacity. */
   readonly fprPredicted: number;
 }
 
@@ -65,11 +84,14 @@ export const MAX_CAPACITY: number = 2 ** 27;
 export const MAX_POSITIONS: number = 2 ** 31 - 1;
 /** A rate that people round when they type it (0.0078 for 2^-7) must not cost them another hash: m makes up for it. */
 const RATE_TOLERANCE = 1.01;
+/** Growth leaves a few positions free: the target may need more of them than formula (2) gives. */
+const GROWTH_POSITIONS_MAX = MAX_POSITIONS * 0.97;
 
 /**
  * The set-up flow of the LDM paper: choose k, take n_max, m by formula (2), the false positive rate by formula (1), and
  * accept it or go on with the next larger k. m is the next prime: with `h_i = a + i b` the link positions are uniform
- * only when m shares no factor with k.
+ * only when m shares no factor with k. A rate that is asked for holds for the predicted rate, which is above formula (1)
+ * in small filters; there m is larger. Without one, the target is what formula (2) leads to.
  * @throws UsageError for values out of range, or hashes and a rate that do not agree.
  */
 export function planFilter(options: PlanOptions = {}): FilterPlan {
@@ -77,7 +99,7 @@ export function planFilter(options: PlanOptions = {}): FilterPlan {
   checkWhole('capacity', capacity, MAX_CAPACITY);
   if (options.hashes !== undefined) checkWhole('number of hashes', options.hashes, MAX_HASHES);
   if (options.hashes !== undefined && options.fpr === undefined) {
-    return makePlan(capacity, options.hashes, 2 ** -options.hashes);
+    return makePlan(capacity, options.hashes, undefined);
   }
   const fprTarget = options.fpr ?? DEFAULT_FPR;
   const needed = hashesFor(fprTarget);
@@ -92,8 +114,7 @@ export function planFilter(options: PlanOptions = {}): FilterPlan {
 
 /** The plan for more chunks under the same promise: the same hashes and target, more positions. */
 export function growPlan(plan: FilterPlan, capacity: number): FilterPlan {
-  // A hundredth of the positions for what a rate just above a power of two takes beyond formula (2).
-  const highest = Math.min(MAX_CAPACITY, Math.floor((MAX_POSITIONS * 0.99 * Math.LN2) / plan.hashes));
+  const highest = Math.min(MAX_CAPACITY, Math.floor((GROWTH_POSITIONS_MAX * Math.LN2) / plan.hashes));
   if (plan.capacity >= highest) {
     throw new RefusedError(`the LDM filter cannot hold more than ${plan.capacity} chunks`, {
       hint: 'Use another repository with a larger chunk size, or with a higher false positive rate.',
@@ -114,9 +135,9 @@ function hashesFor(fpr: number): number {
   return hashes;
 }
 
-function makePlan(capacity: number, hashes: number, fprTarget: number): FilterPlan {
-  let positions = nextPrime(Math.max(positionsFor(capacity, hashes), positionsForRate(capacity, hashes, fprTarget)));
-  while (falsePositiveRate(positions, capacity, hashes) > fprTarget) positions = nextPrime(positions + 1);
+function makePlan(capacity: number, hashes: number, rate: number | undefined): FilterPlan {
+  const needed = rate === undefined ? 0 : positionsForPrediction(capacity, hashes, rate);
+  const positions = nextPrime(Math.max(positionsFor(capacity, hashes), needed));
   if (positions > MAX_POSITIONS) {
     throw new UsageError(
       `${capacity} chunks with ${hashes} hashes need ${positions} positions, more than is possible`,
@@ -125,7 +146,8 @@ function makePlan(capacity: number, hashes: number, fprTarget: number): FilterPl
       },
     );
   }
-  return { capacity, hashes, positions, fprTarget, fprPredicted: falsePositiveRate(positions, capacity, hashes) };
+  const fprPredicted = predictedRate(positions, capacity, hashes);
+  return { capacity, hashes, positions, fprTarget: rate ?? Math.max(2 ** -hashes, fprPredicted), fprPredicted };
 }
 
 function checkWhole(what: string, value: number, highest: number): void {

@@ -16,7 +16,7 @@ import { FILE_ID_BYTES } from '../format/constants.ts';
 import { ENTRY_WORDS, PAGE_ENTRIES } from './entry-table.ts';
 import type { FilterParts } from './filter-parts.ts';
 import { FilterState } from './filter-state.ts';
-import { falsePositiveRate } from './formulas.ts';
+import { predictedRate } from './formulas.ts';
 import type { FilterPlan } from './formulas.ts';
 import { bytesOver, refuseBigEndian } from './image-words.ts';
 import { LdmFilter } from './ldm-filter.ts';
@@ -86,7 +86,7 @@ async function readParts(reader: ImageReader, header: CheckpointHeader): Promise
 }
 
 function planOf({ capacity, hashes, positions, fprTarget }: CheckpointHeader): FilterPlan {
-  return { capacity, hashes, positions, fprTarget, fprPredicted: falsePositiveRate(positions, capacity, hashes) };
+  return { capacity, hashes, positions, fprTarget, fprPredicted: predictedRate(positions, capacity, hashes) };
 }
 
 /** Reads an image from front to back and hashes what it reads. */

@@ -196,6 +196,11 @@ export class LdmFilter {
     this.#live.chains.forEachInOrder(this.plan.hashes, visit);
   }
 
+  /** Which chain the chunks of a link position are on: neighbouring positions share one. */
+  headOf(link: number): number {
+    return this.#live.chains.headOf(link);
+  }
+
   /** Makes room for so many live chunks at once, which saves growing step by step. Never shrinks. */
   reserve(liveCount: number): void {
     if (liveCount > this.plan.capacity) this.#live = LiveChunks.layOut(growPlan(this.plan, liveCount), this.#entries);

@@ -95,7 +95,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
     return this.#bitCount;
   }
 
-  /** Guava's expectedFpp: `(X/m)^k` with X bits set, which is the formula above with the filling that came about. */
+  /** Guava's expectedFpp: `(X/m)^k` with X bits set. It takes the positions as independent, which double hashing is not. */
   falsePositiveRate(): number {
     return (this.#bitCount / this.bits) ** this.hashes;
   }

@@ -1,4 +1,5 @@
 import { UsageError } from '../errors.ts';
+import { repeatRate } from '../filter/double-hashing.ts';
 import { startOf, stepFrom, strideOf } from '../filter/positions.ts';
 import {
   isPossible,
@@ -15,7 +16,7 @@ import { bytesOfWords, checkSaved, decodeSaved, encodeSaved, isWholeNumber, word
 /**
  * The counting Bloom filter (Fan, Cao, Almeida and Broder, "Summary Cache", SIGCOMM 1998): m counters instead of bits, of
  * which each id has k; an id can be taken out again. False positive rate `(X/m)^k` with X counters above 0, that is
- * `(1 - e^(-kn/m))^k` for n ids.
+ * `(1 - e^(-kn/m))^k` for n ids, and with start and stride the repeats of `repeatRate`, which matter at a low fill.
  *
  * The k positions come from MurmurHash3: a start and a stride modulo the prime m (Kirsch and Mitzenmacher, "Less Hashing,
  * Same Performance", 2006); or, partitioned, one hash modulo the size of each partition, which are consecutive primes
@@ -110,7 +111,10 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
   }
 
   falsePositiveRate(): number {
-    return this.fillRatio ** this.shape.hashes;
+    const { hashes, isPartitioned } = this.shape;
+    const independent = this.fillRatio ** hashes;
+    if (isPartitioned) return independent;
+    return independent + (1 - independent) * repeatRate(this.positions, this.#elements, hashes);
   }
 
   add(id: Uint8Array): void {

@@ -1,5 +1,5 @@
 import { ID_WORDS, readIdWords } from '../filter/positions.ts';
-import type { ChainStatistics } from '../filter/filter-statistics.ts';
+import { describeChains, type ChainStatistics } from '../filter/chain-statistics.ts';
 import { emptyHeads } from '../filter/chains.ts';
 
 const PAGE_BITS = 12;
@@ -61,17 +61,18 @@ export class IndexArray {
     this.#heads[cell] = entry;
   }
 
+  /** How many cells have no chain. */
+  get emptyCells(): number {
+    return this.#heads.reduce((count, head) => count + Number(head === NIL), 0);
+  }
+
   chains(): ChainStatistics {
     const histogram = [0];
-    let count = 0;
     for (const head of this.#heads) {
-      if (head === NIL) continue;
       const length = this.#lengthOf(head);
-      while (histogram.length <= length) histogram.push(0);
-      histogram[length]!++;
-      count++;
+      histogram[length] = (histogram[length] ?? 0) + 1;
     }
-    return { count, mean: count === 0 ? 0 : this.#count / count, max: histogram.length - 1, histogram };
+    return describeChains(histogram);
   }
 
   /** The words of all ids in the order of their index values. */

@@ -1,4 +1,4 @@
-import type { ChainStatistics } from '../filter/filter-statistics.ts';
+import type { ChainStatistics } from '../filter/chain-statistics.ts';
 import { bytesOver, refuseBigEndian } from '../filter/image-words.ts';
 import { ID_BYTES } from '../filter/positions.ts';
 import { BloomFilter } from './bloom-filter.ts';
@@ -18,11 +18,12 @@ const CELL_SEED = 1;
 
 /**
  * DIBF, the dynamic index Bloom filter, to which the LDM paper compares itself: a Bloom filter, and a square array of at
- * least n_max cells (40 x 40 for 1600) with the chains of index values. Where the Bloom filter says "perhaps", the chain of
- * the one cell tells exactly. The chains hang on n_max cells and not on the ten times as many positions of the LDM filter,
- * so they are longer: 5.2 ids the longest at n_max = 640, 5.8 at 1600 (mean of runs; 2.6 and 3.0 with LDM).
+ * least n_max cells (40 x 40 for 1600) that hold chains of index values. Where the Bloom filter says "perhaps", the chain
+ * of one cell gives the exact answer. Its chains hang on n_max cells. Those of the LDM filter, as the paper defines them,
+ * hang on about ten times as many link positions and are shorter; theory expects the longest to have 5.17 ids at
+ * n_max = 640 and 5.75 at 1600, and 2.65 and 2.97 with LDM.
  *
- * FPR 0; the Bloom filter's own, `(1 - e^(-kn/m))^k`, says how often a chain is walked in vain. Nothing can be deleted.
+ * FPR 0; that of the Bloom filter, `(1 - e^(-kn/m))^k`, says how often a chain is walked in vain. Nothing can be deleted.
  * Beyond n_max the chains and that rate grow. Memory: 4 bytes a cell, 24 an id, and the Bloom filter.
  *
  * Source: the LDM paper (cloud-storage deduplication on a modified Bloom filter), its comparison.
@@ -114,6 +115,11 @@ export class DibfFilter implements MembershipFilter {
 
   longestChain(): number {
     return this.chains().max;
+  }
+
+  /** How many of the `side` by `side` cells have no id. */
+  get emptyCells(): number {
+    return this.#index.emptyCells;
   }
 
   save(): Uint8Array {

@@ -1,4 +1,5 @@
 import { UsageError } from '../errors.ts';
+import { repeatRate } from '../filter/double-hashing.ts';
 import { positionsForRate } from '../filter/formulas.ts';
 import { bytesOver, refuseBigEndian } from '../filter/image-words.ts';
 import { startOf, strideOf } from '../filter/positions.ts';
@@ -26,7 +27,7 @@ const SEED = 0;
  * than c ids, and where there is none the list grows by one. An id is in if any of them has it: the k positions are the
  * same in all, but each has to be asked.
  *
- * FPR `1 - prod(1 - f_i)` with f_i = (X_i / m)^k for X_i bits set. With s filters at n_max each one has the rate
+ * FPR `1 - prod(1 - f_i)` with f_i = (X_i / m)^k for X_i bits set, and the repeats of `repeatRate` in each. With s filters at n_max each one has the rate
  * `1 - (1 - rate)^(1/s)`; beyond n_max the list, its rate and its look-ups grow on.
  * Memory: `-log2(1 - (1 - rate)^(1/s)) / ln 2` bits an id, which is log2(s) / ln 2 more than one filter takes.
  *
@@ -146,10 +147,10 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
   falsePositiveRate(): number {
     const { positions, hashes } = this.#shape;
     // log1p and expm1 keep the digits of rates far below 1.
-    const logOfNone = this.#slices.reduce(
-      (sum, slice) => sum + Math.log1p(-((slice.bitCount / positions) ** hashes)),
-      0,
-    );
+    const logOfNone = this.#slices.reduce((sum, { bitCount, elements }) => {
+      const independent = (bitCount / positions) ** hashes;
+      return sum + Math.log1p(-independent) + Math.log1p(-repeatRate(positions, elements, hashes));
+    }, 0);
     return -Math.expm1(logOfNone) || 0;
   }
 

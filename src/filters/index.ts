@@ -17,4 +17,4 @@ export type { ErasableFilter, FilterName, MembershipFilter, MergeableFilter } fr
 export { murmur3 } from './murmur3.ts';
 export type { CounterBits } from './packed-counters.ts';
 export { SortedIds, encodeSortedIds } from './sorted-ids.ts';
-export type { ChainStatistics } from '../filter/filter-statistics.ts';
+export type { ChainStatistics } from '../filter/chain-statistics.ts';

@@ -1,4 +1,4 @@
-import { type ChainStatistics, measureChains } from '../filter/filter-statistics.ts';
+import { type ChainStatistics, measureChains } from '../filter/chain-statistics.ts';
 import { type FilterPlan, planFilter } from '../filter/formulas.ts';
 import { LdmFilter, NO_ENTRY, NO_PACK } from '../filter/ldm-filter.ts';
 import type { CapacityOptions } from './capacity-options.ts';
@@ -108,9 +108,14 @@ export class LdmSet implements ErasableFilter, MergeableFilter<LdmSet> {
     return this.#filter.mayBeLive(toChunkId(id), 0);
   }
 
-  /** Ids at each link position. */
+  /** Ids at each link position: chains as the LDM paper defines them. */
   chains(): ChainStatistics {
-    return measureChains(this.#filter);
+    return measureChains(this.#filter).byLink;
+  }
+
+  /** Ids on each chain that a look-up walks: neighbouring link positions share one. */
+  walkedChains(): ChainStatistics {
+    return measureChains(this.#filter).walked;
   }
 
   longestChain(): number {

@@ -115,7 +115,10 @@ describe('--json', () => {
       'saturated',
     ];
     expect(Object.keys(messages[0]!['filter'] as object)).toEqual(expect.arrayContaining(names));
-    expect(Object.keys(messages[0]!['chains'] as object).toSorted()).toEqual(['count', 'histogram', 'max', 'mean']);
+    const chainNames = ['count', 'histogram', 'max', 'mean', 'mean_visited'];
+    for (const kind of ['chains', 'walked_chains']) {
+      expect(Object.keys(messages[0]![kind] as object).toSorted(), kind).toEqual(chainNames);
+    }
   });
 
   it('puts problems with sources on stderr', async () => {

@@ -40,7 +40,10 @@ describe('output in a pipe', () => {
   it('draws the chains as bars', async () => {
     const { run } = await makeScenario();
     await run(['backup', 'source']);
-    expect((await run(['stats'])).stdout).toMatch(/^ +1 +\d+ +█+$/m);
+    const { stdout } = await run(['stats']);
+    expect(stdout).toMatch(/^ +1 +\d+ +█+$/m);
+    expect(stdout).toMatch(/by link position.* longest \d/);
+    expect(stdout).toMatch(/as walked.* longest \d/);
   });
 
   it('escapes names that would drive the terminal', async () => {

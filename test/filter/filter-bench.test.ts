@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { runFalsePositiveBench } from '../bench/false-positives.bench.ts';
 import { runFilterBench } from '../bench/filter.bench.ts';
 
 describe('the benchmark of the filter', () => {
@@ -10,5 +11,16 @@ describe('the benchmark of the filter', () => {
     // Array buffers of the test runner come and go beside the filter's.
     expect(result.processBytesPerChunk).toBeGreaterThan(40);
     expect(result.processBytesPerChunk).toBeLessThan(90);
+  });
+
+  it('measures the false positive rate that is predicted, in a full filter and in one that is nearly empty', () => {
+    for (const [elements, probeCount] of [
+      [640, 200_000],
+      [160, 4_000_000],
+    ] as const) {
+      const { formula1, predicted, deviations } = runFalsePositiveBench(elements, probeCount);
+      expect(Math.abs(deviations), `${elements} chunks`).toBeLessThan(5);
+      expect(predicted).toBeGreaterThan(formula1);
+    }
   });
 });

@@ -9,6 +9,7 @@ import {
   planFilter,
   positionsFor,
   positionsForRate,
+  predictedRate,
   type FilterPlan,
 } from '../../src/filter/formulas.ts';
 import { isPrime } from '../../src/filter/prime.ts';
@@ -79,7 +80,7 @@ describe('planFilter', () => {
     expect(isPrime(plan.positions)).toBe(true);
     expect(plan.positions).toBeGreaterThanOrEqual(positionsFor(plan.capacity, plan.hashes));
     expect(plan.positions).toBeGreaterThan(plan.hashes);
-    expect(plan.fprPredicted).toBe(falsePositiveRate(plan.positions, plan.capacity, plan.hashes));
+    expect(plan.fprPredicted).toBe(predictedRate(plan.positions, plan.capacity, plan.hashes));
     expect(plan.fprPredicted).toBeLessThanOrEqual(plan.fprTarget);
   }
 
@@ -91,8 +92,33 @@ describe('planFilter', () => {
 
   it('makes the published plan, with the next prime', () => {
     const plan = planFilter({ capacity: 640, hashes: 7 });
-    expect(plan).toEqual(expect.objectContaining({ positions: 6469, fprTarget: 2 ** -7 }));
-    expect(plan.fprPredicted.toFixed(4)).toBe('0.0078');
+    expect(plan.positions).toBe(6469);
+    expect(falsePositiveRate(plan.positions, 640, 7).toFixed(4)).toBe('0.0078');
+    // Double hashing adds a hundredth to formula (1) here. Nobody asked for a rate, so the target is the prediction.
+    expect(plan.fprTarget).toBe(plan.fprPredicted);
+    expect(plan.fprPredicted.toFixed(4)).toBe('0.0079');
+  });
+
+  it('takes more positions where double hashing would exceed the rate that was asked for', () => {
+    const rate = 2 ** -7;
+    const plan = planFilter({ capacity: 640, hashes: 7, fpr: rate });
+    expectSound(plan);
+    expect(plan.fprTarget).toBe(rate);
+    expect(plan.positions).toBeGreaterThan(6469);
+    expect(plan.positions).toBeLessThan(6469 * 1.01);
+    // The lowest rate of all: 65,536 chunks need eight times the positions of formula (2).
+    const lowest = planFilter({ capacity: 65_536, fpr: 2 ** -32 });
+    expectSound(lowest);
+    expect(lowest.positions / positionsFor(65_536, 32)).toBeCloseTo(8, 0);
+  });
+
+  it('is made again from its own hashes and target, which is all that a repository keeps of it', () => {
+    for (const capacity of [1, 7, 100, 640, 641, 642, 643, 1600, 16_384]) {
+      for (const hashes of [1, 2, 3, 7, 12]) {
+        const plan = planFilter({ capacity, hashes });
+        expect(planFilter({ capacity, hashes, fpr: plan.fprTarget })).toEqual(plan);
+      }
+    }
   });
 
   it('takes the fewest hashes that reach a rate', () => {

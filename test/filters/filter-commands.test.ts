@@ -62,7 +62,7 @@ describe('filter plan', () => {
       '7',
     ]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^ *7 +6463 +0\.0078 +6469 +0\.0078 .* <- accepted$/m);
+    expect(stdout).toMatch(/^ *7 +6463 +0\.0078 +6469 +0\.0079 .* <- accepted$/m);
     expect(stdout.match(/<- accepted/g)).toHaveLength(1);
     expect(stdout).toContain('k = 7, n_max = 640, m = 6463, FPR 0.0078');
   });
@@ -113,9 +113,10 @@ describe('filter simulate', () => {
     const [svg, png, csv] = first.files as [Buffer, Buffer, Buffer];
     expect(svg.toString()).toMatch(/^<svg [^]*n = 1,600, m = 16,158[^]*<\/svg>\n$/);
     expect(png.subarray(0, 8)).toEqual(PNG_SIGNATURE);
-    // 2 groups, 4 samples, 2 structures, and the head.
-    expect(csv.toString().trimEnd().split('\n')).toHaveLength(17);
+    // 2 groups, 4 samples, 5 kinds of chains, and the head.
+    expect(csv.toString().trimEnd().split('\n')).toHaveLength(41);
     expect(csv.toString()).toMatch(/^5,3,7,640,676,640,dibf,\d/m);
+    expect(csv.toString()).toMatch(/^5,3,7,640,6469,640,ldm_filter,\d/m);
   });
 
   it('draws a PNG with words on a machine without fonts', async () => {
@@ -136,7 +137,11 @@ describe('filter simulate', () => {
       elements: 1600,
       ldm: { expected: expect.closeTo(2.97, 2), min: expect.any(Number) },
       dibf: { expected: expect.closeTo(5.75, 2), max: expect.any(Number) },
+      ldm_filter: { expected: expect.closeTo(2.97, 2) },
+      ldm_filter_walked: { expected: expect.closeTo(5.75, 2) },
+      dibf_filter: { expected: expect.closeTo(5.75, 2) },
     });
+    expect(stdout).not.toContain('published');
   });
 
   it('says which file it cannot write', async () => {
@@ -158,7 +163,8 @@ describe('filter inspect', () => {
     expect(stdout).toMatch(/^ {2}now, measured +.* of 262,144 absent ids, seed 20$/m);
     expect(stdout).toMatch(/^ {2}next +after 16,3\d\d more chunks$/m);
     expect(stdout).toMatch(/^Counters\n.*\n +0 +165,\d{3} +165,\d{3} {2}█{40}$/m);
-    expect(stdout).toMatch(/^Chains\n.*\n +1 +\d+ +\d+ {2}█{40}$/m);
+    expect(stdout).toMatch(/^Chains by link position.*\n +length +positions.*\n +1 +\d+ +\d+ {2}█{40}$/m);
+    expect(stdout).toMatch(/^Chains as walked.*\n +length +heads.*\n +1 +\d+ +\d+ {2}█{40}$/m);
     const { messages } = await runJson(['filter', 'inspect']);
     expect(messages).toEqual([
       expect.objectContaining({
@@ -167,6 +173,8 @@ describe('filter inspect', () => {
         next_capacity: 24_576,
         fpr_probes: { count: 2 ** 18, seed: 20 },
         counters: { histogram: expect.any(Array), expected: expect.any(Array) },
+        chains: expect.objectContaining({ mean_visited: expect.any(Number), expected: expect.any(Array) }),
+        walked_chains: expect.objectContaining({ mean_visited: expect.any(Number), expected: expect.any(Array) }),
       }),
     ]);
   });

@@ -24,18 +24,26 @@ async function inspectFilled(): Promise<InspectResult> {
 
 describe('inspect', () => {
   it('counts every position and every live chunk', async () => {
-    const { statistics, countersExpected, chainsExpected, plan } = await inspectFilled();
-    const { counterHistogram, chains, elements, positions, hashes } = statistics;
+    const { statistics, countersExpected, chainsExpected, walkedChainsExpected, plan } = await inspectFilled();
+    const { counterHistogram, chains, walkedChains, elements, positions, hashes } = statistics;
     expect(elements).toBeGreaterThan(200);
     expect(counterHistogram.reduce((sum, count) => sum + count, 0)).toBe(positions);
     expect(weigh(counterHistogram)).toBe(elements * hashes);
     expect(weigh(chains.histogram)).toBe(elements);
     expect(countersExpected).toHaveLength(counterHistogram.length);
     expect(weigh(countersExpected)).toBeCloseTo(elements * hashes, 3);
-    expect(chainsExpected).toHaveLength(chains.histogram.length);
-    expect(chainsExpected[0]).toBe(0);
-    // The part of longer chains than occur is small.
-    expect(weigh(chainsExpected) / elements).toBeGreaterThan(0.95);
+    expect(weigh(walkedChains.histogram)).toBe(elements);
+    for (const [expected, found] of [
+      [chainsExpected, chains],
+      [walkedChainsExpected, walkedChains],
+    ] as const) {
+      expect(expected).toHaveLength(found.histogram.length);
+      expect(expected[0]).toBe(0);
+      // The part of longer chains than occur is small.
+      expect(weigh(expected) / elements).toBeGreaterThan(0.95);
+      // With 256 positions or more, chance is far less than that.
+      expect(Math.abs(found.histogram[1]! / expected[1]! - 1)).toBeLessThan(0.3);
+    }
     expect(plan.fprPredicted).toBeGreaterThan(statistics.fprPredicted);
     expect(statistics.fprProbes.seed).toBeTypeOf('number');
   });

@@ -1,8 +1,10 @@
+import type { ChainStatistics } from '../../filter/chain-statistics.ts';
 import type { InspectResult } from '../../operations/filter/inspect.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
 import { formatBar, formatSection, formatTable } from '../tables.ts';
 import { countNoun, formatCount, formatPercent } from '../words.ts';
+import { chainFields } from './chain-fields.ts';
 
 const BAR_WIDTH = 40;
 
@@ -10,7 +12,7 @@ const BAR_WIDTH = 40;
 export function reportInspection(output: Output, result: InspectResult): void {
   output.message('inspection', inspectionFields(result));
   if (output.json) return;
-  const { statistics, countersExpected, chainsExpected } = result;
+  const { statistics, countersExpected, chainsExpected, walkedChainsExpected } = result;
   const sections = [
     describeFilter(result),
     describeRates(result),
@@ -18,21 +20,30 @@ export function reportInspection(output: Output, result: InspectResult): void {
     formatHistogram({
       heading: 'Counters',
       value: 'value',
+      places: 'positions',
       counts: statistics.counterHistogram,
       expected: countersExpected,
     }),
     formatHistogram({
-      heading: 'Chains',
+      heading: 'Chains by link position, as the LDM paper defines them',
       value: 'length',
+      places: 'positions',
       counts: statistics.chains.histogram,
       expected: chainsExpected,
+    }),
+    formatHistogram({
+      heading: 'Chains as walked: neighbouring link positions share a head',
+      value: 'length',
+      places: 'heads',
+      counts: statistics.walkedChains.histogram,
+      expected: walkedChainsExpected,
     }),
   ];
   output.line(sections.join('\n\n'));
 }
 
 function describeFilter({ statistics, deadElements }: InspectResult): string {
-  const { elements, capacity, positions, hashes, fillRatio, chains } = statistics;
+  const { elements, capacity, positions, hashes, fillRatio, chains, walkedChains } = statistics;
   return formatSection('LDM filter', [
     ['live chunks (n)', `${formatCount(elements)} of ${formatCount(capacity)} (${formatPercent(elements / capacity)})`],
     ['dead chunks', `${formatCount(deadElements)}, outside the counters`],
@@ -40,18 +51,23 @@ function describeFilter({ statistics, deadElements }: InspectResult): string {
     ['hash functions (k)', String(hashes)],
     ['fill', `${formatPercent(fillRatio)} of the counters are not 0`],
     ['counters', `${statistics.counterBits} bits, ${formatCount(statistics.saturated)} saturated`],
-    ['chains', `${formatCount(chains.count)}, mean length ${chains.mean.toFixed(2)}, longest ${chains.max}`],
+    ['chains by link position', describeLengths(chains)],
+    ['chains as walked', describeLengths(walkedChains)],
     ['memory', formatBytes(statistics.memoryBytes)],
   ]);
+}
+
+function describeLengths({ count, mean, max, meanVisited }: ChainStatistics): string {
+  return `${formatCount(count)}, mean length ${mean.toFixed(2)}, longest ${max}, ${meanVisited.toFixed(2)} chunks visited per hit`;
 }
 
 function describeRates({ plan, statistics }: InspectResult): string {
   const { count, seed } = statistics.fprProbes;
   return formatSection('False positive rate', [
-    ['now, by formula (1)', formatPercent(statistics.fprPredicted)],
+    ['now, predicted', formatPercent(statistics.fprPredicted)],
     ['now, measured', `${formatPercent(statistics.fprMeasured)} of ${formatCount(count)} absent ids, seed ${seed}`],
     ['at n_max', formatPercent(plan.fprPredicted)],
-    ['never passed', formatPercent(plan.fprTarget)],
+    ['never exceeded', formatPercent(plan.fprTarget)],
   ]);
 }
 
@@ -70,13 +86,15 @@ interface Histogram {
   readonly heading: string;
   /** What is counted. */
   readonly value: string;
-  /** At each value: how many positions have it. */
+  /** Where it is counted. */
+  readonly places: string;
+  /** At each value: how many places have it. */
   readonly counts: readonly number[];
   readonly expected: readonly number[];
 }
 
 /** From the first value that occurs, or is expected, to the last one that occurs. */
-function formatHistogram({ heading, value, counts, expected }: Histogram): string {
+function formatHistogram({ heading, value, places, counts, expected }: Histogram): string {
   const last = counts.findLastIndex((count) => count > 0);
   if (last < 0) return `${heading}\n  none`;
   const largest = Math.max(...counts);
@@ -84,7 +102,7 @@ function formatHistogram({ heading, value, counts, expected }: Histogram): strin
     return [String(at), formatCount(count), formatExpected(expected[at]!), formatBar(count, largest, BAR_WIDTH)];
   });
   const shown = expected[0] === 0 && counts[0] === 0 ? rows.slice(1) : rows;
-  const head = [value, 'positions', 'by theory', ''];
+  const head = [value, places, 'by theory', ''];
   return `${heading}\n${formatTable(shown, { head, rightAligned: [0, 1, 2], indent: '  ' })}`;
 }
 
@@ -114,6 +132,7 @@ function inspectionFields(result: InspectResult): Record<string, unknown> {
     counter_bits: statistics.counterBits,
     saturated: statistics.saturated,
     counters: { histogram: statistics.counterHistogram, expected: result.countersExpected },
-    chains: { ...statistics.chains, expected: result.chainsExpected },
+    chains: { ...chainFields(statistics.chains), expected: result.chainsExpected },
+    walked_chains: { ...chainFields(statistics.walkedChains), expected: result.walkedChainsExpected },
   };
 }

@@ -1,4 +1,4 @@
-import type { SimulationResult } from '../../operations/filter/simulate.ts';
+import type { ChainKind, GroupResult, SimulationResult } from '../../operations/filter/simulate.ts';
 import { chainPanel } from '../charts/chain-chart.ts';
 import { writeResultFile } from '../result-file.ts';
 
@@ -30,15 +30,23 @@ export async function writeSimulation(result: SimulationResult, files: Simulatio
 
 const CSV_HEAD = 'seed,runs,hashes,elements_max,positions,elements,filter,mean,standard_error,min,max,expected';
 
-/** One line per sample and structure, with all that is needed to make it again. */
+/** The places on which chains hang, as the column `positions` and the names of the column `filter`. */
+const ROWS: readonly (readonly [kind: ChainKind, name: string, positions: (group: GroupResult) => number])[] = [
+  ['ldm', 'ldm', ({ positions }) => positions],
+  ['dibf', 'dibf', ({ side }) => side ** 2],
+  ['ldmFilter', 'ldm_filter', ({ plan }) => plan.positions],
+  ['ldmFilterWalked', 'ldm_filter_walked', ({ plan }) => plan.capacity],
+  ['dibfFilter', 'dibf_filter', ({ side }) => side ** 2],
+];
+
+/** One line for each sample and kind of chain, with the settings that give the same line again. */
 function formatCsv({ seed, runs, hashes, groups }: SimulationResult): string {
   const lines = groups.flatMap((group) =>
     group.samples.flatMap((sample) =>
-      (['ldm', 'dibf'] as const).map((structure) => {
-        const positions = structure === 'ldm' ? group.positions : group.side ** 2;
-        const { mean, standardError, min, max, expected } = sample[structure];
+      ROWS.map(([kind, name, positions]) => {
+        const { mean, standardError, min, max, expected } = sample[kind];
         const figures = [mean, standardError, min, max, expected];
-        return [seed, runs, hashes, group.elements, positions, sample.elements, structure, ...figures].join(',');
+        return [seed, runs, hashes, group.elements, positions(group), sample.elements, name, ...figures].join(',');
       }),
     ),
   );

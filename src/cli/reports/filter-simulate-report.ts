@@ -1,11 +1,11 @@
-import type { GroupResult, LongestChain, SimulationResult } from '../../operations/filter/simulate.ts';
+import type { ChainKind, GroupResult, LongestChain, SimulationResult } from '../../operations/filter/simulate.ts';
 import { chainPanel } from '../charts/chain-chart.ts';
 import { drawPanel } from '../charts/terminal-chart.ts';
 import type { Output } from '../output.ts';
 import { formatTable } from '../tables.ts';
 import { countNoun, formatCount, formatPercent } from '../words.ts';
 
-/** `filter simulate`: a table and a chart for each group, then the full stores beside what was published. */
+/** `filter simulate`: a table and a chart for each group, then the full stores with the chains of this program's classes. */
 export function reportSimulation(output: Output, result: SimulationResult, files: readonly string[]): void {
   output.message('simulation', { ...simulationFields(result), files });
   if (output.json) return;
@@ -39,22 +39,25 @@ function chainCells({ mean, standardError, expected }: LongestChain): string[] {
   return [`${mean.toFixed(2)} ± ${standardError.toFixed(2)}`, expected.toFixed(2)];
 }
 
+/** Which chains the rows of the last table are about, and where they were measured. */
+const ROWS: readonly (readonly [kind: ChainKind, filter: string, chains: string, measuredIn: string])[] = [
+  ['ldm', 'LDM', 'by link position', 'arrays, k hash values'],
+  ['ldmFilter', 'LDM', 'by link position', 'LdmFilter'],
+  ['ldmFilterWalked', 'LDM', 'as walked', 'LdmFilter'],
+  ['dibf', 'DIBF', 'by cell', 'arrays, k hash values'],
+  ['dibfFilter', 'DIBF', 'by cell', 'DibfFilter'],
+];
+
 function describeFullStores({ groups }: SimulationResult): string {
-  const rows = groups.flatMap(({ elements, samples, published }) =>
-    (['ldm', 'dibf'] as const).map((structure) => {
-      const chain = samples.at(-1)![structure];
+  const rows = groups.flatMap(({ elements, samples }) =>
+    ROWS.map(([kind, filter, chains, measuredIn]) => {
+      const chain = samples.at(-1)![kind];
       const range = `${chain.min} to ${chain.max}`;
-      return [
-        formatCount(elements),
-        structure.toUpperCase(),
-        ...chainCells(chain),
-        published[structure].toFixed(1),
-        range,
-      ];
+      return [formatCount(elements), filter, chains, measuredIn, ...chainCells(chain), range];
     }),
   );
-  const head = ['chunks', 'filter', 'mean', 'theory', 'published', 'range'];
-  return `Full stores\n${formatTable(rows, { head, rightAligned: [0, 2, 3, 4, 5], indent: '  ' })}`;
+  const head = ['chunks', 'filter', 'chains', 'measured in', 'mean', 'theory', 'range'];
+  return `Full stores\n${formatTable(rows, { head, rightAligned: [0, 4, 5, 6], indent: '  ' })}`;
 }
 
 function simulationFields({ runs, seed, hashes, groups }: SimulationResult): Record<string, unknown> {
@@ -65,12 +68,15 @@ function simulationFields({ runs, seed, hashes, groups }: SimulationResult): Rec
     groups: groups.map((group) => ({
       elements: group.elements,
       positions: group.positions,
+      ldm_filter_positions: group.plan.positions,
       dibf_side: group.side,
-      published: group.published,
-      samples: group.samples.map(({ elements, ldm, dibf }) => ({
-        elements,
-        ldm: chainFields(ldm),
-        dibf: chainFields(dibf),
+      samples: group.samples.map((sample) => ({
+        elements: sample.elements,
+        ldm: chainFields(sample.ldm),
+        dibf: chainFields(sample.dibf),
+        ldm_filter: chainFields(sample.ldmFilter),
+        ldm_filter_walked: chainFields(sample.ldmFilterWalked),
+        dibf_filter: chainFields(sample.dibfFilter),
       })),
     })),
   };

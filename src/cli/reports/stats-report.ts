@@ -1,8 +1,10 @@
+import type { ChainStatistics } from '../../filter/chain-statistics.ts';
 import type { StatsResult } from '../../operations/stats.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
 import { formatBar, formatSection, formatTable } from '../tables.ts';
 import { countNoun, formatCount, formatPercent, formatRatio } from '../words.ts';
+import { chainFields } from './chain-fields.ts';
 
 const BAR_WIDTH = 40;
 
@@ -46,19 +48,25 @@ function describeFilter({ filter }: StatsResult): string {
   ]);
 }
 
-function describeChains({ filter: { chains } }: StatsResult): string {
-  const figures = `Chains: ${formatCount(chains.count)}, mean length ${chains.mean.toFixed(2)}, longest ${formatCount(chains.max)}`;
+function describeChains({ filter: { chains, walkedChains } }: StatsResult): string {
+  const figures = `Chains by link position: ${describeLengths(chains)}`;
+  const walked = `Chains as walked (neighbouring positions share one): ${describeLengths(walkedChains)}`;
   const lengths = chains.histogram
     .map((positions, length) => ({ positions, length }))
     .filter(({ positions }) => positions > 0);
-  if (lengths.length === 0) return figures;
+  if (lengths.length === 0) return `${figures}\n${walked}`;
   const largest = Math.max(...lengths.map(({ positions }) => positions));
   const rows = lengths.map(({ positions, length }) => [
     String(length),
     formatCount(positions),
     formatBar(positions, largest, BAR_WIDTH),
   ]);
-  return `${figures}\n${formatTable(rows, { head: ['length', 'positions', ''], rightAligned: [0, 1], indent: '  ' })}`;
+  const table = formatTable(rows, { head: ['length', 'positions', ''], rightAligned: [0, 1], indent: '  ' });
+  return `${figures}\n${table}\n${walked}`;
+}
+
+function describeLengths({ count, mean, max }: ChainStatistics): string {
+  return `${formatCount(count)}, mean length ${mean.toFixed(2)}, longest ${formatCount(max)}`;
 }
 
 function describePacks({ packs, segmentsCount }: StatsResult): string {
@@ -102,7 +110,8 @@ function statsFields(stats: StatsResult): Record<string, unknown> {
       saturated: filter.saturated,
       memory_bytes: filter.memoryBytes,
     },
-    chains: { ...filter.chains },
+    chains: chainFields(filter.chains),
+    walked_chains: chainFields(filter.walkedChains),
     packs: {
       count: packs.count,
       data_count: packs.dataCount,

@@ -21,6 +21,8 @@ export interface InspectResult {
   readonly countersExpected: readonly number[];
   /** At index l: how many link positions uniform links would give a chain of l; 0 at index 0, as in the histogram. */
   readonly chainsExpected: readonly number[];
+  /** The same for the chains that are walked, one head for each chunk that the filter has room for. */
+  readonly walkedChainsExpected: readonly number[];
 }
 
 /** Looks into the repository's own filter. No pack is read and nothing is changed. */
@@ -34,7 +36,7 @@ export async function inspectFilter(context: OperationContext): Promise<InspectR
 function inspect(filter: LdmFilter): InspectResult {
   const { plan, liveCount, deadCount } = filter;
   const statistics = filter.statistics();
-  const { positions, hashes, counterHistogram, chains } = statistics;
+  const { positions, hashes, capacity, counterHistogram, chains, walkedChains } = statistics;
   return {
     plan,
     statistics,
@@ -43,6 +45,7 @@ function inspect(filter: LdmFilter): InspectResult {
     nextPlan: planAfterGrowth(filter),
     countersExpected: expectedCounts(positions, (hashes * liveCount) / positions, counterHistogram.length),
     chainsExpected: expectedCounts(positions, liveCount / positions, chains.histogram.length).with(0, 0),
+    walkedChainsExpected: expectedCounts(capacity, liveCount / capacity, walkedChains.histogram.length).with(0, 0),
   };
 }
 

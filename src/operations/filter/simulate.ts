@@ -1,22 +1,24 @@
-import { linkPosition } from '../../filter/formulas.ts';
+import { planFilter } from '../../filter/formulas.ts';
 import { randomWords } from '../../filter/random-ids.ts';
 import { Pacer } from '../context.ts';
 import { expectedLongestChains } from './chain-theory.ts';
+import { fillArrays } from './simulate/fill-arrays.ts';
+import { fillFilters } from './simulate/fill-filters.ts';
+import { CHAIN_KINDS } from './simulate/chain-group.ts';
+import type { ChainGroup, ChainKind } from './simulate/chain-group.ts';
+import { RunSummary } from './simulate/run-summary.ts';
+import type { LongestChain } from './simulate/run-summary.ts';
 
-/** A store to fill: the published set-up for one capacity. */
-interface ChainGroup {
-  /** n: chunks at full load. */
-  readonly elements: number;
-  /** m: link positions of the LDM filter, by formula (2). */
-  readonly positions: number;
-  /** The published means of the longest chain at full load. */
-  readonly published: { readonly ldm: number; readonly dibf: number };
-}
+export type { ChainKind } from './simulate/chain-group.ts';
+export type { LongestChain } from './simulate/run-summary.ts';
 
-/** 40 GB and 100 GB in chunks of 64 MB with k = 7. */
-const PUBLISHED_GROUPS: readonly ChainGroup[] = [
-  { elements: 640, positions: 6463, published: { ldm: 2.6, dibf: 5.2 } },
-  { elements: 1600, positions: 16_158, published: { ldm: 3.0, dibf: 5.8 } },
+/**
+ * The set-up of the paper: 40 GB and 100 GB in chunks of 64 MB with k = 7. The paper shows the longest chains in figures,
+ * in which LDM is below DIBF and both groups are "nearly the same"; it prints no numbers that these could be compared to.
+ */
+const PUBLISHED_GROUPS: readonly Pick<ChainGroup, 'elements' | 'positions'>[] = [
+  { elements: 640, positions: 6463 },
+  { elements: 1600, positions: 16_158 },
 ];
 const PUBLISHED_HASHES = 7;
 
@@ -28,27 +30,12 @@ export interface SimulationOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The longest chain, over all runs. */
-export interface LongestChain {
-  readonly mean: number;
-  /** Of the mean; 0 for one run. */
-  readonly standardError: number;
-  readonly min: number;
-  readonly max: number;
-  /** What theory predicts for the mean. */
-  readonly expected: number;
-}
-
-export interface ChainSample {
+export interface ChainSample extends Readonly<Record<ChainKind, LongestChain>> {
   /** Chunks in the store. */
   readonly elements: number;
-  readonly ldm: LongestChain;
-  readonly dibf: LongestChain;
 }
 
 export interface GroupResult extends ChainGroup {
-  /** The index array of the DIBF is `side` by `side`, the smallest square with a cell for every chunk. */
-  readonly side: number;
   readonly samples: readonly ChainSample[];
 }
 
@@ -60,38 +47,42 @@ export interface SimulationResult {
   readonly groups: readonly GroupResult[];
 }
 
-/** Longest chains: one row per sample, one column per run. */
-interface Measured {
-  readonly ldm: readonly Float64Array[];
-  readonly dibf: readonly Float64Array[];
-}
+/** So that the ids of the filters are not made of the hash values of the arrays. */
+const ID_SEED_OFFSET = 0x5eed;
 
 /**
- * The published experiment: chunks with k uniform hash values fill a store; how long is the longest chain of the LDM
- * filter, and how long that of a dynamic index Bloom filter with the same chunks? All numbers come from one generator.
+ * The experiment of the LDM paper: how long is the longest chain of the LDM filter while a store fills, and how long that
+ * of a dynamic index Bloom filter with the same chunks? It is made twice in each run: with arrays and k independent hash
+ * values, as the paper describes it, and with the classes of this program, whose positions come from an id by double
+ * hashing. All numbers follow from the seed.
  */
 export async function simulateChains(options: SimulationOptions): Promise<SimulationResult> {
   const { runs, seed } = options;
   const nextWord = randomWords(seed);
+  const nextIdWord = randomWords(seed + ID_SEED_OFFSET);
   const pacer = new Pacer(options.signal);
   const groups: GroupResult[] = [];
-  for (const group of PUBLISHED_GROUPS) {
-    const side = Math.ceil(Math.sqrt(group.elements));
-    const checkpoints = sampleSizes(group.elements, options.samples);
-    const measured: Measured = { ldm: rowsFor(checkpoints, runs), dibf: rowsFor(checkpoints, runs) };
-    const rowOf = new Map(checkpoints.map((elements, row) => [elements, row]));
+  for (const published of PUBLISHED_GROUPS) {
+    const group = describeGroup(published);
+    const sizes = sampleSizes(group.elements, options.samples);
+    const summaries = sizes.map(newSummaries);
     for (let run = 0; run < runs; run++) {
-      fillStore(group, side, nextWord, (elements, ldm, dibf) => {
-        const row = rowOf.get(elements);
-        if (row === undefined) return;
-        measured.ldm[row]![run] = ldm;
-        measured.dibf[row]![run] = dibf;
-      });
+      const arrays = fillArrays(group, sizes, nextWord);
+      const filters = fillFilters(group, sizes, nextIdWord);
+      for (const [row, summary] of summaries.entries()) {
+        const longest = { ...arrays[row]!, ...filters[row]! };
+        for (const kind of CHAIN_KINDS) summary[kind].add(longest[kind]);
+      }
       await pacer.pause();
     }
-    groups.push({ ...group, side, samples: summarize(group, side, checkpoints, measured) });
+    groups.push({ ...group, samples: describeSamples(group, sizes, summaries) });
   }
   return { runs, seed, hashes: PUBLISHED_HASHES, groups };
+}
+
+function describeGroup({ elements, positions }: (typeof PUBLISHED_GROUPS)[number]): ChainGroup {
+  const plan = planFilter({ capacity: elements, hashes: PUBLISHED_HASHES });
+  return { elements, positions, side: Math.ceil(Math.sqrt(elements)), plan };
 }
 
 /** Equal steps up to the full store; fewer than asked for where the store has fewer chunks. */
@@ -100,59 +91,29 @@ function sampleSizes(elements: number, samples: number): number[] {
   return [...new Set(sizes)].filter((size) => size > 0);
 }
 
-function rowsFor(checkpoints: readonly number[], runs: number): Float64Array[] {
-  return checkpoints.map(() => new Float64Array(runs));
+type Summaries = Readonly<Record<ChainKind, RunSummary>>;
+
+function newSummaries(): Summaries {
+  return byKind(() => new RunSummary());
 }
 
-/**
- * One run. A chunk has k uniform hash values. In the LDM filter it goes on the chain at its link position, formula (3);
- * in the DIBF into the cell whose row and column are given by the first two values.
- */
-function fillStore(
-  { elements, positions }: ChainGroup,
-  side: number,
-  nextWord: () => number,
-  visit: (elements: number, longestLdm: number, longestDibf: number) => void,
-): void {
-  const chains = new Uint32Array(positions);
-  const cells = new Uint32Array(side * side);
-  const shares = new Float64Array(PUBLISHED_HASHES);
-  let longestLdm = 0;
-  let longestDibf = 0;
-  for (let stored = 1; stored <= elements; stored++) {
-    for (let hash = 0; hash < PUBLISHED_HASHES; hash++) shares[hash] = nextWord() / 2 ** 32;
-    const values = Array.from(shares, (share) => Math.floor(share * positions));
-    const link = linkPosition(values, positions);
-    const cell = Math.floor(shares[0]! * side) * side + Math.floor(shares[1]! * side);
-    longestLdm = Math.max(longestLdm, ++chains[link]!);
-    longestDibf = Math.max(longestDibf, ++cells[cell]!);
-    visit(stored, longestLdm, longestDibf);
-  }
-}
-
-function summarize(
-  { elements, positions }: ChainGroup,
-  side: number,
-  checkpoints: readonly number[],
-  measured: Measured,
-): ChainSample[] {
-  const ldmExpected = expectedLongestChains(positions, elements);
-  const dibfExpected = expectedLongestChains(side * side, elements);
-  return checkpoints.map((size, row) => ({
+function describeSamples(group: ChainGroup, sizes: readonly number[], summaries: readonly Summaries[]): ChainSample[] {
+  const { elements, positions, side, plan } = group;
+  const places: Readonly<Record<ChainKind, number>> = {
+    ldm: positions,
+    dibf: side * side,
+    ldmFilter: plan.positions,
+    // One chain head for each chunk that the filter has room for.
+    ldmFilterWalked: plan.capacity,
+    dibfFilter: side * side,
+  };
+  const expected = byKind((kind) => expectedLongestChains(places[kind], elements));
+  return sizes.map((size, row) => ({
     elements: size,
-    ldm: describeRuns(measured.ldm[row]!, ldmExpected[size]!),
-    dibf: describeRuns(measured.dibf[row]!, dibfExpected[size]!),
+    ...byKind((kind) => summaries[row]![kind].describe(expected[kind][size]!)),
   }));
 }
 
-function describeRuns(lengths: Float64Array, expected: number): LongestChain {
-  const runs = lengths.length;
-  const mean = lengths.reduce((sum, length) => sum + length, 0) / runs;
-  const squares = lengths.reduce((sum, length) => sum + (length - mean) ** 2, 0);
-  const standardError = runs < 2 ? 0 : Math.sqrt(squares / (runs - 1) / runs);
-  const [min, max] = lengths.reduce(
-    ([low, high], length) => [Math.min(low, length), Math.max(high, length)],
-    [Infinity, 0],
-  );
-  return { mean, standardError, min, max, expected };
+function byKind<T>(make: (kind: ChainKind) => T): Record<ChainKind, T> {
+  return Object.fromEntries(CHAIN_KINDS.map((kind) => [kind, make(kind)])) as Record<ChainKind, T>;
 }

@@ -1,8 +1,14 @@
 import type { BenchSize, Scenario } from '../bench-types.ts';
 
 const chunkCounts: Readonly<Record<BenchSize, number>> = { full: 10_000_000, small: 10_000 };
+const probeCounts: Readonly<Record<BenchSize, number>> = { full: 100_000_000, small: 10_000 };
+/** Of the 640 chunks that the filter is planned for: formula (1) holds for a full filter, not for one that is nearly empty. */
+const fills = [6, 42, 160, 640];
 
-/** The LDM filter alone, at ten million chunks: what it costs to ask and change, and to save and load its image. */
+/**
+ * The LDM filter alone, at ten million chunks: the cost of look-ups and changes, and of saving and loading its image.
+ * Then its false positive rate, predicted and measured.
+ */
 export const filter: Scenario = {
   slug: 'filter',
   datasets: [],
@@ -10,9 +16,14 @@ export const filter: Scenario = {
     // Loaded when they run: the other scenarios measure the built program and need nothing of src.
     const { runFilterBench } = await import('../filter.bench.ts');
     const { runImageBench } = await import('../image.bench.ts');
+    const { runFalsePositiveBench } = await import('../false-positives.bench.ts');
     const chunkCount = chunkCounts[bench.size];
     const image = await runImageBench(chunkCount, bench.workspace.directory);
-    const figures = { ...prefixed('filter', { ...runFilterBench(chunkCount) }), ...prefixed('image', { ...image }) };
+    const rates = fills.map((elements) =>
+      prefixed(`rate.${elements}`, { ...runFalsePositiveBench(elements, probeCounts[bench.size]) }),
+    );
+    const filterFigures = prefixed('filter', { ...runFilterBench(chunkCount) });
+    const figures = Object.assign(filterFigures, prefixed('image', { ...image }), ...rates) as typeof filterFigures;
     return { slug: 'filter', title: 'the LDM filter alone', measurements: [], figures };
   },
 };

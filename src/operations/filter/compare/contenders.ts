@@ -1,4 +1,4 @@
-import { falsePositiveRate } from '../../../filter/formulas.ts';
+import { predictedRate } from '../../../filter/formulas.ts';
 import { BPlusTreeFilter } from '../../../filters/b-plus-tree.ts';
 import { BloomFilter } from '../../../filters/bloom-filter.ts';
 import { CountingBloomFilter } from '../../../filters/counting-bloom-filter.ts';
@@ -50,8 +50,8 @@ function makeDibf(options: ContenderOptions): Entrant {
 
 function makeLdm(options: ContenderOptions): Entrant {
   const filter = LdmSet.forCapacity(options);
-  const predictedRate = (): number => falsePositiveRate(filter.plan.positions, filter.elements, filter.plan.hashes);
-  return { filter, counters: { predictedRate, ask: (id) => filter.mayHave(id) } };
+  const predict = (): number => predictedRate(filter.plan.positions, filter.elements, filter.plan.hashes);
+  return { filter, counters: { predictedRate: predict, ask: (id) => filter.mayHave(id) } };
 }
 
 function makeTree(): Entrant {

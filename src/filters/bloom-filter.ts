@@ -1,11 +1,12 @@
 import { UsageError } from '../errors.ts';
 import { HASHES_MAX, LONG_BITS, decodeGuava, encodeGuava } from './guava-form.ts';
 import { BITS_MAX, NARROW_BITS_MAX, fillNarrowPositions, fillWidePositions, remainderOf } from './guava-positions.ts';
+import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { MergeableFilter } from './membership-filter.ts';
 import { murmur3 } from './murmur3.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
 
-export interface BloomOptions {
+export interface BloomOptions extends IdHashOption {
   /** n_max: ids for which the rate holds. */
   readonly capacity: number;
   readonly falsePositiveRate: number;
@@ -34,9 +35,11 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   /** Of the id at hand; and in filters too large for them. */
   readonly #positions: Int32Array;
   readonly #widePositions: Float64Array | undefined;
+  readonly #idHash: IdHash;
   #bitCount: number;
 
-  private constructor(hashes: number, words: Int32Array, bitCount: number) {
+  private constructor(hashes: number, words: Int32Array, bitCount: number, idHash: IdHash = murmur3) {
+    this.#idHash = idHash;
     this.hashes = hashes;
     this.bits = words.length * 32;
     this.#words = words;
@@ -50,7 +53,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
    * As Guava sizes it: `m = -n ln p / (ln 2)^2`, up to whole longs, and `k = -log2 p`, rounded and at least 1.
    * @throws UsageError for values out of range
    */
-  static forCapacity({ capacity, falsePositiveRate }: BloomOptions): BloomFilter {
+  static forCapacity({ capacity, falsePositiveRate, idHash }: BloomOptions): BloomFilter {
     checkCapacity(capacity);
     checkRate(falsePositiveRate);
     const bits = Math.max(1, Math.trunc((-capacity * Math.log(falsePositiveRate)) / (Math.LN2 * Math.LN2)));
@@ -60,7 +63,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
         hint: `At most ${BITS_MAX} bits and ${HASHES_MAX} hashes: choose a higher rate or a lower capacity.`,
       });
     }
-    return new BloomFilter(hashes, new Int32Array(Math.ceil(bits / LONG_BITS) * 2), 0);
+    return new BloomFilter(hashes, new Int32Array(Math.ceil(bits / LONG_BITS) * 2), 0, idHash);
   }
 
   /**
@@ -74,6 +77,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   }
 
   save(): Uint8Array {
+    assertHashed(this.#idHash);
     return encodeGuava({ hashes: this.hashes, words: this.#words });
   }
 
@@ -101,7 +105,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   }
 
   add(id: Uint8Array): void {
-    murmur3(id, 0, this.#hash);
+    this.#idHash(id, 0, this.#hash);
     if (this.#widePositions !== undefined) {
       this.#addWide(this.#widePositions);
       return;
@@ -120,7 +124,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   }
 
   has(id: Uint8Array): boolean {
-    murmur3(id, 0, this.#hash);
+    this.#idHash(id, 0, this.#hash);
     if (this.#widePositions !== undefined) return this.#hasWide(this.#widePositions);
     const words = this.#words;
     const positions = this.#positions;
@@ -143,6 +147,8 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
         { hint: 'Make both for the same capacity and rate.' },
       );
     }
+    assertHashed(other.#idHash);
+    assertHashed(this.#idHash);
     const words = this.#words;
     for (let index = 0; index < words.length; index++) words[index]! |= other.#words[index]!;
     this.#bitCount = countBits(words);

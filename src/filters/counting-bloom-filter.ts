@@ -8,6 +8,7 @@ import {
   type CountingOptions,
   type CountingShape,
 } from './counting-shape.ts';
+import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
 import { murmur3 } from './murmur3.ts';
 import { PackedCounters, wordsFor, type CounterBits } from './packed-counters.ts';
@@ -32,9 +33,11 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
   readonly #sizes: Int32Array;
   readonly #positions: Int32Array;
   readonly #hash = new Uint32Array(4);
+  readonly #idHash: IdHash;
   #elements: number;
 
-  private constructor(shape: CountingShape, elements = 0, words?: Int32Array) {
+  private constructor(shape: CountingShape, elements = 0, words?: Int32Array, idHash: IdHash = murmur3) {
+    this.#idHash = idHash;
     const sizes = sizesOf(shape);
     this.shape = shape;
     this.#sizes = Int32Array.from(sizes);
@@ -44,8 +47,8 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
   }
 
   /** @throws UsageError for values out of range */
-  static forCapacity(options: CountingOptions): CountingBloomFilter {
-    return new CountingBloomFilter(planCounting(options));
+  static forCapacity(options: CountingOptions & IdHashOption): CountingBloomFilter {
+    return new CountingBloomFilter(planCounting(options), 0, undefined, options.idHash);
   }
 
   /** @throws CorruptDataError for anything that `save` did not write */
@@ -76,6 +79,7 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
   }
 
   save(): Uint8Array {
+    assertHashed(this.#idHash);
     const { counterBits, hashes, isPartitioned, firstSize, seed } = this.shape;
     const numbers = [counterBits, hashes, isPartitioned ? 1 : 0, firstSize, seed, this.#elements];
     return encodeSaved(this.name, numbers, [bytesOfWords(this.#counters.words)]);
@@ -146,6 +150,8 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
         { hint: 'Make both with the same options.' },
       );
     }
+    assertHashed(other.#idHash);
+    assertHashed(this.#idHash);
     this.#counters.addAll(other.#counters);
     this.#elements += other.#elements;
   }
@@ -154,7 +160,7 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
   #positionsOf(id: Uint8Array): Int32Array {
     const hash = this.#hash;
     const positions = this.#positions;
-    murmur3(id, this.shape.seed, hash);
+    this.#idHash(id, this.shape.seed, hash);
     if (this.shape.isPartitioned) fillPartitioned(hash, this.#sizes, positions);
     else fillStrided(hash, this.positions, positions);
     return positions;

@@ -2,6 +2,7 @@ import { FilterFullError } from '../errors.ts';
 import { bytesOver, refuseBigEndian } from '../filter/image-words.ts';
 import { type CapacityOptions, checkReachable } from './capacity-options.ts';
 import { BUCKET_SLOTS, CuckooTable } from './cuckoo-table.ts';
+import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { ErasableFilter } from './membership-filter.ts';
 import { murmur3 } from './murmur3.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
@@ -34,24 +35,27 @@ const SEED = 0;
 export class CuckooFilter implements ErasableFilter {
   readonly name = 'cuckoo';
   readonly #table: CuckooTable;
+  readonly #idHash: IdHash;
   #elements: number;
   readonly #hash: Uint32Array = new Uint32Array(4);
   /** The slots that were kicked, so that kicks which led nowhere can be undone. */
   readonly #kicked: Uint32Array = new Uint32Array(KICKS_MAX);
 
-  private constructor(table: CuckooTable) {
+  private constructor(table: CuckooTable, idHash: IdHash = murmur3) {
+    this.#idHash = idHash;
     this.#table = table;
     this.#elements = table.countUsed();
   }
 
   /** @throws UsageError for a capacity above 250 million, or a rate below 3.8e-9 */
-  static forCapacity({ capacity, falsePositiveRate }: CapacityOptions): CuckooFilter {
+  static forCapacity({ capacity, falsePositiveRate, idHash }: CapacityOptions & IdHashOption): CuckooFilter {
     checkCapacity(capacity, CAPACITY_MAX);
     checkRate(falsePositiveRate);
     checkReachable(falsePositiveRate, RATE_MIN);
     const fingerprintBits = Math.max(FINGERPRINT_BITS_MIN, Math.ceil(Math.log2(CANDIDATE_SLOTS / falsePositiveRate)));
     const buckets = (capacity / LOAD_MAX + SPARE_SLOTS * Math.sqrt(capacity)) / BUCKET_SLOTS;
-    return new CuckooFilter(new CuckooTable(2 ** Math.max(1, Math.ceil(Math.log2(buckets))), fingerprintBits));
+    const bucketCount = 2 ** Math.max(1, Math.ceil(Math.log2(buckets)));
+    return new CuckooFilter(new CuckooTable(bucketCount, fingerprintBits), idHash);
   }
 
   /** @throws CorruptDataError for anything that `save` did not write */
@@ -124,6 +128,7 @@ export class CuckooFilter implements ErasableFilter {
 
   save(): Uint8Array {
     refuseBigEndian();
+    assertHashed(this.#idHash);
     const { bucketCount, fingerprintBits, words } = this.#table;
     return encodeSaved('cuckoo', [bucketCount, fingerprintBits], [bytesOver(words)]);
   }
@@ -137,7 +142,7 @@ export class CuckooFilter implements ErasableFilter {
 
   /** 1 to 2^f - 1. Hashes the id; its first bucket is then `#bucketOf()`. */
   #fingerprintOf(id: Uint8Array): number {
-    murmur3(id, SEED, this.#hash);
+    this.#idHash(id, SEED, this.#hash);
     return 1 + Math.floor(this.#hash[2]! * 2 ** -32 * (2 ** this.#table.fingerprintBits - 1));
   }
 

@@ -5,6 +5,7 @@ import { BloomFilter } from './bloom-filter.ts';
 import type { CapacityOptions } from './capacity-options.ts';
 import { toChunkId } from './chunk-ids.ts';
 import { IndexArray } from './dibf-index.ts';
+import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { MembershipFilter } from './membership-filter.ts';
 import { murmur3 } from './murmur3.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
@@ -32,10 +33,12 @@ export class DibfFilter implements MembershipFilter {
   readonly name = 'dibf';
   readonly #capacity: number;
   readonly #bloom: BloomFilter;
+  readonly #idHash: IdHash;
   readonly #index: IndexArray;
   readonly #hash: Uint32Array = new Uint32Array(4);
 
-  private constructor(capacity: number, bloom: BloomFilter) {
+  private constructor(capacity: number, bloom: BloomFilter, idHash: IdHash = murmur3) {
+    this.#idHash = idHash;
     this.#capacity = capacity;
     this.#bloom = bloom;
     this.#index = new IndexArray(capacity);
@@ -45,11 +48,11 @@ export class DibfFilter implements MembershipFilter {
    * @param options.falsePositiveRate - that of the Bloom filter; half of all at most
    * @throws UsageError for values out of range
    */
-  static forCapacity({ capacity, falsePositiveRate }: CapacityOptions): DibfFilter {
+  static forCapacity({ capacity, falsePositiveRate, idHash }: CapacityOptions & IdHashOption): DibfFilter {
     checkCapacity(capacity, CAPACITY_MAX);
     checkRate(falsePositiveRate);
     const rate = Math.min(RATE_MAX, falsePositiveRate);
-    return new DibfFilter(capacity, BloomFilter.forCapacity({ capacity, falsePositiveRate: rate }));
+    return new DibfFilter(capacity, BloomFilter.forCapacity({ capacity, falsePositiveRate: rate, idHash }), idHash);
   }
 
   /** @throws CorruptDataError for anything that `save` did not write */
@@ -124,6 +127,7 @@ export class DibfFilter implements MembershipFilter {
 
   save(): Uint8Array {
     refuseBigEndian();
+    assertHashed(this.#idHash);
     return encodeSaved('dibf', [this.#capacity], [this.#bloom.save(), bytesOver(this.#index.idWords())]);
   }
 
@@ -135,7 +139,7 @@ export class DibfFilter implements MembershipFilter {
   }
 
   #cellOf(id: Uint8Array): number {
-    murmur3(id, CELL_SEED, this.#hash);
+    this.#idHash(id, CELL_SEED, this.#hash);
     return this.#index.cellOf(this.#hash[0]!, this.#hash[2]!);
   }
 }

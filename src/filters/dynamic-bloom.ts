@@ -6,12 +6,13 @@ import { startOf, strideOf } from '../filter/positions.ts';
 import { nextPrime } from '../filter/prime.ts';
 import { addToSlice, countBits, emptySlice, isInSlice, type Shape, type Slice, wordCount } from './bloom-slice.ts';
 import type { CapacityOptions } from './capacity-options.ts';
+import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { MergeableFilter } from './membership-filter.ts';
 import { murmur3 } from './murmur3.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
 
-export interface DynamicBloomOptions extends CapacityOptions {
+export interface DynamicBloomOptions extends CapacityOptions, IdHashOption {
   /** c: ids in each of the filters; an eighth of the capacity without it. */
   readonly filterCapacity?: number;
 }
@@ -38,12 +39,14 @@ const SEED = 0;
 export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
   readonly name = 'dynamic-bloom';
   readonly #shape: Shape;
+  readonly #idHash: IdHash;
   readonly #slices: Slice[];
   readonly #hash: Uint32Array = new Uint32Array(4);
   /** Filters before this one are full. */
   #active = 0;
 
-  private constructor(shape: Shape, slices: Slice[]) {
+  private constructor(shape: Shape, slices: Slice[], idHash: IdHash = murmur3) {
+    this.#idHash = idHash;
     this.#shape = shape;
     this.#slices = slices;
   }
@@ -65,7 +68,7 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
       });
     }
     const shape = { filterCapacity, positions: nextPrime(positions), hashes };
-    return new DynamicBloomFilter(shape, [emptySlice(shape)]);
+    return new DynamicBloomFilter(shape, [emptySlice(shape)], options.idHash);
   }
 
   /** @throws CorruptDataError for anything that `save` did not write */
@@ -115,7 +118,7 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
   }
 
   has(id: Uint8Array): boolean {
-    murmur3(id, SEED, this.#hash);
+    this.#idHash(id, SEED, this.#hash);
     const { positions } = this.#shape;
     const start = startOf(this.#hash, 0, positions);
     const stride = strideOf(this.#hash, 0, positions);
@@ -140,6 +143,8 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
         hint: 'Make both for the same capacity, rate and capacity of a filter.',
       });
     }
+    assertHashed(other.#idHash);
+    assertHashed(this.#idHash);
     const taken = other.#slices.filter((slice) => slice.elements > 0);
     this.#slices.push(...taken.map((slice) => ({ ...slice, words: slice.words.slice() })));
   }
@@ -156,6 +161,7 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
 
   save(): Uint8Array {
     refuseBigEndian();
+    assertHashed(this.#idHash);
     const { filterCapacity, positions, hashes } = this.#shape;
     const numbers = [filterCapacity, positions, hashes, ...this.#slices.map((slice) => slice.elements)];
     return encodeSaved(

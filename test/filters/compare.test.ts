@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { STRUCTURE_NAMES, compareFilters } from '../../src/operations/filter/compare.ts';
 import type { Fill, StructureResult } from '../../src/operations/filter/compare.ts';
+import { CONTENDERS } from '../../src/operations/filter/compare/contenders.ts';
 import { BATCH_IDS, IdStream } from '../../src/operations/filter/compare/id-stream.ts';
+import { recommend } from '../../src/operations/filter/compare/recommend.ts';
 import { parseJsonLines } from '../cli/scenario.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
@@ -15,9 +17,17 @@ const ANSWERS = 200_000;
 const SIGMAS = 5;
 
 /** What depends on the options alone. */
-function withoutTimes({ name, full, halved, growth }: StructureResult): unknown {
+function withoutTimes({ name, full, halved, growth, chains, uniform }: StructureResult): unknown {
   const { outcome, elements, bitsPerElement, predictedRate, measuredRate } = growth;
-  return { name, full, halved, growth: { outcome, elements, bitsPerElement, predictedRate, measuredRate } };
+  const ofUniform = { full: uniform.full, halved: uniform.halved };
+  return {
+    name,
+    full,
+    halved,
+    chains,
+    uniform: ofUniform,
+    growth: { outcome, elements, bitsPerElement, predictedRate, measuredRate },
+  };
 }
 
 function expectRates(result: StructureResult, fill: Fill): void {
@@ -50,14 +60,19 @@ describe('the comparison', async () => {
   it.each(STRUCTURE_NAMES)('finds the rate of %s as predicted, loses nothing, and takes its time', (name) => {
     const result = byName.get(name)!;
     expect(result.full.elements).toBe(ELEMENTS);
-    for (const fill of [result.full, result.growth, result.halved].filter((each) => each !== undefined)) {
+    const { full, growth, halved, uniform } = result;
+    const fills = [full, growth, halved, uniform.full, uniform.halved];
+    for (const fill of fills.filter((each) => each !== undefined)) {
       expect(fill.falseNegatives).toBe(0);
       expectRates(result, fill);
     }
     expect(result.full.predictedRate).toBeLessThan(0.0125);
     expect(result.halved?.elements ?? ELEMENTS / 2).toBe(ELEMENTS / 2);
-    for (const ns of [result.insertNs, result.hitNs, result.missNs]) expect(ns).toBeGreaterThan(0);
-    expect(result.deleteNs === undefined).toBe(result.halved === undefined);
+    for (const { insertNs, hitNs, missNs, deleteNs } of [result, uniform]) {
+      for (const ns of [insertNs, hitNs, missNs]) expect(ns).toBeGreaterThan(0);
+      expect(deleteNs === undefined).toBe(result.halved === undefined);
+    }
+    expect(uniform.full.bitsPerElement).toBe(full.bitsPerElement);
   });
 
   it('sees what becomes of each when twice as many come', () => {
@@ -83,6 +98,55 @@ describe('the comparison', async () => {
       const { full, halved } = byName.get(name)!;
       expect(halved!.measuredRate).toBeLessThan(full.measuredRate * 0.7);
     }
+  });
+
+  it('treats ids alike in every structure: all hash them, or all take them as they are', () => {
+    const id = new Uint8Array(20).fill(7);
+    const other = new Uint8Array(20).fill(8);
+    for (const { name, hashesIds, make } of CONTENDERS) {
+      // What is put in uniform is found, and what differs in nothing but the hash is measured apart.
+      const { filter, close } = make({ capacity: 1000, falsePositiveRate: 0.001, ids: 'uniform' });
+      filter.add(id);
+      expect([filter.has(id), filter.has(other)], name).toEqual([true, false]);
+      void close?.();
+      const { full, uniform, growth } = byName.get(name)!;
+      if (hashesIds && full.measuredRate > 0) expect(uniform.full.measuredRate, name).not.toBe(full.measuredRate);
+      if (!hashesIds) expect(uniform, name).toMatchObject({ full, hitNs: byName.get(name)!.hitNs });
+      expect(growth.falseNegatives, name).toBe(0);
+    }
+    expect(CONTENDERS.filter(({ hashesIds }) => !hashesIds).map(({ name }) => name)).toEqual([
+      'hash-set',
+      'b-plus-tree',
+    ]);
+  });
+
+  it('has the chains of the exact structures by every definition, and how many places stay empty', () => {
+    expect(structures.filter(({ chains }) => chains !== undefined).map(({ name }) => name)).toEqual(['dibf', 'ldm']);
+    const [cells] = byName.get('dibf')!.chains!;
+    const [links, heads] = byName.get('ldm')!.chains!;
+    expect([cells, links, heads].map((each) => each!.definition)).toEqual(['by cell', 'by link position', 'as walked']);
+    expect([cells!.places, heads!.places]).toEqual([71 ** 2, ELEMENTS]);
+    const emptyShare = ({ places, chains }: NonNullable<typeof cells>): number => (places - chains.count) / places;
+    // e^-n/m of the places are empty: a third of the cells and of the heads, nine of ten link positions.
+    expect(emptyShare(cells!)).toBeCloseTo(Math.exp(-ELEMENTS / 71 ** 2), 1);
+    expect(emptyShare(heads!)).toBeCloseTo(Math.exp(-1), 1);
+    expect(emptyShare(links!)).toBeCloseTo(Math.exp(-ELEMENTS / links!.places), 1);
+    expect(links!.chains.max).toBeLessThan(heads!.chains.max);
+  });
+
+  it('calls differences below 25 % ties', () => {
+    const bloom = byName.get('bloom')!;
+    const withMiss = (name: StructureResult['name'], missNs: number): StructureResult => ({
+      ...bloom,
+      name,
+      missNs,
+      uniform: { ...bloom.uniform, missNs: missNs * missNs },
+    });
+    const results = [withMiss('cuckoo', 125), withMiss('ldm', 124.9), withMiss('bloom', 100)];
+    const quickest = (ids: string): unknown =>
+      recommend(results, 0.01).find(({ need }) => need.startsWith('the quickest') && need.endsWith(ids));
+    expect(quickest('hashed')).toMatchObject({ name: 'bloom', ties: ['ldm'], because: '100 and 125 ns per miss' });
+    expect(quickest('uniform ids')).toMatchObject({ name: 'bloom', ties: [] });
   });
 
   it('recommends what the figures say', () => {
@@ -126,7 +190,19 @@ describe('ldm filter compare', () => {
     );
     expect(parts).toEqual(parts.toSorted((a, b) => a - b));
     expect(parts).not.toContain(-1);
-    expect(stdout).toMatch(/^ {2}bloom +9\.\d\d +\d[\d.]* % +\d/m);
+    expect(stdout).toMatch(/^ {2}bloom +9\.\d\d +\d[\d.]* % +\d[\d.]* % +\d[\d.]* % +\d/m);
+    expect(stdout).toContain('With uniform ids, taken as they are\n');
+    expect(stdout).toContain('differences below 25 % are ties');
+  });
+
+  it('prints the empty cells of the DIBF and the memory of both beside those of the LDM filter', async () => {
+    const both = ['--structure', 'ldm', '--structure', 'dibf'];
+    const { code, stdout } = await runLdm(['filter', 'compare', '-n', '1e3', '--rounds', '1', ...both]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ {2}dibf +by cell +1,024 +\d+ \(3\d\.\d %\) +[\d.]+ +\d+ +[\d.]+ +\d+\.\d\d$/m);
+    expect(stdout).toMatch(/^ {2}ldm +by link position +10,\d{3} +9,\d{3} \(9\d\.\d %\)/m);
+    expect(stdout).toMatch(/^ {2}ldm +as walked +1,000 +\d+ \(3\d\.\d %\)/m);
+    expect(stdout).toMatch(/ldm takes \d+\.\d\d times the memory of dibf/);
   });
 
   it('gives a JSON line for each structure and a summary, and the same as CSV', async () => {
@@ -147,8 +223,10 @@ describe('ldm filter compare', () => {
       expect.objectContaining({ message_type: 'summary', recommendations: expect.any(Array), ...settings }),
     ]);
     const fill = { bits_per_element: expect.any(Number), fpr_predicted: 0, fpr_measured: 0, false_negatives: 0 };
+    expect(messages[0]).toMatchObject({ uniform_ids: { full: { fpr_measured: expect.any(Number) }, delete_ns: null } });
     expect(messages[1]).toMatchObject({
       full: fill,
+      uniform_ids: { full: fill, halved: fill },
       halved: fill,
       growth: { outcome: 'grows', elements: 2000, ...fill },
     });

@@ -17,8 +17,9 @@ const ROUNDS_MAX = 1000;
 
 const DETAILS = `
 Every structure is made for n ids at the rate, gets the same n random ids, is asked for them and for absent ones, and
-loses every second where it can delete. A second one, made for n as well, is given 2n. Sizes and rates follow from n,
-rate and seed alone; times are processor time on this machine, the fastest of the rounds.`;
+loses every second where it can delete. A second one, made for n as well, is given 2n. All of this is done with ids that
+each structure hashes, and the first part again with uniform ids that each takes as they are. Sizes and rates follow from
+n, rate and seed alone; times are processor time on this machine, the fastest of the rounds.`;
 
 export function defineFilterCompare(group: Command, runner: CommandRunner): void {
   group

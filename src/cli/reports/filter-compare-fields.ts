@@ -2,25 +2,27 @@ import type {
   CompareOptions,
   CompareResult,
   Fill,
+  Filled,
   Recommendation,
   StructureResult,
 } from '../../operations/filter/compare.ts';
+import { chainFields } from './chain-fields.ts';
 
 /** What was asked for: in every JSON line. */
 export function settingFields({ elements, falsePositiveRate, seed }: CompareOptions): Record<string, unknown> {
   return { elements, fpr_target: falsePositiveRate, seed };
 }
 
-export function adviceFields({ need, name, because }: Recommendation): Record<string, unknown> {
-  return { need, structure: name, because };
+export function adviceFields({ need, name, ties, because }: Recommendation): Record<string, unknown> {
+  return { need, structure: name, ties, because };
 }
 
 export function structureFields(result: StructureResult): Record<string, unknown> {
-  const { name, isOnDisk, full, growth, halved } = result;
+  const { name, isOnDisk, growth, uniform } = result;
   return {
     structure: name,
     on_disk: isOnDisk,
-    full: fillFields(full),
+    ...filledFields(result),
     growth: {
       outcome: growth.outcome,
       by: result.growsBy ?? null,
@@ -29,11 +31,28 @@ export function structureFields(result: StructureResult): Record<string, unknown
       miss_ns: growth.missNs,
       longest_pause_ms: growth.longestPauseMs,
     },
+    uniform_ids: filledFields(uniform),
+    ...(result.chains === undefined
+      ? {}
+      : {
+          chains: result.chains.map(({ definition, places, chains }) => ({
+            definition,
+            places,
+            empty: places - chains.count,
+            ...chainFields(chains),
+          })),
+        }),
+  };
+}
+
+function filledFields({ full, halved, insertNs, hitNs, missNs, deleteNs }: Filled): Record<string, unknown> {
+  return {
+    full: fillFields(full),
     halved: halved === undefined ? null : fillFields(halved),
-    insert_ns: result.insertNs,
-    hit_ns: result.hitNs,
-    miss_ns: result.missNs,
-    delete_ns: result.deleteNs ?? null,
+    insert_ns: insertNs,
+    hit_ns: hitNs,
+    miss_ns: missNs,
+    delete_ns: deleteNs ?? null,
   };
 }
 
@@ -68,6 +87,11 @@ const CSV_COLUMNS: readonly (readonly [string, (result: StructureResult) => stri
   ['hit_ns', ({ hitNs }) => hitNs],
   ['miss_ns', ({ missNs }) => missNs],
   ['delete_ns', ({ deleteNs }) => deleteNs],
+  ['uniform_fpr_measured', ({ uniform }) => uniform.full.measuredRate],
+  ['uniform_insert_ns', ({ uniform }) => uniform.insertNs],
+  ['uniform_hit_ns', ({ uniform }) => uniform.hitNs],
+  ['uniform_miss_ns', ({ uniform }) => uniform.missNs],
+  ['uniform_delete_ns', ({ uniform }) => uniform.deleteNs],
   ['growth_insert_ns', ({ growth }) => growth.insertNs],
   ['growth_miss_ns', ({ growth }) => growth.missNs],
   ['growth_longest_pause_ms', ({ growth }) => growth.longestPauseMs],

@@ -8,6 +8,7 @@ import type {
 import type { Output } from '../output.ts';
 import { formatTable } from '../tables.ts';
 import { formatCount } from '../words.ts';
+import { describeChains } from './filter-compare-chains.ts';
 import { adviceFields, settingFields, structureFields } from './filter-compare-fields.ts';
 
 /** What will be measured; said before the work, which may take minutes. */
@@ -21,12 +22,14 @@ export function reportSettings(output: Output, { elements, falsePositiveRate, se
 export function reportComparison(output: Output, options: CompareOptions, result: CompareResult): void {
   output.message('summary', { ...settingFields(options), recommendations: result.recommendations.map(adviceFields) });
   if (output.json) return;
-  output.line('');
-  output.line(describeRates(result.structures, options.elements));
-  output.line('');
-  output.line(describeTimes(result.structures));
-  output.line('');
-  output.line(describeAdvice(result.recommendations));
+  const sections = [
+    describeRates(result.structures, options.elements),
+    ...describeChains(result.structures),
+    describeTimes(result.structures),
+    describeUniformTimes(result.structures),
+    describeAdvice(result.recommendations),
+  ];
+  for (const section of sections) output.line(`\n${section}`);
 }
 
 /** One structure as a JSON line, as soon as it is measured. */
@@ -39,6 +42,7 @@ function describeRates(structures: readonly StructureResult[], elements: number)
   const rows = structures.map((structure) => [
     structure.name,
     ...fillCells(structure.full),
+    formatRate(structure.uniform.full.measuredRate),
     ...growthCells(structure, elements),
     ...(structure.halved === undefined
       ? ['-', 'cannot delete']
@@ -49,6 +53,7 @@ function describeRates(structures: readonly StructureResult[], elements: number)
     'bits/el.',
     'FPR',
     'measured',
+    'uniform ids',
     'bits/el. at 2n',
     'FPR',
     'given 2n',
@@ -56,21 +61,22 @@ function describeRates(structures: readonly StructureResult[], elements: number)
     'after deletes',
   ];
   const notes = structures.flatMap((result) => [...describeCounters(result), ...describeMissed(result)]).join('');
-  return `The same on every machine\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4, 5, 7], indent: '  ' })}${notes}`;
+  return `The same on every machine\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4, 5, 6, 8], indent: '  ' })}${notes}`;
 }
 
 /** An exact structure has no false positives, but its counters have, and those cost a look at a chain. */
-function describeCounters({ name, full: { counters } }: StructureResult): string[] {
+function describeCounters({ name, full: { counters }, uniform }: StructureResult): string[] {
   if (counters === undefined) return [];
-  const [predicted, measured] = [counters.predictedRate, counters.measuredRate].map(formatRate);
+  const uniformRate = uniform.full.counters?.measuredRate ?? counters.measuredRate;
+  const [predicted, measured, ofUniform] = [counters.predictedRate, counters.measuredRate, uniformRate].map(formatRate);
   return [
-    `\n  ${name} is exact; its filter alone would say "perhaps" to ${measured} of the absent ids (${predicted} predicted)`,
+    `\n  ${name} is exact; its filter alone would say "perhaps" to ${measured} of the absent ids, ${ofUniform} with uniform ids (${predicted} predicted)`,
   ];
 }
 
 /** What no structure may do. */
-function describeMissed({ name, full, growth }: StructureResult): string[] {
-  const missed = full.falseNegatives + growth.falseNegatives;
+function describeMissed({ name, full, growth, uniform }: StructureResult): string[] {
+  const missed = full.falseNegatives + growth.falseNegatives + uniform.full.falseNegatives;
   return missed === 0 ? [] : [`\n  ${name} MISSED ${formatCount(missed)} ids that are in`];
 }
 
@@ -101,8 +107,20 @@ function describeTimes(structures: readonly StructureResult[]): string {
     growth.longestPauseMs === undefined ? '-' : growth.longestPauseMs.toFixed(1),
   ]);
   const head = ['structure', 'insert', 'hit', 'miss', 'delete', 'insert n to 2n', 'miss at 2n', 'longest pause, ms'];
-  const title = 'On this machine, ns of processor time each';
+  const title = 'On this machine, ns of processor time each, every structure hashing its ids';
   return `${title}\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4, 5, 6, 7], indent: '  ' })}`;
+}
+
+function describeUniformTimes(structures: readonly StructureResult[]): string {
+  const rows = structures.map(({ name, uniform: { insertNs, hitNs, missNs, deleteNs } }) => [
+    name,
+    ...[insertNs, hitNs, missNs, deleteNs].map(formatNs),
+  ]);
+  const head = ['structure', 'insert', 'hit', 'miss', 'delete'];
+  const same = structures.filter(({ hashesIds }) => !hashesIds).map(({ name }) => name);
+  const note =
+    same.length === 0 ? '' : `\n  the same figures as above for ${same.join(' and ')}: no hash values are made there`;
+  return `With uniform ids, taken as they are\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4], indent: '  ' })}${note}`;
 }
 
 /** Three digits, since a rate is compared with another one. */
@@ -115,6 +133,11 @@ function formatNs(ns: number | undefined): string {
 }
 
 function describeAdvice(recommendations: readonly Recommendation[]): string {
-  const rows = recommendations.map(({ need, name, because }) => [`${need}:`, name, because]);
-  return `Which for what, by these figures\n${formatTable(rows, { indent: '  ' })}`;
+  const rows = recommendations.map(({ need, name, ties, because }) => [
+    `${need}:`,
+    ties.length === 0 ? name : `a tie of ${[name, ...ties].join(' and ')}`,
+    because,
+  ]);
+  const title = 'Which for what, by these figures; differences below 25 % are ties';
+  return `${title}\n${formatTable(rows, { indent: '  ' })}`;
 }

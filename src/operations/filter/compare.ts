@@ -8,7 +8,8 @@ import type { StructureResult } from './compare/measure-structure.ts';
 import { recommend } from './compare/recommend.ts';
 import type { Recommendation } from './compare/recommend.ts';
 
-export type { Fill, Growth, GrowthOutcome, StructureResult } from './compare/measure-structure.ts';
+export type { ChainFigures } from './compare/contenders.ts';
+export type { Fill, Filled, Growth, GrowthOutcome, StructureResult } from './compare/measure-structure.ts';
 export type { Recommendation } from './compare/recommend.ts';
 
 /** In the order of the tables: approximate ones first, the exact baselines last. */
@@ -61,7 +62,7 @@ export async function compareFilters(
 export function checkStructures(names: readonly string[] | undefined, falsePositiveRate: number): void {
   for (const contender of selectContenders(names ?? STRUCTURE_NAMES)) {
     try {
-      contender.make({ capacity: 1, falsePositiveRate });
+      contender.make({ capacity: 1, falsePositiveRate, ids: 'hashed' });
     } catch (cause) {
       if (!(cause instanceof UsageError)) throw cause;
       throw new UsageError(`${contender.name}: ${cause.message}`, cause.hint === undefined ? {} : { hint: cause.hint });

@@ -1,7 +1,7 @@
 import { FilterFullError } from '../../../errors.ts';
 import type { FilterName } from '../../../filters/membership-filter.ts';
 import type { Pacer } from '../../context.ts';
-import type { Contender, Entrant } from './contenders.ts';
+import type { ChainFigures, Contender, Entrant, IdTreatment } from './contenders.ts';
 import { MeasuredFilter, isErasable } from './measured-filter.ts';
 import type { Answers, Timing } from './measured-filter.ts';
 
@@ -31,20 +31,29 @@ export interface Growth extends Fill {
   readonly missNs: number;
 }
 
-export interface StructureResult {
-  readonly name: FilterName;
-  /** On a disk; all others are in memory. */
-  readonly isOnDisk: boolean;
-  readonly growsBy: string | undefined;
-  /** With n elements, which it was made for. */
+/** A structure with the n elements that it was made for. */
+export interface Filled {
   readonly full: Fill;
-  readonly growth: Growth;
   /** With every second element deleted; undefined where nothing can be. */
   readonly halved: Fill | undefined;
   readonly insertNs: number;
   readonly hitNs: number;
   readonly missNs: number;
   readonly deleteNs: number | undefined;
+}
+
+/** The figures at the top are those with ids that the structure hashes. */
+export interface StructureResult extends Filled {
+  readonly name: FilterName;
+  /** On a disk; all others are in memory. */
+  readonly isOnDisk: boolean;
+  readonly growsBy: string | undefined;
+  readonly growth: Growth;
+  /** The chains of an exact structure at n elements, one for each definition. */
+  readonly chains: readonly ChainFigures[] | undefined;
+  /** With uniform ids that are taken as they are; the same figures for a structure that makes no hash values of ids. */
+  readonly uniform: Filled;
+  readonly hashesIds: boolean;
 }
 
 export interface MeasureOptions {
@@ -59,6 +68,7 @@ export interface MeasureOptions {
 interface Subject {
   readonly measured: MeasuredFilter;
   readonly counters: Entrant['counters'];
+  readonly chains: Entrant['chains'];
   readonly canGrow: boolean;
 }
 
@@ -73,26 +83,39 @@ export async function measureStructure(contender: Contender, options: MeasureOpt
   const roundCount = options.rounds ?? Math.max(1, Math.min(ROUNDS_MAX, Math.ceil(TIMED_ELEMENTS / options.elements)));
   let best = await measureRound(contender, options);
   for (let round = 1; round < roundCount; round++) best = fastest(best, await measureRound(contender, options));
-  const { name, isOnDisk, growsBy } = contender;
-  return { name, isOnDisk, growsBy, ...best };
+  const { name, isOnDisk, hashesIds, growsBy } = contender;
+  return { name, isOnDisk, hashesIds, growsBy, ...best };
 }
 
-type Round = Omit<StructureResult, 'name' | 'isOnDisk' | 'growsBy'>;
+type Round = Omit<StructureResult, 'name' | 'isOnDisk' | 'hashesIds' | 'growsBy'>;
 
 async function measureRound(contender: Contender, options: MeasureOptions): Promise<Round> {
-  const made = await withFilter(contender, options, async (subject) => {
+  const { chains, ...hashed } = await measureFilled(contender, options, 'hashed');
+  const growth = await withFilter(contender, options, 'hashed', async (subject) => measureGrowth(subject, options));
+  // Measured twice, a structure that does not hash would only show how much its own times vary.
+  const { chains: _, ...uniform } = contender.hashesIds
+    ? await measureFilled(contender, options, 'uniform')
+    : { chains, ...hashed };
+  return { ...hashed, chains, growth, uniform };
+}
+
+async function measureFilled(
+  contender: Contender,
+  options: MeasureOptions,
+  ids: IdTreatment,
+): Promise<Filled & Pick<StructureResult, 'chains'>> {
+  return withFilter(contender, options, ids, async (subject) => {
     const { measured } = subject;
     const inserted = await measured.insert(0, options.elements);
     const hits = await measured.askMembers(0, options.elements);
     const { fill: full, misses } = await describeFill(subject, hits);
+    const chains = subject.chains?.();
     const { halved, deleteNs } = await measureDeletes(subject, options.elements);
-    return { full, halved, insertNs: inserted.nsEach, hitNs: hits.nsEach, missNs: misses.nsEach, deleteNs };
+    return { full, halved, chains, insertNs: inserted.nsEach, hitNs: hits.nsEach, missNs: misses.nsEach, deleteNs };
   });
-  const growth = await withFilter(contender, options, async (subject) => measureGrowth(subject, options));
-  return { ...made, growth };
 }
 
-async function measureDeletes(subject: Subject, elements: number): Promise<Pick<Round, 'halved' | 'deleteNs'>> {
+async function measureDeletes(subject: Subject, elements: number): Promise<Pick<Filled, 'halved' | 'deleteNs'>> {
   const { measured } = subject;
   if (!isErasable(measured.filter)) return { halved: undefined, deleteNs: undefined };
   const deleted = await measured.deleteHalf(elements);
@@ -151,16 +174,23 @@ async function describeFill({ measured, counters }: Subject, hits: Answers): Pro
 function fastest(best: Round, other: Round): Round {
   return {
     ...best,
-    insertNs: Math.min(best.insertNs, other.insertNs),
-    hitNs: Math.min(best.hitNs, other.hitNs),
-    missNs: Math.min(best.missNs, other.missNs),
-    deleteNs: least(best.deleteNs, other.deleteNs),
+    ...fastestFilled(best, other),
+    uniform: { ...best.uniform, ...fastestFilled(best.uniform, other.uniform) },
     growth: {
       ...best.growth,
       insertNs: least(best.growth.insertNs, other.growth.insertNs),
       longestPauseMs: least(best.growth.longestPauseMs, other.growth.longestPauseMs),
       missNs: Math.min(best.growth.missNs, other.growth.missNs),
     },
+  };
+}
+
+function fastestFilled(best: Filled, other: Filled): Omit<Filled, 'full' | 'halved'> {
+  return {
+    insertNs: Math.min(best.insertNs, other.insertNs),
+    hitNs: Math.min(best.hitNs, other.hitNs),
+    missNs: Math.min(best.missNs, other.missNs),
+    deleteNs: least(best.deleteNs, other.deleteNs),
   };
 }
 
@@ -171,13 +201,15 @@ function least(a: number | undefined, b: number | undefined): number | undefined
 async function withFilter<T>(
   contender: Contender,
   { elements, falsePositiveRate, seed, pacer }: MeasureOptions,
+  ids: IdTreatment,
   work: (subject: Subject) => Promise<T>,
 ): Promise<T> {
-  const { filter, counters, close } = contender.make({ capacity: elements, falsePositiveRate });
+  const { filter, counters, chains, close } = contender.make({ capacity: elements, falsePositiveRate, ids });
   try {
     return await work({
       measured: new MeasuredFilter(filter, seed, pacer),
       counters,
+      chains,
       canGrow: contender.growsBy !== undefined,
     });
   } finally {

@@ -4,8 +4,11 @@ import type { StructureResult } from './measure-structure.ts';
 /** Which of the structures that were measured to take for what. */
 export interface Recommendation {
   readonly need: string;
+  /** The one with the best figure. */
   readonly name: FilterName;
-  /** The figure that decided. */
+  /** Others that are so little worse that it makes no difference, the best first. */
+  readonly ties: readonly FilterName[];
+  /** The figures that decided. */
   readonly because: string;
 }
 
@@ -14,11 +17,13 @@ interface Need {
   readonly isFit: (result: StructureResult, rate: number) => boolean;
   /** The least wins. */
   readonly cost: (result: StructureResult) => number;
-  readonly because: (result: StructureResult) => string;
+  readonly unit: string;
 }
 
 /** As `growth.outcome` is decided. */
 const RATE_TOLERANCE = 1.25;
+/** Times vary by about that much from run to run on a machine that does other work, and sizes with n. */
+export const TIE_FACTOR = 1.25;
 
 const keepsRate = ({ full }: StructureResult, rate: number): boolean => full.predictedRate <= rate * RATE_TOLERANCE;
 const canDelete = ({ halved }: StructureResult): boolean => halved !== undefined;
@@ -27,54 +32,66 @@ const isExact = ({ full }: StructureResult): boolean => full.predictedRate === 0
 const isInMemory = ({ isOnDisk }: StructureResult): boolean => !isOnDisk;
 
 const bits = ({ full }: StructureResult): number => full.bitsPerElement;
-const bitsText = ({ full }: StructureResult): string => `${full.bitsPerElement.toFixed(1)} bits per element`;
+const BITS_UNIT = 'bits per element';
 
 const NEEDS: readonly Need[] = [
-  { need: 'a fixed set in the least memory', isFit: keepsRate, cost: bits, because: bitsText },
+  { need: 'a fixed set in the least memory', isFit: keepsRate, cost: bits, unit: BITS_UNIT },
   {
     need: 'the least memory where elements are deleted again',
     isFit: (result, rate) => keepsRate(result, rate) && canDelete(result),
     cost: bits,
-    because: bitsText,
+    unit: BITS_UNIT,
   },
   {
     need: 'the least memory where nobody knows how many will come',
     isFit: (result, rate) => keepsRate(result, rate) && canGrow(result) && isInMemory(result),
     cost: ({ growth }) => growth.bitsPerElement,
-    because: ({ growth }) => `${growth.bitsPerElement.toFixed(1)} bits per element after twice as many`,
+    unit: `${BITS_UNIT} after twice as many`,
   },
   {
-    need: 'the quickest "no" for what is absent',
+    need: 'the quickest "no" for what is absent, ids hashed',
     isFit: keepsRate,
     cost: ({ missNs }) => missNs,
-    because: ({ missNs }) => `${missNs.toFixed(0)} ns per miss`,
+    unit: 'ns per miss',
+  },
+  {
+    need: 'the quickest "no" for what is absent, uniform ids',
+    isFit: keepsRate,
+    cost: ({ uniform }) => uniform.missNs,
+    unit: 'ns per miss',
   },
   {
     need: 'exact answers, deletes and growth in the least memory',
     isFit: (result) => isExact(result) && canDelete(result) && canGrow(result) && isInMemory(result),
     cost: bits,
-    because: bitsText,
+    unit: BITS_UNIT,
   },
   {
     need: 'where a chunk is, and how often it is needed',
     isFit: ({ name }) => name === 'ldm',
     cost: bits,
-    because: (result) => `keeps both, in ${bitsText(result)}`,
+    unit: `${BITS_UNIT}, both kept`,
   },
   {
     need: 'more than memory holds',
     isFit: ({ isOnDisk }) => isOnDisk,
-    cost: bits,
-    because: ({ hitNs }) => `on a disk, ${hitNs.toFixed(0)} ns per hit`,
+    cost: ({ hitNs }) => hitNs,
+    unit: 'ns per hit, on a disk',
   },
 ];
 
-/** The verdict: for each need the best of what was measured, and nothing where none would do. */
+/** The verdict: for each need the best of what was measured and its ties, and nothing where none would do. */
 export function recommend(results: readonly StructureResult[], falsePositiveRate: number): Recommendation[] {
-  return NEEDS.flatMap(({ need, isFit, cost, because }) => {
-    const fit = results.filter((result) => isFit(result, falsePositiveRate));
-    if (fit.length === 0) return [];
-    const best = fit.reduce((least, result) => (cost(result) < cost(least) ? result : least));
-    return [{ need, name: best.name, because: because(best) }];
+  return NEEDS.flatMap(({ need, isFit, cost, unit }) => {
+    const fit = results.filter((result) => isFit(result, falsePositiveRate)).toSorted((a, b) => cost(a) - cost(b));
+    const [best, ...others] = fit;
+    if (best === undefined) return [];
+    const tied = others.filter((result) => cost(result) < cost(best) * TIE_FACTOR);
+    const figures = [best, ...tied].map((result) => formatFigure(cost(result))).join(' and ');
+    return [{ need, name: best.name, ties: tied.map(({ name }) => name), because: `${figures} ${unit}` }];
   });
+}
+
+function formatFigure(figure: number): string {
+  return figure.toFixed(figure < 100 ? 1 : 0);
 }

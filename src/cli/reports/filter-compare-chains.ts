@@ -1,0 +1,31 @@
+import type { StructureResult } from '../../operations/filter/compare.ts';
+import { formatTable } from '../tables.ts';
+import { formatCount, formatPercent } from '../words.ts';
+
+/** The chains of the exact structures, by every definition, with how many places are left empty. */
+export function describeChains(structures: readonly StructureResult[]): string[] {
+  const rows = structures.flatMap(({ name, full, chains }) =>
+    (chains ?? []).map(({ definition, places, chains: { count, mean, max, meanVisited } }) => [
+      name,
+      definition,
+      formatCount(places),
+      `${formatCount(places - count)} (${formatPercent((places - count) / places)})`,
+      mean.toFixed(2),
+      String(max),
+      meanVisited.toFixed(2),
+      full.bitsPerElement.toFixed(2),
+    ]),
+  );
+  if (rows.length === 0) return [];
+  const head = ['structure', 'chains', 'places', 'empty', 'mean', 'longest', 'visited per hit', 'bits/el.'];
+  const table = formatTable(rows, { head, rightAligned: [2, 3, 4, 5, 6, 7], indent: '  ' });
+  return [`Chains, and the memory for them, with n elements\n${table}${describeMemory(structures)}`];
+}
+
+/** The two structures that the LDM paper compares. */
+function describeMemory(structures: readonly StructureResult[]): string {
+  const [ldm, dibf] = (['ldm', 'dibf'] as const).map((wanted) => structures.find(({ name }) => name === wanted));
+  if (ldm === undefined || dibf === undefined) return '';
+  const ratio = ldm.full.bitsPerElement / dibf.full.bitsPerElement;
+  return `\n  ldm takes ${ratio.toFixed(2)} times the memory of dibf; it keeps places and references too, which dibf does not`;
+}

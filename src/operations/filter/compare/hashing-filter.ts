@@ -1,0 +1,63 @@
+import { ID_BYTES } from '../../../filter/positions.ts';
+import type { LdmSet } from '../../../filters/ldm-set.ts';
+import type { ErasableFilter } from '../../../filters/membership-filter.ts';
+import { murmur3 } from '../../../filters/murmur3.ts';
+
+const HASH_BYTES = 16;
+
+/**
+ * An LDM filter that hashes its ids as the other structures do. The LDM filter takes chunk ids as they are, because a keyed
+ * hash is uniform; to compare it with structures that hash every id, it has to pay for that hash too. Its positions come
+ * from the first 16 of the 20 bytes, which are the hash here; the last 4 stay those of the id.
+ */
+export class HashingLdmSet implements ErasableFilter {
+  readonly name = 'ldm';
+  readonly #set: LdmSet;
+  readonly #words: Uint32Array = new Uint32Array(HASH_BYTES / 4);
+  readonly #hashBytes: Uint8Array = new Uint8Array(this.#words.buffer);
+  readonly #id: Uint8Array = new Uint8Array(ID_BYTES);
+
+  constructor(set: LdmSet) {
+    this.#set = set;
+  }
+
+  get elements(): number {
+    return this.#set.elements;
+  }
+
+  get memoryBytes(): number {
+    return this.#set.memoryBytes;
+  }
+
+  add(id: Uint8Array): void {
+    this.#set.add(this.#hash(id));
+  }
+
+  has(id: Uint8Array): boolean {
+    return this.#set.has(this.#hash(id));
+  }
+
+  delete(id: Uint8Array): boolean {
+    return this.#set.delete(this.#hash(id));
+  }
+
+  mayHave(id: Uint8Array): boolean {
+    return this.#set.mayHave(this.#hash(id));
+  }
+
+  falsePositiveRate(): number {
+    return this.#set.falsePositiveRate();
+  }
+
+  save(): Uint8Array {
+    return this.#set.save();
+  }
+
+  /** In an array that the next call uses again. */
+  #hash(id: Uint8Array): Uint8Array {
+    murmur3(id, 0, this.#words);
+    this.#id.set(this.#hashBytes);
+    for (let at = HASH_BYTES; at < ID_BYTES; at++) this.#id[at] = id[at]!;
+    return this.#id;
+  }
+}

@@ -120,6 +120,11 @@ export class RefusedError extends LdmError {
   override readonly code: string = 'REFUSED';
 }
 
+/** An optional package is needed that is not installed, or cannot be loaded. */
+export class MissingPackageError extends LdmError {
+  override readonly code: string = 'MISSING_PACKAGE';
+}
+
 /** A filter has no room for another id. It holds what it held before. */
 export class FilterFullError extends LdmError {
   override readonly code: string = 'FILTER_FULL';

@@ -28,7 +28,7 @@ export interface Backend {
   /** The size in bytes, or undefined if there is no such file. */
   sizeOf(name: string): Promise<number | undefined>;
   /** The whole file. */
-  read(name: string): Promise<Buffer>;
+  read(name: string): Promise<Uint8Array>;
   /** Fills `target` from `offset`. A file that ends before that is a `CorruptDataError`. */
   readRange(name: string, offset: number, target: Uint8Array): Promise<void>;
   /** Creates a file that must not exist yet (errno EEXIST otherwise). */

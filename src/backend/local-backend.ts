@@ -83,7 +83,7 @@ export class LocalBackend implements Backend {
     });
   }
 
-  async read(name: string): Promise<Buffer> {
+  async read(name: string): Promise<Uint8Array> {
     return this.#run('read', name, () => readFileSync(this.#pathOf(name)));
   }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type * as Lmdb from 'lmdb';
 import { LdmError, UsageError } from '../errors.ts';
 import { byteStringFromBytes, bytesOf, type ByteString } from '../util/byte-string.ts';
+import { missingPackageError } from '../util/optional-package.ts';
 import { decodeIds, encodeIds } from './id-list.ts';
 import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
 import { checkSaved } from './saved-filter.ts';
@@ -33,7 +34,7 @@ export interface BPlusTreeOptions {
 type Database = Lmdb.RootDatabase<Uint8Array, Uint8Array>;
 
 /**
- * The exact baseline on disk: the B+ tree of LMDB (library `lmdb`), in a temporary directory of its own that `close`
+ * The exact baseline on disk: the B+ tree of LMDB (optional package `lmdb`), in a temporary directory of its own that `close`
  * removes. FPR 0; an id that is added twice is in once. Ids have 1 to 1978 bytes.
  *
  * Nothing is forced to the disk, for the tree does not outlive its process: what is measured is the structure and the
@@ -59,6 +60,11 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
 
   static forCapacity(options: BPlusTreeOptions = {}): BPlusTreeFilter {
     return new BPlusTreeFilter(options);
+  }
+
+  /** @throws MissingPackageError where the library that the tree is made with is not installed */
+  static assertAvailable(): void {
+    loadLmdb();
   }
 
   /** @throws CorruptDataError for anything that `save` did not write */
@@ -163,8 +169,7 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
   }
 
   #openDatabase(): Database {
-    // Loaded here, since only who uses a tree needs it.
-    const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb;
+    const lmdb = loadLmdb();
     try {
       this.#directory = mkdtempSync(join(this.#parentDirectory, 'ldm-b-plus-tree-'));
     } catch (cause) {
@@ -175,6 +180,15 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
     }
     const options = { keyEncoding: 'binary', encoding: 'binary', noSync: true, noMetaSync: true } as const;
     return lmdb.open({ path: this.#directory, ...options, overlappingSync: false });
+  }
+}
+
+/** An optional package: loaded by the first tree, and only there. */
+function loadLmdb(): typeof Lmdb {
+  try {
+    return createRequire(import.meta.url)('lmdb') as typeof Lmdb;
+  } catch (cause) {
+    throw missingPackageError('a B+ tree on disk', ['lmdb'], cause);
   }
 }
 

@@ -1,5 +1,5 @@
 /** The library of the filter family: sets of ids that answer "was this added?". */
-export { CorruptDataError, FilterFullError, LdmError, UsageError } from '../errors.ts';
+export { CorruptDataError, FilterFullError, LdmError, MissingPackageError, UsageError } from '../errors.ts';
 export { BPlusTreeFilter } from './b-plus-tree.ts';
 export { BloomFilter } from './bloom-filter.ts';
 export type { BloomOptions } from './bloom-filter.ts';

@@ -46,7 +46,7 @@ export async function readCondemnation(backend: Backend, id: string): Promise<Co
 }
 
 /** Reads a file whose name is the SHA-256 of its bytes. */
-async function readVerified(backend: Backend, name: string, id: string): Promise<Buffer> {
+async function readVerified(backend: Backend, name: string, id: string): Promise<Uint8Array> {
   const bytes = await backend.read(name);
   if (sha256(bytes) === id) return bytes;
   throw new CorruptDataError(`${name}: the content is damaged (its SHA-256 differs from the name)`, {

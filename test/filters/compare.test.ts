@@ -1,14 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { STRUCTURE_NAMES, compareFilters } from '../../src/operations/filter/compare.ts';
 import type { Fill, StructureResult } from '../../src/operations/filter/compare.ts';
 import { CONTENDERS } from '../../src/operations/filter/compare/contenders.ts';
 import { BATCH_IDS, IdStream } from '../../src/operations/filter/compare/id-stream.ts';
 import { recommend } from '../../src/operations/filter/compare/recommend.ts';
-import { parseJsonLines } from '../cli/scenario.ts';
-import { runLdm } from '../support/run-ldm.ts';
-import { memoryDirectory } from '../support/temp-directory.ts';
 
 const SEED = 3;
 const ELEMENTS = 5000;
@@ -103,9 +98,10 @@ describe('the comparison', async () => {
   it('treats ids alike in every structure: all hash them, or all take them as they are', () => {
     const id = new Uint8Array(20).fill(7);
     const other = new Uint8Array(20).fill(8);
-    for (const { name, hashesIds, make } of CONTENDERS) {
+    for (const contender of CONTENDERS) {
+      const { name, hashesIds } = contender;
       // What is put in uniform is found, and what differs in nothing but the hash is measured apart.
-      const { filter, close } = make({ capacity: 1000, falsePositiveRate: 0.001, ids: 'uniform' });
+      const { filter, close } = contender.make({ capacity: 1000, falsePositiveRate: 0.001, ids: 'uniform' });
       filter.add(id);
       expect([filter.has(id), filter.has(other)], name).toEqual([true, false]);
       void close?.();
@@ -175,81 +171,5 @@ describe('the ids of the comparison', () => {
     const everyThird = [...skipped.take(10, 3)].map((id) => Buffer.from(id).toString('hex'));
     expect(everyThird).toEqual(all.filter((_, index) => index >= 7 && (index - 7) % 3 === 0).slice(0, 10));
     expect(new IdStream(SEED).take(BATCH_IDS + 1)).toHaveLength(BATCH_IDS);
-  });
-});
-
-describe('ldm filter compare', () => {
-  const few = ['-n', '1e3', '--rounds', '1', '--structure', 'bloom', '--structure', 'hash-set'];
-
-  it('prints its seed, then what is the same on every machine, then times and a verdict', async () => {
-    const { code, stdout, stderr } = await runLdm(['filter', 'compare', ...few, '--seed', '9']);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^seed 9, n = 1,000 random ids of 20 bytes, made for a rate of 1 %\n/);
-    const parts = ['The same on every machine', 'On this machine', 'Which for what'].map((part) =>
-      stdout.indexOf(part),
-    );
-    expect(parts).toEqual(parts.toSorted((a, b) => a - b));
-    expect(parts).not.toContain(-1);
-    expect(stdout).toMatch(/^ {2}bloom +9\.\d\d +\d[\d.]* % +\d[\d.]* % +\d[\d.]* % +\d/m);
-    expect(stdout).toContain('With uniform ids, taken as they are\n');
-    expect(stdout).toContain('differences below 25 % are ties');
-  });
-
-  it('prints the empty cells of the DIBF and the memory of both beside those of the LDM filter', async () => {
-    const both = ['--structure', 'ldm', '--structure', 'dibf'];
-    const { code, stdout } = await runLdm(['filter', 'compare', '-n', '1e3', '--rounds', '1', ...both]);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^ {2}dibf +by cell +1,024 +\d+ \(3\d\.\d %\) +[\d.]+ +\d+ +[\d.]+ +\d+\.\d\d$/m);
-    expect(stdout).toMatch(/^ {2}ldm +by link position +10,\d{3} +9,\d{3} \(9\d\.\d %\)/m);
-    expect(stdout).toMatch(/^ {2}ldm +as walked +1,000 +\d+ \(3\d\.\d %\)/m);
-    expect(stdout).toMatch(/ldm takes \d+\.\d\d times the memory of dibf/);
-  });
-
-  it('gives a JSON line for each structure and a summary, and the same as CSV', async () => {
-    const file = join(memoryDirectory(), 'figures.csv');
-    const { code, stdout } = await runLdm(['filter', 'compare', ...few, '--json', '--no-progress', '--csv', file]);
-    expect(code).toBe(0);
-    const messages = parseJsonLines(stdout);
-    const settings = { elements: 1000, fpr_target: 0.01, seed: 1 };
-    expect(messages).toEqual([
-      expect.objectContaining({
-        message_type: 'structure',
-        structure: 'bloom',
-        halved: null,
-        delete_ns: null,
-        ...settings,
-      }),
-      expect.objectContaining({ message_type: 'structure', structure: 'hash-set', on_disk: false, ...settings }),
-      expect.objectContaining({ message_type: 'summary', recommendations: expect.any(Array), ...settings }),
-    ]);
-    const fill = { bits_per_element: expect.any(Number), fpr_predicted: 0, fpr_measured: 0, false_negatives: 0 };
-    expect(messages[0]).toMatchObject({ uniform_ids: { full: { fpr_measured: expect.any(Number) }, delete_ns: null } });
-    expect(messages[1]).toMatchObject({
-      full: fill,
-      uniform_ids: { full: fill, halved: fill },
-      halved: fill,
-      growth: { outcome: 'grows', elements: 2000, ...fill },
-    });
-    const [head, ...rows] = readFileSync(file, 'utf8').trimEnd().split('\n');
-    expect(rows).toHaveLength(2);
-    const columns = head!.split(',');
-    for (const row of rows) expect(row.split(',')).toHaveLength(columns.length);
-    const bits = rows[0]!.split(',')[columns.indexOf('bits_per_element')];
-    expect(Number(bits)).toBe((messages[0]!['full'] as Record<string, number>)['bits_per_element']);
-  });
-
-  it.each([
-    ['-n', '99'],
-    ['-n', '1.5'],
-    ['-n', '1e99'],
-    ['--fpr', '1'],
-    ['--seed', '-1'],
-    ['--structure', 'abacus'],
-    ['--rounds', '0'],
-    ['--csv', '.'],
-  ])('refuses %s %s', async (option, value) => {
-    const { code, stdout, stderr } = await runLdm(['filter', 'compare', '-n', '100', option, value]);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).not.toContain('internal error');
   });
 });

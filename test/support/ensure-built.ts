@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const SETTINGS = ['package.json', 'rolldown.config.js', 'tsconfig.build.json', 'tsconfig.json'];
+const SETTINGS = ['package.json', 'rolldown.config.js', 'tsconfig.json'];
 /** The last that a build makes, if all went well. */
 const PROGRAM = join(ROOT, 'dist', 'cli', 'main.js');
 

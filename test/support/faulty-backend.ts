@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Backend, BackendFile, BackendWriter } from '../../src/backend/backend.ts';
 import { backendFailure } from '../../src/backend/backend-failure.ts';
 import type { BackendOperation } from '../../src/backend/backend-failure.ts';
+import { bufferOver } from '../../src/format/byte-reader.ts';
 
 export interface LoggedOperation {
   readonly operation: BackendOperation;
@@ -69,7 +70,7 @@ export class FaultyBackend implements Backend {
   }
 
   async read(name: string): Promise<Buffer> {
-    return this.guard('read', name, async () => this.inner.read(name));
+    return bufferOver(await this.guard('read', name, async () => this.inner.read(name)));
   }
 
   async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {

@@ -24,8 +24,8 @@ export function defineFilterSimulate(group: Command, runner: CommandRunner): voi
     .option('--runs <n>', 'stores to fill, of which the mean is taken', upTo(RUNS_MAX), 10)
     .option('--seed <n>', 'the same seed gives the same numbers', seedValue, 1)
     .option('--samples <n>', 'how often the chains are looked at while a store fills', upTo(SAMPLES_MAX), 16)
-    .option('--svg <file>', 'write the chart as SVG')
-    .option('--png <file>', 'write the chart as PNG')
+    .option('--svg <file>', 'write the chart as SVG (needs the package vega)')
+    .option('--png <file>', 'write the chart as PNG (needs vega, @resvg/resvg-js and dejavu-fonts-ttf)')
     .option('--csv <file>', 'write all figures as CSV')
     .addHelpText(
       'after',
@@ -40,15 +40,17 @@ export function defineFilterSimulate(group: Command, runner: CommandRunner): voi
     )
     .action(
       runner.inSession(async ({ context, output }, { runs, seed, samples, ...files }: SimulateFlags) => {
-        const [{ simulateChains }, { reportSimulation }, { writeSimulation }, { checkResultFile }] = await Promise.all([
-          import('../../operations/filter/simulate.ts'),
-          import('../reports/filter-simulate-report.ts'),
-          import('../reports/filter-simulate-files.ts'),
-          import('../result-file.ts'),
-        ]);
+        const [{ simulateChains }, { reportSimulation }, { loadPainter, writeSimulation }, { checkResultFile }] =
+          await Promise.all([
+            import('../../operations/filter/simulate.ts'),
+            import('../reports/filter-simulate-report.ts'),
+            import('../reports/filter-simulate-files.ts'),
+            import('../result-file.ts'),
+          ]);
         for (const file of [files.svg, files.png, files.csv]) if (file !== undefined) checkResultFile(file);
+        const painter = await loadPainter(files);
         const result = await simulateChains({ runs, seed, samples, signal: context.signal });
-        reportSimulation(output, result, await writeSimulation(result, files));
+        reportSimulation(output, result, await writeSimulation(result, files, painter));
         return EXIT_SUCCESS;
       }),
     );

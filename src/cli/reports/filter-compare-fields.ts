@@ -5,6 +5,7 @@ import type {
   Filled,
   Recommendation,
   StructureResult,
+  UnavailableStructure,
 } from '../../operations/filter/compare.ts';
 import { chainFields } from './chain-fields.ts';
 
@@ -15,6 +16,10 @@ export function settingFields({ elements, falsePositiveRate, seed }: CompareOpti
 
 export function adviceFields({ need, name, ties, because }: Recommendation): Record<string, unknown> {
   return { need, structure: name, ties, because };
+}
+
+export function unavailableFields({ name, reason }: UnavailableStructure): Record<string, unknown> {
+  return { structure: name, message: reason.message, code: reason.code, hint: reason.hint };
 }
 
 export function structureFields(result: StructureResult): Record<string, unknown> {

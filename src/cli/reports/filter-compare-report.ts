@@ -9,7 +9,7 @@ import type { Output } from '../output.ts';
 import { formatTable } from '../tables.ts';
 import { formatCount } from '../words.ts';
 import { describeChains } from './filter-compare-chains.ts';
-import { adviceFields, settingFields, structureFields } from './filter-compare-fields.ts';
+import { adviceFields, settingFields, structureFields, unavailableFields } from './filter-compare-fields.ts';
 
 /** What will be measured; said before the work, which may take minutes. */
 export function reportSettings(output: Output, { elements, falsePositiveRate, seed }: CompareOptions): void {
@@ -20,10 +20,14 @@ export function reportSettings(output: Output, { elements, falsePositiveRate, se
 
 /** `filter compare`: what is the same on every machine first, then times, then the verdict. */
 export function reportComparison(output: Output, options: CompareOptions, result: CompareResult): void {
-  output.message('summary', { ...settingFields(options), recommendations: result.recommendations.map(adviceFields) });
+  output.message('summary', {
+    ...settingFields(options),
+    recommendations: result.recommendations.map(adviceFields),
+    unavailable: result.unavailable.map(unavailableFields),
+  });
   if (output.json) return;
   const sections = [
-    describeRates(result.structures, options.elements),
+    describeRates(result, options.elements),
     ...describeChains(result.structures),
     describeTimes(result.structures),
     describeUniformTimes(result.structures),
@@ -38,7 +42,7 @@ export function reportStructure(output: Output, options: CompareOptions, result:
   output.flush();
 }
 
-function describeRates(structures: readonly StructureResult[], elements: number): string {
+function describeRates({ structures, unavailable }: CompareResult, elements: number): string {
   const rows = structures.map((structure) => [
     structure.name,
     ...fillCells(structure.full),
@@ -60,7 +64,13 @@ function describeRates(structures: readonly StructureResult[], elements: number)
     'FPR at n/2',
     'after deletes',
   ];
-  const notes = structures.flatMap((result) => [...describeCounters(result), ...describeMissed(result)]).join('');
+  const missing = unavailable.map(
+    ({ name, reason }) => `\n  ${name}: not measured, ${reason.message}\n    ${reason.hint}`,
+  );
+  const notes = [
+    ...missing,
+    ...structures.flatMap((result) => [...describeCounters(result), ...describeMissed(result)]),
+  ].join('');
   return `The same on every machine\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4, 5, 6, 8], indent: '  ' })}${notes}`;
 }
 

@@ -1,5 +1,7 @@
 import type { ChainKind, GroupResult, SimulationResult } from '../../operations/filter/simulate.ts';
+import { loadOptional } from '../../util/optional-package.ts';
 import { chainPanel } from '../charts/chain-chart.ts';
+import type { ChartPanel } from '../charts/chart.ts';
 import { writeResultFile } from '../result-file.ts';
 
 /** Where to write what; nothing is written for what is undefined. */
@@ -9,22 +11,48 @@ export interface SimulationFiles {
   readonly csv?: string;
 }
 
+/** Draws charts with optional packages. */
+export interface ChartPainter {
+  readonly renderSvg: (panels: readonly ChartPanel[]) => Promise<string>;
+  readonly renderPng?: (svg: string) => Uint8Array;
+}
+
+const SVG_PACKAGES = ['vega'] as const;
+const PNG_PACKAGES = [...SVG_PACKAGES, '@resvg/resvg-js', 'dejavu-fonts-ttf'] as const;
+
+/**
+ * Loads what the files need, before the work of which they show the result.
+ * @throws MissingPackageError where a package is not installed
+ */
+export async function loadPainter({ svg, png }: SimulationFiles): Promise<ChartPainter | undefined> {
+  const loadSvgChart = async (): Promise<typeof import('../charts/svg-chart.ts')> => import('../charts/svg-chart.ts');
+  if (png !== undefined) {
+    const [{ renderSvg }, { renderPng }] = await loadOptional('a chart as PNG', PNG_PACKAGES, async () =>
+      Promise.all([loadSvgChart(), import('../charts/png-chart.ts')]),
+    );
+    return { renderSvg, renderPng };
+  }
+  if (svg === undefined) return undefined;
+  const { renderSvg } = await loadOptional('a chart as SVG', SVG_PACKAGES, loadSvgChart);
+  return { renderSvg };
+}
+
 /** Writes the files that were asked for. Returns their names. */
-export async function writeSimulation(result: SimulationResult, files: SimulationFiles): Promise<string[]> {
+export async function writeSimulation(
+  result: SimulationResult,
+  files: SimulationFiles,
+  painter: ChartPainter | undefined,
+): Promise<string[]> {
   const written: string[] = [];
   const write = (path: string, content: string | Uint8Array): void => {
     writeResultFile(path, content);
     written.push(path);
   };
   if (files.csv !== undefined) write(files.csv, formatCsv(result));
-  if (files.svg === undefined && files.png === undefined) return written;
-  const { renderSvg } = await import('../charts/svg-chart.ts');
-  const svg = await renderSvg(result.groups.map(chainPanel));
+  if (painter === undefined) return written;
+  const svg = await painter.renderSvg(result.groups.map(chainPanel));
   if (files.svg !== undefined) write(files.svg, `${svg}\n`);
-  if (files.png !== undefined) {
-    const { renderPng } = await import('../charts/png-chart.ts');
-    write(files.png, renderPng(svg));
-  }
+  if (files.png !== undefined && painter.renderPng !== undefined) write(files.png, painter.renderPng(svg));
   return written;
 }
 

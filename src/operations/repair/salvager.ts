@@ -1,3 +1,4 @@
+import { bufferOver } from '../../format/byte-reader.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents } from '../../format/pack.ts';
@@ -30,7 +31,7 @@ export class Salvager {
   /** Copies every chunk whose bytes give its id, whatever a damaged footer or segment says of the pack. */
   async salvage(packId: string): Promise<void> {
     const { backend, hasher } = this.#repository;
-    const bytes = await backend.read(packName(packId));
+    const bytes = bufferOver(await backend.read(packName(packId)));
     await scanBlocks(bytes, hasher, async (scanned) => this.#copy(scanned));
   }
 

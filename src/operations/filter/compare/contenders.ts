@@ -52,6 +52,7 @@ export interface Contender {
   readonly hashesIds: boolean;
   /** What it does when more come than it was made for; undefined where it does nothing. */
   readonly growsBy: string | undefined;
+  /** @throws MissingPackageError where it is made with an optional package that is not installed */
   make(options: ContenderOptions): Entrant;
 }
 
@@ -97,6 +98,7 @@ function makeLdm(options: ContenderOptions): Entrant {
 }
 
 function makeTree(): Entrant {
+  BPlusTreeFilter.assertAvailable();
   const filter = BPlusTreeFilter.forCapacity();
   return { filter, close: async () => filter.close() };
 }

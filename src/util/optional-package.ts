@@ -1,0 +1,49 @@
+import { MissingPackageError } from '../errors.ts';
+
+/** Packages that only a few people need, with the versions of `peerDependencies` in package.json (a test compares them). */
+const OPTIONAL_PACKAGES = {
+  '@resvg/resvg-js': '^2.6.2',
+  'dejavu-fonts-ttf': '^2.37.3',
+  lmdb: '^3.5.6',
+  vega: '^6.4.0',
+} as const;
+
+export type OptionalPackage = keyof typeof OPTIONAL_PACKAGES;
+
+/** Where npm keeps what was installed for the whole machine. */
+const GLOBAL_FOLDER = '/lib/node_modules/';
+
+/**
+ * The error for packages that cannot be loaded, with the command that installs them beside this program.
+ * @param purpose - what needs them, as the subject of a sentence
+ */
+export function missingPackageError(
+  purpose: string,
+  packages: readonly OptionalPackage[],
+  cause: unknown,
+): MissingPackageError {
+  const verb = packages.length === 1 ? 'the package' : 'the packages';
+  return new MissingPackageError(`${purpose} needs ${verb} ${packages.join(' and ')}, which cannot be loaded`, {
+    hint: `Install what is missing with: ${installCommand(packages)}`,
+    cause,
+  });
+}
+
+/** Loads a module that imports optional packages. */
+export async function loadOptional<T>(
+  purpose: string,
+  packages: readonly OptionalPackage[],
+  load: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw missingPackageError(purpose, packages, cause);
+  }
+}
+
+function installCommand(packages: readonly OptionalPackage[]): string {
+  const globally = import.meta.url.includes(GLOBAL_FOLDER) ? ' --global' : '';
+  const versioned = packages.map((name) => `'${name}@${OPTIONAL_PACKAGES[name]}'`);
+  return `npm install${globally} ${versioned.join(' ')}`;
+}

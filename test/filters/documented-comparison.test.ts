@@ -47,10 +47,10 @@ const documented = new Map(
     text!,
   ]),
 );
-const large = ['1e6', '1e7'];
+const large = ['1e6'];
 
 describe('the comparison in docs/filters.md', () => {
-  it('has every structure at three sizes, with the seed', () => {
+  it('has every structure at both sizes, with the seed', () => {
     expect([...documented.keys()]).toEqual(['1e4', ...large]);
     for (const text of documented.values()) {
       expect(rowsOf(sameEverywhere(text)).map(({ name }) => name)).toEqual(
@@ -88,7 +88,7 @@ describe('the comparison in docs/filters.md', () => {
     }
   });
 
-  it('has sizes of what grows, and rates, that a tenth to a hundredth of the elements confirm within a tenth', async () => {
+  it('has sizes of what grows, and rates, that an eighth of the elements confirm within a tenth', async () => {
     const structures = ['dynamic-bloom', 'dibf', 'ldm'];
     const options = { elements: 2 ** 17, falsePositiveRate: 0.01, seed: 2, structures, rounds: 1 };
     const measured = await compareFilters({}, options);

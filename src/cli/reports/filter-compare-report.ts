@@ -145,7 +145,7 @@ function formatNs(ns: number | undefined): string {
 function describeAdvice(recommendations: readonly Recommendation[]): string {
   const rows = recommendations.map(({ need, name, ties, because }) => [
     `${need}:`,
-    ties.length === 0 ? name : `a tie of ${[name, ...ties].join(' and ')}`,
+    ties.length === 0 ? name : `tie: ${[name, ...ties].join(', ')}`,
     because,
   ]);
   const title = 'Which for what, by these figures; differences below 25 % are ties';

@@ -87,7 +87,7 @@ export function recommend(results: readonly StructureResult[], falsePositiveRate
     const [best, ...others] = fit;
     if (best === undefined) return [];
     const tied = others.filter((result) => cost(result) < cost(best) * TIE_FACTOR);
-    const figures = [best, ...tied].map((result) => formatFigure(cost(result))).join(' and ');
+    const figures = [best, ...tied].map((result) => formatFigure(cost(result))).join(', ');
     return [{ need, name: best.name, ties: tied.map(({ name }) => name), because: `${figures} ${unit}` }];
   });
 }

@@ -89,8 +89,27 @@ export class DurableOrder implements PackSink {
    */
   async copyManifests(manifests: ReadonlyMap<string, Uint8Array>, verify: Verify): Promise<void> {
     await this.#files.barrier();
-    for (const [id, bytes] of manifests) await this.#files.publishBytes(bytes, manifestCopyName(id), verify);
+    for (const [id, bytes] of manifests) {
+      await this.#files.publishBytes(bytes, manifestCopyName(id), verify);
+      await this.#takeBackUnless(verify, manifestCopyName(id));
+    }
     await this.#files.barrier();
+  }
+
+  /** This process may have been suspended between `verify` and the rename that gave a file its name. */
+  async #takeBackUnless(verify: Verify, name: string): Promise<void> {
+    try {
+      await verify();
+    } catch (error) {
+      await this.remove([name]);
+      throw error;
+    }
+  }
+
+  /** A checkpoint, piece by piece. `verify` runs right before its name appears, and once more after that. */
+  async publishCheckpoint(name: string, write: WriteFile, verify: Verify): Promise<void> {
+    await this.publishStream(name, write, verify);
+    await this.#takeBackUnless(verify, name);
   }
 
   /** The commit of a delete. */

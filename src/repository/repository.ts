@@ -109,8 +109,8 @@ export class Repository {
       .map(({ name }) => name)
       .filter((name) => isCheckpointName(name));
     const name = checkpointName(generationAfter(existing));
-    // A process that slept and lost its lock would bring back what another has given up since.
-    await this.order.publishStream(name, async (append) => writeImage(state, append), this.assertLocked);
+    // A process that was suspended and lost its lock would bring back what another has given up since.
+    await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
     await this.order.remove(existing.slice(0, Math.max(0, existing.length + 1 - CHECKPOINTS_KEPT)));
     return name;
   }

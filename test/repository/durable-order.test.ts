@@ -104,27 +104,29 @@ test('equal contents never get a name twice', async () => {
   expect(await condemn()).not.toBe(await condemn());
 });
 
-test('a name that appears while its directory is being synced waits for a sync of its own', async () => {
+test('a pack that appears while its directory is being synced is synced before the next segment', async () => {
   const disk = withDirectories(new PowerCutBackend());
   const order = new DurableOrder(disk);
-  let isFirst = true;
-  let second: Promise<void> | undefined;
+  const ids = ['ab'.repeat(32), `ab${'cd'.repeat(31)}`];
+  await disk.makeDirectory('packs/ab');
+  const publishPack = async (id: string): Promise<void> => (await order.create()).publish(id);
+  await publishPack(ids[0]!);
   const sync = disk.syncDirectory.bind(disk);
+  let isLate = false;
   disk.syncDirectory = async (directory) => {
     await sync(directory);
-    if (!isFirst) return;
-    isFirst = false;
-    // The disk has taken the names so far; this one comes before the call returns.
-    const rename = disk.rename.bind(disk);
-    await new Promise<void>((resolve) => {
-      disk.rename = async (source, target) => {
-        await rename(source, target);
-        resolve();
-      };
-      second = order.publishFile('quarantine/second', MANIFEST);
-    });
+    // The disk has taken the names so far; this one appears before the call returns.
+    if (directory !== 'packs/ab' || isLate) return;
+    isLate = true;
+    await publishPack(ids[1]!);
   };
-  await order.publishFile('quarantine/first', MANIFEST);
-  await second;
-  expect(disk.cut().names()).toEqual(['quarantine/first', 'quarantine/second']);
+  await order.publishSegment([]);
+  expect(isLate).toBe(true);
+  await order.publishSegment([]);
+  expect(
+    disk
+      .cut()
+      .names()
+      .filter((name) => name.startsWith('packs/')),
+  ).toEqual(ids.map((id) => `packs/ab/${id}`));
 });

@@ -90,7 +90,8 @@ export class CounterArray {
 
 function countSaturated(bytes: Uint8Array): number {
   let count = 0;
-  for (const byte of bytes) {
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index]!;
     // Almost every byte is decided by these two comparisons.
     if ((byte & COUNTER_MAX) === COUNTER_MAX) count++;
     if (byte >= COUNTER_MAX << COUNTER_BITS) count++;

@@ -135,6 +135,15 @@ export class EntryTable {
     }
   }
 
+  /** Visits the words of every entry in use, `page[base]` and on: for loops over millions. */
+  forEachWords(visit: (page: Uint32Array, base: number) => void): void {
+    for (let entry = 0; entry < this.#slotCount; entry++) {
+      const page = this.pageOf(entry);
+      const base = baseOf(entry);
+      if (page[base + LENGTH] !== FREE_LENGTH) visit(page, base);
+    }
+  }
+
   /** Visits every entry that has references, with its words at `page[base]` and on: for loops over millions. */
   forEachReferenced(visit: (entry: number, page: Uint32Array, base: number) => void): void {
     for (let entry = 0; entry < this.#slotCount;) {

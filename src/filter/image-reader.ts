@@ -12,12 +12,13 @@ import {
   decodeFileIds,
 } from '../format/checkpoint.ts';
 import type { CheckpointHeader } from '../format/checkpoint.ts';
-import { FILE_ID_BYTES } from '../format/constants.ts';
+import { CHUNK_ID_BYTES, FILE_ID_BYTES } from '../format/constants.ts';
 import { ENTRY_WORDS, PAGE_ENTRIES } from './entry-table.ts';
-import type { FilterParts } from './filter-parts.ts';
 import { FilterState } from './filter-state.ts';
 import { predictedRate } from './formulas.ts';
 import type { FilterPlan } from './formulas.ts';
+import { checkParts } from './image-check.ts';
+import type { ImageParts } from './image-check.ts';
 import { bytesOver, refuseBigEndian } from './image-words.ts';
 import { LdmFilter } from './ldm-filter.ts';
 
@@ -33,7 +34,7 @@ const PIECE_BYTES = 4 * 1024 * 1024;
 /**
  * Reads an image into the state that was written. The bytes go straight into the filter's arrays and are hashed on the
  * way; nothing is allocated before the header is known to fit the file.
- * @throws CorruptDataError for any byte that is not as it was written
+ * @throws CorruptDataError for any byte that is not as it was written, and for content that no state can have
  * @throws UnsupportedFormatError for another version
  */
 export async function readImage(source: ImageSource): Promise<FilterState> {
@@ -46,6 +47,7 @@ export async function readImage(source: ImageSource): Promise<FilterState> {
   const packs = await reader.bytes(header.packCount * CHECKPOINT_PACK_BYTES);
   const parts = await readParts(reader, header);
   await reader.checkDigest();
+  checkParts(parts, header.packCount);
   const state = new FilterState(LdmFilter.restore(parts));
   for (const id of decodeFileIds(segments)) state.segments.add(id);
   for (const id of decodeFileIds(absentPacks)) state.absentPacks.add(id);
@@ -53,7 +55,24 @@ export async function readImage(source: ImageSource): Promise<FilterState> {
     state.snapshots.set(id, { tree, manifest });
   }
   for (const pack of decodeCheckpointPacks(packs, WHAT)) state.packs.addInfo(pack);
+  refuseDuplicates(state, header);
   return state;
+}
+
+/** Ids that are listed twice: a second pack of one id would shift the places of all packs after it. */
+function refuseDuplicates(state: FilterState, header: CheckpointHeader): void {
+  const isEachOnce =
+    state.segments.size === header.segmentCount &&
+    state.absentPacks.size === header.absentPackCount &&
+    state.snapshots.size === header.snapshotCount &&
+    state.packs.count === header.packCount;
+  if (!isEachOnce) throw new CorruptDataError(`${WHAT}: it lists an id twice`);
+  const { filter } = state;
+  const id = new Uint8Array(CHUNK_ID_BYTES);
+  for (let entry = filter.liveCount; entry < filter.liveCount + filter.deadCount; entry += 1) {
+    filter.copyId(entry, id, 0);
+    if (filter.find(id, 0) !== entry) throw new CorruptDataError(`${WHAT}: entry ${entry} is of a chunk that is live`);
+  }
 }
 
 async function readHeader(reader: ImageReader, sizeBytes: number): Promise<CheckpointHeader> {
@@ -64,14 +83,13 @@ async function readHeader(reader: ImageReader, sizeBytes: number): Promise<Check
   if (checkpointBytes(header) !== sizeBytes) {
     throw new CorruptDataError(`${WHAT}: ${sizeBytes} bytes long, but the header says ${checkpointBytes(header)}`);
   }
-  const isPowerOfTwo = Number.isInteger(Math.log2(header.deadHeadCount));
-  if (header.counterBytes !== Math.ceil(header.positions / 2) || !isPowerOfTwo) {
+  if (header.counterBytes !== Math.ceil(header.positions / 2)) {
     throw new CorruptDataError(`${WHAT}: the header's numbers do not agree`);
   }
   return header;
 }
 
-async function readParts(reader: ImageReader, header: CheckpointHeader): Promise<FilterParts> {
+async function readParts(reader: ImageReader, header: CheckpointHeader): Promise<ImageParts> {
   const counters = await reader.bytes(header.counterBytes);
   const heads = await reader.words(header.liveHeadCount);
   const deadHeads = await reader.words(header.deadHeadCount);

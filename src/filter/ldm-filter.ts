@@ -191,6 +191,11 @@ export class LdmFilter {
     this.#entries.forEach((entry) => visit(entry, this.refs(entry) > 0));
   }
 
+  /** As `forEachEntry`, with the words of the entry at `page[base]` and on, which the visitor must not change. */
+  forEachEntryWords(visit: (page: Uint32Array, base: number) => void): void {
+    this.#entries.forEachWords(visit);
+  }
+
   /** Visits the live chunks in the order of their link positions. The visitor must not change the filter. */
   forEachLiveInChainOrder(visit: (entry: number, link: number) => void): void {
     this.#live.chains.forEachInOrder(this.plan.hashes, visit);

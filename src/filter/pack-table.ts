@@ -39,6 +39,10 @@ export class PackTable {
     return index;
   }
 
+  ids(): IterableIterator<string> {
+    return this.#indexes.keys();
+  }
+
   find(id: string): number | undefined {
     return this.#indexes.get(id);
   }
@@ -66,7 +70,7 @@ export class PackTable {
   }
 }
 
-function packInfoOf(pack: PackContents): PackInfo {
+export function packInfoOf(pack: PackContents): PackInfo {
   let chunkCount = 0;
   let storedBytes = 0;
   for (const block of pack.blocks) {

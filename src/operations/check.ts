@@ -5,13 +5,13 @@ import { segmentName, snapshotName } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { packName } from '../store/pack-reader.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
+import { findWrongCheckpoints } from './check/checkpoint-comparison.ts';
 import type { Finding } from './check/findings.ts';
 import { findDamage } from './check/damage-findings.ts';
 import { PackVerifier } from './check/pack-verifier.ts';
 import type { PackReport } from './check/pack-verifier.ts';
 import { surveyRepository } from './check/repository-survey.ts';
 import type { Survey } from './check/repository-survey.ts';
-import { areComparable, compareStates } from './check/state-comparison.ts';
 import { readSoundFooter } from './check/unnamed-packs.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
@@ -43,7 +43,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
   return await withRepository(context, 'read', async (repository) => {
     const opened = await repository.openState();
     beginPhase(context.progress, 'checking');
-    const survey = await surveyRepository(repository.backend, opened.listing, isDamage);
+    const survey = await surveyRepository(repository, opened.listing, isDamage);
     const unnamed = await findUnnamedPacks(repository, opened, survey);
     const packs = [...survey.packs.values(), ...unnamed.packs];
     const reports = await verifyPacks(context, repository, packs, selects);
@@ -53,7 +53,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
       ...unnamed.findings,
       ...lostSegments(opened),
       ...(await lostSnapshots(repository, opened)),
-      ...countFindings(opened, recounted),
+      ...(await wrongCounts(repository, opened, recounted)),
       ...(await findDamage(recounted, reports)),
     ];
     return {
@@ -146,12 +146,7 @@ function lostSegments({ lostSegments: ids }: OpenedState): Finding[] {
   }));
 }
 
-function countFindings(opened: OpenedState, recounted: OpenedState): Finding[] {
-  if (!areComparable(opened, recounted)) return [];
-  const { count, shown } = compareStates(opened.state, recounted.state);
-  if (count === 0) return [];
-  const examples = shown.map(({ chunk, message }) => `${chunk} ${message}`).join('; ');
-  return [
-    { severity: 'error', kind: 'reference-count', message: `${count} chunks differ from the recount: ${examples}` },
-  ];
+async function wrongCounts(repository: Repository, opened: OpenedState, recounted: OpenedState): Promise<Finding[]> {
+  const wrong = await findWrongCheckpoints(repository, opened, recounted);
+  return [...wrong].map(([file, message]) => ({ severity: 'error', kind: 'reference-count', file, message }));
 }

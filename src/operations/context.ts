@@ -75,7 +75,22 @@ export async function withRepository<T>(
     onNotice?.({ kind: 'lock-wait', message: `waiting for the lock of ${holder}` });
   const onUnlocked = (reason: string): void =>
     onNotice?.({ kind: 'warning', message: `reading without a lock, so nobody may compact meanwhile: ${reason}` });
-  const options = { backend, mode, lockWaitMs, lockOwner, onWait, onUnlocked, storeSizes, signal };
+  const onDamagedCheckpoint = (name: string, reason: string): void =>
+    onNotice?.({
+      kind: 'warning',
+      message: `${name} is damaged and was not used (${reason}). Nothing is lost, but commands start slower; run \`ldm repair\``,
+    });
+  const options = {
+    backend,
+    mode,
+    lockWaitMs,
+    lockOwner,
+    onWait,
+    onUnlocked,
+    onDamagedCheckpoint,
+    storeSizes,
+    signal,
+  };
   const repository = await Repository.open(options);
   let result: T;
   try {

@@ -2,10 +2,10 @@ import { CorruptDataError } from '../errors.ts';
 import { condemnationName } from '../repository/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
+import { findWrongCheckpoints } from './check/checkpoint-comparison.ts';
 import { findDamage } from './check/damage-findings.ts';
 import type { Finding } from './check/findings.ts';
 import { surveyRepository } from './check/repository-survey.ts';
-import { areComparable, compareStates } from './check/state-comparison.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import {
@@ -17,22 +17,24 @@ import {
 } from './repair/manifest-repair.ts';
 import { repairPacks } from './repair/pack-repair.ts';
 import { surveyPacks } from './repair/pack-survey.ts';
+import type { PackSurvey } from './repair/pack-survey.ts';
+import { predictState } from './repair/prediction.ts';
 import { RepairPlan } from './repair/repair-plan.ts';
 import type { RepairAction } from './repair/repair-plan.ts';
 
 export type { RepairAction } from './repair/repair-plan.ts';
 
 export interface RepairOptions {
-  /** Finds out what would be done, and does nothing. */
+  /** Only finds out what would be done and what would remain. */
   readonly dryRun?: boolean;
 }
 
 export interface RepairResult {
   readonly actions: readonly RepairAction[];
-  /** What could not be mended, with the files that it hits. */
+  /** What cannot be repaired, with the files that it affects. A dry run predicts it. */
   readonly remaining: readonly Finding[];
   readonly dryRun: boolean;
-  /** 4 if something remains. */
+  /** 4 if something remains; a dry run gives the code that the repair will end with. */
   readonly exitCode: 0 | 4;
 }
 
@@ -44,11 +46,14 @@ export async function repair(context: OperationContext, options: RepairOptions =
   beginPhase(context.progress, 'repairing');
   return await withRepository(context, 'exclusive', async (repository) => {
     const opened = await repository.openState();
-    const { findings } = await surveyRepository(repository.backend, opened.listing, isWrong);
-    const plan = await makePlan(repository, opened, findings);
+    const { findings } = await surveyRepository(repository, opened.listing, isWrong);
+    const survey = await surveyPacks(repository, opened);
+    const plan = await makePlan(repository, { opened, findings, survey });
     const dryRun = options.dryRun === true;
     if (!dryRun) await plan.carryOut(repository.assertLocked);
-    const after = await repository.openState({ ignoreCheckpoints: true });
+    const after = dryRun
+      ? await predictState(repository, opened, survey)
+      : await repository.openState({ ignoreCheckpoints: true });
     const remaining = [...findLostSnapshots(opened, findings), ...(await findDamage(after, []))];
     return { actions: plan.actions, remaining, dryRun, exitCode: remaining.length > 0 ? 4 : 0 };
   });
@@ -61,16 +66,16 @@ function isWrong(error: unknown): error is CorruptDataError {
 
 async function makePlan(
   repository: Repository,
-  opened: OpenedState,
-  findings: readonly Finding[],
+  found: { readonly opened: OpenedState; readonly survey: PackSurvey; readonly findings: readonly Finding[] },
 ): Promise<RepairPlan> {
+  const { opened, findings } = found;
   const plan = new RepairPlan();
   repairConfig(plan, repository, findings);
   repairManifestCopies(plan, repository, opened, findings);
   repairManifests(plan, repository, opened, findings);
   repairDeleted(plan, repository, opened, findings);
   repairCondemnations(plan, repository, opened);
-  repairPacks(plan, repository, { opened, findings, survey: await surveyPacks(repository, opened) });
+  repairPacks(plan, repository, found);
   await repairCheckpoints(plan, repository, opened, findings);
   return plan;
 }
@@ -93,8 +98,9 @@ async function repairCheckpoints(
   findings: readonly Finding[],
 ): Promise<void> {
   const damaged = findings.filter(({ kind }) => kind === 'checkpoint-damaged').map(({ file }) => file!);
-  const wrong = (await hasWrongCounts(repository, opened)) ? opened.listing.checkpoints : [];
-  const setAside = [...new Set([...damaged, ...wrong])];
+  const recounted = await repository.openState({ ignoreCheckpoints: true });
+  const wrong = await findWrongCheckpoints(repository, opened, recounted);
+  const setAside = [...new Set([...damaged, ...wrong.keys()])];
   for (const file of setAside) {
     plan.add({ kind: 'checkpoint-quarantined', file, message: 'damaged or wrong; set aside' }, async () =>
       repository.order.quarantine(file),
@@ -105,10 +111,4 @@ async function repairCheckpoints(
     const { state } = await repository.openState({ ignoreCheckpoints: true });
     if (state.isComplete) await repository.writeCheckpoint(state);
   });
-}
-
-async function hasWrongCounts(repository: Repository, opened: OpenedState): Promise<boolean> {
-  if (opened.checkpoint === undefined) return false;
-  const recounted = await repository.openState({ ignoreCheckpoints: true });
-  return areComparable(opened, recounted) && compareStates(opened.state, recounted.state).count > 0;
 }

@@ -1,15 +1,16 @@
 import type { Backend } from '../backend/backend.ts';
-import { BackendError, UnsupportedFormatError, isDamage } from '../errors.ts';
+import { BackendError, isDamage } from '../errors.ts';
 import { planFilter } from '../filter/formulas.ts';
 import { RebuildNeededError, FilterState } from '../filter/filter-state.ts';
 import type { FoldedSnapshot } from '../filter/filter-state.ts';
 import { addSegment, retainSnapshot } from '../filter/fold.ts';
 import { releaseSnapshots } from '../filter/fold-release.ts';
-import { readImage } from '../filter/image.ts';
 import { LdmFilter } from '../filter/ldm-filter.ts';
 import type { RepositoryConfig } from '../format/config.ts';
+import type { PackContents } from '../format/pack.ts';
 import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { ChunkReader } from '../store/chunk-reader.ts';
+import { loadCheckpoint } from './checkpoint-file.ts';
 import { findOtherCopies } from './other-copies.ts';
 import { manifestCopyName, snapshotName } from './layout.ts';
 import { hasCondemned, listRepository, withoutCondemned } from './listing.ts';
@@ -61,6 +62,14 @@ export interface OpenStateOptions {
   readonly signal?: AbortSignal | undefined;
   /** From segments and snapshots alone. */
   readonly ignoreCheckpoints?: boolean;
+  /** From this checkpoint, or else from segments and snapshots alone. */
+  readonly onlyCheckpoint?: string;
+  /** As if a segment with these packs had replaced some, and these snapshots were known: what a repair will lead to. */
+  readonly prediction?: {
+    readonly segmentsReplaced: ReadonlySet<string>;
+    readonly packs: readonly PackContents[];
+    readonly remembered: ReadonlyMap<string, FoldedSnapshot>;
+  };
 }
 
 /**
@@ -78,9 +87,12 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
 }
 
 async function openListing(options: OpenStateOptions, listing: Listing, needsCondemned: boolean): Promise<OpenedState> {
-  const known: CheckpointKnowledge = { damaged: new Map(), segmentIds: new Set(), snapshots: new Map() };
-  for (const name of options.ignoreCheckpoints === true ? [] : listing.checkpoints) {
-    const state = await loadCheckpoint(options.backend, name, known.damaged);
+  const snapshots = new Map(options.prediction?.remembered);
+  const known: CheckpointKnowledge = { damaged: new Map(), segmentIds: new Set(), snapshots };
+  const { ignoreCheckpoints = false, onlyCheckpoint } = options;
+  const checkpoints = onlyCheckpoint === undefined ? listing.checkpoints : [onlyCheckpoint];
+  for (const name of ignoreCheckpoints ? [] : checkpoints) {
+    const state = await loadCheckpoint(options, name, listing.segmentIds, known.damaged);
     if (state === undefined) continue;
     for (const id of state.segments) known.segmentIds.add(id);
     for (const [id, folded] of state.snapshots) known.snapshots.set(id, folded);
@@ -109,23 +121,6 @@ interface CheckpointKnowledge {
   readonly damaged: Map<string, string>;
   readonly segmentIds: Set<string>;
   readonly snapshots: Map<string, FoldedSnapshot>;
-}
-
-async function loadCheckpoint(
-  backend: Backend,
-  name: string,
-  damaged: Map<string, string>,
-): Promise<FilterState | undefined> {
-  try {
-    const sizeBytes = await backend.sizeOf(name);
-    if (sizeBytes === undefined) return undefined;
-    return await readImage({ sizeBytes, readRange: async (offset, target) => backend.readRange(name, offset, target) });
-  } catch (error) {
-    const isGone = error instanceof BackendError && error.errno === 'ENOENT';
-    if (isDamage(error)) damaged.set(name, error.message);
-    else if (!isGone && !(error instanceof UnsupportedFormatError)) throw error;
-    return undefined;
-  }
 }
 
 /** One attempt to bring a state up to date with a listing. */
@@ -210,19 +205,24 @@ class StateOpening {
   }
 
   async #addSegments(): Promise<void> {
-    const { packs } = this.#listing;
+    const { backend, prediction } = this.#options;
     for (const id of this.#listing.segmentIds) {
-      if (this.#state.segments.has(id)) continue;
+      if (this.#state.segments.has(id) || prediction?.segmentsReplaced.has(id) === true) continue;
       this.#options.signal?.throwIfAborted();
       try {
-        const contents = await readSegment(this.#options.backend, id);
-        const sizes = new Map(contents.map((pack) => [pack.id, pack.sizeBytes]));
-        addSegment(this.#state, id, contents, (packId) => (packs.get(packId) ?? -1) >= sizes.get(packId)!);
+        this.#addSegment(id, await readSegment(backend, id));
       } catch (error) {
         if (!isDamage(error)) throw error;
         this.#damagedSegments.set(id, error.message);
       }
     }
+    if (prediction !== undefined) this.#addSegment('predicted', prediction.packs);
+  }
+
+  #addSegment(id: string, contents: readonly PackContents[]): void {
+    const { packs } = this.#listing;
+    const sizes = new Map(contents.map((pack) => [pack.id, pack.sizeBytes]));
+    addSegment(this.#state, id, contents, (packId) => (packs.get(packId) ?? -1) >= sizes.get(packId)!);
   }
 
   /** Whether a pack is there at its full length: what was cut off must not look stored, and bytes behind the end harm nobody. */

@@ -15,7 +15,7 @@ import { RepositoryLock } from './lock.ts';
 import type { LockMode } from './lock.ts';
 import type { LockOwner } from './lock-owner.ts';
 import { openState } from './opened-state.ts';
-import type { OpenedState } from './opened-state.ts';
+import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 
 /** `read`: a shared lock, or none where the place cannot be written, such as a read-only mount. */
 export type AccessMode = LockMode | 'read';
@@ -29,6 +29,8 @@ export interface OpenRepositoryOptions {
   readonly onWait?: ((holder: string) => void) | undefined;
   /** Hears that a place which cannot be written is read without a lock. */
   readonly onUnlocked?: ((reason: string) => void) | undefined;
+  /** Called once for each checkpoint that is damaged and therefore not used. */
+  readonly onDamagedCheckpoint?: ((name: string, reason: string) => void) | undefined;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
   readonly storeSizes?: StoreSizes | undefined;
@@ -49,6 +51,8 @@ export class Repository {
   readonly sizes: StoreSizes;
   readonly #lock: RepositoryLock | undefined;
   readonly #signal: AbortSignal | undefined;
+  readonly #onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
+  readonly #reportedCheckpoints = new Set<string>();
 
   private constructor(made: {
     readonly backend: Backend;
@@ -57,6 +61,7 @@ export class Repository {
     readonly lock: RepositoryLock | undefined;
     readonly signal: AbortSignal | undefined;
     readonly sizes: StoreSizes;
+    readonly onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
   }) {
     this.backend = made.backend;
     this.config = made.config;
@@ -65,22 +70,31 @@ export class Repository {
     this.sizes = made.sizes;
     this.#lock = made.lock;
     this.#signal = made.signal;
+    this.#onDamagedCheckpoint = made.onDamagedCheckpoint;
   }
 
   /** Reads the configuration and takes the lock. */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
-    const { backend, signal, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
+    const { backend, signal, onDamagedCheckpoint, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     const config = await readConfig(backend);
     const hasher = new ChunkHasher(config.chunkHash, Buffer.from(config.idKey, 'hex'));
-    return new Repository({ backend, config, hasher, lock: await acquireLock(options), signal, sizes });
+    const lock = await acquireLock(options);
+    return new Repository({ backend, config, hasher, lock, signal, sizes, onDamagedCheckpoint });
   }
 
   /** The filter state of what is present now. */
   async openState(
-    options: { readonly ignoreCheckpoints?: boolean; readonly cacheBytes?: number } = {},
+    options: Partial<Pick<OpenStateOptions, 'ignoreCheckpoints' | 'onlyCheckpoint' | 'prediction' | 'cacheBytes'>> = {},
   ): Promise<OpenedState> {
     const { backend, config, hasher } = this;
-    return await openState({ backend, config, hasher, signal: this.#signal, cacheBytes: CACHE_BYTES, ...options });
+    const signal = this.#signal;
+    const opened = await openState({ backend, config, hasher, signal, cacheBytes: CACHE_BYTES, ...options });
+    for (const [name, reason] of opened.damagedCheckpoints) {
+      if (this.#reportedCheckpoints.has(name)) continue;
+      this.#reportedCheckpoints.add(name);
+      this.#onDamagedCheckpoint?.(name, reason);
+    }
+    return opened;
   }
 
   /** Throws the reason of the signal that this was opened with, once it is aborted. */

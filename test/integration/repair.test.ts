@@ -124,7 +124,7 @@ for (const [name, isMendable, makeDamages] of CASES) {
     const planned = await expectPlanOnly(disk);
     const spoiled = disk.copy();
     const { actions, remaining, exitCode } = await repairAll(disk);
-    expect(actions).toEqual(planned.actions);
+    expect(planned).toEqual({ actions, remaining, exitCode, dryRun: true });
     expect(exitCode).toBe(isMendable ? 0 : 4);
     expect(remaining.length === 0).toBe(isMendable);
     await expectNothingLost(disk, stage, before);

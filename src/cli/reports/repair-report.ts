@@ -4,7 +4,7 @@ import type { Output } from '../output.ts';
 import { countNoun } from '../words.ts';
 import { findingFields, formatFindings } from './finding-lines.ts';
 
-/** `repair`: what was done, and what could not be mended. */
+/** `repair`: what was done or would be done, and what cannot be repaired. */
 export function reportRepair(output: Output, { actions, remaining, dryRun }: RepairResult): void {
   for (const { kind, file, message } of actions) {
     output.message('action', { kind, file, message });
@@ -16,8 +16,7 @@ export function reportRepair(output: Output, { actions, remaining, dryRun }: Rep
   if (output.json) return;
   if (dryRun) output.remark('dry run: nothing was changed');
   if (remaining.length > 0) {
-    // A dry run mends nothing, so what it finds afterwards is what was there before.
-    output.line(`${countNoun(remaining.length, 'finding')} ${dryRun ? 'as things are now' : 'cannot be mended'}:`);
+    output.line(`${countNoun(remaining.length, 'finding')} cannot be repaired:`);
     for (const line of formatFindings(remaining)) output.line(line);
   } else if (actions.length === 0) {
     output.remark('the repository is healthy: there was nothing to do');

@@ -1,13 +1,14 @@
 import type { Backend } from '../../backend/backend.ts';
 import { BackendError, UnsupportedFormatError } from '../../errors.ts';
 import type { LdmError } from '../../errors.ts';
-import { readImage } from '../../filter/image.ts';
 import type { PackContents } from '../../format/pack.ts';
+import { readCheckpoint } from '../../repository/checkpoint-file.ts';
 import { inspectConfig } from '../../repository/config-file.ts';
 import type { ConfigProblem } from '../../repository/config-file.ts';
 import { condemnationName, deletedName, manifestCopyName, segmentName, snapshotName } from '../../repository/layout.ts';
 import type { Listing } from '../../repository/listing.ts';
 import { readManifest, readManifestCopy, readSegment } from '../../repository/manifests.ts';
+import type { Repository } from '../../repository/repository.ts';
 import type { Finding } from './findings.ts';
 
 /** What the small files of a repository say, and what is wrong with them. */
@@ -20,10 +21,11 @@ export interface Survey {
 
 /** Reads every configuration, manifest, segment and checkpoint. An error that is not a finding is thrown. */
 export async function surveyRepository(
-  backend: Backend,
+  repository: Repository,
   listing: Listing,
   isFinding: (error: unknown) => error is LdmError,
 ): Promise<Survey> {
+  const { backend } = repository;
   const findings: Finding[] = [];
   for (const { name, message } of await configProblems(backend, isFinding)) {
     findings.push({ severity: 'error', kind: 'config-damaged', file: name, message });
@@ -38,7 +40,8 @@ export async function surveyRepository(
     } catch (error) {
       // Deleted, or replaced by a newer one, since the listing.
       if (error instanceof BackendError && error.errno === 'ENOENT') return false;
-      // Of a newer version is not damaged; only the image has no name that proves its bytes, and is a mere cache.
+      // An unknown version is not damage. A checkpoint is the exception: its name is not a digest, so a corrupt version
+      // field looks the same, and dropping it only costs a rebuild.
       const isImage = kind === 'checkpoint-damaged' && error instanceof UnsupportedFormatError;
       if (!(isImage || isFinding(error))) throw error;
       const snapshots = kind === 'snapshot-damaged' ? { snapshots: [file.slice(file.indexOf('/') + 1)] } : {};
@@ -64,8 +67,9 @@ export async function surveyRepository(
       for (const pack of await readSegment(backend, id)) packs.set(pack.id, pack);
     });
   }
+  const segmentIds = new Set(listing.segmentIds);
   for (const name of listing.checkpoints) {
-    await attempt('checkpoint-damaged', name, async () => readCheckpoint(backend, name));
+    await attempt('checkpoint-damaged', name, async () => readCheckpoint(repository, name, segmentIds));
   }
   return { findings, packs, snapshotCount };
 }
@@ -86,10 +90,4 @@ async function twiceIf(isFinding: (error: unknown) => boolean, read: () => Promi
     if (!isFinding(error)) throw error;
     await read();
   }
-}
-
-async function readCheckpoint(backend: Backend, name: string): Promise<void> {
-  const sizeBytes = await backend.sizeOf(name);
-  if (sizeBytes === undefined) return;
-  await readImage({ sizeBytes, readRange: async (offset, target) => backend.readRange(name, offset, target) });
 }

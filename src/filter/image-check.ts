@@ -1,0 +1,184 @@
+import { CorruptDataError } from '../errors.ts';
+import { MAX_BLOCK_RAW_BYTES } from '../format/constants.ts';
+import { COUNTER_BITS, COUNTER_MAX, CounterArray } from './counters.ts';
+import { baseOf, LENGTH, NEXT, NIL, PACK, PAGE_ENTRIES, REFS } from './entry-table.ts';
+import type { FilterParts } from './filter-parts.ts';
+import { falsePositiveRate, MAX_CAPACITY, MAX_HASHES, MAX_POSITIONS } from './formulas.ts';
+import { ID_WORDS, linkOf, startOf, stepFrom, strideOf } from './positions.ts';
+import { isPrime } from './prime.ts';
+
+/** The parts of a filter as they were read from an image, with all pages in memory. */
+export interface ImageParts extends FilterParts {
+  readonly pages: readonly Uint32Array[];
+}
+
+/**
+ * Verifies that the arrays of an image are what `arrangeEntries` writes. A correct digest only says that the bytes are
+ * those that were written: a chain with a cycle would never end, and a counter that is too low would hide a chunk.
+ * Entries have exactly one valid order, so heads, chains and duplicates are verified in one pass over them.
+ *
+ * Not verified here, because an image cannot show it: whether the chunks are in their packs (`LocationCheck`), and
+ * how many references they have.
+ * @throws CorruptDataError
+ */
+export function checkParts(parts: ImageParts, packCount: number): void {
+  checkPlan(parts);
+  const { plan, liveCount, deadCount, heads, deadHeads } = parts;
+  const { positions, hashes } = plan;
+  const headsPerPosition = heads.length / positions;
+  checkChains(parts, packCount, {
+    heads,
+    start: 0,
+    end: liveCount,
+    keyOf: (page, base) => linkOf(page, base, positions, hashes),
+    headOf: (link) => Math.floor(link * headsPerPosition),
+  });
+  const shift = 32 - Math.log2(deadHeads.length);
+  checkChains(parts, packCount, {
+    heads: deadHeads,
+    start: liveCount,
+    end: liveCount + deadCount,
+    keyOf: (page, base) => page[base + ID_WORDS - 1]! >>> shift,
+    headOf: (head) => head,
+  });
+  checkCounters(parts);
+}
+
+function checkPlan({ plan, liveCount, heads, deadHeads }: ImageParts): void {
+  const { capacity, hashes, positions, fprTarget } = plan;
+  if (!isWithin(hashes, MAX_HASHES)) fail(`${hashes} hashes are not possible`);
+  if (!isWithin(capacity, MAX_CAPACITY)) fail(`a capacity of ${capacity} is not possible`);
+  if (!isWithin(positions, MAX_POSITIONS) || !isPrime(positions)) fail(`${positions} positions are not possible`);
+  if (heads.length !== capacity || liveCount > capacity) fail('the capacity does not match the chunks and chains');
+  const isPowerOfTwo = Number.isInteger(Math.log2(deadHeads.length));
+  if (deadHeads.length < 1024 || !isPowerOfTwo) fail('the number of dead chains is not possible');
+  // The tolerance is for platforms whose logarithms differ in the last digit.
+  const rate = falsePositiveRate(positions, capacity, hashes);
+  if (!(fprTarget < 1 && rate <= fprTarget * 1.001)) fail(`a false positive rate of ${fprTarget} needs more positions`);
+}
+
+function isWithin(value: number, highest: number): boolean {
+  return value >= 1 && value <= highest;
+}
+
+/** The chains of the live entries, or those of the dead ones. */
+interface ChainKind {
+  readonly heads: Uint32Array;
+  readonly start: number;
+  readonly end: number;
+  /** Entries are ordered by this, and by id where it is equal. */
+  readonly keyOf: (page: Uint32Array, base: number) => number;
+  readonly headOf: (key: number) => number;
+}
+
+/** Follows the entries in their order: each begins the chain of its head or continues that of the entry before it. */
+function checkChains(parts: ImageParts, packCount: number, kind: ChainKind): void {
+  const { pages, liveCount } = parts;
+  const { heads, start, end, keyOf, headOf } = kind;
+  let chainCount = 0;
+  let lastKey = -1;
+  let lastHead = -1;
+  let lastPage = pages[0]!;
+  let lastBase = 0;
+  for (let entry = start; entry < end; entry += 1) {
+    const page = pages[Math.floor(entry / PAGE_ENTRIES)]!;
+    const base = baseOf(entry);
+    if (page[base + PACK]! >= packCount) fail(`entry ${entry} names a pack that is not listed`);
+    const length = page[base + LENGTH]!;
+    if (length < 1 || length > MAX_BLOCK_RAW_BYTES) fail(`entry ${entry} has an impossible length`);
+    if (page[base + REFS]! > 0 !== entry < liveCount)
+      fail(`entry ${entry} is dead and has references, or the opposite`);
+    const key = keyOf(page, base);
+    const isInOrder = key > lastKey || (key === lastKey && isBefore(lastPage, lastBase, page, base));
+    if (!isInOrder) fail(`entry ${entry} is out of order`);
+    const head = headOf(key);
+    if (head === lastHead) {
+      if (lastPage[lastBase + NEXT] !== entry) fail(`entry ${entry} is not linked to its chain`);
+    } else {
+      if (heads[head] !== entry) fail(`entry ${entry} is not at the head of its chain`);
+      if (entry > start && lastPage[lastBase + NEXT] !== NIL) fail(`the chain before entry ${entry} does not end`);
+      chainCount += 1;
+    }
+    lastKey = key;
+    lastHead = head;
+    lastPage = page;
+    lastBase = base;
+  }
+  if (end > start && lastPage[lastBase + NEXT] !== NIL) fail('the last chain does not end');
+  if (countUsed(heads) !== chainCount) fail('a chain begins where it has no entries');
+}
+
+function isBefore(page: Uint32Array, base: number, otherPage: Uint32Array, otherBase: number): boolean {
+  for (let word = 0; word < ID_WORDS; word += 1) {
+    const difference = page[base + word]! - otherPage[otherBase + word]!;
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+function countUsed(heads: Uint32Array): number {
+  let count = 0;
+  for (let index = 0; index < heads.length; index += 1) if (heads[index] !== NIL) count += 1;
+  return count;
+}
+
+/**
+ * Verifies the counters against the live entries. To count again would cost a cache miss for each position of each
+ * chunk. Instead every position has a pseudo-random weight, and the weighted sum of the counters must be the sum of
+ * the weights of all positions of the entries. Counters at their maximum have lost count; then all are counted again.
+ */
+function checkCounters(parts: ImageParts): void {
+  const { counters, liveCount, plan } = parts;
+  const unused = plan.positions % 2 === 0 ? 0 : counters.at(-1)! >>> COUNTER_BITS;
+  if (unused !== 0) fail('there is a counter behind the last position');
+  let weights = 0;
+  let total = 0;
+  for (let index = 0; index < counters.length; index += 1) {
+    const byte = counters[index]!;
+    const low = byte & COUNTER_MAX;
+    const high = byte >>> COUNTER_BITS;
+    if (low === COUNTER_MAX || high === COUNTER_MAX) return checkByCounting(parts);
+    total += low + high;
+    weights = (weights + Math.imul(low, weightOf(2 * index)) + Math.imul(high, weightOf(2 * index + 1))) | 0;
+  }
+  const isRight = total === plan.hashes * liveCount && weights === weigh(parts);
+  if (!isRight) fail('the counters do not match the chunks');
+}
+
+function weigh(parts: ImageParts): number {
+  const { hashes, positions } = parts.plan;
+  let weights = 0;
+  forEachLive(parts, (start, stride) => {
+    let position = start;
+    for (let left = hashes; left > 0; left -= 1) {
+      weights = (weights + weightOf(position)) | 0;
+      position = stepFrom(position, stride, positions);
+    }
+  });
+  return weights;
+}
+
+/** Differs for every position, and is not linear, so that errors do not cancel each other out. */
+function weightOf(position: number): number {
+  const mixed = Math.imul(position, 0x9e37_79b1);
+  return mixed ^ (mixed >>> 15);
+}
+
+function checkByCounting(parts: ImageParts): void {
+  const { hashes, positions } = parts.plan;
+  const counted = new CounterArray(positions, hashes);
+  forEachLive(parts, (start, stride) => counted.add(start, stride));
+  if (Buffer.compare(counted.bytes, parts.counters) !== 0) fail('the counters do not match the chunks');
+}
+
+function forEachLive({ pages, liveCount, plan }: ImageParts, visit: (start: number, stride: number) => void): void {
+  for (let entry = 0; entry < liveCount; entry += 1) {
+    const page = pages[Math.floor(entry / PAGE_ENTRIES)]!;
+    const base = baseOf(entry);
+    visit(startOf(page, base, plan.positions), strideOf(page, base, plan.positions));
+  }
+}
+
+function fail(problem: string): never {
+  throw new CorruptDataError(`checkpoint: ${problem}`);
+}

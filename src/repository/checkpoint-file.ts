@@ -1,0 +1,111 @@
+import type { Backend } from '../backend/backend.ts';
+import { sha256 } from '../crypto/sha256.ts';
+import { BackendError, CorruptDataError, UnsupportedFormatError, isDamage } from '../errors.ts';
+import type { FilterState } from '../filter/filter-state.ts';
+import { readImage } from '../filter/image.ts';
+import { LocationCheck } from '../filter/location-check.ts';
+import type { RepositoryConfig } from '../format/config.ts';
+import type { PackContents } from '../format/pack.ts';
+import { decodeSnapshot } from '../format/snapshot.ts';
+import { readPackContents } from '../store/pack-reader.ts';
+import { readSegment } from './manifests.ts';
+
+interface CheckpointPlace {
+  readonly backend: Backend;
+  readonly config: RepositoryConfig;
+}
+
+/**
+ * Reads a checkpoint and verifies what it says: its arrays against each other, its snapshots against their manifests,
+ * and its chunks and packs against the segments that it has folded. Only the reference counts remain to be believed,
+ * since they follow from trees: `check` counts them again, and compaction does not rely on them.
+ *
+ * Returns undefined if there is no such file. Where a listed segment is gone the chunks are not verified; such a
+ * checkpoint is not used (`FilterState.isCurrent`).
+ * @throws CorruptDataError
+ * @throws UnsupportedFormatError for another version
+ */
+export async function readCheckpoint(
+  { backend, config }: CheckpointPlace,
+  name: string,
+  segmentIds: ReadonlySet<string>,
+): Promise<FilterState | undefined> {
+  const sizeBytes = await backend.sizeOf(name);
+  if (sizeBytes === undefined) return undefined;
+  const state = await readImage({
+    sizeBytes,
+    readRange: async (offset, target) => backend.readRange(name, offset, target),
+  });
+  const { hashes, fprTarget } = state.filter.plan;
+  if (hashes !== config.ldm.hashes || fprTarget !== config.ldm.fprTarget) fail('its filter is not as configured');
+  checkSnapshots(state);
+  if ([...state.segments].every((id) => segmentIds.has(id))) await checkLocations(backend, state);
+  return state;
+}
+
+/** Undefined for a checkpoint that is gone, of another version, or damaged; the reason is then in `damaged`. */
+export async function loadCheckpoint(
+  place: CheckpointPlace,
+  name: string,
+  segmentIds: readonly string[],
+  damaged: Map<string, string>,
+): Promise<FilterState | undefined> {
+  try {
+    return await readCheckpoint(place, name, new Set(segmentIds));
+  } catch (error) {
+    const isGone = error instanceof BackendError && error.errno === 'ENOENT';
+    if (isDamage(error)) damaged.set(name, error.message);
+    else if (!isGone && !(error instanceof UnsupportedFormatError)) throw error;
+    return undefined;
+  }
+}
+
+/** The id of a snapshot is the digest of its manifest, which names the root tree. */
+function checkSnapshots({ filter, snapshots }: FilterState): void {
+  const rootRefs = new Map<number, number>();
+  for (const [id, { tree, manifest }] of snapshots) {
+    if (sha256(manifest) !== id) fail(`the manifest of snapshot ${id} has a wrong SHA-256`);
+    if (!Buffer.from(decodeSnapshot(manifest).tree, 'hex').equals(tree)) fail(`snapshot ${id} has another root tree`);
+    const entry = filter.find(tree, 0);
+    if (entry < 0) fail(`the root tree of snapshot ${id} is in no pack`);
+    rootRefs.set(entry, (rootRefs.get(entry) ?? 0) + 1);
+  }
+  for (const [entry, count] of rootRefs) if (filter.refs(entry) < count) fail('it counts too few references');
+}
+
+/** A pack whose segment cannot be read is compared with its own footer, and left as it is if both are damaged. */
+async function checkLocations(backend: Backend, state: FilterState): Promise<void> {
+  const check = new LocationCheck(state);
+  const seen = new Set<string>();
+  const verify = (pack: PackContents): void => {
+    if (!seen.has(pack.id)) check.verify(pack);
+    seen.add(pack.id);
+  };
+  let isComplete = true;
+  for (const segmentId of state.segments) {
+    const packs = await unlessDamaged(async () => readSegment(backend, segmentId));
+    if (packs === undefined) isComplete = false;
+    else for (const pack of packs) verify(pack);
+  }
+  const unseen = [...state.packs.ids(), ...state.absentPacks].filter((id) => !seen.has(id));
+  if (isComplete && unseen[0] !== undefined) fail(`no segment names pack ${unseen[0]}`);
+  for (const id of unseen) {
+    if (state.absentPacks.has(id)) continue;
+    const pack = await unlessDamaged(async () => readPackContents(backend, id));
+    if (pack !== undefined) verify(pack);
+  }
+}
+
+/** The checkpoint is what is in question here; other damaged files are reported where they are needed. */
+async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return undefined;
+  }
+}
+
+function fail(problem: string): never {
+  throw new CorruptDataError(`checkpoint: ${problem}`);
+}

@@ -76,6 +76,32 @@ export function forEachChild(
   }
 }
 
+/**
+ * Visits the files of a directory: their size, and where their chunk ids are in `bytes`.
+ * @throws as `decodeTree`
+ */
+export function forEachFile(
+  bytes: Uint8Array,
+  visit: (sizeBytes: number, idsStart: number, idsEnd: number) => void,
+  what = 'tree',
+): void {
+  const tree = bufferOver(bytes);
+  const { firstEntry, entryCount } = checkTree(tree, what);
+  let offset = firstEntry;
+  for (let i = 0; i < entryCount; i++) {
+    if (tree[offset + ENTRY_OFFSETS.type] === TYPE_FILE) {
+      const content = offset + ENTRY_OFFSETS.name + tree.readUInt16LE(offset + ENTRY_OFFSETS.nameBytes);
+      const ids = content + TREE_FILE_BYTES;
+      visit(readSize(tree, content), ids, ids + tree.readUInt32LE(content + 8) * CHUNK_ID_BYTES);
+    }
+    offset += tree.readUInt32LE(offset);
+  }
+}
+
+function readSize(tree: Buffer, offset: number): number {
+  return tree.readUInt32LE(offset) + tree.readUInt32LE(offset + 4) * (MAX_U32 + 1);
+}
+
 type Owner = Pick<TreeEntry, 'uid' | 'gid' | 'user' | 'group'>;
 
 function readOwners(tree: Buffer, end: number): Owner[] {
@@ -120,7 +146,7 @@ function readEntry(tree: Buffer, offset: number, owners: readonly Owner[]): Tree
     ctimeSeconds: readSeconds(tree, offset + ENTRY_OFFSETS.ctimeSeconds),
     ctimeNanoseconds: tree.readUInt32LE(offset + ENTRY_OFFSETS.ctimeNanoseconds),
     inode: tree.readBigUInt64LE(offset + ENTRY_OFFSETS.inode),
-    sizeBytes: isFile ? tree.readUInt32LE(nameEnd) + tree.readUInt32LE(nameEnd + 4) * (MAX_U32 + 1) : 0,
+    sizeBytes: isFile ? readSize(tree, nameEnd) : 0,
     chunkIds: isFile ? viewOf(tree, nameEnd + TREE_FILE_BYTES, contentEnd) : NO_BYTES,
     treeId: type === 'directory' ? viewOf(tree, nameEnd, contentEnd) : undefined,
     linkTarget: type === 'symlink' ? text(tree, nameEnd + TREE_LINK_BYTES, contentEnd) : NO_NAME,

@@ -8,6 +8,7 @@ import { mapConcurrently } from '../util/map-concurrently.ts';
 import { findWrongCheckpoints } from './check/checkpoint-comparison.ts';
 import type { Finding } from './check/findings.ts';
 import { findDamage } from './check/damage-findings.ts';
+import { FileSizeCheck } from './check/file-sizes.ts';
 import { PackVerifier } from './check/pack-verifier.ts';
 import type { PackReport } from './check/pack-verifier.ts';
 import { surveyRepository } from './check/repository-survey.ts';
@@ -47,7 +48,8 @@ export async function check(context: OperationContext, options: CheckOptions = {
     const unnamed = await findUnnamedPacks(repository, opened, survey);
     const packs = [...survey.packs.values(), ...unnamed.packs];
     const reports = await verifyPacks(context, repository, packs, selects);
-    const recounted = await repository.openState({ ignoreCheckpoints: true });
+    const sizes = new FileSizeCheck();
+    const recounted = await repository.openState({ ignoreCheckpoints: true, onTree: sizes.onTree });
     const findings = [
       ...survey.findings,
       ...unnamed.findings,
@@ -55,6 +57,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
       ...(await lostSnapshots(repository, opened)),
       ...(await wrongCounts(repository, opened, recounted)),
       ...(await findDamage(recounted, reports)),
+      ...(await sizes.findings(recounted)),
     ];
     return {
       findings,

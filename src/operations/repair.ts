@@ -4,6 +4,7 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findWrongCheckpoints } from './check/checkpoint-comparison.ts';
 import { findDamage } from './check/damage-findings.ts';
+import { FileSizeCheck } from './check/file-sizes.ts';
 import type { Finding } from './check/findings.ts';
 import { surveyRepository } from './check/repository-survey.ts';
 import { beginPhase, withRepository } from './context.ts';
@@ -51,10 +52,16 @@ export async function repair(context: OperationContext, options: RepairOptions =
     const plan = await makePlan(repository, { opened, findings, survey });
     const dryRun = options.dryRun === true;
     if (!dryRun) await plan.carryOut(repository.assertLocked);
+    const sizes = new FileSizeCheck();
+    const { onTree } = sizes;
     const after = dryRun
-      ? await predictState(repository, opened, survey)
-      : await repository.openState({ ignoreCheckpoints: true });
-    const remaining = [...findLostSnapshots(opened, findings), ...(await findDamage(after, []))];
+      ? await predictState(repository, { opened, survey, onTree })
+      : await repository.openState({ ignoreCheckpoints: true, onTree });
+    const remaining = [
+      ...findLostSnapshots(opened, findings),
+      ...(await findDamage(after, [])),
+      ...(await sizes.findings(after)),
+    ];
     return { actions: plan.actions, remaining, dryRun, exitCode: remaining.length > 0 ? 4 : 0 };
   });
 }

@@ -136,11 +136,15 @@ async function runSteps({ context, options, opened, place, tally, target }: Rest
   }
 }
 
-/** Throws `CorruptDataError` if the repository lacks one of a file's chunks. */
-function entriesOf({ reader }: OpenedState, entry: TreeEntry): number[] {
+/** Throws `CorruptDataError` if the repository lacks one of a file's chunks, or they do not add up to its size. */
+function entriesOf({ reader, state }: OpenedState, { chunkIds, sizeBytes }: TreeEntry): number[] {
   const entries: number[] = [];
-  for (let offset = 0; offset < entry.chunkIds.length; offset += CHUNK_ID_BYTES) {
-    entries.push(reader.entryOf(entry.chunkIds, offset));
+  let storedBytes = 0;
+  for (let offset = 0; offset < chunkIds.length; offset += CHUNK_ID_BYTES) {
+    const entry = reader.entryOf(chunkIds, offset);
+    entries.push(entry);
+    storedBytes += state.filter.lengthOf(entry);
   }
-  return entries;
+  if (storedBytes === sizeBytes) return entries;
+  throw new CorruptDataError(`the snapshot gives it ${sizeBytes} bytes, but its chunks have ${storedBytes}`);
 }

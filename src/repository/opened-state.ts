@@ -18,6 +18,7 @@ import type { Listing } from './listing.ts';
 import { readManifest, readManifestCopy, readSegment } from './manifests.ts';
 import type { ReadManifest } from './manifests.ts';
 import { StateReader } from './state-reader.ts';
+import type { FindCopies } from './state-reader.ts';
 
 /** The filter state of everything that was present when it was opened. */
 export interface OpenedState {
@@ -31,10 +32,7 @@ export interface OpenedState {
   readonly damagedSnapshots: ReadonlyMap<string, string>;
   /** Segments that cannot be read, with the reason: their chunks are unknown. */
   readonly damagedSegments: ReadonlyMap<string, string>;
-  /**
-   * Snapshots that a checkpoint or the copy of their manifest knows, and that are neither in snapshots/ nor in deleted/.
-   * They stay retained.
-   */
+  /** Snapshots known from a checkpoint or a manifest copy that are not in snapshots/ or deleted/. They stay retained. */
   readonly lostSnapshots: readonly string[];
   /** Segments that a checkpoint names and that are gone; whoever removes a segment removes such checkpoints first. */
   readonly lostSegments: readonly string[];
@@ -64,6 +62,8 @@ export interface OpenStateOptions {
   readonly ignoreCheckpoints?: boolean;
   /** From this checkpoint, or else from segments and snapshots alone. */
   readonly onlyCheckpoint?: string;
+  /** Called with every tree that is folded, once the locations of all chunks are known. */
+  readonly onTree?: (state: FilterState, tree: Uint8Array) => void;
   /** As if a segment with these packs had replaced some, and these snapshots were known: what a repair will lead to. */
   readonly prediction?: {
     readonly segmentsReplaced: ReadonlySet<string>;
@@ -151,7 +151,8 @@ class StateOpening {
     this.#state = given.state;
     this.#checkpoint = given.checkpoint;
     const chunks = new ChunkReader(backend, hasher, { cacheBytes });
-    this.#reader = new StateReader(given.state, chunks, async () => findOtherCopies(backend, given.state));
+    const findCopies: FindCopies = async () => findOtherCopies(backend, given.state);
+    this.#reader = new StateReader(given.state, chunks, { findCopies, onTree: given.options.onTree });
   }
 
   async fold(): Promise<OpenedState> {

@@ -84,7 +84,9 @@ export class Repository {
 
   /** The filter state of what is present now. */
   async openState(
-    options: Partial<Pick<OpenStateOptions, 'ignoreCheckpoints' | 'onlyCheckpoint' | 'prediction' | 'cacheBytes'>> = {},
+    options: Partial<
+      Pick<OpenStateOptions, 'ignoreCheckpoints' | 'onlyCheckpoint' | 'prediction' | 'onTree' | 'cacheBytes'>
+    > = {},
   ): Promise<OpenedState> {
     const { backend, config, hasher } = this;
     const signal = this.#signal;

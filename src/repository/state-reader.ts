@@ -17,14 +17,34 @@ export class StateReader {
   readonly #findCopies: FindCopies;
   #copies: ReturnType<FindCopies> | undefined;
 
-  constructor(state: FilterState, chunks: ChunkReader, findCopies: FindCopies) {
+  readonly #onTree: ((state: FilterState, tree: Uint8Array) => void) | undefined;
+
+  constructor(
+    state: FilterState,
+    chunks: ChunkReader,
+    options: {
+      readonly findCopies: FindCopies;
+      /** Called with every tree that `readTree` reads. */
+      readonly onTree?: ((state: FilterState, tree: Uint8Array) => void) | undefined;
+    },
+  ) {
     this.#state = state;
     this.#chunks = chunks;
-    this.#findCopies = findCopies;
+    this.#findCopies = options.findCopies;
+    this.#onTree = options.onTree;
   }
 
   /** For folding: the tree of an entry. */
-  readonly readTree = (entry: number): Uint8Array | Promise<Uint8Array> => this.readEntry(entry);
+  readonly readTree = (entry: number): Uint8Array | Promise<Uint8Array> => {
+    const reading = this.readEntry(entry);
+    if (this.#onTree === undefined) return reading;
+    return reading instanceof Promise ? reading.then((tree) => this.#show(tree)) : this.#show(reading);
+  };
+
+  #show(tree: Uint8Array): Uint8Array {
+    this.#onTree?.(this.#state, tree);
+    return tree;
+  }
 
   /** A copy of the bytes. */
   readEntry(entry: number): Uint8Array | Promise<Uint8Array> {

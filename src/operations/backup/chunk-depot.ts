@@ -65,20 +65,29 @@ export class ChunkDepot {
 
   /** Whether the repository has a chunk that may be relied on; if so, the new snapshot relies on it from now on. */
   has(ids: Uint8Array, offset: number): boolean {
-    const { filter } = this.#state;
-    const entry = filter.find(ids, offset);
-    if (entry < 0 || !filter.hasLocation(entry)) return false;
-    const packIndex = filter.packIndexOf(entry);
-    if (packIndex === PENDING_PACK) return true;
-    if (this.#isCondemned[packIndex] === 1) return false;
-    this.#isNeeded[packIndex] = 1;
-    return true;
+    return this.#relyOn(ids, offset) !== undefined;
   }
 
-  /** As `has`, for every id in a row. */
-  hasAll(ids: Uint8Array): boolean {
-    for (let offset = 0; offset < ids.length; offset += CHUNK_ID_BYTES) if (!this.has(ids, offset)) return false;
-    return true;
+  /** As `has`, for all chunks of a file; false also if they do not add up to its size. */
+  hasFile(ids: Uint8Array, sizeBytes: number): boolean {
+    let storedBytes = 0;
+    for (let offset = 0; offset < ids.length; offset += CHUNK_ID_BYTES) {
+      const entry = this.#relyOn(ids, offset);
+      if (entry === undefined) return false;
+      storedBytes += this.#state.filter.lengthOf(entry);
+    }
+    return storedBytes === sizeBytes;
+  }
+
+  #relyOn(ids: Uint8Array, offset: number): number | undefined {
+    const { filter } = this.#state;
+    const entry = filter.find(ids, offset);
+    if (entry < 0 || !filter.hasLocation(entry)) return undefined;
+    const packIndex = filter.packIndexOf(entry);
+    if (packIndex === PENDING_PACK) return entry;
+    if (this.#isCondemned[packIndex] === 1) return undefined;
+    this.#isNeeded[packIndex] = 1;
+    return entry;
   }
 
   /**

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { cutBeforeEnd } from '../../chunking/chunker.ts';
 import type { Chunker } from '../../chunking/chunker.ts';
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
@@ -126,12 +127,14 @@ export class FileSaver {
       return stored;
     }
     const row = new ChunkRow(this.#depot);
+    let cutBytes = 0;
     try {
       while (end > start) {
         for (let length = this.#cut(source, start, end); length > 0; length = this.#cut(source, start, end)) {
           await row.append(buffer.subarray(start, start + length));
           this.#tally.addBytes(length);
           start += length;
+          cutBytes += length;
           const pause = this.#pacer.pause();
           if (pause !== undefined) await pause;
         }
@@ -139,6 +142,7 @@ export class FileSaver {
         end = source.fill(buffer, end - start);
         start = 0;
       }
+      assert(cutBytes === source.sizeBytes, 'the chunks of a file do not add up to its size');
       return { chunkIds: await row.finish(), sizeBytes: source.sizeBytes };
     } finally {
       row.dispose();

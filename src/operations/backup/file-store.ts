@@ -34,8 +34,8 @@ export class FileStore {
   reuse(metadata: SourceMetadata, previous: TreeEntry | undefined): KnownFile | undefined {
     if (previous === undefined || this.#parentStartMs === undefined) return undefined;
     if (!hasSameContent(previous, metadata, this.#parentStartMs)) return undefined;
-    // A chunk that was lost is stored again from the file.
-    if (!this.#depot.hasAll(previous.chunkIds)) return undefined;
+    // If a chunk was lost, or the entry is wrong, the file is read and stored again.
+    if (!this.#depot.hasFile(previous.chunkIds, previous.sizeBytes)) return undefined;
     const { chunkIds, sizeBytes, changedWhileRead } = previous;
     return { chunkIds, sizeBytes, changedWhileRead, isSameEntry: isSameEntry(previous, metadata) };
   }

@@ -27,7 +27,10 @@ interface OpenTree {
   isHit: boolean;
 }
 
-/** Walks every snapshot and says, chunk by chunk, who needs it. `damaged` are hex ids of chunks that cannot be read. */
+/**
+ * Walks every snapshot and finds, for each damaged chunk, the snapshots and files that need it. `damaged` are hex ids of
+ * chunks that cannot be read; `problemOf` names any other problem of a file, under which it is found too.
+ */
 export class ImpactSearch {
   readonly #state: FilterState;
   readonly #reader: StateReader;
@@ -36,17 +39,25 @@ export class ImpactSearch {
   readonly #clean = new EntrySet();
   readonly #hits = new Map<string, { snapshots: Set<string>; paths: AffectedPath[]; pathCount: number }>();
 
-  constructor(state: FilterState, reader: StateReader, damaged: ReadonlySet<string>) {
+  readonly #problemOf: (file: TreeEntry) => string | undefined;
+
+  constructor(
+    state: FilterState,
+    reader: StateReader,
+    damaged: ReadonlySet<string>,
+    problemOf: (file: TreeEntry) => string | undefined = () => undefined,
+  ) {
     this.#state = state;
     this.#reader = reader;
     this.#damaged = damaged;
+    this.#problemOf = problemOf;
   }
 
   async run(): Promise<void> {
     for (const [snapshot, { tree }] of this.#state.snapshots) await this.#walk(snapshot, tree);
   }
 
-  /** What the loss of these chunks hits together. */
+  /** The snapshots and files that these chunks or problems affect together. */
   of(chunks: Iterable<string>): Impact {
     const snapshots = new Set<string>();
     const paths = new Map<string, AffectedPath>();
@@ -103,8 +114,11 @@ export class ImpactSearch {
     }
   }
 
-  #noteFile(snapshot: string, path: ByteString, { chunkIds }: TreeEntry): boolean {
-    let isHit = false;
+  #noteFile(snapshot: string, path: ByteString, child: TreeEntry): boolean {
+    const { chunkIds } = child;
+    const problem = child.type === 'file' ? this.#problemOf(child) : undefined;
+    let isHit = problem !== undefined;
+    if (problem !== undefined) this.#note(problem, snapshot, path);
     for (let offset = 0; offset < chunkIds.length; offset += CHUNK_ID_BYTES) {
       const id = hex(chunkIds.subarray(offset, offset + CHUNK_ID_BYTES));
       if (!this.#damaged.has(id)) continue;

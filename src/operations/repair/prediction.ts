@@ -1,5 +1,5 @@
 import type { PackContents, PackedBlock } from '../../format/pack.ts';
-import type { OpenedState } from '../../repository/opened-state.ts';
+import type { OpenedState, OpenStateOptions } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { packName } from '../../store/pack-reader.ts';
 import { scanBlocks } from './pack-scan.ts';
@@ -11,14 +11,19 @@ import type { PackSurvey } from './pack-survey.ts';
  */
 export async function predictState(
   repository: Repository,
-  { remembered }: OpenedState,
-  survey: PackSurvey,
+  given: {
+    readonly opened: OpenedState;
+    readonly survey: PackSurvey;
+    readonly onTree: NonNullable<OpenStateOptions['onTree']>;
+  },
 ): Promise<OpenedState> {
-  const { segmentsReplaced, segmentsDamaged, packsKept, packsDamaged } = survey;
+  const { onTree } = given;
+  const { remembered } = given.opened;
+  const { segmentsReplaced, segmentsDamaged, packsKept, packsDamaged } = given.survey;
   const packs = [...packsKept];
   for (const id of packsDamaged) packs.push(...(await salvageable(repository, id)));
   const prediction = { segmentsReplaced: new Set([...segmentsReplaced, ...segmentsDamaged]), packs, remembered };
-  return await repository.openState({ ignoreCheckpoints: true, prediction });
+  return await repository.openState({ ignoreCheckpoints: true, prediction, onTree });
 }
 
 /** The pack with only its readable blocks; nothing if there are none. */

@@ -1,0 +1,47 @@
+import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import { forEachFile } from '../../format/tree.ts';
+import type { TreeEntry } from '../../format/tree.ts';
+import type { FilterState } from '../../filter/filter-state.ts';
+import type { OpenedState } from '../../repository/opened-state.ts';
+import type { Finding } from './findings.ts';
+import { ImpactSearch } from './impact.ts';
+
+const WRONG_SIZE = 'size';
+
+/** Compares the sizes of files with their chunks, in the trees that a recount reads anyway. */
+export class FileSizeCheck {
+  #isWrong = false;
+
+  readonly onTree = (state: FilterState, tree: Uint8Array): void => {
+    forEachFile(tree, (sizeBytes, idsStart, idsEnd) => {
+      this.#isWrong ||= isWrongSize(state, sizeBytes, { bytes: tree, start: idsStart, end: idsEnd });
+    });
+  };
+
+  /** Walks the snapshots again, only if there is a file to be found. */
+  async findings({ state, reader }: OpenedState): Promise<Finding[]> {
+    if (!this.#isWrong) return [];
+    const problemOf = ({ sizeBytes, chunkIds }: TreeEntry): string | undefined =>
+      isWrongSize(state, sizeBytes, { bytes: chunkIds, start: 0, end: chunkIds.length }) ? WRONG_SIZE : undefined;
+    const search = new ImpactSearch(state, reader, new Set(), problemOf);
+    await search.run();
+    const impact = search.of([WRONG_SIZE]);
+    const message = 'files have a size that their chunks do not add up to; a new backup stores them again';
+    return [{ severity: 'error', kind: 'file-size', message, ...impact }];
+  }
+}
+
+/** Chunks that are missing are reported as such. */
+function isWrongSize(
+  { filter }: FilterState,
+  sizeBytes: number,
+  ids: { readonly bytes: Uint8Array; readonly start: number; readonly end: number },
+): boolean {
+  let storedBytes = 0;
+  for (let offset = ids.start; offset < ids.end; offset += CHUNK_ID_BYTES) {
+    const entry = filter.find(ids.bytes, offset);
+    if (entry < 0 || !filter.hasLocation(entry)) return false;
+    storedBytes += filter.lengthOf(entry);
+  }
+  return storedBytes !== sizeBytes;
+}

@@ -1,0 +1,102 @@
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { ChunkDepot } from '../../src/operations/backup/chunk-depot.ts';
+import { check } from '../../src/operations/check.ts';
+import { repair } from '../../src/operations/repair.ts';
+import { restore } from '../../src/operations/restore.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../src/format/snapshot.ts';
+import { decodeTree, encodeTree } from '../../src/format/tree.ts';
+import type { TreeEntry } from '../../src/format/tree.ts';
+import { Repository } from '../../src/repository/repository.ts';
+import { textOf } from '../../src/util/byte-string.ts';
+import { backupWork, setStage, BACKUP } from '../support/crash-stage.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+
+/** Replaces the newest snapshot by one whose files in `work` are changed. */
+async function forgeSnapshot(
+  backend: MemoryBackend,
+  id: string,
+  change: (file: TreeEntry) => Partial<TreeEntry>,
+): Promise<string> {
+  const repository = await Repository.open({ backend, mode: 'exclusive' });
+  try {
+    const { state, reader } = await repository.openState();
+    const snapshot = decodeSnapshot(state.snapshots.get(id)!.manifest);
+    const depot = new ChunkDepot(repository, state, { writes: true, condemnedPackIds: new Set() });
+    const store = async (entries: readonly TreeEntry[]): Promise<Uint8Array> => {
+      const bytes = encodeTree(entries);
+      const treeId = repository.hasher.treeId(bytes);
+      await depot.put('tree', treeId, bytes);
+      return treeId;
+    };
+    const [work] = decodeTree(Uint8Array.from(await reader.read(Buffer.from(snapshot.tree, 'hex'), 0)));
+    const files = decodeTree(Uint8Array.from(await reader.read(work!.treeId!, 0)));
+    const treeId = await store(files.map((file) => ({ ...file, ...(file.type === 'file' ? change(file) : {}) })));
+    const tree = await store([{ ...work!, treeId }]);
+    await depot.finish();
+    // So late that no file can have changed while it was read.
+    const summary = { ...snapshot.summary, backupStart: '2100-01-01T00:00:00.000Z' };
+    const forged = encodeSnapshot({ ...snapshot, summary, tree: Buffer.from(tree).toString('hex') });
+    await backend.remove(`snapshots/${id}`);
+    await backend.remove(`manifests.bak/${id}`);
+    for (const file of backend.names().filter((name) => name.startsWith('filter/'))) await backend.remove(file);
+    return await repository.order.commitSnapshot(forged, () => Promise.resolve());
+  } finally {
+    await repository.close();
+  }
+}
+
+const CHANGES: ReadonlyArray<[string, string, (file: TreeEntry) => Partial<TreeEntry>]> = [
+  ['a size and no chunks', 'empty', ({ name }) => (textOf(name) === 'empty' ? { sizeBytes: 77 } : {})],
+  ['a byte too many', 'kept', ({ name, sizeBytes }) => (textOf(name) === 'kept' ? { sizeBytes: sizeBytes + 1 } : {})],
+  [
+    'a chunk too few',
+    'kept',
+    ({ name, chunkIds }) => (textOf(name) === 'kept' ? { chunkIds: chunkIds.slice(20) } : {}),
+  ],
+  [
+    'a chunk twice',
+    'kept',
+    ({ name, chunkIds }) =>
+      textOf(name) === 'kept' ? { chunkIds: Buffer.concat([chunkIds, chunkIds.subarray(0, 20)]) } : {},
+  ],
+];
+
+test.each(CHANGES)('a file with %s is found by check and repair, and not restored', async (_, name, change) => {
+  const stage = await setStage(memoryDirectory(), BACKUP);
+  const { backend } = stage;
+  const id = await forgeSnapshot(backend, stage.snapshotIds.at(-1)!, change);
+  const expected = { kind: 'file-size', snapshots: [id], paths: [{ snapshot: id, path: `work/${name}` }] };
+  const checked = await check(simulatedProcess(backend));
+  expect(checked).toMatchObject({ findings: [expected], exitCode: 4 });
+  for (const dryRun of [true, false]) {
+    const repaired = await repair(simulatedProcess(backend), { dryRun });
+    expect(repaired).toMatchObject({ actions: [], remaining: [expected], exitCode: 4 });
+  }
+  const target = memoryDirectory();
+  const restored = await restore(simulatedProcess(backend), { selector: id, target });
+  expect(restored).toMatchObject({ exitCode: 1, problems: [{ path: `work/${name}`, code: 'CORRUPT_DATA' }] });
+  expect([name, 'sub/edited'].map((file) => existsSync(join(target, 'work', file)))).toEqual([false, true]);
+});
+
+test('a backup stores a file again whose size in the parent snapshot is not that of its chunks', async () => {
+  const stage = await setStage(memoryDirectory(), BACKUP);
+  const { backend, work } = stage;
+  const content = Buffer.alloc(77, 7);
+  writeFileSync(join(work, 'empty'), content);
+  utimesSync(join(work, 'empty'), 1, 1);
+  const made = await backupWork(simulatedProcess(backend), work);
+  const forged = await forgeSnapshot(backend, made.snapshotId!, ({ name }) =>
+    textOf(name) === 'empty' ? { chunkIds: new Uint8Array() } : {},
+  );
+  const { snapshotId, parentId, summary } = await backupWork(simulatedProcess(backend), work);
+  expect([parentId, summary.filesUnmodified > 0]).toEqual([forged, true]);
+  const target = memoryDirectory();
+  expect((await restore(simulatedProcess(backend), { selector: snapshotId!, target })).exitCode).toBe(0);
+  expect(readFileSync(join(target, 'work', 'empty'))).toEqual(content);
+});

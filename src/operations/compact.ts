@@ -1,6 +1,7 @@
 import { isDiskFull } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
+import { listOptional } from '../repository/listing.ts';
 import { assertTrusted, markLive } from './compact/compaction-guard.ts';
 import { estimateFreed, planCompaction, withoutRewriting } from './compact/compaction-plan.ts';
 import type { CompactionPlan } from './compact/compaction-plan.ts';
@@ -58,7 +59,9 @@ export async function compact(context: OperationContext, options: CompactOptions
     const removedCount = plan.removed.length + plan.orphanIds.length;
     return {
       packsBefore: opened.listing.packs.size,
-      packsAfter: isDryRun ? opened.listing.packs.size - removedCount : (await repository.backend.list('packs')).length,
+      packsAfter: isDryRun
+        ? opened.listing.packs.size - removedCount
+        : (await listOptional(repository.backend, 'packs')).length,
       packsRemoved: removedCount,
       packsRewritten: plan.rewritten.length,
       chunksRemoved: countDead(plan),

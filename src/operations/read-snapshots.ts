@@ -2,7 +2,7 @@ import type { Backend, BackendFile } from '../backend/backend.ts';
 import { isAbsent, isDamage } from '../errors.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import { baseName, isId, manifestCopyName, snapshotName } from '../repository/layout.ts';
-import { listOptional } from '../repository/listing.ts';
+import { listOptional, listUnlessMissing } from '../repository/listing.ts';
 import { readManifest, readManifestCopy } from '../repository/manifests.ts';
 
 export interface SnapshotListing {
@@ -28,7 +28,9 @@ export async function readSnapshots(
 ): Promise<ReadSnapshots> {
   const deleted = options.deleted === true;
   const copyIds = deleted ? [] : await listIds(backend, 'manifests.bak');
-  const ids = deleted ? await listIds(backend, 'deleted') : idsOf(await backend.list('snapshots'));
+  const ids = deleted
+    ? await listIds(backend, 'deleted')
+    : idsOf((await listUnlessMissing(backend, 'snapshots')) ?? []);
   const reading: SnapshotReading = { backend, deleted, listings: [], copied: new Map(), damaged: new Map() };
   for (const id of ids) await readInto(reading, id);
   await noteLost(reading, copyIds, ids);

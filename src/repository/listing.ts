@@ -1,11 +1,11 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
-import { BackendError } from '../errors.ts';
+import { isAbsent } from '../errors.ts';
 import { isCheckpointName } from './checkpoint-names.ts';
 import { readCondemnations } from './condemned.ts';
 import type { Condemnations } from './condemned.ts';
-import { baseName, isId } from './layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, baseName, isId } from './layout.ts';
 
-/** What is in a repository right now, by name. */
+/** The names of everything in a repository. */
 export interface Listing {
   readonly snapshotIds: readonly string[];
   readonly deletedIds: readonly string[];
@@ -17,28 +17,37 @@ export interface Listing {
   readonly packs: ReadonlyMap<string, number>;
   /** Names of the checkpoints, newest first. */
   readonly checkpoints: readonly string[];
+  /** Those of `snapshots`, `index` and `packs` that do not exist, and so count as empty. */
+  readonly missingDirectories: readonly string[];
 }
 
 /**
  * Lists a repository, in the opposite order of writing: the snapshot of a copy that is listed was committed before, a
  * snapshot had its segments in place, and a segment its packs. What is condemned comes first: nothing that is removed
  * while this runs can look as if it could be relied on. A listing that fails is an error, never an empty repository.
+ * Only a directory that does not exist counts as empty: git and object stores do not keep empty ones.
  */
 export async function listRepository(backend: Backend): Promise<Listing> {
   const condemned = await readCondemnations(backend, idsOf(await listOptional(backend, 'condemned')));
   const manifestCopyIds = idsOf(await listOptional(backend, 'manifests.bak'));
-  const snapshotIds = idsOf(await backend.list('snapshots'));
+  const missingDirectories: string[] = [];
+  const list = async (directory: string): Promise<BackendFile[]> => {
+    const files = await listUnlessMissing(backend, directory);
+    if (files === undefined) missingDirectories.push(directory);
+    return files ?? [];
+  };
+  const snapshotIds = idsOf(await list('snapshots'));
   const deletedIds = idsOf(await listOptional(backend, 'deleted'));
   const checkpoints = (await listOptional(backend, 'filter'))
     .map((file) => file.name)
     .filter((name) => isCheckpointName(name))
     .toReversed();
-  const segmentIds = idsOf(await backend.list('index'));
+  const segmentIds = idsOf(await list('index'));
   const packs = new Map<string, number>();
-  for (const file of await backend.list('packs')) {
+  for (const file of await list('packs')) {
     if (isId(baseName(file.name))) packs.set(baseName(file.name), file.sizeBytes);
   }
-  return { condemned, snapshotIds, deletedIds, manifestCopyIds, segmentIds, packs, checkpoints };
+  return { condemned, snapshotIds, deletedIds, manifestCopyIds, segmentIds, packs, checkpoints, missingDirectories };
 }
 
 /** Whether a listing has anything that is condemned and not yet removed. */
@@ -55,12 +64,24 @@ export function withoutCondemned(listing: Listing): Listing {
   return { ...listing, segmentIds, packs };
 }
 
-/** A directory that says nothing about what must be there: a copy of a repository may lack it when it was empty. */
+/** A directory of a repository that is still there; undefined if it has no such directory. */
+export async function listUnlessMissing(backend: Backend, directory: string): Promise<BackendFile[] | undefined> {
+  try {
+    return await backend.list(directory);
+  } catch (error) {
+    // If the configuration is gone too, the repository was moved away or unmounted, and is not empty.
+    const hasConfig = async (name: string): Promise<boolean> => (await backend.sizeOf(name)) !== undefined;
+    if (!isAbsent(error) || !((await hasConfig(CONFIG_NAME)) || (await hasConfig(CONFIG_COPY_NAME)))) throw error;
+    return undefined;
+  }
+}
+
+/** A directory that tells nothing about what must exist: where it is missing, nothing is lost. */
 export async function listOptional(backend: Backend, directory: string): Promise<BackendFile[]> {
   try {
     return await backend.list(directory);
   } catch (error) {
-    if (error instanceof BackendError && error.errno === 'ENOENT') return [];
+    if (isAbsent(error)) return [];
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import type { ChunkKind } from '../format/chunk-kind.ts';
 import { forEachChunk } from '../format/pack.ts';
 import type { PackContents } from '../format/pack.ts';
 import { baseName, isId } from './layout.ts';
+import { listOptional } from './listing.ts';
 import { readSegment } from './manifests.ts';
 
 /** A place of a chunk besides the one that the filter state knows. */
@@ -23,7 +24,7 @@ export type OtherCopy = Pick<ChunkLocation, 'blockOffset' | 'offsetInBlock' | 'l
 export async function findOtherCopies(backend: Backend, state: FilterState): Promise<Map<string, OtherCopy[]>> {
   const copies = new Map<string, OtherCopy[]>();
   const seen = new Set<string>();
-  for (const { name } of await backend.list('index')) {
+  for (const { name } of await listOptional(backend, 'index')) {
     if (!isId(baseName(name))) continue;
     try {
       for (const pack of await readSegment(backend, baseName(name))) {

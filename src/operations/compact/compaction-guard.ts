@@ -21,6 +21,13 @@ export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): 
   for (const message of damagedSegments.values()) throw refused(`a segment cannot be read: ${message}`);
   for (const [id, reason] of state.unreadableTrees) throw refused(`tree ${id} cannot be read: ${reason}`);
   if (forgetsLost) return await releaseSnapshots(state, lostSnapshots, opened.reader.readTree);
+  const missing = missingDirectory(opened);
+  if (missing !== undefined) {
+    throw refused(
+      `${missing}/ does not exist, although there are packs`,
+      `If it was empty, create it again. ${FORGET}`,
+    );
+  }
   if (lostSnapshots[0] !== undefined) {
     throw refused(`snapshot ${lostSnapshots[0]} is gone, and nobody deleted it`, FORGET);
   }
@@ -31,6 +38,13 @@ export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): 
 
 const FORGET =
   '`ldm repair` brings the manifest back if its copy or the filter image is there. To give it up: `ldm compact --forget-lost`.';
+
+/** A copy of a repository lacks directories that were empty. These two are not, unless all snapshots were deleted. */
+function missingDirectory({ listing }: OpenedState): string | undefined {
+  const { missingDirectories: missing, packs, deletedIds } = listing;
+  if (packs.size === 0) return undefined;
+  return missing.find((directory) => directory === 'index' || (directory === 'snapshots' && deletedIds.length === 0));
+}
 
 /** Every manifest may have been lost at once, and that must never look like "all garbage". */
 function isSuspiciouslyEmpty({ listing, checkpoint, state }: OpenedState): boolean {

@@ -13,7 +13,7 @@ import {
   manifestCopyName,
   segmentName,
 } from '../../repository/layout.ts';
-import { listOptional, listRepository } from '../../repository/listing.ts';
+import { listOptional, listRepository, listUnlessMissing } from '../../repository/listing.ts';
 import { readSegment } from '../../repository/manifests.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -121,7 +121,7 @@ export class Compaction {
    * What it needs may be condemned by now: the next compaction copies that first.
    */
   async #assertNothingNew(): Promise<void> {
-    for (const { name } of await this.#repository.backend.list('snapshots')) {
+    for (const { name } of (await listUnlessMissing(this.#repository.backend, 'snapshots')) ?? []) {
       const id = baseName(name);
       if (this.#markedIds.has(id)) continue;
       throw new RefusedError(`snapshot ${id.slice(0, 8)} appeared during the compaction; nothing was removed`, {

@@ -1,5 +1,6 @@
 import { RefusedError } from '../../errors.ts';
 import { baseName, condemnationName, segmentName } from '../../repository/layout.ts';
+import { listUnlessMissing } from '../../repository/listing.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { packName } from '../../store/pack-reader.ts';
@@ -81,7 +82,7 @@ class RepairRemoval {
     await this.#repository.renewLock();
     const { snapshotIds } = this.#opened.listing;
     const known = new Set([...snapshotIds, ...this.#opened.lostSnapshots]);
-    for (const { name } of await backend.list('snapshots')) {
+    for (const { name } of (await listUnlessMissing(backend, 'snapshots')) ?? []) {
       if (known.has(baseName(name))) continue;
       throw new RefusedError(`snapshot ${baseName(name).slice(0, 8)} appeared during the repair`, {
         hint: 'Run `ldm repair` again.',

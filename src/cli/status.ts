@@ -6,10 +6,11 @@ import { countNoun, formatCount } from './words.ts';
 
 /** One line that says how far an operation has come; `columns` cuts the path at its end short. */
 export function formatStatus(progress: Progress, columns: number = 1000): string {
+  const { unit = 'file' } = progress;
   const parts = [
     progress.filesTotal === undefined
-      ? countNoun(progress.filesDone, 'file')
-      : `${formatCount(progress.filesDone)} of ${countNoun(progress.filesTotal, 'file')}`,
+      ? countNoun(progress.filesDone, unit)
+      : `${formatCount(progress.filesDone)} of ${countNoun(progress.filesTotal, unit)}`,
     formatBytes(progress.bytesDone) +
       (progress.bytesTotal === undefined ? '' : ` of ${formatBytes(progress.bytesTotal)}`),
   ];
@@ -27,8 +28,9 @@ export function statusFields(progress: Progress, elapsedMs: number): Record<stri
     ...(progress.bytesTotal === undefined || progress.bytesTotal === 0
       ? {}
       : { percent_done: Math.min(1, progress.bytesDone / progress.bytesTotal) }),
-    total_files: progress.filesTotal,
-    files_done: progress.filesDone,
+    ...(progress.unit === 'pack'
+      ? { total_packs: progress.filesTotal, packs_done: progress.filesDone }
+      : { total_files: progress.filesTotal, files_done: progress.filesDone }),
     total_bytes: progress.bytesTotal,
     bytes_done: progress.bytesDone,
     stored_bytes: progress.storedBytes,

@@ -111,6 +111,7 @@ async function verifyPacks(
   const pacer = new Pacer(context.signal);
   const { progress } = context;
   if (progress !== undefined) {
+    progress.unit = 'pack';
     progress.filesTotal = packs.length;
     progress.bytesTotal = packs.filter(selects).reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   }

@@ -9,6 +9,8 @@ import type { ByteString } from '../util/byte-string.ts';
 /** How far an operation is. It writes the fields as it goes; whoever shows them looks when it likes. */
 export interface Progress {
   phase: string;
+  /** What `filesDone` and `filesTotal` count; files by default. */
+  unit?: 'file' | 'pack';
   filesDone: number;
   filesTotal: number | undefined;
   bytesDone: number;

@@ -60,14 +60,17 @@ export async function restore(context: OperationContext, options: RestoreOptions
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
     await runSteps({ context, options, opened, place, tally, target });
-    const { exitCode, problems, filesRestored, filesUnchanged, filesKept } = tally;
-    const { directoriesRestored, othersRestored, bytesRestored } = tally;
+    const { exitCode, problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
+    const { directoriesRestored, directoriesFailed, othersRestored, othersFailed, bytesRestored } = tally;
     const counts = {
       filesRestored,
       filesUnchanged,
       filesKept,
+      filesFailed,
       directoriesRestored,
+      directoriesFailed,
       othersRestored,
+      othersFailed,
       bytesRestored,
     };
     return { snapshotId: listing.id, target: options.target, ...counts, problems, exitCode };
@@ -125,7 +128,7 @@ async function runSteps({ context, options, opened, place, tally, target }: Rest
       const step = steps.take();
       if (step === undefined) break;
       const missing = incomplete.get(step.entry);
-      if (missing !== undefined && step.kind === 'entry') tally.report(step.path, missing);
+      if (missing !== undefined && step.kind === 'entry') tally.fail(step.path, missing, 'file');
       else await restorer.run(step, step.entry.chunkIds.length / CHUNK_ID_BYTES);
       await pacer.pause();
     }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test, vi } from 'vitest';
@@ -12,7 +12,11 @@ import { StateReader } from '../../src/repository/state-reader.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { perform } from '../../src/workers/tasks.ts';
 import { packFilesToWrite } from '../../src/workers/file-lists.ts';
+import { backupWork } from '../support/crash-stage.ts';
+import { flip, missing, packsOfKind, setDamageStage, spoil } from '../support/damage.ts';
 import { createPrng } from '../support/prng.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
@@ -62,9 +66,42 @@ test('what the disk of the repository cannot read makes it a restore with damage
   const repository = await makeSaved();
   const useEntry = vi.spyOn(StateReader.prototype, 'useEntry');
   useEntry.mockRejectedValueOnce(new BackendError('cannot read', { errno: 'EIO' }));
-  const { problems, filesRestored, exitCode } = await repository.restore();
+  const { problems, filesRestored, filesFailed, exitCode } = await repository.restore();
   expect(problems).toMatchObject([{ code: 'BACKEND' }]);
-  expect([filesRestored, exitCode]).toEqual([100, 1]);
+  expect([filesRestored, filesFailed, exitCode]).toEqual([100, 1, 1]);
+});
+
+test('what could not be restored is counted', async () => {
+  const stage = await setDamageStage(memoryDirectory());
+  const { backend: disk, snapshotIds, trees } = stage;
+  const selector = snapshotIds.at(-1)!;
+  const entries = [...trees.get(selector)!.values()].filter((entry) => entry.includes('"type":"file"'));
+  const withContent = entries.filter((entry) => !entry.includes('"size":"0"')).length;
+  const counts = { filesFailed: withContent, filesRestored: entries.length - withContent, directoriesFailed: 0 };
+  const dataLost = await spoil(stage, ...packsOfKind(disk, 'data').map((file) => missing(file)));
+  for (const dryRun of [false, true]) {
+    const result = await restore(simulatedProcess(dataLost), { selector, target: memoryDirectory(), dryRun });
+    expect(result).toMatchObject({ ...counts, othersRestored: 1, exitCode: 1 });
+  }
+  const damaged = await spoil(stage, ...packsOfKind(disk, 'data').map((file) => flip(disk, file, 100)));
+  const { filesFailed, filesRestored, problems } = await restore(simulatedProcess(damaged), {
+    selector,
+    target: memoryDirectory(),
+  });
+  expect([filesFailed, filesFailed + filesRestored]).toEqual([problems.length, entries.length]);
+  expect(filesFailed).toBeGreaterThan(0);
+  await backupWork(simulatedProcess(disk), stage.work);
+  const older = packsOfKind(disk, 'tree');
+  appendFileSync(join(stage.work, 'kept'), 'more');
+  await backupWork(simulatedProcess(disk), stage.work);
+  const treeLost = await spoil(stage, ...older.map((file) => missing(file)));
+  const result = await restore(simulatedProcess(treeLost), { selector: 'latest', target: memoryDirectory() });
+  expect(result).toMatchObject({
+    filesFailed: 0,
+    directoriesFailed: 1,
+    problems: [{ path: 'work/sub/deep' }],
+    exitCode: 1,
+  });
 });
 
 test('a restore that ends early waits until nobody writes before it gives the umask back', async () => {

@@ -10,7 +10,7 @@ export interface RestoreReportOptions {
   readonly durationMs: number;
 }
 
-/** `restore`: what was written. The problems themselves have been said when they turned up. */
+/** `restore`: what was written, and what was not. The problems themselves were reported when they occurred. */
 export function reportRestore(
   output: Output,
   result: RestoreResult,
@@ -20,22 +20,22 @@ export function reportRestore(
     dry_run: dryRun,
     snapshot_id: result.snapshotId,
     target: result.target,
-    total_files: result.filesRestored + result.filesUnchanged + result.filesKept,
+    total_files: result.filesRestored + result.filesUnchanged + result.filesKept + result.filesFailed,
     files_restored: result.filesRestored,
     files_skipped: result.filesUnchanged + result.filesKept,
     files_unchanged: result.filesUnchanged,
     files_kept: result.filesKept,
+    files_failed: result.filesFailed,
     directories_restored: result.directoriesRestored,
+    directories_failed: result.directoriesFailed,
     others_restored: result.othersRestored,
+    others_failed: result.othersFailed,
     bytes_restored: result.bytesRestored,
     error_count: result.problems.length,
     total_duration: durationMs / 1000,
   });
   const what = [countNoun(result.filesRestored, 'file'), countNoun(result.directoriesRestored, 'directory')];
-  if (result.othersRestored > 0) {
-    const noun = result.othersRestored === 1 ? 'link or special file' : 'links and special files';
-    what.push(`${formatCount(result.othersRestored)} ${noun}`);
-  }
+  if (result.othersRestored > 0) what.push(countOthers(result.othersRestored));
   const verb = dryRun ? 'would restore' : 'restored';
   output.remark(
     `${verb} ${what.join(', ')} (${formatBytes(result.bytesRestored)}) of snapshot ${shortId(result.snapshotId)} to ${escapeForTerminal(result.target)} in ${formatDuration(durationMs)}`,
@@ -46,4 +46,19 @@ export function reportRestore(
     output.remark(
       `${countNoun(result.filesKept, 'file')} already there and different: kept (--overwrite says which are replaced)`,
     );
+  const failed = describeFailed(result);
+  if (failed !== '') output.remark(`could not restore ${failed}; the messages above say why`);
+}
+
+/** Empty if nothing failed. How much was below a directory that cannot be read is not known. */
+function describeFailed({ filesFailed, directoriesFailed, othersFailed }: RestoreResult): string {
+  const failed: string[] = [];
+  if (filesFailed > 0) failed.push(countNoun(filesFailed, 'file'));
+  if (othersFailed > 0) failed.push(countOthers(othersFailed));
+  if (directoriesFailed > 0) failed.push(`the contents of ${countNoun(directoriesFailed, 'directory')}`);
+  return failed.length < 3 ? failed.join(' and ') : `${failed.slice(0, -1).join(', ')} and ${failed.at(-1)}`;
+}
+
+function countOthers(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'link or special file' : 'links and special files'}`;
 }

@@ -17,9 +17,14 @@ export interface RestoreResult {
   readonly filesUnchanged: number;
   /** They were there, differ, and were not to be overwritten. */
   readonly filesKept: number;
+  /** They are not at the target: they are damaged in the repository, or could not be written. */
+  readonly filesFailed: number;
   readonly directoriesRestored: number;
+  /** Nothing below them was restored: they are damaged in the repository, or could not be made. */
+  readonly directoriesFailed: number;
   /** Symlinks, FIFOs and devices. */
   readonly othersRestored: number;
+  readonly othersFailed: number;
   readonly bytesRestored: number;
   readonly problems: readonly RestoreProblem[];
   /** 1: data in the repository is damaged; 3: something could not be made at the target; 0: all is there. */
@@ -31,8 +36,11 @@ export class RestoreTally {
   filesRestored = 0;
   filesUnchanged = 0;
   filesKept = 0;
+  filesFailed = 0;
   directoriesRestored = 0;
+  directoriesFailed = 0;
   othersRestored = 0;
+  othersFailed = 0;
   bytesRestored = 0;
   readonly problems: RestoreProblem[] = [];
   #isDamaged = false;
@@ -42,7 +50,15 @@ export class RestoreTally {
     this.#onProblem = onProblem;
   }
 
-  /** Takes note of damaged data and of what the target refused; any other error ends the restore. */
+  /** Notes an entry that was not restored; `kind` says what it is. Throws as `report`. */
+  fail(path: ByteString, error: unknown, kind: 'file' | 'directory' | 'other'): void {
+    this.report(path, error);
+    if (kind === 'file') this.filesFailed += 1;
+    else if (kind === 'directory') this.directoriesFailed += 1;
+    else this.othersFailed += 1;
+  }
+
+  /** Notes damaged data and what the target refused; any other error ends the restore. */
   report(path: ByteString, error: unknown): void {
     if (!(error instanceof TargetError || isDamage(error))) throw error;
     if (error instanceof TargetError && error.errno === 'ENOSPC') throw fullTarget(error);

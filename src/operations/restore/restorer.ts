@@ -66,13 +66,14 @@ export class Restorer {
     const { tally } = this.#options;
     await this.#behind.makeRoom();
     try {
-      if (step.kind === 'unreadable') tally.report(step.path, step.error);
+      if (step.kind === 'unreadable') tally.fail(step.path, step.error, 'directory');
       else if (step.kind === 'enter') this.#enter(step.entry);
       else if (step.kind === 'leave') this.#leave(step);
       else if (step.entry.type === 'file') await this.#restoreFile(step, chunkCount ?? 0);
       else this.#restoreOther(step);
     } catch (error) {
-      tally.report(step.path, error);
+      if (step.kind === 'leave') tally.report(step.path, error);
+      else tally.fail(step.path, error, kindOf(step));
     }
   }
 
@@ -146,7 +147,7 @@ export class Restorer {
     };
     // Other names can be linked only to what is there.
     if (entry.hardlink === undefined && this.#behind.takes(chunks.sizeBytes)) {
-      const onFailed = (error: unknown): void => tally.report(path, error);
+      const onFailed = (error: unknown): void => tally.fail(path, error, 'file');
       await copyInto(this.#behind.roomFor(chunks.sizeBytes), chunks);
       this.#behind.add({ place, metadata: entry, sizeBytes: chunks.sizeBytes, onWritten, onFailed });
       return;
@@ -191,7 +192,10 @@ export class Restorer {
     if (!this.#groups.link(entry, location, { replaces })) {
       const { skipped, failure } = this.#makeOther(entry, location, { replaces });
       this.#note(path, failure);
-      if (skipped !== undefined) return tally.note(path, 'is a device file; only root makes those', 'SKIPPED');
+      if (skipped !== undefined) {
+        tally.othersFailed += 1;
+        return tally.note(path, 'is a device file; only root makes those', 'SKIPPED');
+      }
       this.#groups.note(entry, location, { isWritten: true });
     }
     tally.othersRestored += 1;
@@ -219,6 +223,11 @@ export class Restorer {
   #note(path: ByteString, failure: TargetError | undefined): void {
     if (failure !== undefined) this.#options.tally.note(path, failure.message, failure.code);
   }
+}
+
+function kindOf({ kind, entry }: RestoreStep): 'file' | 'directory' | 'other' {
+  if (kind !== 'entry') return 'directory';
+  return entry.type === 'file' ? 'file' : 'other';
 }
 
 async function copyInto(target: Buffer, { count, next }: ChunksOfFile): Promise<void> {

@@ -1,22 +1,39 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Output } from '../../../src/cli/output.ts';
+import type { RestoreResult } from '../../../src/operations/restore.ts';
 import { reportRestore } from '../../../src/cli/reports/restore-report.ts';
 
-function remarkOf(counts: {
-  readonly filesRestored: number;
-  readonly directoriesRestored: number;
-  readonly othersRestored: number;
-}): string {
+function remarksOf(counts: Partial<RestoreResult>): string[] {
   const remarks: string[] = [];
   const output = { message: () => undefined, remark: (text: string) => void remarks.push(text) } as unknown as Output;
-  const rest = { filesUnchanged: 0, filesKept: 0, bytesRestored: 0, problems: [], exitCode: 0 as const };
-  const result = { snapshotId: 'ab'.repeat(32), target: 'target', ...counts, ...rest };
-  reportRestore(output, result, { dryRun: false, durationMs: 0 });
-  return remarks[0]!;
+  const none = { filesRestored: 0, directoriesRestored: 0, othersRestored: 0, filesUnchanged: 0, filesKept: 0 };
+  const noneFailed = { filesFailed: 0, directoriesFailed: 0, othersFailed: 0, bytesRestored: 0, problems: [] };
+  const result = { snapshotId: 'ab'.repeat(32), target: 'target', exitCode: 0 as const, ...none, ...noneFailed };
+  reportRestore(output, { ...result, ...counts }, { dryRun: false, durationMs: 0 });
+  return remarks;
+}
+
+function remarkOf(counts: Partial<RestoreResult>): string {
+  return remarksOf(counts)[0]!;
 }
 
 describe('reportRestore', () => {
+  it.each([
+    [{ filesFailed: 1 }, '1 file'],
+    [{ filesFailed: 2, directoriesFailed: 1 }, '2 files and the contents of 1 directory'],
+    [
+      { filesFailed: 1, othersFailed: 1, directoriesFailed: 2 },
+      '1 file, 1 link or special file and the contents of 2 directories',
+    ],
+  ])('counts what could not be restored: %o', (counts, expected) => {
+    expect(remarksOf(counts).at(-1)).toBe(`could not restore ${expected}; the messages above say why`);
+  });
+
+  it('says nothing of failures if there are none', () => {
+    expect(remarksOf({ filesRestored: 1 })).toHaveLength(1);
+  });
+
   it('speaks of one thing as of one', () => {
     const one = remarkOf({ filesRestored: 1, directoriesRestored: 1, othersRestored: 1 });
     expect(one).toMatch(/^restored 1 file, 1 directory, 1 link or special file \(/);

@@ -3,8 +3,8 @@ import { MAX_BLOCK_RAW_BYTES } from '../format/constants.ts';
 import { COUNTER_BITS, COUNTER_MAX, CounterArray } from './counters.ts';
 import { baseOf, LENGTH, NEXT, NIL, PACK, PAGE_ENTRIES, REFS } from './entry-table.ts';
 import type { FilterParts } from './filter-parts.ts';
-import { falsePositiveRate, MAX_CAPACITY, MAX_HASHES, MAX_POSITIONS } from './formulas.ts';
-import { ID_WORDS, linkOf, startOf, stepFrom, strideOf } from './positions.ts';
+import { falsePositiveRate, MAX_CAPACITY, MAX_HASHES, MAX_POSITIONS, type FilterPlan } from './formulas.ts';
+import { ID_WORDS, linkFrom, startOf, stepFrom, strideOf } from './positions.ts';
 import { isPrime } from './prime.ts';
 
 /** The parts of a filter as they were read from an image, with all pages in memory. */
@@ -26,11 +26,17 @@ export function checkParts(parts: ImageParts, packCount: number): void {
   const { plan, liveCount, deadCount, heads, deadHeads } = parts;
   const { positions, hashes } = plan;
   const headsPerPosition = heads.length / positions;
+  const weights = new Int32Array(1);
   checkChains(parts, packCount, {
     heads,
     start: 0,
     end: liveCount,
-    keyOf: (page, base) => linkOf(page, base, positions, hashes),
+    keyOf: (page, base) => {
+      const start = startOf(page, base, positions);
+      const stride = strideOf(page, base, positions);
+      weights[0]! += weightOfChunk(start, stride, plan);
+      return linkFrom(start, stride, positions, hashes);
+    },
     headOf: (link) => Math.floor(link * headsPerPosition),
   });
   const shift = 32 - Math.log2(deadHeads.length);
@@ -41,7 +47,7 @@ export function checkParts(parts: ImageParts, packCount: number): void {
     keyOf: (page, base) => page[base + ID_WORDS - 1]! >>> shift,
     headOf: (head) => head,
   });
-  checkCounters(parts);
+  checkCounters(parts, weights[0]!);
 }
 
 function checkPlan({ plan, liveCount, heads, deadHeads }: ImageParts): void {
@@ -127,7 +133,7 @@ function countUsed(heads: Uint32Array): number {
  * chunk. Instead every position has a pseudo-random weight, and the weighted sum of the counters must be the sum of
  * the weights of all positions of the entries. Counters at their maximum have lost count; then all are counted again.
  */
-function checkCounters(parts: ImageParts): void {
+function checkCounters(parts: ImageParts, expectedWeights: number): void {
   const { counters, liveCount, plan } = parts;
   const unused = plan.positions % 2 === 0 ? 0 : counters.at(-1)! >>> COUNTER_BITS;
   if (unused !== 0) fail('there is a counter behind the last position');
@@ -141,20 +147,17 @@ function checkCounters(parts: ImageParts): void {
     total += low + high;
     weights = (weights + Math.imul(low, weightOf(2 * index)) + Math.imul(high, weightOf(2 * index + 1))) | 0;
   }
-  const isRight = total === plan.hashes * liveCount && weights === weigh(parts);
+  const isRight = total === plan.hashes * liveCount && weights === expectedWeights;
   if (!isRight) fail('the counters do not match the chunks');
 }
 
-function weigh(parts: ImageParts): number {
-  const { hashes, positions } = parts.plan;
+function weightOfChunk(start: number, stride: number, { hashes, positions }: FilterPlan): number {
   let weights = 0;
-  forEachLive(parts, (start, stride) => {
-    let position = start;
-    for (let left = hashes; left > 0; left -= 1) {
-      weights = (weights + weightOf(position)) | 0;
-      position = stepFrom(position, stride, positions);
-    }
-  });
+  let position = start;
+  for (let left = hashes; left > 0; left -= 1) {
+    weights = (weights + weightOf(position)) | 0;
+    position = stepFrom(position, stride, positions);
+  }
   return weights;
 }
 
@@ -164,19 +167,15 @@ function weightOf(position: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
-function checkByCounting(parts: ImageParts): void {
-  const { hashes, positions } = parts.plan;
+function checkByCounting({ counters, liveCount, pages, plan }: ImageParts): void {
+  const { hashes, positions } = plan;
   const counted = new CounterArray(positions, hashes);
-  forEachLive(parts, (start, stride) => counted.add(start, stride));
-  if (Buffer.compare(counted.bytes, parts.counters) !== 0) fail('the counters do not match the chunks');
-}
-
-function forEachLive({ pages, liveCount, plan }: ImageParts, visit: (start: number, stride: number) => void): void {
   for (let entry = 0; entry < liveCount; entry += 1) {
     const page = pages[Math.floor(entry / PAGE_ENTRIES)]!;
     const base = baseOf(entry);
-    visit(startOf(page, base, plan.positions), strideOf(page, base, plan.positions));
+    counted.add(startOf(page, base, positions), strideOf(page, base, positions));
   }
+  if (Buffer.compare(counted.bytes, counters) !== 0) fail('the counters do not match the chunks');
 }
 
 function fail(problem: string): never {

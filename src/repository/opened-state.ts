@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
-import { BackendError, isDamage } from '../errors.ts';
+import { isDamage } from '../errors.ts';
 import { planFilter } from '../filter/formulas.ts';
 import { RebuildNeededError, FilterState } from '../filter/filter-state.ts';
 import type { FoldedSnapshot } from '../filter/filter-state.ts';
@@ -11,12 +11,12 @@ import type { PackContents } from '../format/pack.ts';
 import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { ChunkReader } from '../store/chunk-reader.ts';
 import { loadCheckpoint } from './checkpoint-file.ts';
+import { FoldedSnapshots } from './folded-snapshots.ts';
 import { findOtherCopies } from './other-copies.ts';
 import { manifestCopyName, snapshotName } from './layout.ts';
 import { hasCondemned, listRepository, withoutCondemned } from './listing.ts';
 import type { Listing } from './listing.ts';
-import { readManifest, readManifestCopy, readSegment } from './manifests.ts';
-import type { ReadManifest } from './manifests.ts';
+import { readSegment } from './manifests.ts';
 import { StateReader } from './state-reader.ts';
 import type { FindCopies } from './state-reader.ts';
 
@@ -132,7 +132,7 @@ class StateOpening {
   readonly #state: FilterState;
   readonly #checkpoint: string | undefined;
   readonly #reader: StateReader;
-  readonly #damagedSnapshots = new Map<string, string>();
+  readonly #snapshots: FoldedSnapshots;
   readonly #damagedSegments = new Map<string, string>();
 
   constructor(given: {
@@ -148,6 +148,7 @@ class StateOpening {
     this.#listing = given.listing;
     this.#needsCondemned = given.needsCondemned;
     this.#known = given.known;
+    this.#snapshots = new FoldedSnapshots(backend, given.known.snapshots);
     this.#state = given.state;
     this.#checkpoint = given.checkpoint;
     const chunks = new ChunkReader(backend, hasher, { cacheBytes });
@@ -175,7 +176,7 @@ class StateOpening {
       listing: this.#listing,
       needsCondemned: this.#needsCondemned,
       reader: this.#reader,
-      damagedSnapshots: this.#damagedSnapshots,
+      damagedSnapshots: this.#snapshots.damaged,
       damagedSegments: this.#damagedSegments,
       lostSnapshots: lost,
       lostSegments: [...this.#known.segmentIds].filter((id) => !segments.has(id) && !condemned.segmentIds.has(id)),
@@ -195,8 +196,8 @@ class StateOpening {
   async #retainLost(): Promise<string[]> {
     const listed = new Set([...this.#listing.snapshotIds, ...this.#listing.deletedIds]);
     for (const id of this.#listing.manifestCopyIds.filter((each) => !listed.has(each))) {
-      if ((await this.#recall(id)) !== undefined) continue;
-      this.#damagedSnapshots.set(id, `${snapshotName(id)} is gone, and its copy ${manifestCopyName(id)} is damaged`);
+      if ((await this.#snapshots.recall(id)) !== undefined) continue;
+      this.#snapshots.damaged.set(id, `${snapshotName(id)} is gone, and its copy ${manifestCopyName(id)} is damaged`);
     }
     const lost = [...this.#known.snapshots].filter(([id]) => !listed.has(id));
     for (const [id, folded] of lost) {
@@ -236,39 +237,7 @@ class StateOpening {
 
   async #retain(id: string): Promise<void> {
     this.#options.signal?.throwIfAborted();
-    const folded = await this.#readFolded(id);
+    const folded = await this.#snapshots.read(id);
     if (folded !== undefined) await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
   }
-
-  async #readFolded(id: string): Promise<FoldedSnapshot | undefined> {
-    try {
-      return foldedOf(await readManifest(this.#options.backend, id));
-    } catch (error) {
-      // Deleted or reclaimed by another process since the listing.
-      if (error instanceof BackendError && error.errno === 'ENOENT') return undefined;
-      if (!isDamage(error)) throw error;
-      const remembered = await this.#recall(id);
-      if (remembered === undefined) this.#damagedSnapshots.set(id, error.message);
-      return remembered;
-    }
-  }
-
-  /** A snapshot whose manifest is of no use, as a checkpoint or else the copy of the manifest has it. */
-  async #recall(id: string): Promise<FoldedSnapshot | undefined> {
-    const known = this.#known.snapshots.get(id);
-    if (known !== undefined) return known;
-    try {
-      const folded = foldedOf(await readManifestCopy(this.#options.backend, id));
-      this.#known.snapshots.set(id, folded);
-      return folded;
-    } catch (error) {
-      const isAbsent = error instanceof BackendError && error.errno === 'ENOENT';
-      if (!isAbsent && !isDamage(error)) throw error;
-      return undefined;
-    }
-  }
-}
-
-function foldedOf({ bytes, snapshot }: ReadManifest): FoldedSnapshot {
-  return { tree: Buffer.from(snapshot.tree, 'hex'), manifest: bytes };
 }

@@ -1,0 +1,50 @@
+import type { Backend } from '../backend/backend.ts';
+import { isAbsent, isDamage } from '../errors.ts';
+import type { FoldedSnapshot } from '../filter/filter-state.ts';
+import { readManifest, readManifestCopy } from './manifests.ts';
+import type { ReadManifest } from './manifests.ts';
+
+/** Reads what a state keeps of snapshots, from their manifests or from wherever else they are known. */
+export class FoldedSnapshots {
+  readonly #backend: Backend;
+  /** The snapshots in checkpoints, and those that were read from a manifest copy. */
+  readonly known: Map<string, FoldedSnapshot>;
+  /** Snapshots that cannot be read anywhere, with the reason. */
+  readonly damaged: Map<string, string> = new Map();
+
+  constructor(backend: Backend, known: Map<string, FoldedSnapshot>) {
+    this.#backend = backend;
+    this.known = known;
+  }
+
+  async read(id: string): Promise<FoldedSnapshot | undefined> {
+    try {
+      return foldedOf(await readManifest(this.#backend, id));
+    } catch (error) {
+      // Deleted or reclaimed by another process since the listing.
+      if (isAbsent(error)) return undefined;
+      if (!isDamage(error)) throw error;
+      const recalled = await this.recall(id);
+      if (recalled === undefined) this.damaged.set(id, error.message);
+      return recalled;
+    }
+  }
+
+  /** A snapshot whose manifest is lost or damaged, from a checkpoint or the copy of its manifest. */
+  async recall(id: string): Promise<FoldedSnapshot | undefined> {
+    const known = this.known.get(id);
+    if (known !== undefined) return known;
+    try {
+      const folded = foldedOf(await readManifestCopy(this.#backend, id));
+      this.known.set(id, folded);
+      return folded;
+    } catch (error) {
+      if (!isAbsent(error) && !isDamage(error)) throw error;
+      return undefined;
+    }
+  }
+}
+
+function foldedOf({ bytes, snapshot }: ReadManifest): FoldedSnapshot {
+  return { tree: Buffer.from(snapshot.tree, 'hex'), manifest: bytes };
+}

@@ -60,7 +60,8 @@ function checkPlan({ plan, liveCount, heads, deadHeads }: ImageParts): void {
   if (deadHeads.length < 1024 || !isPowerOfTwo) fail('the number of dead chains is not possible');
   // The tolerance is for platforms whose logarithms differ in the last digit.
   const rate = falsePositiveRate(positions, capacity, hashes);
-  if (!(fprTarget < 1 && rate <= fprTarget * 1.001)) fail(`a false positive rate of ${fprTarget} needs more positions`);
+  if (!(fprTarget <= 1 && rate <= fprTarget * 1.001))
+    fail(`a false positive rate of ${fprTarget} needs more positions`);
 }
 
 function isWithin(value: number, highest: number): boolean {

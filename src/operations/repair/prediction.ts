@@ -1,3 +1,4 @@
+import { bufferOver } from '../../format/byte-reader.ts';
 import type { PackContents, PackedBlock } from '../../format/pack.ts';
 import type { OpenedState, OpenStateOptions } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -28,7 +29,7 @@ export async function predictState(
 
 /** The pack with only its readable blocks; nothing if there are none. */
 async function salvageable({ backend, hasher }: Repository, id: string): Promise<PackContents[]> {
-  const bytes = await backend.read(packName(id));
+  const bytes = bufferOver(await backend.read(packName(id)));
   const blocks: PackedBlock[] = [];
   let pack: PackContents | undefined;
   await scanBlocks(bytes, hasher, async ({ kind, block }) => {

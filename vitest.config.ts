@@ -1,5 +1,7 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
+import { RunReporter } from './test/support/run-reporter.ts';
+
 // The two-core machine that this suite must suit gains nothing from more processes than cores.
 const workerCountMax = 2;
 
@@ -14,6 +16,7 @@ const config: ViteUserConfig = defineConfig({
     environment: 'node',
     globalSetup: ['test/support/ensure-built.ts'],
     pool: 'forks',
+    reporters: ['default', new RunReporter()],
     maxWorkers: workerCountMax,
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -10,7 +10,9 @@ import { scenarios } from './scenarios/scenarios.ts';
 import { findTools } from './tools/find-tools.ts';
 
 const ldm = findTools(['ldm']);
-const peers = findTools(['restic', 'borg zstd', 'tar + zstd -1']);
+/** By the first letters of their names; to install: restic, borgbackup, tar and zstd. */
+const PEERS = ['restic', 'borg zstd', 'tar + zstd -1'];
+const peers = findTools(PEERS);
 const small = { size: 'small', runCount: 1, workDirectory: undefined, keepsWork: false } as const;
 
 async function runSmall(slugs: readonly string[], tools: readonly Tool[]): Promise<ScenarioResult[]> {
@@ -28,7 +30,7 @@ function expectRight(result: ScenarioResult | undefined, tools: readonly Tool[])
 }
 
 describe('the benchmark in its small size', () => {
-  it.skipIf(ldm.length === 0).each(scenarios.filter(({ slug }) => slug !== 'restore').map(({ slug }) => slug))(
+  it.each(scenarios.filter(({ slug }) => slug !== 'restore').map(({ slug }) => slug))(
     'runs %s with ldm',
     async (slug) => {
       const results = await runSmall([slug], ldm);
@@ -36,7 +38,11 @@ describe('the benchmark in its small size', () => {
     },
   );
 
-  it.skipIf(ldm.length + peers.length === 0)('restores with every installed tool what it backed up', async () => {
+  it.for(PEERS)('has %s to compare with', (name, { skip }) => {
+    skip(findTools([name]).length === 0, `${name} is not installed`);
+  });
+
+  it('restores with every installed tool what it backed up', async () => {
     const tools = [...ldm, ...peers];
     const results = await runSmall(['restore'], tools);
     expectRight(results[0], tools);

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { makeEndlessHome } from './endless-backup.ts';
 import { RUN_TIMEOUT_MS, startLdmOnTerminal } from './start-ldm.ts';
@@ -44,7 +44,9 @@ async function askUntil(running: RunningLdm, pid: number, until: RegExp): Promis
   }
 }
 
-describe.skipIf(!hasScript)('on a terminal', { timeout: RUN_TIMEOUT_MS }, () => {
+describe('on a terminal', { timeout: RUN_TIMEOUT_MS }, () => {
+  beforeEach(({ skip }) => skip(!hasScript, 'script (of util-linux) is not installed'));
+
   it('a spinner shows how far a backup is, and the cursor comes back', async () => {
     const text = await watchBackup([], {}, SPINNER);
     expect(text).toMatch(COLOUR);

@@ -19,7 +19,8 @@ import type { SourceMetadata } from '../../src/files/source-metadata.ts';
 import { byteStringFromText, fsPath } from '../../src/util/byte-string.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
-import { bytes, isRoot } from './sample-entry.ts';
+import { isRoot } from '../support/unprivileged.ts';
+import { bytes } from './sample-entry.ts';
 
 const NS = 1_000_000_000n;
 

@@ -37,5 +37,3 @@ export function bytes(...parts: readonly (number | string)[]): ByteString {
   const buffers = parts.map((part) => (typeof part === 'number' ? Buffer.of(part) : Buffer.from(part, 'utf8')));
   return byteStringFromBytes(Buffer.concat(buffers));
 }
-
-export const isRoot: boolean = process.geteuid?.() === 0;

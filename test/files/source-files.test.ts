@@ -8,6 +8,7 @@ import { listNames, openSource, readLinkTarget } from '../../src/files/source-fi
 import { byteStringFromText, fsPath, joinPath } from '../../src/util/byte-string.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
+import { withoutPrivileges } from '../support/unprivileged.ts';
 import { bytes } from './sample-entry.ts';
 
 describe('listNames', () => {
@@ -80,9 +81,11 @@ describe('openSource', () => {
     closeSync(descriptor);
   });
 
-  it.runIf(process.platform === 'linux' && process.geteuid?.() !== 0)('opens files whose owner refuses that', () => {
-    closeSync(openSource(byteStringFromText('/etc/passwd')));
-    closeSync(openSource(byteStringFromText('/etc/passwd'), 0));
-    closeSync(openSource(byteStringFromText('/etc/passwd'), 0));
+  it.runIf(process.platform === 'linux')('opens files whose owner refuses that', async () => {
+    await withoutPrivileges(async () => {
+      closeSync(openSource(byteStringFromText('/etc/passwd')));
+      closeSync(openSource(byteStringFromText('/etc/passwd'), 0));
+      closeSync(openSource(byteStringFromText('/etc/passwd'), 0));
+    });
   });
 });

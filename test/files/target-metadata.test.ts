@@ -14,7 +14,8 @@ import {
 import type { TreeEntry } from '../../src/format/tree.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
-import { bytes, isRoot, sampleEntry } from './sample-entry.ts';
+import { NEEDS_ROOT, giveToNobody, isRoot, withoutPrivileges } from '../support/unprivileged.ts';
+import { bytes, sampleEntry } from './sample-entry.ts';
 
 const policy = createTargetPolicy();
 
@@ -31,21 +32,26 @@ it('files lose set-id bits when they do not get their owner', () => {
   expect(readMetadata(path)).toMatchObject({ mode: 0o755, uid: process.geteuid!() });
 });
 
-it.skipIf(isRoot)('files report an owner that was refused, and finish the rest', () => {
-  const path = bytes(temporaryDirectory(), '/file');
-  const failure = restoreFile(path, { mode: 0o4755, uid: 0 }, createTargetPolicy({ setsOwners: true }));
+it('files report an owner that was refused, and finish the rest', async () => {
+  const directory = temporaryDirectory();
+  giveToNobody(directory);
+  const path = bytes(directory, '/file');
+  const failure = await withoutPrivileges(async () =>
+    restoreFile(path, { mode: 0o4755, uid: 0 }, createTargetPolicy({ setsOwners: true })),
+  );
   expect(failure).toMatchObject({ code: 'TARGET', errno: 'EPERM', path });
   expect(readMetadata(path)).toMatchObject({ mode: 0o755, mtimeNanoseconds: 123_456_789 });
 });
 
-// Only root can give files away.
-it.runIf(isRoot)('files get owner and set-id bits from root', () => {
+it('files get owner and set-id bits from root', ({ skip }) => {
+  skip(!isRoot, NEEDS_ROOT);
   const path = bytes(temporaryDirectory(), '/file');
   expect(restoreFile(path, { mode: 0o6751, uid: 4321, gid: 1234 })).toBeUndefined();
   expect(readMetadata(path)).toMatchObject({ mode: 0o6751, uid: 4321, gid: 1234, mtimeNanoseconds: 123_456_789 });
 });
 
-it.runIf(isRoot)('files keep set-id bits that were there before a change of owner', () => {
+it('files keep set-id bits that were there before a change of owner', ({ skip }) => {
+  skip(!isRoot, NEEDS_ROOT);
   const path = bytes(temporaryDirectory(), '/file');
   restoreFile(path, { mode: 0o6751 });
   const descriptor = openSync(path, 'r+');
@@ -53,7 +59,8 @@ it.runIf(isRoot)('files keep set-id bits that were there before a change of owne
   expect(readMetadata(path)).toMatchObject({ mode: 0o6751, uid: 4321 });
 });
 
-it.runIf(isRoot)('files get our own group back where the directory hands down another', () => {
+it('files get our own group back where the directory hands down another', ({ skip }) => {
+  skip(!isRoot, NEEDS_ROOT);
   const directory = bytes(temporaryDirectory(), '/shared');
   makeTargetDirectory(directory);
   finishTargetDirectory(directory, sampleEntry({ type: 'directory', mode: 0o2775, gid: 1234 }), policy);
@@ -62,7 +69,8 @@ it.runIf(isRoot)('files get our own group back where the directory hands down an
   expect(readMetadata(path).gid).toBe(process.getegid!());
 });
 
-it.runIf(isRoot)('files are found their owner by name on request', () => {
+it('files are found their owner by name on request', ({ skip }) => {
+  skip(!isRoot, NEEDS_ROOT);
   const path = bytes(temporaryDirectory(), '/file');
   const names = { uid: 4321, gid: 4321, user: bytes('root'), group: bytes('no such group') };
   restoreFile(path, names, createTargetPolicy({ byName: true }));

@@ -33,7 +33,8 @@ import type { TreeEntry } from '../../src/format/tree.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
-import { bytes, isRoot, sampleEntry } from './sample-entry.ts';
+import { NEEDS_ROOT, isRoot } from '../support/unprivileged.ts';
+import { bytes, sampleEntry } from './sample-entry.ts';
 
 const policy = createTargetPolicy({ makesDevices: true });
 const TIMES = [
@@ -208,8 +209,8 @@ describe('special files', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  // Only root may make devices.
-  it.runIf(isRoot)('devices get their numbers', (context) => {
+  it('devices get their numbers', ({ skip }) => {
+    skip(!isRoot, NEEDS_ROOT);
     const directory = temporaryDirectory();
     for (const type of ['character-device', 'block-device'] as const) {
       const path = bytes(directory, '/', type);
@@ -217,7 +218,7 @@ describe('special files', () => {
       try {
         expect(createSpecial(path, entry, policy).failure).toBeUndefined();
       } catch (error) {
-        if ((error as { errno?: string }).errno === 'EPERM') context.skip('devices are not allowed here');
+        skip((error as { errno?: string }).errno === 'EPERM', 'no device can be made here, not even by root');
         throw error;
       }
       expect(readMetadata(path)).toMatchObject({ type, mode: 0o660, deviceMajor: 300, deviceMinor: 70_000 });

@@ -15,6 +15,7 @@ import type { RunLdmResult } from '../support/run-ldm.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { fillToTheLastByte, freeBytesOf, mountTmpfs } from '../support/tmpfs.ts';
+import { NEEDS_ROOT, isRoot } from '../support/unprivileged.ts';
 
 const LOOP_TIMEOUT_MS = 180_000;
 const MIB = 1024 * 1024;
@@ -56,8 +57,8 @@ describe('a disk that is full from any write on', () => {
 });
 
 describe('a real disk without a byte free', () => {
-  it('is told from a backup that succeeded, and a delete gives space back', async (context) => {
-    const full = await fillDisk(context.skip);
+  it('is told from a backup that succeeded, and a delete gives space back', async ({ skip }) => {
+    const full = await fillDisk(skip);
     const failed = await full.run('backup', full.work('new', 3));
     expect(failed).toMatchObject({ code: 1, stdout: '' });
     expect(failed.stderr).toMatch(/ENOSPC|no space/i);
@@ -73,8 +74,8 @@ describe('a real disk without a byte free', () => {
     await full.expectSound(['second', 'new']);
   });
 
-  it('is no obstacle to a compaction of a delete that was made before', async (context) => {
-    const full = await fillDisk(context.skip);
+  it('is no obstacle to a compaction of a delete that was made before', async ({ skip }) => {
+    const full = await fillDisk(skip);
     await full.expectSuccess('delete', '--no-reclaim', full.ids[0]!);
     fillToTheLastByte(full.filler);
     await full.expectSuccess('compact');
@@ -82,8 +83,10 @@ describe('a real disk without a byte free', () => {
     await full.expectSound(['second']);
   });
 
-  it('keeps packs that there is no room to rewrite, and gives back those that are dead as a whole', async (context) => {
-    const full = await fillDisk(context.skip);
+  it('keeps packs that there is no room to rewrite, and gives back those that are dead as a whole', async ({
+    skip,
+  }) => {
+    const full = await fillDisk(skip);
     rmSync(full.filler);
     // The second snapshot's pack is dead in part from now on.
     rmSync(join(full.directory, 'second', 'file-0'));
@@ -118,13 +121,11 @@ interface FullDisk {
 }
 
 /** A small disk with two snapshots on it and not a byte left. */
-async function fillDisk(skip: (note: string) => void): Promise<FullDisk> {
+async function fillDisk(skip: (condition: boolean, note: string) => void): Promise<FullDisk> {
+  skip(!isRoot, NEEDS_ROOT);
   const directory = memoryDirectory();
   const disk = join(directory, 'disk');
-  if (!mountTmpfs(disk, 14 * MIB)) {
-    process.stderr.write('disk-full.test.ts: skipped what needs a small disk: this user may not mount a tmpfs\n');
-    skip('this user may not mount a tmpfs');
-  }
+  skip(!mountTmpfs(disk, 14 * MIB), 'no tmpfs can be mounted here, not even by root');
   const repository = join(disk, 'repository');
   const run = async (...args: readonly string[]): Promise<RunLdmResult> => runLdm(['-r', repository, ...args]);
   const expectSuccess = async (...args: readonly string[]): Promise<void> => {

@@ -20,8 +20,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
-
-const isRoot = process.getuid?.() === 0;
+import { NEEDS_ROOT, isRoot } from '../support/unprivileged.ts';
 
 /** A name below `source` of any bytes, given as latin1. */
 function at({ source }: TestRepository, name: string): Buffer {
@@ -140,7 +139,8 @@ describe('modes and owners', () => {
     await expectRoundTrip(repository);
   });
 
-  it.runIf(isRoot)('the owners, of everything that has one, and the set-id bits with them', async () => {
+  it('the owners, of everything that has one, and the set-id bits with them', async ({ skip }) => {
+    skip(!isRoot, NEEDS_ROOT);
     const repository = await makeTestRepository({}, temporaryDirectory());
     const path = (name: string): string => join(repository.source, name);
     writeFileSync(path('file'), 'x');
@@ -199,7 +199,9 @@ describe('special files', () => {
     expect(readdirSync(join(target, 'source', 'sockets'))).toEqual([]);
   });
 
-  it.runIf(isRoot && canMakeDevices())('a device comes back with its numbers', async () => {
+  it('a device comes back with its numbers', async ({ skip }) => {
+    skip(!isRoot, NEEDS_ROOT);
+    skip(!canMakeDevices(), 'no device can be made here, not even by root');
     const repository = await makeTestRepository({}, temporaryDirectory());
     spawnSync('mknod', ['-m', '0640', join(repository.source, 'null'), 'c', '1', '3']);
     spawnSync('mknod', [join(repository.source, 'block'), 'b', '259', '70000']);

@@ -8,13 +8,17 @@ import { diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import { fillToTheLastByte, freeBytesOf, mountTmpfs } from '../support/tmpfs.ts';
+import { NEEDS_ROOT, isRoot } from '../support/unprivileged.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 /** Enough that threads write them. */
 const FILE_COUNT = 1500;
 
-it('a target that gets full is said once, no part of a file is left, and the same restore goes on from there', async (context) => {
+it('a target that gets full is said once, no part of a file is left, and the same restore goes on from there', async ({
+  skip,
+}) => {
+  skip(!isRoot, NEEDS_ROOT);
   const repository = await makeTestRepository();
   const { source, directory } = repository;
   const prng = createPrng(20261122);
@@ -25,7 +29,7 @@ it('a target that gets full is said once, no part of a file is left, and the sam
   }
   await repository.backup();
   const disk = join(directory, 'disk');
-  if (!mountTmpfs(disk, 64 * MIB)) context.skip('no permission to mount a tmpfs');
+  skip(!mountTmpfs(disk, 64 * MIB), 'no tmpfs can be mounted here, not even by root');
   const filler = join(disk, 'filler');
   writeFileSync(filler, Buffer.alloc(55 * MIB));
   const target = join(disk, 'target');

@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { TargetError } from '../../src/errors.ts';
 import type { OverwriteMode } from '../../src/operations/restore.ts';
@@ -24,9 +24,9 @@ import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
-import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
+import { mountTmpfs } from '../support/tmpfs.ts';
+import { NEEDS_ROOT, giveToNobody, isRoot, withoutPrivileges } from '../support/unprivileged.ts';
 
-const isRoot = process.geteuid?.() === 0;
 const MODES: readonly OverwriteMode[] = ['never', 'if-changed', 'if-newer', 'always'];
 
 /** A snapshot of source/{file,sub/inner}, and a directory that no restore may touch. */
@@ -191,40 +191,25 @@ describe('hard links', () => {
   });
 });
 
-describe('a full target', () => {
-  const mount = join(process.env['TMPDIR'] ?? '/tmp', `ldm-full-${process.pid}`);
-
-  it.runIf(isRoot && canMount(mount))('ends the restore with exit 1 and without half a file', async () => {
-    const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
-    for (const name of ['a', 'b', 'c']) writeFileSync(join(repository.source, name), createPrng(1).bytes(400_000));
-    await repository.backup();
-    mkdirSync(mount);
-    spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', mount]);
-    onTestFinished(() => {
-      spawnSync('umount', [mount]);
-      rmSync(mount, { recursive: true });
-    });
-    const restoring = repository.restore({ target: mount });
-    await expect(restoring).rejects.toThrow(TargetError);
-    await expect(restoring).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('full') });
-    expect(readdirSync(join(mount, 'source')).toSorted()).toEqual(['a', 'b']);
-    spawnSync('mount', ['-o', 'remount,size=4m', mount]);
-    expect((await repository.restore({ target: mount, overwrite: 'if-changed' })).problems).toEqual([]);
-    expect(diffTrees(repository.source, join(mount, 'source'))).toEqual([]);
-  });
+it('a full target ends the restore with exit 1 and without half a file', async ({ skip }) => {
+  skip(!isRoot, NEEDS_ROOT);
+  const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+  for (const name of ['a', 'b', 'c']) writeFileSync(join(repository.source, name), createPrng(1).bytes(400_000));
+  await repository.backup();
+  const target = join(repository.directory, 'disk');
+  skip(!mountTmpfs(target, 2 ** 20), 'no tmpfs can be mounted here, not even by root');
+  const restoring = repository.restore({ target });
+  await expect(restoring).rejects.toThrow(TargetError);
+  await expect(restoring).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('full') });
+  expect(readdirSync(join(target, 'source')).toSorted()).toEqual(['a', 'b']);
+  spawnSync('mount', ['-o', 'remount,size=4m', target]);
+  expect((await repository.restore({ target, overwrite: 'if-changed' })).problems).toEqual([]);
+  expect(diffTrees(repository.source, join(target, 'source'))).toEqual([]);
 });
 
-/** Containers often forbid it even to root. */
-function canMount(directory: string): boolean {
-  mkdirSync(directory);
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', directory]).status === 0;
-  if (mounted) spawnSync('umount', [directory]);
-  rmSync(directory, { recursive: true });
-  return mounted;
-}
-
 describe('somebody without privileges', () => {
-  it.runIf(isRoot)('gets everything as files of his own, without a word and without set-id bits', async () => {
+  it('gets everything as files of his own, without a word and without set-id bits', async ({ skip }) => {
+    skip(!isRoot, NEEDS_ROOT);
     const repository = await makeTestRepository();
     const path = (name: string): string => join(repository.source, name);
     for (const name of ['setuid', 'setgid', 'plain']) writeFileSync(path(name), name);

@@ -11,6 +11,7 @@ import { RepositoryLockedError } from '../../src/errors.ts';
 import { RepositoryLock } from '../../src/repository/lock.ts';
 import { compileForChild } from '../support/compile-for-child.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { NEEDS_ROOT, isRoot } from '../support/unprivileged.ts';
 
 let childProgram: string;
 let directory: string;
@@ -104,18 +105,20 @@ test('processes that race for the exclusive lock never have it at the same time,
   ]);
 });
 
-test('a process whose /proc shows another pid namespace is not taken for dead', (context) => {
+test('a process whose /proc shows another pid namespace is not taken for dead', ({ skip }) => {
+  skip(!isRoot, NEEDS_ROOT);
   const command = ['--pid', '--fork', process.execPath, childProgram, directory, 'lock-twice'];
   const result = spawnSync('unshare', command, { encoding: 'utf8' });
-  if (result.status !== 0) context.skip('no pid namespace can be made here (needs root and unshare)');
+  skip(result.status !== 0, 'no pid namespace can be made here (unshare)');
   expect(result.stdout).toBe('kept out\n');
 });
 
-test('a lock needs no free byte on the disk', async (context) => {
+test('a lock needs no free byte on the disk', async ({ skip }) => {
+  skip(!isRoot, NEEDS_ROOT);
   const disk = join(directory, 'disk');
   mkdirSync(disk);
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
-  if (mounted.status !== 0) context.skip('no tmpfs can be mounted here (needs root)');
+  skip(mounted.status !== 0, 'no tmpfs can be mounted here, not even by root');
   onTestFinished(() => void execFileSync('umount', [disk]));
   mkdirSync(join(disk, 'locks'));
   expect(() => writeFileSync(join(disk, 'filler'), Buffer.alloc(100_000))).toThrow('ENOSPC');

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +22,7 @@ export function memoryDirectory(): string {
 
 function directoryOfTest(parent: string): string {
   const directory = makeTemporaryDirectory(parent);
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  onTestFinished(() => removeTree(directory));
   return directory;
 }
 
@@ -31,11 +32,21 @@ export async function withTemporaryDirectory<T>(action: (directory: string) => P
   try {
     return await action(directory);
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    removeTree(directory);
   }
 }
 
-/** In memory; whoever asks for it removes it. */
+/** In memory; the caller removes it. */
 export function makeTemporaryDirectory(parent: string = MEMORY_PLACE): string {
   return mkdtempSync(join(parent, 'ldm-test-'));
+}
+
+/** Removes a tree. An ordinary user must first open the directories that a test has closed. */
+function removeTree(directory: string): void {
+  try {
+    rmSync(directory, { recursive: true, force: true });
+  } catch {
+    spawnSync('chmod', ['-R', 'u+rwX', directory]);
+    rmSync(directory, { recursive: true, force: true });
+  }
 }

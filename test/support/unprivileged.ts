@@ -1,17 +1,28 @@
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { restore } from '../../src/operations/restore.ts';
+import { withTemporaryDirectory } from './temp-directory.ts';
 
 const NOBODY = 65_534;
 
-const isRoot = process.geteuid?.() === 0;
+export const isRoot: boolean = process.geteuid?.() === 0;
+/** Why a test is skipped for an ordinary user. CI runs those tests as root. */
+export const NEEDS_ROOT = 'needs root';
 
-/** Gives a tree to the user as whom `withoutPrivileges` works. */
+/** Makes the user that `withoutPrivileges` runs as the owner of a tree. */
 export function giveToNobody(path: string): void {
   if (isRoot) spawnSync('chown', ['-R', `${NOBODY}:${NOBODY}`, path]);
 }
 
-/** Runs `action` as a user whom permissions stop: root becomes nobody for so long, anybody else is one already. */
+/** Runs `action` as a user without privileges: root becomes nobody until it ends, any other user stays who he is. */
 export async function withoutPrivileges<T>(action: () => Promise<T>): Promise<T> {
   if (!isRoot) return await action();
+  await loadEverything();
   const groups = process.getgroups!();
   process.setgroups!([NOBODY]);
   process.setegid!(NOBODY);
@@ -23,4 +34,23 @@ export async function withoutPrivileges<T>(action: () => Promise<T>): Promise<T>
     process.setegid!(0);
     process.setgroups!(groups);
   }
+}
+
+let isLoaded = false;
+
+/**
+ * Packages are loaded when they are first needed, and nobody cannot read them where the project is below a directory
+ * that only root may enter, such as /root. A backup and a restore load all that the tests use.
+ */
+async function loadEverything(): Promise<void> {
+  if (isLoaded) return;
+  await withTemporaryDirectory(async (directory) => {
+    const source = join(directory, 'source');
+    const context = { backend: new LocalBackend(join(directory, 'repository')) };
+    await initRepository(context);
+    writeFileSync(source, 'content');
+    await backup(context, { sources: [source], cwd: '/', exclude: ['nothing'] });
+    await restore(context, { selector: 'latest', target: join(directory, 'target') });
+  });
+  isLoaded = true;
 }

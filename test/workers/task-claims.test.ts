@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { describe, expect, test } from 'vitest';
 
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
@@ -6,7 +9,9 @@ import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
 import { createPrng } from '../support/prng.ts';
 import { shared } from '../support/shared-memory.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeText } from '../support/tree-paths.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 const KIB = 1024;
 const prng = createPrng(20261122);
@@ -122,4 +127,35 @@ describe('a task that nobody has begun', () => {
     await new Promise((resolve) => setImmediate(resolve));
     await expect(started.settle()).rejects.toThrow(/could not be cloned/);
   });
+});
+
+/** A thread that says when it has begun, goes on when the test lets it, and says when it is done. */
+const OBEDIENT_THREAD = `
+  import { parentPort, workerData } from 'node:worker_threads';
+  parentPort.on('message', ({ id, slot, task }) => {
+    Atomics.compareExchange(workerData, slot, 0, 1);
+    const flags = new Int32Array(task.bytes.buffer);
+    Atomics.store(flags, 0, 1);
+    Atomics.wait(flags, 1, 0);
+    Atomics.store(flags, 2, 1);
+    parentPort.postMessage({ id, result: new Uint8Array(20) });
+  });
+`;
+
+test('a task that is dropped after it was begun is waited for: its memory is used again', async () => {
+  const program = join(temporaryDirectory(), 'thread.mjs');
+  writeFileSync(program, OBEDIENT_THREAD);
+  const pool = new TaskPool({ threadCount: 1, inlineBytes: 0, program });
+  const bytes = new Uint8Array(new SharedArrayBuffer(12));
+  const flags = new Int32Array(bytes.buffer);
+  const started = pool.start({ name: 'identify', bytes, key: hasher.keyOf('data') });
+  await waitUntil(() => Atomics.load(flags, 0) === 1, 'the thread beginning the task');
+  let isDropped = false;
+  const dropping = started.drop().then(() => (isDropped = true));
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(isDropped).toBe(false);
+  Atomics.store(flags, 1, 1);
+  Atomics.notify(flags, 1);
+  await dropping;
+  expect(Atomics.load(flags, 2)).toBe(1);
 });

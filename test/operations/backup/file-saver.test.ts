@@ -20,6 +20,7 @@ import { createPrng } from '../../support/prng.ts';
 import { streamCuts } from '../../support/stream-cuts.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 import { TINY_CHUNKS } from '../../support/test-repository.ts';
+import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
 
 interface TestSaver {
   readonly saver: FileSaver;
@@ -152,7 +153,8 @@ describe('a name that stands for something else when it is opened', () => {
     expect(files.stored.length).toBeGreaterThan(0);
   });
 
-  it.runIf(process.geteuid?.() === 0)('a device is not read', async () => {
+  it('a device is not read', async ({ skip }) => {
+    skip(!isRoot, NEEDS_ROOT);
     const { path } = makeFile(5000);
     const files = makeSaver();
     const saving = save(files, path, () => {

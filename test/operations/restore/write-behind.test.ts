@@ -4,68 +4,17 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 
 import { TargetError } from '../../../src/errors.ts';
-import type { EntryMetadata } from '../../../src/files/target-metadata.ts';
 import { createTargetPolicy } from '../../../src/files/target-policy.ts';
 import type { TargetPolicy } from '../../../src/files/target-policy.ts';
-import { WriteBehind } from '../../../src/operations/restore/write-behind.ts';
-import { byteStringFromText } from '../../../src/util/byte-string.ts';
 import { taskPool } from '../../../src/workers/task-pool.ts';
 import { createPrng } from '../../support/prng.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
+import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
 import { takeThreadsAway } from '../../support/without-threads.ts';
+import { WatchedWrites, expectFile, metadataOf } from './watched-writes.ts';
 
 const KIB = 1024;
-const MTIME_SECONDS = 1_234_567_890;
 const prng = createPrng(20261120);
-const isRoot = process.geteuid?.() === 0;
-
-interface Outcome {
-  readonly path: string;
-  readonly failure?: TargetError | undefined;
-  readonly error?: unknown;
-}
-
-function metadataOf(changes: Partial<EntryMetadata> = {}): EntryMetadata {
-  const owner = {
-    uid: process.getuid!(),
-    gid: process.getgid!(),
-    user: byteStringFromText('u'),
-    group: byteStringFromText('g'),
-  };
-  const times = { mtimeSeconds: MTIME_SECONDS, mtimeNanoseconds: 123_456_789 };
-  return { type: 'file', mode: 0o640, ...owner, ...times, ...changes };
-}
-
-/** A `WriteBehind`, and what it tells. */
-class Watched {
-  readonly behind: WriteBehind;
-  readonly outcomes: Outcome[] = [];
-
-  constructor(policy: TargetPolicy = createTargetPolicy()) {
-    this.behind = new WriteBehind(policy);
-  }
-
-  add(path: string, content: Uint8Array, options: { metadata?: EntryMetadata; replaces?: boolean } = {}): void {
-    const place = { path: byteStringFromText(path), replaces: options.replaces ?? false };
-    // One that could not be read after all; the next takes its room.
-    this.behind.roomFor(content.length + 10).fill(1);
-    this.behind.roomFor(content.length).set(content);
-    this.behind.add({
-      place,
-      metadata: options.metadata ?? metadataOf(),
-      sizeBytes: content.length,
-      onWritten: (failure) => void this.outcomes.push({ path, failure }),
-      onFailed: (error) => void this.outcomes.push({ path, error }),
-    });
-  }
-}
-
-function expectFile(path: string, content: Uint8Array): void {
-  expect(readFileSync(path).equals(content)).toBe(true);
-  const { mode, mtimeNs } = lstatSync(path, { bigint: true });
-  expect(Number(mode & 0o7777n)).toBe(0o640);
-  expect(mtimeNs).toBe(BigInt(MTIME_SECONDS) * 1_000_000_000n + 123_456_789n);
-}
 
 describe.each(['by the caller', 'by threads'])('files written behind %s', (where) => {
   beforeAll(() => {
@@ -75,7 +24,7 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
   });
 
   test('are whole, whatever their sizes, and told in the order in which they came', async () => {
-    const watched = new Watched();
+    const watched = new WatchedWrites();
     const directory = temporaryDirectory();
     const sizes = [
       0,
@@ -100,7 +49,7 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
   });
 
   test('are all there when an action that came after them is taken', async () => {
-    const watched = new Watched();
+    const watched = new WatchedWrites();
     const directory = temporaryDirectory();
     const seen: string[] = [];
     for (let index = 0; index < 300; index += 1) {
@@ -121,7 +70,7 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
   });
 
   test('do not let actions pile up', async () => {
-    const watched = new Watched();
+    const watched = new WatchedWrites();
     watched.add(join(temporaryDirectory(), 'f'), prng.bytes(10));
     let [taken, mostWaiting] = [0, 0];
     for (let index = 0; index < 1000; index += 1) {
@@ -133,7 +82,7 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
   });
 
   test('that cannot be written are told with the reason, and the others are there', async () => {
-    const watched = new Watched();
+    const watched = new WatchedWrites();
     const directory = temporaryDirectory();
     const content = prng.bytes(1000);
     const [taken, replaced] = [join(directory, 'taken'), join(directory, 'replaced')];
@@ -162,7 +111,7 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
   });
 
   test('whose metadata cannot be set are there, and told', async () => {
-    const watched = new Watched();
+    const watched = new WatchedWrites();
     const directory = temporaryDirectory();
     const contents = [10, 2000, 300].map((sizeBytes) => prng.bytes(sizeBytes));
     for (const [index, content] of contents.entries()) {
@@ -178,8 +127,9 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
     expect(readdirSync(directory)).toHaveLength(3);
   });
 
-  test.skipIf(!isRoot)('get a group of ours also where they are not given to their owners', async () => {
-    const watched = new Watched({ ...createTargetPolicy(), setsOwners: false, ownGroups: new Set([4321]) });
+  test('get a group of ours also where they are not given to their owners', async ({ skip }) => {
+    skip(!isRoot, NEEDS_ROOT);
+    const watched = new WatchedWrites({ ...createTargetPolicy(), setsOwners: false, ownGroups: new Set([4321]) });
     const directory = temporaryDirectory();
     for (const gid of [4321, 4322])
       watched.add(join(directory, `${gid}`), prng.bytes(10), { metadata: metadataOf({ gid }) });
@@ -188,14 +138,15 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
     expect(lstatSync(join(directory, '4322')).gid).toBe(process.getgid!());
   });
 
-  test.skipIf(!isRoot)('belong to whom the policy says', async () => {
+  test('belong to whom the policy says', async ({ skip }) => {
+    skip(!isRoot, NEEDS_ROOT);
     const ownerNames = {
       userId: () => 1234,
       groupId: () => 5678,
       userName: () => undefined,
       groupName: () => undefined,
     };
-    const watched = new Watched({
+    const watched = new WatchedWrites({
       ...createTargetPolicy(),
       ownerNames: ownerNames as unknown as TargetPolicy['ownerNames'],
     });
@@ -205,37 +156,8 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
     expect(lstatSync(path)).toMatchObject({ uid: 1234, gid: 5678 });
   });
 
-  test('are whole or not there when it is stopped, and nobody writes any more', async () => {
-    const watched = new Watched();
-    const directory = temporaryDirectory();
-    const content = prng.bytes(4 * KIB);
-    const droppedActions: boolean[] = [];
-    for (let index = 0; index < 200; index += 1) {
-      watched.add(join(directory, `f${index}`), content);
-      if (index % 50 === 0) watched.behind.after((isDropped) => void droppedActions.push(isDropped));
-    }
-    await watched.behind.stop();
-    const names = readdirSync(directory);
-    expect(names.length).toBeLessThan(200);
-    for (const name of names) expectFile(join(directory, name), content);
-    expect(watched.outcomes).toEqual([]);
-    expect(droppedActions).toEqual([true, true, true, true]);
-    await watched.behind.finish();
-    expect(readdirSync(directory)).toEqual(names);
-  });
-
-  test('that were only gathered are let go, and so is what came after them', async () => {
-    const watched = new Watched();
-    const directory = temporaryDirectory();
-    watched.add(join(directory, 'f'), prng.bytes(10));
-    const dropped: boolean[] = [];
-    watched.behind.after((isDropped) => void dropped.push(isDropped));
-    await watched.behind.stop();
-    expect([dropped, readdirSync(directory)]).toEqual([[true], []]);
-  });
-
   test('that cannot be read leave nothing behind, and nobody waits for them', async () => {
-    const { behind } = new Watched();
+    const { behind } = new WatchedWrites();
     behind.roomFor(100);
     let taken = 0;
     behind.after(() => void (taken += 1));

@@ -1,0 +1,46 @@
+// summarize.mjs <directory of results> <failed steps...>: sums up the runs of .ci/run. The last line is
+// `N passed, N failed`, over all runs. What counts as failed besides failed tests: a test that every run skipped, and a
+// step that failed without a failed test (lint, a run that was ended).
+import { readFileSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+const [directory, ...failedSteps] = process.argv.slice(2);
+const runs = readdirSync(directory)
+  .toSorted()
+  .map((file) => ({ run: basename(file, '.jsonl'), outcomes: readLines(join(directory, file)) }));
+
+const failedRuns = new Set();
+const executed = new Set();
+const skipped = new Map();
+const totals = { passed: 0, failed: 0 };
+for (const { run, outcomes } of runs) {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const { name, state, reason } of outcomes) {
+    counts[state] += 1;
+    if (state === 'skipped') skipped.set(name, reason);
+    else executed.add(name);
+    if (state === 'failed') console.log(`ci: failed in ${run}: ${name}`);
+  }
+  totals.passed += counts.passed;
+  totals.failed += counts.failed;
+  if (counts.failed > 0) failedRuns.add(run);
+  console.log(`ci: ${run}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+}
+for (const [name, reason] of skipped) {
+  if (executed.has(name)) continue;
+  totals.failed += 1;
+  console.log(`ci: skipped in every run: ${name} (${reason})`);
+}
+for (const name of failedSteps) {
+  if (!failedRuns.has(name)) totals.failed += 1;
+  console.log(`ci: step failed: ${name}`);
+}
+console.log(`${totals.passed} passed, ${totals.failed} failed`);
+process.exitCode = totals.failed > 0 || failedSteps.length > 0 || runs.length === 0 ? 1 : 0;
+
+function readLines(path) {
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}

@@ -19,24 +19,28 @@ for (const { run, outcomes } of runs) {
     counts[state] += 1;
     if (state === 'skipped') skipped.set(name, reason);
     else executed.add(name);
-    if (state === 'failed') console.log(`ci: failed in ${run}: ${name}`);
+    if (state === 'failed') print(`ci: failed in ${run}: ${name}`);
   }
   totals.passed += counts.passed;
   totals.failed += counts.failed;
   if (counts.failed > 0) failedRuns.add(run);
-  console.log(`ci: ${run}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+  print(`ci: ${run}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 }
 for (const [name, reason] of skipped) {
   if (executed.has(name)) continue;
   totals.failed += 1;
-  console.log(`ci: skipped in every run: ${name} (${reason})`);
+  print(`ci: skipped in every run: ${name} (${reason})`);
 }
 for (const name of failedSteps) {
   if (!failedRuns.has(name)) totals.failed += 1;
-  console.log(`ci: step failed: ${name}`);
+  print(`ci: step failed: ${name}`);
 }
-console.log(`${totals.passed} passed, ${totals.failed} failed`);
+print(`${totals.passed} passed, ${totals.failed} failed`);
 process.exitCode = totals.failed > 0 || failedSteps.length > 0 || runs.length === 0 ? 1 : 0;
+
+function print(line) {
+  process.stdout.write(`${line}\n`);
+}
 
 function readLines(path) {
   return readFileSync(path, 'utf8')

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 import { readMetadata } from '../../src/files/source-metadata.ts';
-import { SourceStream } from '../../src/files/source-stream.ts';
+import { SourceStream, SwappedError, isUnchanged } from '../../src/files/source-stream.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
@@ -46,4 +46,27 @@ it('a file that has grown by much since it was listed, and stays, is read whole'
   while (!stream.isAtEnd) stream.fill(buffer, 0);
   stream.close();
   expect(stream.sizeBytes).toBe(300 * MIB);
+});
+
+it.each([
+  ['sizeBytes', 1],
+  ['mtimeSeconds', -1],
+  ['mtimeNanoseconds', 1],
+  ['ctimeSeconds', 1],
+  ['ctimeNanoseconds', 1],
+] as const)('a file with another %s has changed', (field, difference) => {
+  const path = byteStringFromText(join(temporaryDirectory(), 'file'));
+  writeFileSync(path, 'content');
+  const metadata = readMetadata(path);
+  expect(isUnchanged(metadata, readMetadata(path))).toBe(true);
+  expect(isUnchanged(metadata, { ...metadata, [field]: metadata[field] + difference })).toBe(false);
+});
+
+it.each(['inode', 'device'] as const)('a file with another %s than its directory said is another file', (field) => {
+  const path = byteStringFromText(join(temporaryDirectory(), 'file'));
+  writeFileSync(path, 'content');
+  const metadata = readMetadata(path);
+  const stream = new SourceStream({ path, metadata: { ...metadata, [field]: metadata[field] + 1n } });
+  expect(() => stream.assertSame()).toThrow(SwappedError);
+  stream.close();
 });

@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   chmodSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   readlinkSync,
@@ -18,6 +19,7 @@ import { SourceError } from '../../src/errors.ts';
 import type { TreeEntry } from '../../src/format/tree.ts';
 import { backup } from '../../src/operations/backup.ts';
 import type { BackupResult } from '../../src/operations/backup.ts';
+import { createProgress } from '../../src/operations/context.ts';
 import { listFiles } from '../../src/operations/ls.ts';
 import { openFilesOf } from '../support/open-files.ts';
 import { createPrng } from '../support/prng.ts';
@@ -138,6 +140,28 @@ describe('a file that changes while it is read', () => {
     await repository.expectRestored();
     await repository.expectClean();
   });
+});
+
+it('a file that changes between its two names is saved with both contents', async () => {
+  const repository = await makeThreeFiles();
+  const { source } = repository;
+  const [first, last] = [join(source, 'a'), join(source, 'z')];
+  linkSync(first, last);
+  // More names than the walk is ahead of the reading, so that the last is listed after the first is stored.
+  for (let index = 0; index < 1500; index += 1) writeFileSync(join(source, `m${index}`), '');
+  const [before, after] = [readFileSync(first), createPrng(7).bytes(20_000)];
+  const progress = createProgress();
+  let isDone = false;
+  const signal = createSignalHook(() => {
+    if (isDone || progress.filesDone < 1) return;
+    isDone = true;
+    writeFileSync(last, after, { flag: 'r+' });
+  });
+  const context = { ...repository.context, signal, progress };
+  await backup(context, { sources: [source], cwd: repository.directory });
+  const { target } = await repository.restore();
+  expect(readFileSync(join(target, 'source', 'a')).equals(before)).toBe(true);
+  expect(readFileSync(join(target, 'source', 'z')).equals(after)).toBe(true);
 });
 
 describe('a name that changes after its directory was listed', () => {

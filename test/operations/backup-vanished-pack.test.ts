@@ -11,9 +11,12 @@ import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
-/** Packs that are there until the manifest is written, and gone when the backup looks once more. */
+type Damage = 'gone' | 'truncated';
+
+/** Packs that are there until the manifest is written, and gone or shorter when the backup looks once more. */
 class VanishingBackend extends FaultyBackend {
-  gone: readonly string[] = [];
+  damaged: readonly string[] = [];
+  damage: Damage = 'gone';
   askedCount = 0;
   #isWriting = false;
 
@@ -23,33 +26,37 @@ class VanishingBackend extends FaultyBackend {
   }
 
   override async sizeOf(name: string): Promise<number | undefined> {
-    if (!this.#isWriting || !this.gone.includes(name)) return super.sizeOf(name);
+    const sizeBytes = await super.sizeOf(name);
+    if (!this.#isWriting || !this.damaged.includes(name)) return sizeBytes;
     this.askedCount += 1;
-    return undefined;
+    return this.damage === 'gone' ? undefined : sizeBytes! - 1;
   }
 
-  vanish(packs: readonly string[]): void {
-    this.gone = packs;
+  vanish(packs: readonly string[], damage: Damage): void {
+    this.damaged = packs;
+    this.damage = damage;
     this.#isWriting = false;
   }
 }
 
-test.each(['data', 'tree'] as const)(
-  'a backup of unchanged files commits nothing when a %s pack vanishes while it runs',
-  async (kind) => {
-    const source = memoryDirectory();
-    writeFileSync(join(source, 'file'), 'content');
-    const disk = new MemoryBackend();
-    const backend = new VanishingBackend(disk);
-    await initRepository({ backend });
-    const options = { sources: [source], cwd: '/' };
-    await backup({ backend }, options);
-    await backup({ backend }, options);
-    const before = filesIn(disk, 'snapshots');
-    backend.vanish(packsOfKind(disk, kind));
-    expect(backend.gone).toHaveLength(1);
-    await expect(backup({ backend }, options)).rejects.toThrow(RefusedError);
-    expect(backend.askedCount).toBe(1);
-    expect(filesIn(disk, 'snapshots')).toEqual(before);
-  },
-);
+test.each([
+  ['data', 'gone'],
+  ['tree', 'gone'],
+  ['data', 'truncated'],
+  ['tree', 'truncated'],
+] as const)('a backup of unchanged files commits nothing when a %s pack is suddenly %s', async (kind, damage) => {
+  const source = memoryDirectory();
+  writeFileSync(join(source, 'file'), 'content');
+  const disk = new MemoryBackend();
+  const backend = new VanishingBackend(disk);
+  await initRepository({ backend });
+  const options = { sources: [source], cwd: '/' };
+  await backup({ backend }, options);
+  await backup({ backend }, options);
+  const before = filesIn(disk, 'snapshots');
+  backend.vanish(packsOfKind(disk, kind), damage);
+  expect(backend.damaged).toHaveLength(1);
+  await expect(backup({ backend }, options)).rejects.toThrow(RefusedError);
+  expect(backend.askedCount).toBe(1);
+  expect(filesIn(disk, 'snapshots')).toEqual(before);
+});

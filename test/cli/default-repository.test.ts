@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere as runLdm } from '../support/run-ldm-here.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 

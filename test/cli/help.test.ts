@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { createCommandRunner } from '../../src/cli/command-runner.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere as runLdm } from '../support/run-ldm-here.ts';
 
 const commandNames = createProgram(createCommandRunner()).commands.map((command) => command.name());
 

@@ -6,8 +6,10 @@ import { makeScenario, parseJsonLines } from './scenario.ts';
 
 describe('--json', () => {
   it('makes every line of stdout of every command an object, and nothing else', async () => {
-    const { run, directory } = await makeScenario();
+    // Each command once by the built program, since every other test runs the sources.
+    const { runBuilt, directory } = await makeScenario();
     const commands = [
+      ['init', '-r', join(directory, 'other')],
       ['backup', 'source', '--tag', 'one'],
       ['backup', 'source', '--dry-run'],
       ['snapshots'],
@@ -24,7 +26,7 @@ describe('--json', () => {
     ];
     let deletedId = '';
     for (const command of commands) {
-      const { code, stdout, stderr } = await run([
+      const { code, stdout, stderr } = await runBuilt([
         '--json',
         ...command,
         ...(command[0] === 'undelete' ? [deletedId] : []),

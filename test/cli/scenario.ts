@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import type { RunLdmOptions, RunLdmResult } from '../support/run-ldm.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
@@ -11,8 +12,10 @@ export interface Scenario {
   readonly directory: string;
   readonly source: string;
   readonly repository: string;
-  /** Runs `ldm` on the repository, in the directory. */
+  /** Runs `ldm` on the repository, in the directory. In this process, unless an option needs one. */
   readonly run: (args: readonly string[], options?: RunLdmOptions) => Promise<RunLdmResult>;
+  /** The same with the built program, in a process of its own. */
+  readonly runBuilt: (args: readonly string[], options?: RunLdmOptions) => Promise<RunLdmResult>;
   /** The same with `--json`: every line of stdout as an object. Throws if one of them is not. */
   readonly runJson: (
     args: readonly string[],
@@ -44,13 +47,19 @@ export function copyScenario(original: Scenario): Scenario {
 function scenarioIn(directory: string): Scenario {
   const source = join(directory, 'source');
   const repository = join(directory, 'repository');
+  const here = (options: RunLdmOptions): RunLdmOptions => {
+    return { cwd: directory, ...options, env: { LDM_REPOSITORY: repository, ...options.env } };
+  };
+  const runBuilt = (args: readonly string[], options: RunLdmOptions = {}): Promise<RunLdmResult> =>
+    runLdm(args, here(options));
   const run = (args: readonly string[], options: RunLdmOptions = {}): Promise<RunLdmResult> =>
-    runLdm(args, { cwd: directory, ...options, env: { LDM_REPOSITORY: repository, ...options.env } });
+    runLdmHere(args, here(options));
   return {
     directory,
     source,
     repository,
     run,
+    runBuilt,
     runJson: async (args) => {
       const { code, stdout } = await run([...args, '--json']);
       return { code, messages: parseJsonLines(stdout) };

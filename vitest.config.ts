@@ -1,4 +1,5 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 import { RunReporter } from './test/support/run-reporter.ts';
 
@@ -11,6 +12,21 @@ const workerCountMax = 2;
  */
 const stateless = ['chunking', 'crypto', 'filter', 'format', 'util'].map((folder) => `test/${folder}/**/*.test.ts`);
 
+/** They take longer than the rest by far: one that starts last keeps a core waiting. The longest come first. */
+const longest = ['crash', 'power-cut', 'repair', 'damage', 'model', 'kill', 'concurrency'].map(
+  (name) => `/integration/${name}.test.ts`,
+);
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rankOf = ({ moduleId }: TestSpecification): number => {
+      const rank = longest.findIndex((name) => moduleId.endsWith(name));
+      return rank < 0 ? longest.length : rank;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b));
+  }
+}
+
 const config: ViteUserConfig = defineConfig({
   test: {
     environment: 'node',
@@ -22,6 +38,7 @@ const config: ViteUserConfig = defineConfig({
     hookTimeout: 60_000,
     teardownTimeout: 10_000,
     restoreMocks: true,
+    sequence: { sequencer: LongestFirst },
     // The runner takes them by name: the short files of the second fill up what the long ones of the first leave idle.
     projects: [
       { extends: true, test: { name: 'own process', include: ['test/**/*.test.ts'], exclude: stateless } },

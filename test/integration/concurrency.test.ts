@@ -8,10 +8,11 @@ import { RepositoryLock } from '../../src/repository/lock.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeProcessScenario } from '../support/process-scenario.ts';
 import { makeRandomTree, mutateTree } from '../support/random-tree.ts';
+import { inSoak } from '../support/soak.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** Each round starts half a dozen processes. */
-const SLOW = { timeout: 240_000 };
+const SLOW = { timeout: inSoak(3_600_000, 240_000) };
 
 describe('two backups at once', SLOW, () => {
   it('of different trees and of the same, both succeed', async () => {
@@ -33,9 +34,9 @@ describe('two backups at once', SLOW, () => {
 
 describe('a backup beside a delete that gives space back', SLOW, () => {
   it.each([
-    ['backup first', 3],
-    ['delete first', 3],
-    ['together', 5],
+    ['backup first', inSoak(50, 2)],
+    ['delete first', inSoak(50, 2)],
+    ['together', inSoak(50, 3)],
   ])('%s: both succeed, %i times', async (order, roundCount) => {
     const scenario = await makeProcessScenario();
     const tree = join(scenario.home, 'tree');

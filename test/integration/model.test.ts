@@ -12,13 +12,14 @@ import { createPrng } from '../support/prng.ts';
 import type { Prng } from '../support/prng.ts';
 import { RepositoryModel } from '../support/repository-model.ts';
 import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
+import { inSoak, seedsFrom } from '../support/soak.ts';
 import { SmallSource } from '../support/small-source.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { withoutThreads } from '../support/without-threads.ts';
 
 const COMMAND_COUNT = 300;
 const SNAPSHOT_COUNT_MAX = 8;
-const FIXED_SEEDS = [1, 2, 3];
+const FIXED_SEEDS = seedsFrom(1, inSoak(100, 1));
 /** LDM_TEST_SEED runs a failing seed again. */
 const seedGiven = process.env['LDM_TEST_SEED'];
 const seeds = seedGiven === undefined ? [...FIXED_SEEDS, Date.now() % 2 ** 32] : seedGiven.split(',').map(Number);

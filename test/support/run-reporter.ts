@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 
-import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
+import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
 
 /** Where `.ci/run` wants the outcome of a run, so that it can sum up several. */
 const RESULTS_FILE = 'LDM_TEST_RESULTS';
@@ -18,13 +18,20 @@ export interface TestOutcome {
 /** Names every skipped test and its reason at the end of a run: a suite that skips in silence looks complete. */
 export class RunReporter implements Reporter {
   readonly #write: (text: string) => void;
+  #isFiltered = false;
 
   constructor(write: (text: string) => void = (text) => process.stdout.write(text)) {
     this.#write = write;
   }
 
+  onInit(vitest: Vitest): void {
+    this.#isFiltered = vitest.config.testNamePattern !== undefined;
+  }
+
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
-    const outcomes = modules.flatMap(outcomesOf);
+    // With `-t`, what the pattern leaves out is no news.
+    const isNews = ({ reason }: TestOutcome): boolean => !this.#isFiltered || reason !== NO_REASON;
+    const outcomes = modules.flatMap(outcomesOf).filter(isNews);
     if (errors.length > 0) outcomes.push({ name: 'errors outside of tests', state: 'failed' });
     this.#write(describeSkipped(outcomes));
     const file = process.env[RESULTS_FILE];

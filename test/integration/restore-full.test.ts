@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
@@ -25,6 +25,8 @@ it('a target that gets full is said once, no part of a file is left, and the sam
   for (let index = 0; index < FILE_COUNT; index += 1) {
     const folder = join(source, `folder-${index % 30}`);
     mkdirSync(folder, { recursive: true });
+    // Not what a directory has while it is restored.
+    chmodSync(folder, 0o755);
     writeFileSync(join(folder, `file-${index}`), prng.bytes(prng.int(16 * KIB)));
   }
   await repository.backup();

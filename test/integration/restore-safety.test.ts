@@ -219,6 +219,7 @@ describe('somebody without privileges', () => {
     chmodSync(path('setuid'), 0o4755);
     chmodSync(path('setgid'), 0o2755);
     chmodSync(path('directory'), 0o3775);
+    chmodSync(path('plain'), 0o644);
     await repository.backup();
     giveToNobody(repository.directory);
     const { target, problems, exitCode } = await withoutPrivileges(async () => repository.restore());

@@ -82,6 +82,9 @@ describe('snapshot', () => {
     expect(json).not.toHaveProperty('base_b64');
     expect(() => decodeSnapshot(bytesOfJson({ ...json, paths: ['/a', '/b'] }))).toThrow('"paths_b64" contradicts');
     expect(() => decodeSnapshot(bytesOfJson({ ...json, paths_b64: ['L2E', 'L/8='] }))).toThrow('"paths_b64" is "L2E"');
+    const ofBase = jsonOf({ ...SAMPLE, base: broken, paths: [broken] });
+    expect(ofBase).toMatchObject({ base: '/\ufffd', base_b64: 'L/8=' });
+    expect(() => decodeSnapshot(bytesOfJson({ ...ofBase, base: '/b' }))).toThrow('"base_b64" contradicts');
   });
 
   test('members of a newer program are ignored', () => {

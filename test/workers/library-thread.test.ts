@@ -1,6 +1,10 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
+
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 const LIBRARY = join(import.meta.dirname, '..', '..', 'dist', 'index.js');
 
@@ -30,4 +34,26 @@ test('what ldm runs in its threads does not run in those of who uses it', async 
   });
   await Promise.race([heard, failed]);
   expect(messages).toEqual([{ ready: 'function' }, ...sent.map((message) => ({ heard: message }))]);
+});
+
+/** Backs enough up to start threads. The answer comes before their end, so that only idle threads could keep it. */
+const PROGRAM = `
+  import { readdirSync } from 'node:fs';
+  const { LocalBackend, backup, initRepository } = await import(process.argv[2]);
+  const context = { backend: new LocalBackend(process.argv[3]) };
+  await initRepository(context);
+  const before = readdirSync('/proc/self/task').length;
+  await backup(context, { sources: [process.argv[4]], cwd: '/' });
+  console.log(readdirSync('/proc/self/task').length > before ? 'with threads' : 'without');`;
+
+test.runIf(process.platform === 'linux')('a program that uses ldm as a library ends by itself', () => {
+  const directory = memoryDirectory();
+  const source = join(directory, 'source');
+  writeFileSync(source, 'a line that is compressed\n'.repeat(500_000));
+  const program = join(directory, 'program.mjs');
+  writeFileSync(program, PROGRAM);
+  const words = [program, LIBRARY, join(directory, 'repository'), source];
+  const { stdout, stderr, status, signal } = spawnSync(process.execPath, words, { encoding: 'utf8', timeout: 50_000 });
+  expect({ stdout, stderr, status, signal }).toEqual({ stdout: 'with threads\n', stderr: '', status: 0, signal: null });
+  expect(readdirSync(join(directory, 'repository', 'snapshots'))).toHaveLength(1);
 });

@@ -139,12 +139,6 @@ test('a pool that was prepared leaves nothing to the caller', async () => {
   await expect(pool.run(task)).rejects.toThrow('asked');
 });
 
-test('a process with idle threads ends by itself', async () => {
-  // This file would hang otherwise: nothing terminates the threads of `threads`.
-  const task = { name: 'identify', bytes: shared(Buffer.from('text')), key: hasher.keyOf('data') } as const;
-  expect(await threads.run(task)).toHaveLength(20);
-});
-
 describe('hashing', () => {
   test.each([0, 1, 64 * KIB, 1024 * KIB, 4096 * KIB])('gives the ids of the hasher for %i bytes', async (sizeBytes) => {
     const bytes = shared(prng.bytes(sizeBytes));

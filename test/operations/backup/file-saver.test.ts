@@ -27,6 +27,8 @@ interface TestSaver {
   readonly ahead: ReadAhead;
   readonly stored: Uint8Array[];
   readonly progress: Progress;
+  /** Chunks whose memory nobody gave back. */
+  readonly held: ReadonlyMap<HashedChunk, Uint8Array>;
 }
 
 /** Keeps every chunk in the order of arrival; `onPut` acts in the middle of a file. */
@@ -47,10 +49,11 @@ function makeSaver(onPut: () => void = () => undefined): TestSaver {
   };
   const putHeld = async (chunk: HashedChunk): Promise<Uint8Array> => {
     stored.push(held.get(chunk)!);
+    held.delete(chunk);
     onPut();
     return await chunk.identified.settle();
   };
-  const drop = (): void => undefined;
+  const drop = (chunk: HashedChunk): void => void held.delete(chunk);
   const progress = createProgress();
   const hasher = new ChunkHasher('sha1', Buffer.alloc(32, 7));
   const chunker = createChunker(TINY_CHUNKS);
@@ -63,7 +66,7 @@ function makeSaver(onPut: () => void = () => undefined): TestSaver {
     pacer: new Pacer(undefined),
     tally: new BackupTally(progress),
   });
-  return { saver, ahead, stored, progress };
+  return { saver, ahead, stored, progress, held };
 }
 
 function makeFile(sizeBytes: number): { path: string; content: Buffer } {
@@ -120,6 +123,23 @@ describe('FileSaver', () => {
     const saved = await save(files, path, () => appendFileSync(path, 'x'));
     expect(saved).toMatchObject({ changedWhileRead: false, sizeBytes: 20_001 });
     expect(files.stored.length).toBe(saved.chunkIds.length / 20);
+  });
+});
+
+describe('a file that is not saved as a whole', () => {
+  it('is reported where it holds more than its size says, as the files of /proc do', async () => {
+    const saved = await save(makeSaver(), '/proc/version');
+    expect(saved).toMatchObject({ changedWhileRead: true, metadata: { sizeBytes: 0 } });
+    expect(saved.sizeBytes).toBeGreaterThan(0);
+  });
+
+  it('gives the memory of its chunks back when it fails', async () => {
+    const files = makeSaver(() => {
+      throw new Error('full');
+    });
+    await expect(save(files, makeFile(100_000).path)).rejects.toThrow('full');
+    expect(files.stored).toHaveLength(1);
+    expect(files.held.size).toBe(0);
   });
 });
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 
 import { ChunkHasher } from '../../../src/crypto/chunk-hasher.ts';
 import { readMetadata } from '../../../src/files/source-metadata.ts';
@@ -125,4 +125,21 @@ test('a file that may be more than one chunk is left to be cut', () => {
   expect(ahead.offer(makeFile(directory, 'large', 1001))).toBeUndefined();
   // Also where chunks are larger than what is worth reading ahead.
   expect(makeAhead(64 << 20).offer(makeFile(directory, 'huge', 257 * KIB))).toBeUndefined();
+});
+
+test('a backup that stops waits for the thread that still reads', async () => {
+  let endThread = (): void => undefined;
+  const threadIsDone = new Promise<void>((resolve) => void (endThread = resolve));
+  const read = { settle: async () => new Uint8Array(), drop: async () => threadIsDone };
+  vi.spyOn(taskPool, 'start').mockReturnValueOnce(read);
+  const directory = temporaryDirectory();
+  const ahead = makeAhead();
+  // The second does not fit beside the first, whose reading starts.
+  for (const name of ['first', 'second', 'third']) ahead.offer(makeFile(directory, name, 250 * KIB));
+  let isStopped = false;
+  const stopping = ahead.stop().then(() => (isStopped = true));
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(isStopped).toBe(false);
+  endThread();
+  await stopping;
 });

@@ -37,7 +37,7 @@ const DEFINITIONS: readonly ((program: Command, runner: CommandRunner) => void)[
 /** The whole command line. Nothing but commander is loaded until a command runs. */
 export function createProgram(runner: CommandRunner): Command {
   const program = new Command('ldm')
-    .description('Backups with deduplication, and deletes that account for every byte at once.')
+    .description('Back up files with deduplication, restore them, and delete snapshots with exact accounting.')
     .usage('[options] <command>')
     .helpCommand('help [command]', 'print the help of a command')
     .exitOverride()

@@ -16,29 +16,33 @@ interface CompareFlags {
 const ROUNDS_MAX = 1000;
 
 const DETAILS = `
-Every structure is made for n ids at the rate, gets the same n random ids, is asked for them and for absent ones, and
-loses every second where it can delete. A second one, made for n as well, is given 2n. All of this is done with ids that
-each structure hashes, and the first part again with uniform ids that each takes as they are. Sizes and rates follow from
-n, rate and seed alone; times are processor time on this machine, the fastest of the rounds.`;
+Each structure is created for n ids at the given rate, receives the same n random ids, is queried for them and for absent
+ones, and then has every second id deleted if it can delete. A second instance, also created for n, receives 2n. All of
+this is done with ids that each structure hashes, and the first part again with uniform ids that each uses directly.
+Sizes and rates follow from n, rate and seed; times are processor time on this machine, the fastest of all rounds.`;
 
 export function defineFilterCompare(group: Command, runner: CommandRunner): void {
   group
     .command('compare')
-    .description('Measure the structures of the filter family on the same ids, and say which to choose when.')
-    .option('-n, --elements <n>', 'how many ids: 10000, 1e6', elementCountValue, 1_000_000)
-    .option('--fpr <rate>', 'the false positive rate that each is made for', rateValue, 0.01)
-    .option('--seed <n>', 'of the random ids; the same seed gives the same sizes and rates', seedValue, 1)
-    .option('--structure <name>', 'only this one; may be repeated', collect)
-    .option('--rounds <n>', 'how often to measure; the fastest counts (default: up to 5 for small n)', upTo(ROUNDS_MAX))
+    .description('Measure all structures of the filter family on the same ids.')
+    .option('-n, --elements <n>', 'number of ids: 10000, 1e6', elementCountValue, 1_000_000)
+    .option('--fpr <rate>', 'false positive rate that each is created for', rateValue, 0.01)
+    .option('--seed <n>', 'seed of the random ids; the same seed gives the same sizes and rates', seedValue, 1)
+    .option('--structure <name>', 'measure only this structure; may be repeated', collect)
+    .option(
+      '--rounds <n>',
+      'number of measurements, of which the fastest counts (default: up to 5 for small n)',
+      upTo(ROUNDS_MAX),
+    )
     .option('--csv <file>', 'also write the figures as CSV')
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
-          ['ldm filter compare -n 1e4', 'all of them, in half a minute'],
-          ['ldm filter compare -n 1e7 --structure ldm --structure bloom', 'two of them, with ten million ids'],
-          ['ldm filter compare --csv figures.csv', 'a million ids, and the figures for a spreadsheet'],
+          ['ldm filter compare -n 1e4', 'all structures, in half a minute'],
+          ['ldm filter compare -n 1e7 --structure ldm --structure bloom', 'two structures, with ten million ids'],
+          ['ldm filter compare --csv figures.csv', 'a million ids; figures for a spreadsheet'],
         ],
         exitCodes: [130],
       }),

@@ -15,21 +15,20 @@ interface ExportFlags {
 }
 
 const DETAILS = `
-guava: a BloomFilter of Google Guava (strategy MURMUR128_MITZ_64) of the 20 bytes of each id, which Guava reads with
-       BloomFilter.readFrom(in, Funnels.byteArrayFunnel()), and Go and Python with their ports of it.
+guava: a BloomFilter of Google Guava (strategy MURMUR128_MITZ_64) with the 20 bytes of each id. Guava reads it with
+       BloomFilter.readFrom(in, Funnels.byteArrayFunnel()); there are ports of it to Go and Python.
 raw:   the sorted ids, exact: "LDMIDS1\\n", their number (64 bits, little-endian), 20 bytes each, SHA-256 of all before.
 
-Ids are HMACs with this repository's own key, of the cut that its chunker makes. Another program cannot compute them
-from a file, and two repositories have no id in common: ask with ids that ldm printed, as
-\`ldm filter test FILE --file PATH\` does.`;
+Ids are HMACs with a key of this repository. Other programs cannot compute them from a file, and two repositories have
+no ids in common. \`ldm filter test FILE --file PATH\` prints the ids of a file.`;
 
 export function defineFilterExport(group: Command, runner: CommandRunner): void {
   group
     .command('export')
-    .description('Write which chunks are live in the repository, for services that ask whether a chunk is there.')
-    .addOption(new Option('--format <format>', 'what to write').choices(['guava', 'raw']).makeOptionMandatory())
+    .description('Export the set of live chunks, for other programs.')
+    .addOption(new Option('--format <format>', 'format of the file').choices(['guava', 'raw']).makeOptionMandatory())
     .option('--fpr <rate>', 'the false positive rate of the Guava filter (default: 0.01)', rateValue)
-    .option('-o, --output <file>', 'where to write it (default: stdout, unless that is a terminal)')
+    .option('-o, --output <file>', 'file to write (default: stdout, unless it is a terminal)')
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

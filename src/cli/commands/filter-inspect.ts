@@ -6,13 +6,13 @@ import { formatHelpFooter } from '../help-footer.ts';
 export function defineFilterInspect(group: Command, runner: CommandRunner): void {
   group
     .command('inspect')
-    .description("Draw the repository's own filter: counters, chains, fill, false positives, and when it will grow.")
+    .description('Show the filter of the repository: fill, false positive rate, counters, chains, next growth.')
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
           ['ldm filter inspect', 'figures and histograms'],
-          ['ldm -r /mnt/disk/backup filter inspect --json', 'the same for a script'],
+          ['ldm -r /mnt/disk/backup filter inspect --json', 'the same, for a script'],
         ],
         exitCodes: [10, 11],
       }),

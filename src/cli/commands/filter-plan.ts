@@ -17,26 +17,22 @@ const DEFAULT_CHUNK_BYTES = 2 ** 20;
 export function defineFilterPlan(group: Command, runner: CommandRunner): void {
   group
     .command('plan')
-    .description('Choose the number of hash functions and the size of an LDM filter, as published.')
+    .description('Choose the size and the number of hash functions of an LDM filter, by the published method.')
     .requiredOption(
       '--capacity <n>',
-      'what the store shall hold: 40GB, or a number of chunks; 1 GB is 1024 MB here',
+      'capacity of the store: 40GB, or a number of chunks; 1 GB is 1024 MB here',
       withBinaryUnits(capacityValue),
     )
     .option('--chunk-size <size>', 'size of a chunk (default: 1MiB)', withBinaryUnits(sizeValue))
-    .option(
-      '--hashes <k>',
-      'begin with this number of hash functions, and take it if no rate is given',
-      positiveIntegerValue,
-    )
+    .option('--hashes <k>', 'number of hash functions; with --fpr, the smallest to try', positiveIntegerValue)
     .option('--fpr <rate>', 'false positive rate to accept (default: 0.01, unless --hashes is given)', rateValue)
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
           ['ldm filter plan --capacity 40GB --chunk-size 64MB --hashes 7', 'the published example'],
-          ['ldm filter plan --capacity 100GB --chunk-size 64MB --fpr 0.01', 'the smallest k for a rate'],
-          ['ldm filter plan --capacity 2000000 --json', 'for two million chunks, for a script'],
+          ['ldm filter plan --capacity 100GB --chunk-size 64MB --fpr 0.01', 'the smallest number for a rate'],
+          ['ldm filter plan --capacity 2000000 --json', 'two million chunks, for a script'],
         ],
       }),
     )

@@ -20,10 +20,10 @@ const SAMPLES_MAX = 640;
 export function defineFilterSimulate(group: Command, runner: CommandRunner): void {
   group
     .command('simulate')
-    .description('Repeat the published experiment: how long do the chains of LDM and DIBF grow as a store fills?')
-    .option('--runs <n>', 'stores to fill, of which the mean is taken', upTo(RUNS_MAX), 10)
+    .description('Repeat the published experiment: the longest chains of LDM and DIBF as a store fills.')
+    .option('--runs <n>', 'number of stores to fill; the mean is printed', upTo(RUNS_MAX), 10)
     .option('--seed <n>', 'the same seed gives the same numbers', seedValue, 1)
-    .option('--samples <n>', 'how often the chains are looked at while a store fills', upTo(SAMPLES_MAX), 16)
+    .option('--samples <n>', 'number of measurements while a store fills', upTo(SAMPLES_MAX), 16)
     .option('--svg <file>', 'write the chart as SVG (needs the package vega)')
     .option('--png <file>', 'write the chart as PNG (needs vega, @resvg/resvg-js and dejavu-fonts-ttf)')
     .option('--csv <file>', 'write all figures as CSV')
@@ -32,8 +32,8 @@ export function defineFilterSimulate(group: Command, runner: CommandRunner): voi
       formatHelpFooter({
         examples: [
           ['ldm filter simulate', 'tables and charts'],
-          ['ldm filter simulate --runs 1000 --seed 7 --svg chains.svg', 'smoother, with a chart to keep'],
-          ['ldm filter simulate --csv chains.csv --json', 'for a script'],
+          ['ldm filter simulate --runs 1000 --seed 7 --svg chains.svg', 'less noise, and a chart'],
+          ['ldm filter simulate --csv chains.csv --json', 'figures for a script'],
         ],
         exitCodes: [130],
       }),

@@ -10,19 +10,19 @@ interface TestFlags {
 }
 
 const DETAILS = `
-FILE is what \`ldm filter export\` wrote, or another program's Guava filter; its bytes say which. A "no" is certain. A
-"maybe" is wrong for as many absent ids as its rate says; a raw file answers with a certain "yes".
+FILE was written by \`ldm filter export\`, or is another program's Guava filter; its first bytes show which. "no" is
+certain. "maybe" is wrong for as many absent ids as the printed rate; a raw file answers "yes", which is certain.
 
---file needs the repository whose ids they are: it cuts the file as a backup to it would, computes the ids of the
-chunks with its key, and prints them with their answers.`;
+--file needs the repository that was exported: it cuts the file as a backup would, computes the ids of the chunks with
+the repository's key, and prints them with the answers.`;
 
 export function defineFilterTest(group: Command, runner: CommandRunner): void {
   group
     .command('test')
-    .description('Ask an exported file whether chunks are there.')
-    .argument('<file>', 'a Guava filter or raw ids')
+    .description('Look up chunks in an exported file.')
+    .argument('<file>', 'exported file: a Guava filter or raw ids')
     .argument('[ids...]', 'chunk ids, 40 hex digits each')
-    .option('--file <path>', "ask for the chunks of this file, by the repository's key; may be repeated", collect)
+    .option('--file <path>', "look up the chunks of this file, with the repository's key; may be repeated", collect)
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

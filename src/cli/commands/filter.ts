@@ -21,14 +21,14 @@ const DEFINITIONS: readonly ((group: Command, runner: CommandRunner) => void)[] 
 export function defineFilter(program: Command, runner: CommandRunner): void {
   const group = program
     .command('filter')
-    .description('Plan, simulate, compare, inspect and exchange filters.')
+    .description('Plan, inspect, simulate, compare and export LDM filters.')
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
           ['ldm filter plan --capacity 40GB --chunk-size 64MB', 'size a filter'],
-          ['ldm filter inspect', "look into the repository's own"],
-          ['ldm filter plan --help', 'explain one of them'],
+          ['ldm filter inspect', "show the repository's own"],
+          ['ldm filter plan --help', 'explain a command'],
         ],
         exitCodes: [10, 11],
       }),

@@ -7,7 +7,8 @@ import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeScenario } from './scenario.ts';
 
-const TIMEOUT_MS = 30_000;
+/** strace would leave the program running if it were killed itself. */
+const LIMIT = ['timeout', '-s', 'KILL', '30'];
 const hasStrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 const noStrace = hasStrace ? '' : ' (skipped: strace is missing or not allowed)';
 
@@ -17,11 +18,9 @@ function runUnsynced(args: readonly string[], env: Readonly<Record<string, strin
   const [log, out, err] = ['strace.log', 'out', 'err'].map((name) => join(directory, name)) as [string, string, string];
   const descriptors = [out, err].map((path) => openSync(path, 'w'));
   const tracing = ['-f', '-o', log, '-P', out, '-P', err, '-e', 'trace=fsync', '-e', 'inject=fsync:error=EIO'];
-  const { status, signal } = spawnSync('strace', [...tracing, process.execPath, ldmProgram, ...args], {
+  const { status, signal } = spawnSync('strace', [...tracing, ...LIMIT, process.execPath, ldmProgram, ...args], {
     env: cleanEnvironment(env),
     stdio: ['ignore', ...descriptors],
-    timeout: TIMEOUT_MS,
-    killSignal: 'SIGKILL',
   });
   for (const descriptor of descriptors) closeSync(descriptor);
   const [stdout, stderr] = [out, err].map((path) => readFileSync(path, 'utf8'));

@@ -43,7 +43,7 @@ export function nativeCalls(): NativeCalls | undefined {
   return loaded.calls;
 }
 
-/** Whether restored times keep their nanoseconds; otherwise Node's own calls round them. */
+/** Whether restored times keep their nanoseconds. Otherwise they are set through Node, to the millisecond. */
 export function hasNanosecondTimes(): boolean {
   return nativeCalls() !== undefined;
 }

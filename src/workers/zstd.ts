@@ -55,10 +55,10 @@ function firstWorking(implementations: readonly OpenZstd[]): Zstd {
     const candidate = open();
     if (candidate !== undefined && works(candidate)) return candidate;
   }
-  throw new InstallationError('this installation of ldm cannot decompress: it has found no zstd', {
+  throw new InstallationError('zstd is missing from this installation of ldm, so no repository can be used', {
     hint:
-      'Use Node 22.15 or later, which contains zstd, or install ldm again with its optional packages ' +
-      '(npm install --include=optional), among them those of koffi and @toondepauw/node-zstd. The repository was not opened.',
+      'Use Node 22.15 or later, which contains zstd, or reinstall ldm with its optional packages, ' +
+      'among them those of koffi and @toondepauw/node-zstd: npm install --include=optional',
   });
 }
 

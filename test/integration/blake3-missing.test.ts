@@ -42,6 +42,12 @@ describe('a machine for which there is no native BLAKE3', () => {
     expect((await run('init', '-r', place)).code).toBe(1);
     expect(existsSync(place)).toBe(false);
     expect(reports().length).toBeGreaterThan(1);
+    for (const args of [['check', '--read-data'], ['repair']]) {
+      const { code, stderr } = await run(...args);
+      expect({ args, code }).toEqual({ args, code: 1 });
+      expect(stderr).toMatch(/^ldm: no code for BLAKE3 can be loaded/);
+    }
+    expect(new Set(readdirSync(scenario.repository, { recursive: true, encoding: 'utf8' }))).toEqual(before);
     expect((await run('check')).code).toBe(0);
     expect((await run('restore', 'latest', '--target', join(scenario.directory, 'target'))).code).toBe(0);
     expect((await run('init', '-r', place, '--pack-hash', 'sha256')).code).toBe(0);

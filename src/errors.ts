@@ -51,6 +51,11 @@ export class CorruptDataError extends LdmError {
   override readonly code: string = 'CORRUPT_DATA';
 }
 
+/** A part of ldm's installation is missing or does not work. Thrown before a repository is opened; never a sign of damage. */
+export class InstallationError extends LdmError {
+  override readonly code: string = 'INSTALLATION';
+}
+
 /** Reading or writing the repository's storage failed. Never skippable: the command ends. */
 export class BackendError extends LdmError {
   override readonly code: string = 'BACKEND';

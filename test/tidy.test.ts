@@ -60,6 +60,12 @@ const bans: readonly Ban[] = [
     where: sources,
     except: /^src\/(cli|operations|util\/clock|repository\/lock|backend\/local)/,
   },
+  {
+    pattern: /['"]koffi['"]/,
+    instead: 'loadSystemLibrary, which isolates a library from the functions that Node exports',
+    where: sources,
+    except: /^src\/util\/system-library\.ts$/,
+  },
   { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
   {
     pattern: /\bprocess\.(exit\(|exitCode\b|argv\b)/,

@@ -36,7 +36,11 @@ export function createCommandRunner(): CommandRunner {
         runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true });
         const settings = resolveSettings(globals, process.env);
         // The operations are loaded only once the command line and the settings have proved to be right.
-        const { openSession } = await import('./session.ts');
+        const [{ openSession }, { limitYoungGeneration }] = await Promise.all([
+          import('./session.ts'),
+          import('./young-generation.ts'),
+        ]);
+        limitYoungGeneration();
         const session = openSession(globals, settings, runner.output);
         try {
           runner.exitCode = await handler(session, ...(received as Arguments));

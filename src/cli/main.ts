@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { endProcess } from './exit.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS } from './exit-codes.ts';
 import { installSignalHandlers } from './signals.ts';
 import { describeVersion } from './version.ts';
@@ -13,7 +14,7 @@ if (words.length === 1 && VERSION_WORDS.has(words[0]!)) {
 } else {
   process.on('uncaughtException', (error) => void endUncaught(error));
   // An operation that was given up may leave timers and workers behind; nothing of it may keep the process alive.
-  process.exit(await run(words));
+  await endProcess(await run(words));
 }
 
 async function run(commandLine: readonly string[]): Promise<number> {
@@ -78,5 +79,5 @@ function stdoutExitCode(failure: NodeJS.ErrnoException | undefined, exitCode: nu
 
 /** For what is thrown where nobody waits, such as in a timer. */
 async function endUncaught(error: unknown): Promise<void> {
-  process.exit(await reportFailure(error, words, []));
+  await endProcess(await reportFailure(error, words, []));
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as NativeBlake from '@napi-rs/blake-hash';
 import type * as PortableBlake3 from 'blake3-jit';
-import { LdmError } from '../errors.ts';
+import { InstallationError } from '../errors.ts';
 import type { RunningDigest } from './pack-digest.ts';
 
 /** Begins a BLAKE3 digest of 32 bytes (https://github.com/BLAKE3-team/BLAKE3-specs), without a key. */
@@ -14,7 +14,7 @@ let blake3: Blake3 | undefined;
 
 /**
  * The native code, or else what runs everywhere.
- * @throws LdmError where the installation has neither
+ * @throws InstallationError if the installation has neither
  */
 export function openBlake3(): Blake3 {
   blake3 ??= openNativeBlake3() ?? openPortableBlake3();
@@ -65,7 +65,7 @@ function loadPortable(): typeof PortableBlake3 {
   try {
     return createRequire(import.meta.url)('blake3-jit') as typeof PortableBlake3;
   } catch (cause) {
-    throw new LdmError('no code for BLAKE3 can be loaded, which names the packs of this repository', {
+    throw new InstallationError('no code for BLAKE3 can be loaded, which names the packs of this repository', {
       hint: 'Install ldm again; its packages @napi-rs/blake-hash and blake3-jit are missing or broken.',
       cause,
     });

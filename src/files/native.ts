@@ -1,10 +1,10 @@
-import { createRequire } from 'node:module';
 import { getSystemErrorName } from 'node:util';
-import type * as Koffi from 'koffi';
 import { fsPath } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
+import { loadSystemLibrary } from '../util/system-library.ts';
+import type { SystemLibrary } from '../util/system-library.ts';
 
-/** A moment as the system keeps it; the nanoseconds count up from the seconds, also before 1970. */
+/** A point in time in the system's form: the nanoseconds are added to the seconds, also before 1970. */
 export interface FileTime {
   readonly seconds: number;
   readonly nanoseconds: number;
@@ -12,14 +12,14 @@ export interface FileTime {
 
 /** System calls that Node does not offer. Each throws an Error with `code` and `errno`, as Node's own do. */
 export interface NativeCalls {
-  /** Sets both times of an open file; `undefined` leaves one as it is. */
+  /** Sets both times of an open file; `undefined` leaves a time unchanged. */
   futimens(descriptor: number, accessed: FileTime | undefined, modified: FileTime | undefined): void;
-  /** The same for what is at the path; a symlink stands for itself. */
+  /** Sets both times of the file at the path, or of the symlink itself if it is one. */
   lutimens(path: ByteString, accessed: FileTime | undefined, modified: FileTime | undefined): void;
   mkfifo(path: ByteString, mode: number): void;
   /** Makes a device file; `mode` includes the type (S_IFCHR or S_IFBLK), `device` is packed (see device-number.ts). */
   mknod(path: ByteString, mode: number, device: bigint): void;
-  /** Fills `status` with `struct statx`; false where that failed. Linux only, and there with glibc 2.28 or musl 1.2. */
+  /** Fills `status` with `struct statx`; returns false if that failed. Needs Linux with glibc 2.28 or musl 1.2. */
   readonly statx: ((directory: number, path: ByteString, flags: number, status: Uint32Array) => boolean) | undefined;
 }
 
@@ -30,20 +30,20 @@ const AT_FDCWD = isMacOs ? -2 : -100;
 const AT_SYMLINK_NOFOLLOW = isMacOs ? 0x20 : 0x100;
 const STATX_BASIC_STATS = 0x7ff;
 const UTIME_OMIT = isMacOs ? -2n : 0x3ffffffen;
-/** Where a C library is found when the running program does not offer its functions. */
+/** Names of the C library, for a statically linked Node. */
 const LIBRARY_NAMES = isMacOs ? ['libSystem.dylib'] : ['libc.so.6', 'libc.so'];
-/** Elsewhere `struct timespec` is not certain to be two 64-bit numbers. */
+/** Architectures on which `struct timespec` consists of two 64-bit numbers. */
 const SUPPORTED_ARCHITECTURES = new Set(['x64', 'arm64', 'riscv64', 'loong64', 'ppc64']);
 
 let loaded: { readonly calls: NativeCalls | undefined } | undefined;
 
-/** The native calls, loaded at the first use; `undefined` where koffi or the C library cannot be loaded. */
+/** The native calls, loaded on first use; `undefined` if koffi or the C library cannot be loaded. */
 export function nativeCalls(): NativeCalls | undefined {
   loaded ??= { calls: loadNativeCalls() };
   return loaded.calls;
 }
 
-/** Whether restored times keep their nanoseconds; otherwise Node's own calls round them. */
+/** Whether restored times keep their nanoseconds. Otherwise they are set through Node, to the millisecond. */
 export function hasNanosecondTimes(): boolean {
   return nativeCalls() !== undefined;
 }
@@ -51,33 +51,32 @@ export function hasNanosecondTimes(): boolean {
 function loadNativeCalls(): NativeCalls | undefined {
   if (process.platform === 'win32' || !SUPPORTED_ARCHITECTURES.has(process.arch)) return undefined;
   try {
-    const koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
-    return bindCalls(koffi, findLibrary(koffi));
+    return bindCalls(findLibrary());
   } catch {
     return undefined;
   }
 }
 
-/** The running program is linked to its C library, glibc or musl; only a static build has to look for one. */
-function findLibrary(koffi: typeof Koffi): Koffi.LibraryHandle {
+/** Node is normally linked to the C library, glibc or musl; only for a static build does it have to be found. */
+function findLibrary(): SystemLibrary {
   for (const name of [null, ...LIBRARY_NAMES]) {
     try {
-      const library = koffi.load(name);
-      library.func('int futimens(int descriptor, const void *times)');
+      const library = loadSystemLibrary(name);
+      library.bind('int futimens(int descriptor, const void *times)');
       return library;
     } catch {
-      // Not there under this name.
+      // Try the next name.
     }
   }
   throw new Error('no C library found');
 }
 
-function bindCalls(koffi: typeof Koffi, library: Koffi.LibraryHandle): NativeCalls {
+function bindCalls(library: SystemLibrary): NativeCalls {
   const call = (syscall: string, result: number): void => {
-    if (result !== 0) throw systemError(syscall, koffi.errno());
+    if (result !== 0) throw systemError(syscall, library.errno());
   };
-  const futimens = library.func('int futimens(int descriptor, const void *times)') as NativeFunction;
-  const utimensat = library.func(
+  const futimens = library.bind('int futimens(int descriptor, const void *times)') as NativeFunction;
+  const utimensat = library.bind(
     'int utimensat(int directory, const void *path, const void *times, int flags)',
   ) as NativeFunction;
   let mkfifo: NativeFunction | undefined;
@@ -94,7 +93,7 @@ function bindCalls(koffi: typeof Koffi, library: Koffi.LibraryHandle): NativeCal
       call('utimensat', utimensat(AT_FDCWD, zeroTerminated(path), times, AT_SYMLINK_NOFOLLOW));
     },
     mkfifo(path, mode): void {
-      mkfifo ??= library.func('int mkfifo(const void *path, uint32_t mode)') as NativeFunction;
+      mkfifo ??= library.bind('int mkfifo(const void *path, uint32_t mode)') as NativeFunction;
       call('mkfifo', mkfifo(zeroTerminated(path), mode));
     },
     mknod(path, mode, device): void {
@@ -105,9 +104,9 @@ function bindCalls(koffi: typeof Koffi, library: Koffi.LibraryHandle): NativeCal
   };
 }
 
-function bindStatx(library: Koffi.LibraryHandle): NativeCalls['statx'] {
+function bindStatx(library: SystemLibrary): NativeCalls['statx'] {
   try {
-    const statx = library.func(
+    const statx = library.bind(
       'int statx(int directory, const char *path, int flags, uint32_t mask, void *status)',
     ) as NativeFunction;
     return (directory, path, flags, status) => {
@@ -121,11 +120,11 @@ function bindStatx(library: Koffi.LibraryHandle): NativeCalls['statx'] {
 }
 
 /** glibc before 2.33 has `mknod` only as a macro around `__xmknod`, whose version number depends on the machine. */
-function bindMknod(library: Koffi.LibraryHandle): NativeFunction {
+function bindMknod(library: SystemLibrary): NativeFunction {
   try {
-    return library.func('int mknod(const void *path, uint32_t mode, uint64_t device)') as NativeFunction;
+    return library.bind('int mknod(const void *path, uint32_t mode, uint64_t device)') as NativeFunction;
   } catch {
-    const versioned = library.func(
+    const versioned = library.bind(
       'int __xmknod(int version, const void *path, uint32_t mode, const void *device)',
     ) as NativeFunction;
     return (path, mode, device) => versioned(0, path, mode, new BigUint64Array([device as bigint]));

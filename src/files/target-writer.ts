@@ -170,7 +170,7 @@ export function createSpecial(
 
 function makeSpecial(path: ByteString, entry: EntryMetadata & Pick<TreeEntry, 'deviceMajor' | 'deviceMinor'>): void {
   const native = nativeCalls();
-  if (native === undefined) throw new Error('not possible on this system');
+  if (native === undefined) throw new Error('this needs the package koffi, which cannot be loaded');
   const mode = entry.mode & 0o600;
   if (entry.type === 'fifo') return native.mkfifo(path, mode);
   const type = entry.type === 'block-device' ? constants.S_IFBLK : constants.S_IFCHR;

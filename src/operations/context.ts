@@ -5,6 +5,7 @@ import type { AccessMode } from '../repository/repository.ts';
 import type { LockOwner } from '../repository/lock-owner.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
 import type { ByteString } from '../util/byte-string.ts';
+import { openZstd } from '../workers/zstd.ts';
 
 /** How far an operation is. It writes the fields as it goes; whoever shows them looks when it likes. */
 export interface Progress {
@@ -65,7 +66,10 @@ export interface OperationContext {
 /** A backup that starts while a delete is giving space back must not fail for it. */
 const SHARED_WAIT_MS = 60_000;
 
-/** Runs `work` on an opened repository and gives the lock back whatever happens. */
+/**
+ * Runs `work` on an opened repository and gives the lock back whatever happens. Without a decompressor it opens none:
+ * later the missing program part could be mistaken for damage.
+ */
 export async function withRepository<T>(
   context: OperationContext,
   mode: AccessMode,
@@ -93,6 +97,7 @@ export async function withRepository<T>(
     storeSizes,
     signal,
   };
+  openZstd();
   const repository = await Repository.open(options);
   let result: T;
   try {

@@ -16,6 +16,7 @@ import { FilterState } from '../filter/filter-state.ts';
 import { LdmFilter } from '../filter/ldm-filter.ts';
 import { writeImage } from '../filter/image.ts';
 import { checkpointName } from '../repository/checkpoint-names.ts';
+import { openZstd } from '../workers/zstd.ts';
 import type { OperationContext } from './context.ts';
 import { assertVacant } from './init-place.ts';
 
@@ -69,8 +70,9 @@ export async function initRepository(context: OperationContext, options: InitOpt
   }
   await assertVacant(backend);
   const { chunkHash = 'sha1', packHash = 'blake3' } = options;
-  // Better no repository than one that nothing can be stored in from here.
+  // A repository that this installation could not use is not created.
   createPackDigest(packHash);
+  openZstd();
   const repositoryId = randomBytes(32).toString('hex');
   const config: RepositoryConfig = {
     formatVersion: 1,

@@ -1,4 +1,5 @@
 import { CorruptDataError } from '../errors.ts';
+import { hasNanosecondTimes } from '../files/native.ts';
 import { absoluteBytes } from '../files/raw-arguments.ts';
 import { createTargetPolicy } from '../files/target-policy.ts';
 import { makeTargetRoot } from '../files/target-writer.ts';
@@ -41,6 +42,9 @@ export interface RestoreOptions {
 const STEPS_AHEAD = 256;
 const CHUNKS_AHEAD = 512;
 
+const ROUNDED_TIMES =
+  'modification times are restored to the millisecond only, because the package koffi cannot be loaded here';
+
 /**
  * Restores a snapshot or a part of it. What cannot be restored is reported and the rest is restored; a file whose bytes
  * are not those that were backed up is never left at the target.
@@ -57,6 +61,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
     const dryRun = options.dryRun === true;
     const directory = absoluteBytes(options.target);
     const target = dryRun ? directory : makeTargetRoot(directory);
+    if (!dryRun && !hasNanosecondTimes()) context.onNotice?.({ kind: 'warning', message: ROUNDED_TIMES });
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
     await runSteps({ context, options, opened, place, tally, target });

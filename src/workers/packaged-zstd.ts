@@ -5,18 +5,20 @@ import { frameOutputBytesMax } from './zstd-frame.ts';
 import type { Zstd } from './zstd.ts';
 
 /**
- * This decoder takes no limit. From level 16 on, the encoder may split each 128 KiB into as many blocks as this, of
- * which each could be 128 KiB by its header.
+ * This decoder cannot be given a limit. From level 16 on, the encoder may split each 128 KiB into this many blocks, each
+ * of which may hold 128 KiB as far as its header says.
  */
 const SPLITS_MAX = 200;
 const BLOCK_BYTES = 128 * 1024;
 
 /**
- * The zstd that is installed with ldm, for systems without a library of their own. @toondepauw/node-zstd: prebuilt for
- * each platform, no install script.
+ * The package @toondepauw/node-zstd, which is installed with ldm for systems without a zstd library: prebuilt for each
+ * platform, without an install script. Returns undefined if it cannot be loaded, as after `npm install --omit=optional`.
  */
-export function openPackagedZstd(): Zstd {
-  const { Decoder, Encoder } = createRequire(import.meta.url)('@toondepauw/node-zstd') as typeof NodeZstd;
+export function openPackagedZstd(): Zstd | undefined {
+  const loaded = loadPackage();
+  if (loaded === undefined) return undefined;
+  const { Decoder, Encoder } = loaded;
   const decoder = new Decoder();
   const encoders = new Map<number, NodeZstd.Encoder>();
   return {
@@ -35,6 +37,14 @@ export function openPackagedZstd(): Zstd {
       return raw.length;
     },
   };
+}
+
+function loadPackage(): typeof NodeZstd | undefined {
+  try {
+    return createRequire(import.meta.url)('@toondepauw/node-zstd') as typeof NodeZstd;
+  } catch {
+    return undefined;
+  }
 }
 
 function bufferOf(bytes: Uint8Array): Buffer {

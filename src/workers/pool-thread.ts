@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { CorruptDataError, LdmError } from '../errors.ts';
+import { CorruptDataError, InstallationError, LdmError } from '../errors.ts';
 import { claim, resetClaim } from './task-claim.ts';
 import type { TaskJob } from './task-job.ts';
 import { givenAwayBy } from './task-memory.ts';
@@ -131,5 +131,6 @@ export class PoolThread {
 function errorOf({ kind, message, hint }: NonNullable<TaskReply['failure']>): Error {
   const details = hint === undefined ? {} : { hint };
   if (kind === 'corrupt') return new CorruptDataError(message, details);
+  if (kind === 'installation') return new InstallationError(message, details);
   return kind === 'expected' ? new LdmError(message, details) : new Error(message);
 }

@@ -1,33 +1,25 @@
-import { createRequire } from 'node:module';
-import type * as Koffi from 'koffi';
+import { loadSystemLibrary } from '../util/system-library.ts';
+import type { SystemLibrary } from '../util/system-library.ts';
 import { ScratchBuffer } from './scratch-buffer.ts';
+import { windowLogOf } from './zstd-frame.ts';
 import type { Zstd } from './zstd.ts';
 
 const LIBRARY_NAME = process.platform === 'darwin' ? 'libzstd.1.dylib' : 'libzstd.so.1';
-/** 1.4.0: from there on the functions below are its stable interface. */
+/** Numbers of zstd.h, for the functions that are stable since version 1.4.0. */
+const VERSION_MIN = 10_400;
 const COMPRESSION_LEVEL = 100;
 const WINDOW_LOG = 101;
-/**
- * The faster levels look back 1 or 2 MiB, less than a block is long. Zero means what the level says.
- */
-const BLOCK_WINDOW_LOG = 22;
-/** From here on a level looks back so far by itself. */
-const FAR_LEVEL = 10;
-
-const VERSION_MIN = 10_400;
 
 /**
- * The zstd library of the system (every Debian, Fedora and Arch has it: their package managers need it), called through
- * koffi, which copies nothing. One context and one output buffer serve all calls of a thread. On one core it compresses
- * a quarter faster (level 3, blocks of 1 MiB: 285 MB/s against 228) and decompresses three times as fast as
- * @toondepauw/node-zstd. Nothing where it cannot be loaded.
+ * The zstd library of the system, which nearly every Linux distribution has because its package manager needs it. It is
+ * called through koffi, which copies nothing; a thread uses one context and one output buffer for all of its calls.
+ * Returns undefined if the library cannot be loaded.
  */
 export function openSystemZstd(): Zstd | undefined {
   if (process.platform === 'win32') return undefined;
   try {
-    const koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
-    const library = koffi.load(LIBRARY_NAME);
-    const version = library.func('unsigned int ZSTD_versionNumber()') as () => number;
+    const library = loadSystemLibrary(LIBRARY_NAME);
+    const version = library.bind('unsigned int ZSTD_versionNumber()') as () => number;
     return version() >= VERSION_MIN ? new SystemZstd(library) : undefined;
   } catch {
     return undefined;
@@ -43,29 +35,29 @@ class SystemZstd implements Zstd {
   readonly #boundOf: NativeFunction;
   readonly #isError: NativeFunction;
   readonly #errorName: (code: number) => string;
-  /** One of each for all calls: making a context costs a tenth of compressing a block. They live as long as the thread. */
+  /** Reused for all calls, because creating a context takes a tenth of the time of compressing a block. Never freed. */
   readonly #compressContext: unknown;
   readonly #decompressContext: unknown;
   #level: number | undefined;
   readonly #output = new ScratchBuffer();
 
-  constructor(library: Koffi.LibraryHandle) {
+  constructor(library: SystemLibrary) {
     const contextOf = (name: string): unknown => {
-      const context = (library.func(`void *${name}()`) as () => unknown)();
-      if (context === null) throw new Error(`${name} has no memory`);
+      const context = library.bind(`void *${name}()`)();
+      if (context === null) throw new Error(`${name}: not enough memory`);
       return context;
     };
     const parameters = 'void *context, void *target, size_t capacity, const void *source, size_t length';
     this.#compressContext = contextOf('ZSTD_createCCtx');
     this.#decompressContext = contextOf('ZSTD_createDCtx');
-    this.#compress = library.func(`size_t ZSTD_compress2(${parameters})`) as NativeFunction;
-    this.#setParameter = library.func(
+    this.#compress = library.bind(`size_t ZSTD_compress2(${parameters})`) as NativeFunction;
+    this.#setParameter = library.bind(
       'size_t ZSTD_CCtx_setParameter(void *context, int parameter, int value)',
     ) as NativeFunction;
-    this.#decompress = library.func(`size_t ZSTD_decompressDCtx(${parameters})`) as NativeFunction;
-    this.#boundOf = library.func('size_t ZSTD_compressBound(size_t length)') as NativeFunction;
-    this.#isError = library.func('unsigned int ZSTD_isError(size_t code)') as NativeFunction;
-    this.#errorName = library.func('const char *ZSTD_getErrorName(size_t code)') as (code: number) => string;
+    this.#decompress = library.bind(`size_t ZSTD_decompressDCtx(${parameters})`) as NativeFunction;
+    this.#boundOf = library.bind('size_t ZSTD_compressBound(size_t length)') as NativeFunction;
+    this.#isError = library.bind('unsigned int ZSTD_isError(size_t code)') as NativeFunction;
+    this.#errorName = library.bind('const char *ZSTD_getErrorName(size_t code)') as (code: number) => string;
   }
 
   compress(raw: Uint8Array, level: number): Uint8Array {
@@ -79,12 +71,12 @@ class SystemZstd implements Zstd {
     return this.#checked(this.#decompress(this.#decompressContext, target, target.length, frame, frame.length));
   }
 
-  /** The parameters stay with the context. */
+  /** The context keeps its parameters from one frame to the next. */
   #setLevel(level: number): void {
     const set = (parameter: number, value: number): void =>
       void this.#checked(this.#setParameter(this.#compressContext, parameter, value));
     set(COMPRESSION_LEVEL, level);
-    set(WINDOW_LOG, level < FAR_LEVEL ? BLOCK_WINDOW_LOG : 0);
+    set(WINDOW_LOG, windowLogOf(level));
     this.#level = level;
   }
 

@@ -1,6 +1,6 @@
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { CorruptDataError, LdmError } from '../errors.ts';
+import { CorruptDataError, InstallationError, LdmError } from '../errors.ts';
 import { claim } from './task-claim.ts';
 import { transferOf } from './task-memory.ts';
 import { perform } from './tasks.ts';
@@ -20,7 +20,7 @@ export interface TaskReply {
   readonly result?: TaskResults[Task['name']];
   /** An error of ldm's own keeps its class; it cannot cross threads itself. */
   readonly failure?: {
-    readonly kind: 'corrupt' | 'expected' | 'fault';
+    readonly kind: 'corrupt' | 'installation' | 'expected' | 'fault';
     readonly message: string;
     readonly hint?: string;
   };
@@ -73,9 +73,10 @@ function failureOf(error: unknown): NonNullable<TaskReply['failure']> {
   if (!(error instanceof LdmError))
     return { kind: 'fault', message: error instanceof Error ? String(error.stack) : String(error) };
   const { message, hint } = error;
-  return {
-    kind: error instanceof CorruptDataError ? 'corrupt' : 'expected',
-    message,
-    ...(hint === undefined ? {} : { hint }),
-  };
+  return { kind: kindOf(error), message, ...(hint === undefined ? {} : { hint }) };
+}
+
+function kindOf(error: LdmError): 'corrupt' | 'installation' | 'expected' {
+  if (error instanceof CorruptDataError) return 'corrupt';
+  return error instanceof InstallationError ? 'installation' : 'expected';
 }

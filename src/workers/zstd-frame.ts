@@ -5,6 +5,16 @@ const BLOCK_OUTPUT_BYTES_MAX = 128 * 1024;
 const DICTIONARY_ID_BYTES = [0, 1, 2, 4] as const;
 const CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const;
 
+/** The lower levels look back 1 or 2 MiB, less than a block; so far costs no time and finds more. */
+const BLOCK_WINDOW_LOG = 22;
+/** From this level on zstd looks back as far by default. */
+const FAR_LEVEL = 10;
+
+/** How far the compressor looks back, as a power of two; 0 leaves that to the level. */
+export function windowLogOf(level: number): number {
+  return level < FAR_LEVEL ? BLOCK_WINDOW_LOG : 0;
+}
+
 /**
  * The most bytes that a zstd frame can unfold to, from its block headers alone (RFC 8878, 3.1.1), without decompressing:
  * some decoders take no limit, and a few hostile bytes could otherwise fill the memory.

@@ -21,7 +21,9 @@ describe('start-up', () => {
   it('loads next to nothing before it knows that more than the version is wanted', () => {
     const names = [...staticImports(join(root, 'src/cli/main.ts'))].map((name) => relative(root, name));
     expect(names.toSorted()).toEqual([
+      'node:fs',
       'src/cli/exit-codes.ts',
+      'src/cli/exit.ts',
       'src/cli/main.ts',
       'src/cli/signals.ts',
       'src/cli/version.ts',

@@ -3,13 +3,13 @@ import { describe, expect, test, vi } from 'vitest';
 import { CorruptDataError, LdmError } from '../../src/errors.ts';
 import { Compressor, unpack } from '../../src/workers/compression.ts';
 import type { CompressedBlock } from '../../src/workers/compression.ts';
-import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
 import { taskPool } from '../../src/workers/task-pool.ts';
 import { perform } from '../../src/workers/tasks.ts';
 import type { Task } from '../../src/workers/tasks.ts';
 import { openZstd } from '../../src/workers/zstd.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeText } from '../support/tree-paths.ts';
+import { packagedZstd } from '../support/zstd-implementations.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -17,11 +17,9 @@ const prng = createPrng(20261120);
 const text = makeText(prng, 700 * KIB);
 const noise = prng.bytes(700 * KIB);
 
-const packaged = openPackagedZstd();
-
-/** A zstd frame by the other of the two libraries. */
+/** A zstd frame by another implementation than the one in use. */
 function frameOf(raw: Buffer, level = 3): Buffer {
-  return Buffer.from(packaged.compress(raw, level));
+  return Buffer.from(packagedZstd.compress(raw, level));
 }
 
 async function decompress({ codec, bytes }: CompressedBlock, rawBytes: number): Promise<Uint8Array> {

@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest';
 
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import type { ChunkIdKey } from '../../src/crypto/chunk-hasher.ts';
-import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
 import { createPrng } from '../support/prng.ts';
 import { shared } from '../support/shared-memory.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeText } from '../support/tree-paths.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { packagedZstd } from '../support/zstd-implementations.ts';
 
 const KIB = 1024;
 const prng = createPrng(20261122);
@@ -82,7 +82,7 @@ describe('a task that nobody has begun', () => {
     );
     const texts = [1, 2].map(() => makeText(prng, 10 * KIB));
     const unpacked = texts.map(async (text) => {
-      const payload = new Uint8Array(openPackagedZstd().compress(text, 3));
+      const payload = new Uint8Array(packagedZstd.compress(text, 3));
       return pool.run({ name: 'unpack', codec: 'zstd', payload, rawBytes: text.length });
     });
     for (const [index, { raw }] of (await Promise.all(unpacked)).entries())
@@ -114,7 +114,7 @@ describe('a task that nobody has begun', () => {
         if (index % 3 === 2) await new Promise((resolve) => setImmediate(resolve));
         const frame = Buffer.from((await task.settle())!);
         const again = Buffer.alloc(texts[index]!.length);
-        expect(openPackagedZstd().decompressInto(again, frame)).toBe(again.length);
+        expect(packagedZstd.decompressInto(again, frame)).toBe(again.length);
         expect(again.equals(texts[index]!)).toBe(true);
       }
     }

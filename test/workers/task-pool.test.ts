@@ -7,12 +7,12 @@ import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import type { ChunkIdKey } from '../../src/crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../../src/errors.ts';
 import { identify } from '../../src/workers/hashing.ts';
-import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
 import { createPrng } from '../support/prng.ts';
 import { shared } from '../support/shared-memory.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeText } from '../support/tree-paths.ts';
+import { packagedZstd } from '../support/zstd-implementations.ts';
 
 const KIB = 1024;
 const prng = createPrng(20261120);
@@ -51,7 +51,7 @@ describe.each([
   test.each(['raw', 'zstd'] as const)('unpacks a block that is %s and gives the ids of its chunks', async (codec) => {
     const text = makeText(prng, 50 * KIB);
     const lengths = [1, 40 * KIB, 10 * KIB - 1];
-    const payload = codec === 'raw' ? Buffer.from(text) : Buffer.from(openPackagedZstd().compress(text, 3));
+    const payload = codec === 'raw' ? Buffer.from(text) : Buffer.from(packagedZstd.compress(text, 3));
     const proof = { key: hasher.keyOf('tree'), chunkLengths: Uint32Array.from(lengths) };
     const own = new Uint8Array(payload);
     const { raw, chunkIds } = await pool.run({ name: 'unpack', codec, payload: own, rawBytes: text.length, proof });

@@ -1,0 +1,35 @@
+import { fsyncSync } from 'node:fs';
+
+const STDOUT_AND_STDERR = [1, 2];
+
+/**
+ * Ends the process, whatever state stdout and stderr are in. All output must have been written. If any thread has loaded
+ * koffi, koffi syncs both while the process exits, and if that fails for stderr it waits forever for its own lock. In
+ * this case the process ends without running the exit code of native libraries.
+ */
+export async function endProcess(exitCode: number): Promise<never> {
+  // No handler runs from here on, so a signal must end the process by itself.
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(name);
+  if (STDOUT_AND_STDERR.some(failsToSync)) await exitAtOnce(exitCode);
+  process.exit(exitCode);
+}
+
+/** EINVAL is not a failure, for koffi either: pipes and terminals cannot be synced. */
+function failsToSync(descriptor: number): boolean {
+  try {
+    fsyncSync(descriptor);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EINVAL';
+  }
+}
+
+/** Returns if koffi cannot be loaded; then nothing can wait. */
+async function exitAtOnce(exitCode: number): Promise<void> {
+  const { loadSystemLibrary } = await import('../util/system-library.ts');
+  try {
+    loadSystemLibrary(null).bind('void _exit(int status)')(exitCode);
+  } catch {
+    // Nothing to do.
+  }
+}

@@ -126,11 +126,31 @@ export class ChunkDepot {
     if (held !== undefined) this.#writers!.data.drop(held);
   }
 
-  /** Takes a chunk; the bytes are copied if they are stored. The promise, if there is one, asks the caller to wait. */
+  /** Takes a chunk; the bytes are copied if they are stored. If a promise is returned, the caller must wait for it. */
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
-    if (this.has(id, 0) && !this.#isDamaged(id)) return undefined;
+    if (this.#isStored(id)) return undefined;
     this.#count(kind, id, bytes.length);
     return this.#writers?.[kind].add(id, bytes) ?? this.#nameIfMany();
+  }
+
+  /** Memory for a large tree, to be given back with `putTree`. */
+  allocateTree(sizeBytes: number): Buffer {
+    return this.#writers?.tree.allocate(sizeBytes) ?? Buffer.allocUnsafeSlow(sizeBytes);
+  }
+
+  /** Like `put`, without a copy: takes a tree at the start of memory from `allocateTree`. */
+  putTree(id: Uint8Array, tree: HeldChunk): Promise<void> | undefined {
+    const writer = this.#writers?.tree;
+    if (this.#isStored(id)) {
+      writer?.drop(tree);
+      return undefined;
+    }
+    this.#count('tree', id, tree.lengthBytes);
+    return writer?.addHeld(id, tree) ?? this.#nameIfMany();
+  }
+
+  #isStored(id: Uint8Array): boolean {
+    return this.has(id, 0) && !this.#isDamaged(id);
   }
 
   /** What was stored again is in a pack without a name. */

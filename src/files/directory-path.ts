@@ -144,8 +144,9 @@ class PlacedDirectory implements DirectoryPath {
 
   /** The names that lead here from the innermost directory that is a start, or from where the walk was started. */
   #names(isStart: (directory: PlacedDirectory) => boolean): ByteString[] {
-    const names: ByteString[] = [];
-    let current: PlacedDirectory | undefined = this;
+    if (isStart(this)) return [];
+    const names = [this.#name];
+    let current = this.#parent;
     for (; current !== undefined && !isStart(current); current = current.#parent) names.push(current.#name);
     return names.reverse();
   }

@@ -90,8 +90,8 @@ export class HeldDirectory {
 
   /** The paths of the directories held further out and its own, which together are its whole path. */
   pathParts(): ByteString[] {
-    const parts: ByteString[] = [];
-    for (let held: HeldDirectory | undefined = this; held !== undefined; held = held.#outer) parts.push(held.#path);
+    const parts = [this.#path];
+    for (let held = this.#outer; held !== undefined; held = held.#outer) parts.push(held.#path);
     return parts.reverse();
   }
 
@@ -107,8 +107,8 @@ export class HeldDirectory {
   }
 
   #reopen(): void {
-    const closed: HeldDirectory[] = [];
-    let held: HeldDirectory | undefined = this;
+    const closed: HeldDirectory[] = [this];
+    let held = this.#outer;
     for (; held !== undefined && held.#descriptor === undefined; held = held.#outer) closed.push(held);
     for (const each of closed.reverse()) each.#open();
     // Without users, these were opened only to get here.

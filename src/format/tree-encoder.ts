@@ -9,7 +9,9 @@ import type { TreeEntry } from './tree-entry.ts';
 // oxlint-disable-next-line no-control-regex -- a control character is a legal byte of a name
 const OWNER_NAME = /^[\u0001-\u00ff]{0,255}$/;
 /** So many entries are kept as objects before they are encoded together. */
-const BATCH_ENTRIES = 1024;
+const BATCH_ENTRIES = 128;
+
+let batchMemory = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** Gives memory of at least `sizeBytes` for the tree of a large directory. */
 export type AllocateTree = (sizeBytes: number) => Buffer;
@@ -117,10 +119,12 @@ export class TreeEncoder {
     return larger;
   }
 
+  /** The bytes are valid until the next call, also of another encoder. */
   #encodeBatch(): Buffer {
     const entries = this.#batch;
     const sizeBytes = entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
-    const writer = new ByteWriter(sizeBytes);
+    if (sizeBytes > batchMemory.length) batchMemory = Buffer.allocUnsafeSlow(2 * sizeBytes);
+    const writer = new ByteWriter(sizeBytes, batchMemory.subarray(0, sizeBytes));
     for (const entry of entries) writeEntry(writer, entry, this.#owners.indexOf(entry));
     this.#count += entries.length;
     this.#batch = [];
@@ -157,7 +161,8 @@ type Owner = Pick<TreeEntry, 'uid' | 'gid' | 'user' | 'group'>;
 /** The distinct owners in the order of their first use. */
 class OwnerTable {
   readonly list: Owner[] = [];
-  readonly #indexes = new Map<string, number>();
+  /** Made when it is needed: 100,000 nested directories can be open at a time. */
+  #indexes: Map<string, number> | undefined;
   #last = -1;
   sizeBytes = 0;
 
@@ -169,6 +174,7 @@ class OwnerTable {
 
   #find(owner: Owner): number {
     const key = `${owner.uid}:${owner.gid}:${owner.user.length}:${owner.user}${owner.group}`;
+    this.#indexes ??= new Map();
     const known = this.#indexes.get(key);
     if (known !== undefined) return known;
     assert(OWNER_NAME.test(owner.user) && OWNER_NAME.test(owner.group), 'owner names have at most 255 bytes');

@@ -1,4 +1,5 @@
 import { LdmError } from '../../errors.ts';
+import type { Names } from '../../files/name-list.ts';
 import { readMetadataFollowing } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import { readWholeFile } from '../../files/whole-file.ts';
@@ -42,7 +43,7 @@ export class OwnRepository {
   /** Whether to leave out a directory. `names`: what is in it. */
   skips(
     directory: { readonly place: PathNode; readonly metadata: SourceMetadata; readonly prefix: ByteString },
-    names: readonly ByteString[],
+    names: Names,
   ): boolean {
     if (!CONFIG_NAMES.some((name) => names.includes(name)) || !COMPANIONS.some((name) => names.includes(name)))
       return false;

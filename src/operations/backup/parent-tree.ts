@@ -1,4 +1,5 @@
 import { isDamage } from '../../errors.ts';
+import { bufferOver } from '../../format/byte-reader.ts';
 import { TreeReader } from '../../format/tree.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
 
@@ -6,7 +7,7 @@ import type { StateReader } from '../../repository/state-reader.ts';
 export interface ParentTree {
   readonly id: Uint8Array;
   /** Encoded, and verified against the id. */
-  readonly bytes: Uint8Array;
+  readonly bytes: Buffer;
   readonly entries: TreeReader;
 }
 
@@ -24,7 +25,7 @@ export class ParentTrees {
   async read(id: Uint8Array | undefined): Promise<ParentTree | undefined> {
     if (id === undefined) return undefined;
     try {
-      const bytes = await this.#reader.read(id, 0);
+      const bytes = bufferOver(await this.#reader.read(id, 0));
       return { id, bytes, entries: new TreeReader(bytes) };
     } catch (error) {
       if (!isDamage(error)) throw error;

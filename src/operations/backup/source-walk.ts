@@ -1,5 +1,7 @@
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
+import { packNames } from '../../files/name-list.ts';
+import type { Names } from '../../files/name-list.ts';
 import { listNames } from '../../files/source-files.ts';
 import { readMetadata, readMetadataFollowing } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
@@ -17,7 +19,7 @@ import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
 /** A directory that is being walked through. */
 interface OpenDirectory {
   readonly directory: WalkedDirectory;
-  readonly names: readonly ByteString[];
+  readonly names: Names;
   /** Set if only some of the names are saved. */
   readonly planned: ReadonlyMap<ByteString, PlannedName> | undefined;
   position: number;
@@ -54,7 +56,7 @@ export class SourceWalk {
    */
   next(): Promise<undefined> | WalkStep | undefined {
     const open = this.#stack.at(-1)!;
-    const name = open.names[open.position];
+    const name = open.names.at(open.position);
     open.position += 1;
     if (name !== undefined) return this.#visit(open, name);
     this.#stack.pop();
@@ -105,7 +107,7 @@ export class SourceWalk {
   #skipsRepository(
     seen: SeenDirectory,
     { prefix }: DirectoryPath,
-    { names, planned }: { readonly names: readonly ByteString[]; readonly planned: PlannedName | undefined },
+    { names, planned }: { readonly names: Names; readonly planned: PlannedName | undefined },
   ): boolean {
     if (!this.#services.ownRepository.skips({ place: seen, metadata: seen.metadata, prefix }, names)) return false;
     if (planned?.isRoot === true) {
@@ -145,9 +147,9 @@ export class SourceWalk {
   }
 
   /** The names in a directory. One that cannot be listed is reported and saved as an empty one. */
-  #listNames(location: DirectoryPath, place: PathNode): ByteString[] {
+  #listNames(location: DirectoryPath, place: PathNode): Names {
     try {
-      return listNames(location.prefix);
+      return packNames(listNames(location.prefix));
     } catch (error) {
       this.#services.problems.skip(place, 'list', error);
       return [];

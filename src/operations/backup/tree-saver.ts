@@ -10,6 +10,7 @@ const ENTRY_BYTES = 128;
 export class TreeSaver {
   readonly #hasher: ChunkHasher;
   readonly #depot: ChunkDepot;
+  readonly #allocate = (sizeBytes: number): Buffer => this.#depot.allocateTree(sizeBytes);
 
   constructor(hasher: ChunkHasher, depot: ChunkDepot) {
     this.#hasher = hasher;
@@ -20,7 +21,7 @@ export class TreeSaver {
   begin(before: ParentTree | undefined, nameCount: number): TreeEncoder {
     return new TreeEncoder({
       ...(before === undefined ? {} : { before: before.bytes }),
-      allocate: (sizeBytes) => this.#depot.allocateTree(sizeBytes),
+      allocate: this.#allocate,
       expectedBytes: nameCount * ENTRY_BYTES,
     });
   }

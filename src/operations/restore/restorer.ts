@@ -8,10 +8,9 @@ import type { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { copyBytes } from '../../util/copy-bytes.ts';
 import { shownPathOf } from '../../util/path-node.ts';
 import type { Pacer, Progress } from '../context.ts';
-import { decide, writeFile } from './file-restorer.ts';
+import { copyChunks, decide, writeFile } from './file-restorer.ts';
 import type { ChunksOfFile, FileDecision, OverwriteMode } from './file-restorer.ts';
 import { HardlinkGroups } from './hardlink-groups.ts';
 import { findDirectory, makeDirectory, openTarget } from './open-target.ts';
@@ -167,7 +166,7 @@ export class Restorer {
     // Other names can be linked only to what is there.
     if (entry.hardlink === undefined && this.#behind.takes(chunks.sizeBytes)) {
       const onFailed = (error: unknown): void => tally.report(shownPathOf(step), error);
-      await copyInto(this.#behind.roomFor(chunks.sizeBytes), chunks);
+      await copyChunks(this.#behind.roomFor(chunks.sizeBytes), chunks);
       this.#behind.add({ place, metadata: entry, sizeBytes: chunks.sizeBytes, onWritten, onFailed });
       return;
     }
@@ -241,16 +240,5 @@ export class Restorer {
 
   #note(step: RestoreStep, failure: TargetError | undefined): void {
     if (failure !== undefined) this.#options.tally.note(shownPathOf(step), failure.message, failure.code);
-  }
-}
-
-async function copyInto(target: Buffer, { count, next }: ChunksOfFile): Promise<void> {
-  let offset = 0;
-  for (let index = 0; index < count; index += 1) {
-    const reading = next((bytes) => {
-      copyBytes(target, bytes, offset);
-      offset += bytes.length;
-    });
-    if (reading !== undefined) await reading;
   }
 }

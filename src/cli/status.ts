@@ -2,6 +2,7 @@ import type { Progress } from '../operations/context.ts';
 import { displayPath } from '../files/display-path.ts';
 import { textOf } from '../util/byte-string.ts';
 import { formatBytes } from '../util/format-bytes.ts';
+import { shownPathOf } from '../util/path-node.ts';
 import { countNoun, formatCount } from './words.ts';
 
 /** One line that says how far an operation has come; `columns` cuts the path at its end short. */
@@ -17,7 +18,8 @@ export function formatStatus(progress: Progress, columns: number = 1000): string
   if (progress.storedBytes > 0) parts.push(`${formatBytes(progress.storedBytes)} stored`);
   if (progress.errorCount > 0) parts.push(`${formatCount(progress.errorCount)} problems`);
   const line = `${progress.phase || 'starting'}  ${parts.join(', ')}`;
-  return `${line}${shortenStart(displayPath(progress.currentPath), columns - line.length - 2)}`;
+  const path = progress.currentFile === undefined ? '' : displayPath(shownPathOf(progress.currentFile));
+  return `${line}${shortenStart(path, columns - line.length - 2)}`;
 }
 
 /** The same as JSON fields, named as in restic's `status` message. */
@@ -35,7 +37,7 @@ export function statusFields(progress: Progress, elapsedMs: number): Record<stri
     bytes_done: progress.bytesDone,
     stored_bytes: progress.storedBytes,
     error_count: progress.errorCount,
-    ...(progress.currentPath === '' ? {} : { current_files: [textOf(progress.currentPath)] }),
+    ...(progress.currentFile === undefined ? {} : { current_files: [textOf(shownPathOf(progress.currentFile))] }),
   };
 }
 

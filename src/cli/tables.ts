@@ -1,4 +1,9 @@
 import Table from 'cli-table3';
+import stringWidth from 'string-width';
+
+/** cli-table3 compares each cell with every row above it: 20,000 rows took 40 s. */
+const LAID_OUT_ROWS_MAX = 1000;
+const COLUMN_GAP = '  ';
 
 const NO_BORDERS = {
   top: '',
@@ -15,7 +20,7 @@ const NO_BORDERS = {
   'mid-mid': '',
   right: '',
   'right-mid': '',
-  middle: '  ',
+  middle: COLUMN_GAP,
 };
 
 export interface TableOptions {
@@ -27,18 +32,43 @@ export interface TableOptions {
 
 /** Columns without lines around them, so that a table can be read by a person and cut by `awk` alike. */
 export function formatTable(rows: readonly (readonly string[])[], options: TableOptions = {}): string {
-  const columnCount = Math.max(0, ...rows.map((row) => row.length), options.head?.length ?? 0);
+  const lines = rows.length > LAID_OUT_ROWS_MAX ? alignLines(rows, options) : layOutLines(rows, options);
+  return lines.map((line) => `${options.indent ?? ''}${line}`.trimEnd()).join('\n');
+}
+
+function layOutLines(rows: readonly (readonly string[])[], { head, rightAligned }: TableOptions): string[] {
+  const columnCount = Math.max(0, ...rows.map((row) => row.length), head?.length ?? 0);
   const table = new Table({
     chars: NO_BORDERS,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: Array.from({ length: columnCount }, (_, column) =>
-      options.rightAligned?.includes(column) === true ? 'right' : 'left',
+      rightAligned?.includes(column) === true ? 'right' : 'left',
     ),
-    ...(options.head === undefined ? {} : { head: [...options.head] }),
+    ...(head === undefined ? {} : { head: [...head] }),
   });
   table.push(...rows.map((row) => [...row]));
-  const lines = table.toString().split('\n');
-  return lines.map((line) => `${options.indent ?? ''}${line}`.trimEnd()).join('\n');
+  return table.toString().split('\n');
+}
+
+/** The same layout for tables of any length. Cells must not contain line breaks. */
+function alignLines(rows: readonly (readonly string[])[], { head, rightAligned }: TableOptions): string[] {
+  const lines = head === undefined ? rows : [head, ...rows];
+  const widths: number[] = [];
+  for (const line of lines) {
+    for (const [column, cell] of line.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(cell));
+  }
+  const pad = (cell: string, column: number): string => {
+    const padding = ' '.repeat(widths[column]! - widthOf(cell));
+    return rightAligned?.includes(column) === true ? padding + cell : cell + padding;
+  };
+  return lines.map((line) => line.map(pad).join(COLUMN_GAP));
+}
+
+const PRINTABLE_ASCII = /^[ -~]*$/;
+
+/** How many columns a terminal needs for a text. */
+function widthOf(cell: string): number {
+  return PRINTABLE_ASCII.test(cell) ? cell.length : stringWidth(cell);
 }
 
 /** A heading with its figures below. */

@@ -1,14 +1,7 @@
-import { closeSync, constants, openSync } from 'node:fs';
 import type { ByteString } from '../util/byte-string.ts';
-import { fsPath, joinPath } from '../util/byte-string.ts';
-import {
-  canHoldDirectories,
-  forgetDirectory,
-  heldDirectoryCount,
-  holdDirectory,
-  logicalPathOf,
-  mostHeldDirectories,
-} from './held-directories.ts';
+import { joinPath } from '../util/byte-string.ts';
+import { joinShown } from '../util/path-node.ts';
+import { HeldDirectory, canHoldDirectories, heldDirectoryCount, mostHeldDirectories } from './held-directories.ts';
 import { errnoOf, sourceError, targetError } from './path-failures.ts';
 
 /** The system takes 4096 bytes with the closing zero, and a name of up to 255 follows the prefix. */
@@ -20,41 +13,43 @@ export interface DirectoryPathOptions {
   /** Decides the class of an error: a source may be skipped, a target may not. */
   readonly side: 'source' | 'target';
   /**
-   * `long` (the default): open a directory only where the path would outgrow what the system takes.
+   * `long` (the default): open a directory only if the path would be too long for the system.
    * `always`: open every directory, so that nobody who exchanges a directory for a symlink on the way can redirect
    * what is done below.
    */
   readonly hold?: 'long' | 'always';
 }
 
-/** An open directory shared by the paths that start at it. */
-interface HeldDirectory {
-  readonly descriptor: number;
-  userCount: number;
-}
-
 /**
  * A directory on a walk. Children are named by joining their name to `prefix`, whatever the depth: once the path
- * outgrows the system's limit, the prefix starts at an open directory instead. Paths may be closed in any order.
+ * is too long for the system, the prefix starts at an open directory instead. Paths may be closed in any order.
  */
 export interface DirectoryPath {
-  /** What to join names to; valid until `close`. */
+  /** What to join names to. Valid until `close`, or `restOuter` of a directory further in. Throws as `enter`. */
   readonly prefix: ByteString;
   /** A path for each child: `prefix` and the name. */
   childPath(name: ByteString): ByteString;
-  /** The child directory. A symlink in its place is an error where the child has to be opened. */
+  /**
+   * The child directory. A symlink in its place is an error if the child has to be opened. Throws SourceError or
+   * TargetError.
+   */
   enter(name: ByteString): DirectoryPath;
+  /** Closes most of the directories further out that are held open; they are opened again when they are used. */
+  restOuter(): void;
+  /** From the root of the file system, or as the walk was started; can be longer than the system takes. */
+  wholePath(): ByteString;
   close(): void;
 }
 
 /**
  * Starts a walk at `path`, which must be free of symlinks that matter (resolve a root first).
- * Throws SourceError or TargetError, as `side` says, when a directory has to be opened and cannot be.
+ * Throws SourceError or TargetError, as `side` says, if a directory has to be opened and cannot be.
  */
 export function openDirectoryPath(path: ByteString, options: DirectoryPathOptions): DirectoryPath {
-  if (path.length <= LONGEST_PREFIX_BYTES) return place(path, undefined, options);
+  if (path.length <= LONGEST_PREFIX_BYTES) return new PlacedDirectory(path, undefined, options);
   const isAbsolute = path.startsWith('/');
-  let current = place((isAbsolute ? '/' : '.') as ByteString, undefined, { side: options.side });
+  const top = (isAbsolute ? '/' : '.') as ByteString;
+  let current: DirectoryPath = new PlacedDirectory(top, undefined, { side: options.side });
   for (const name of path.split('/')) {
     if (name === '') continue;
     const next = current.enter(name as ByteString);
@@ -64,45 +59,39 @@ export function openDirectoryPath(path: ByteString, options: DirectoryPathOption
   return current;
 }
 
-/** Decides whether the directory at `path` has to be held, and counts one more user of what it starts at. */
-function place(path: ByteString, base: HeldDirectory | undefined, options: DirectoryPathOptions): DirectoryPath {
-  const isTooLong = path.length > LONGEST_PREFIX_BYTES;
-  const isWanted = (): boolean => options.hold === 'always' && heldDirectoryCount() < mostHeldDirectories();
-  if (canHoldDirectories() && (isTooLong || isWanted())) {
-    const descriptor = openDirectory(path, { ...options, isNeeded: isTooLong });
-    if (descriptor !== undefined) {
-      const prefix = holdDirectory(descriptor, logicalPathOf(path));
-      return new PlacedDirectory(prefix, { descriptor, userCount: 1 }, options);
-    }
-  }
-  if (base !== undefined) base.userCount += 1;
-  return new PlacedDirectory(path, base, options);
-}
-
-/** Nothing where a path will do: the directory may be one to write into that cannot be read. */
-function openDirectory(
-  path: ByteString,
-  { side, isNeeded }: DirectoryPathOptions & { readonly isNeeded: boolean },
-): number | undefined {
-  try {
-    return openSync(fsPath(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  } catch (cause) {
-    if (!isNeeded && DISPENSABLE.has(errnoOf(cause) ?? '')) return undefined;
-    const failure = { operation: 'open the directory', path, cause };
-    throw side === 'source' ? sourceError(failure) : targetError(failure);
-  }
-}
-
 class PlacedDirectory implements DirectoryPath {
-  readonly prefix: ByteString;
+  readonly #name: ByteString;
+  readonly #parent: PlacedDirectory | undefined;
   readonly #options: DirectoryPathOptions;
-  #base: HeldDirectory | undefined;
+  /** The directory that the prefix starts at, if it is not an ordinary path. */
+  readonly #base: HeldDirectory | undefined;
+  /** Whether that is this directory. */
+  readonly #isHeld: boolean;
+  readonly #prefixBytes: number;
+  /** What follows the base in the prefix. Forgotten when a child is entered: many long ones would fill the memory. */
+  #suffix: ByteString | undefined;
   #isClosed = false;
 
-  constructor(prefix: ByteString, base: HeldDirectory | undefined, options: DirectoryPathOptions) {
-    this.prefix = prefix;
-    this.#base = base;
+  constructor(name: ByteString, parent: PlacedDirectory | undefined, options: DirectoryPathOptions) {
+    this.#name = name;
+    this.#parent = parent;
     this.#options = options;
+    const prefixBytes = (parent === undefined ? 0 : parent.#prefixBytes + 1) + name.length;
+    const held = this.#hold({ isTooLong: prefixBytes > LONGEST_PREFIX_BYTES });
+    this.#isHeld = held !== undefined;
+    this.#prefixBytes = held === undefined ? prefixBytes : held.prefix.length;
+    this.#base = held ?? (parent === undefined ? undefined : parent.#base);
+    if (held === undefined && this.#base !== undefined) this.#base.userCount += 1;
+  }
+
+  get prefix(): ByteString {
+    this.#suffix ??= joinNames(this.#namesFromBase());
+    if (this.#base === undefined) return this.#suffix;
+    try {
+      return this.#suffix === '' ? this.#base.prefix : joinPath(this.#base.prefix, this.#suffix);
+    } catch (cause) {
+      throw this.#failure('return to', cause);
+    }
   }
 
   childPath(name: ByteString): ByteString {
@@ -110,18 +99,61 @@ class PlacedDirectory implements DirectoryPath {
   }
 
   enter(name: ByteString): DirectoryPath {
-    return place(joinPath(this.prefix, name), this.#base, this.#options);
+    const child = new PlacedDirectory(name, this, this.#options);
+    this.#suffix = undefined;
+    return child;
+  }
+
+  restOuter(): void {
+    this.#base?.restOuter();
+  }
+
+  wholePath(): ByteString {
+    return joinNames(this.#names(() => false));
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const base = this.#base;
-    this.#base = undefined;
-    if (base === undefined) return;
-    base.userCount -= 1;
-    if (base.userCount > 0) return;
-    forgetDirectory(base.descriptor);
-    closeSync(base.descriptor);
+    this.#base?.release();
   }
+
+  /** Opens this directory if that is necessary, or wanted and possible. */
+  #hold({ isTooLong }: { readonly isTooLong: boolean }): HeldDirectory | undefined {
+    const isWanted = isTooLong || (this.#options.hold === 'always' && heldDirectoryCount() < mostHeldDirectories());
+    if (!isWanted || !canHoldDirectories()) return undefined;
+    const parent = this.#parent;
+    try {
+      if (parent === undefined) return new HeldDirectory(this.#name, undefined);
+      return new HeldDirectory(joinNames([...parent.#namesFromBase(), this.#name]), parent.#base);
+    } catch (cause) {
+      // It may be a directory that can be written to and not read.
+      if (!isTooLong && DISPENSABLE.has(errnoOf(cause) ?? '')) return undefined;
+      throw this.#failure('open', cause);
+    }
+  }
+
+  #failure(operation: string, cause: unknown): Error {
+    const failure = { operation: `${operation} the directory`, path: joinShown(this.#names(() => false)), cause };
+    return this.#options.side === 'source' ? sourceError(failure) : targetError(failure);
+  }
+
+  #namesFromBase(): ByteString[] {
+    return this.#names((directory) => directory.#isHeld);
+  }
+
+  /** The names that lead here from the innermost directory that is a start, or from where the walk was started. */
+  #names(isStart: (directory: PlacedDirectory) => boolean): ByteString[] {
+    if (isStart(this)) return [];
+    const names = [this.#name];
+    let current = this.#parent;
+    for (; current !== undefined && !isStart(current); current = current.#parent) names.push(current.#name);
+    return names.reverse();
+  }
+}
+
+/** The first name can be a whole path. */
+function joinNames([first, ...rest]: readonly ByteString[]): ByteString {
+  if (first === undefined) return '' as ByteString;
+  return rest.length === 0 ? first : joinPath(first, rest.join('/') as ByteString);
 }

@@ -1,12 +1,13 @@
 import { closeSync, readSync } from 'node:fs';
 import { SourceError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
+import { isGenerated } from './generated-files.ts';
 import { errnoOf, sourceError } from './path-failures.ts';
 import { openSource } from './source-files.ts';
 import { readMetadataOf } from './source-metadata.ts';
 import type { SourceMetadata } from './source-metadata.ts';
 
-/** What tells a file from another, and from itself after a change. */
+/** Distinguishes a file from others, and from itself before a change. */
 export type FileIdentity = Pick<
   SourceMetadata,
   | 'inode'
@@ -20,13 +21,13 @@ export type FileIdentity = Pick<
   | 'uid'
 >;
 
-/** A file as a directory listed it; as much as reading it takes. */
+/** A file as its directory listed it, with what is needed to read it. */
 export interface ListedFile {
   readonly path: ByteString;
   readonly metadata: FileIdentity;
 }
 
-/** A file with all that its directory says of it. */
+/** A file with all its metadata. */
 export interface SourceFile extends ListedFile {
   readonly metadata: SourceMetadata;
 }
@@ -35,15 +36,18 @@ export interface SourceFile extends ListedFile {
 const READ_BYTES_MAX = 2 ** 30;
 /** A file that has grown by more than this since it was listed may be growing as fast as it is read. */
 const GROWTH_BYTES_MAX = 64 * 1024 * 1024;
+/** Some generated files have no end, or claim 128 TB as `/proc/kcore` does. The useful ones are shorter than this. */
+const GENERATED_BYTES_MAX = 32 * 1024 * 1024;
 
-/** A file being read, from its start to its end. Whatever the system refuses is a `SourceError`. */
+/** Reads a file from its start to its end. Throws `SourceError` if the system refuses. */
 export class SourceStream {
   isAtEnd = false;
   sizeBytes = 0;
   readonly #listed: ListedFile;
   readonly #descriptor: number;
-  /** Where to leave a file that grows, or it might never end. */
+  /** Where to stop in a file that grows, because it might never end. */
   #endBytes: number | undefined;
+  #isGenerated: boolean | undefined;
 
   constructor(listed: ListedFile) {
     this.#listed = listed;
@@ -54,7 +58,13 @@ export class SourceStream {
     closeSync(this.#descriptor);
   }
 
-  /** What it is now. The name may stand for something else by now, such as a device that could be read for ever. */
+  /** Whether the kernel generates the file, so that its size says nothing. */
+  get isGenerated(): boolean {
+    this.#isGenerated ??= isGenerated(this.#descriptor);
+    return this.#isGenerated;
+  }
+
+  /** Reads its metadata again. The name may belong to another file by now, such as a device that never ends. */
   assertSame(): SourceMetadata {
     const { path, metadata } = this.#listed;
     const found = readMetadataOf(this.#descriptor, path);
@@ -71,12 +81,13 @@ export class SourceStream {
         const count = wanted <= 0 ? 0 : readSync(this.#descriptor, buffer, end, wanted, null);
         end += count;
         this.sizeBytes += count;
-        // Only FUSE gives less than was asked for before the end; where the size agrees too, a last read is saved.
+        // Only FUSE returns less than was asked for before the end; if the size agrees too, we save the last read.
         this.isAtEnd = count === 0 || (count < wanted && this.sizeBytes === this.#listed.metadata.sizeBytes);
       }
       return end;
     } catch (cause) {
-      // Only what the system answers is about the source; anything else is a fault of the program.
+      if (cause instanceof SourceError) throw cause;
+      // Only an answer of the system is about the source; anything else is a defect of this program.
       if (errnoOf(cause) === undefined || cause instanceof RangeError || cause instanceof TypeError) throw cause;
       throw sourceError({ operation: 'read', path: this.#listed.path, cause });
     }
@@ -84,20 +95,23 @@ export class SourceStream {
 
   #restBytesMax(): number {
     const { path, metadata } = this.#listed;
+    if (Math.max(metadata.sizeBytes, this.sizeBytes) > GENERATED_BYTES_MAX && this.isGenerated) {
+      throw sourceError({ operation: 'read', path, cause: 'the kernel generates it, and it has no reasonable end' });
+    }
     const hasGrown = this.sizeBytes >= metadata.sizeBytes + GROWTH_BYTES_MAX;
     if (hasGrown && this.#endBytes === undefined) {
       const { sizeBytes } = readMetadataOf(this.#descriptor, path);
-      // Some FUSE file systems say 0, whatever they give.
+      // Some FUSE file systems report a size of 0 for every file.
       this.#endBytes = sizeBytes > this.sizeBytes ? sizeBytes : Infinity;
     }
     return Math.min(READ_BYTES_MAX, (this.#endBytes ?? Infinity) - this.sizeBytes);
   }
 }
 
-/** A program that replaces files by renaming new ones over them: the name holds a whole file all the time. */
+/** Another file has the name: a program replaced it by renaming, so that the name always belongs to a whole file. */
 export class SwappedError extends SourceError {}
 
-/** Whether nobody wrote to a file between two looks at it. */
+/** Whether nobody wrote to a file between two readings of its metadata. */
 export function isUnchanged(before: FileIdentity, after: FileIdentity): boolean {
   return (
     before.sizeBytes === after.sizeBytes &&
@@ -109,8 +123,8 @@ export function isUnchanged(before: FileIdentity, after: FileIdentity): boolean 
 }
 
 /**
- * Whether all of a file is in `target` now, and the file still what was listed. `target` has a byte more than the file
- * is long, so that a file that has grown is told from one that has not.
+ * Reads a file into `target`. Returns false if that is not all of it, or the file changed since it was listed. `target`
+ * has one byte more than the file, so that growth is noticed.
  */
 export function readAsListed(listed: ListedFile, target: Uint8Array): boolean {
   let stream: SourceStream | undefined;

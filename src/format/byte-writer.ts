@@ -9,8 +9,9 @@ export class ByteWriter {
   readonly buffer: Buffer;
   #offset = 0;
 
-  constructor(sizeBytes: number) {
-    this.buffer = Buffer.alloc(sizeBytes);
+  /** `buffer`: memory to fill; by default new memory, which is zero. */
+  constructor(sizeBytes: number, buffer: Buffer = Buffer.alloc(sizeBytes)) {
+    this.buffer = buffer;
   }
 
   get offset(): number {

@@ -3,7 +3,7 @@ import { bytesOf, byteStringFromBytes, byteStringFromText, isUtf8, joinPath, tex
 import type { ByteString } from '../util/byte-string.ts';
 import { CHUNK_ID_BYTES, FILE_ID_BYTES, MAX_SNAPSHOT_BYTES, SNAPSHOT_VERSION } from './constants.ts';
 import { JsonReader, hexPattern, isUtcTime, parseJson } from './json-reader.ts';
-import { isEntryName } from './tree-encoder.ts';
+import { isEntryName } from './tree-entry-encoder.ts';
 
 /** One backup's manifest. Its id is the hex SHA-256 of its bytes. */
 export interface Snapshot {

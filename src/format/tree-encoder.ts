@@ -1,60 +1,159 @@
 import assert from 'node:assert/strict';
 import type { ByteString } from '../util/byte-string.ts';
+import { bufferOver } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
-import {
-  CHUNK_ID_BYTES,
-  MAX_MODE,
-  TREE_DEVICE_BYTES,
-  TREE_ENTRY_BYTES,
-  TREE_EXTENSION_BYTES,
-  TREE_FILE_BYTES,
-  TREE_HARDLINK_BYTES,
-  TREE_HEADER_BYTES,
-  TREE_LINK_BYTES,
-  TREE_MAGIC,
-  TREE_OWNER_BYTES,
-  TREE_VERSION,
-} from './constants.ts';
-import { ENTRY_TYPES, FLAG_CHANGED_WHILE_READ, FLAG_HARDLINK } from './tree-entry.ts';
+import { TREE_HEADER_BYTES, TREE_MAGIC, TREE_OWNER_BYTES, TREE_VERSION } from './constants.ts';
+import { entryBytes, findProblem, writeEntry } from './tree-entry-encoder.ts';
 import type { TreeEntry } from './tree-entry.ts';
 
-/** Bytes other than 0 and '/', at least one and at most 255. */
 // oxlint-disable-next-line no-control-regex -- a control character is a legal byte of a name
-const NAME = /^[\u0001-\u002e\u0030-\u00ff]{1,255}$/;
-// oxlint-disable-next-line no-control-regex -- likewise
 const OWNER_NAME = /^[\u0001-\u00ff]{0,255}$/;
-// oxlint-disable-next-line no-control-regex -- likewise
-const LINK_TARGET = /^[\u0001-\u00ff]{1,65535}$/;
-const MAX_NANOSECONDS = 999_999_999;
+/** So many entries are kept as objects before they are encoded together. */
+const BATCH_ENTRIES = 128;
 
-/** Whether bytes can be the name of an entry. */
-export function isEntryName(name: ByteString): boolean {
-  return NAME.test(name) && name !== '.' && name !== '..';
+let batchMemory = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** Gives memory of at least `sizeBytes` for the tree of a large directory. */
+export type AllocateTree = (sizeBytes: number) => Buffer;
+
+/** An encoded tree. */
+export interface EncodedTree {
+  readonly bytes: Buffer;
+  /** The memory that was allocated for it and begins with the bytes; undefined if none was. */
+  readonly memory: Buffer | undefined;
 }
 
 /** The bytes of a directory. Equal entries give equal bytes. They must be sorted by the bytes of their names. */
 export function encodeTree(entries: readonly TreeEntry[]): Buffer {
-  const owners = new OwnerTable();
-  let sizeBytes = TREE_HEADER_BYTES;
-  const ownerOf = new Uint32Array(entries.length);
-  let previous = '';
-  for (let i = 0; i < entries.length; i++) {
-    const entry = entries[i]!;
-    const problem = entry.name > previous ? findProblem(entry) : 'the entries are not sorted by name, each name once';
-    if (problem !== undefined) assert.fail(`${JSON.stringify(entry.name)}: ${problem}`);
-    previous = entry.name;
-    ownerOf[i] = owners.indexOf(entry);
-    sizeBytes += entryBytes(entry);
+  const encoder = new TreeEncoder();
+  for (const entry of entries) encoder.add(entry);
+  return encoder.finish().bytes;
+}
+
+/**
+ * Encodes the entries of a directory as they come, sorted by the bytes of their names. A large directory is encoded in
+ * batches, because the objects take several times as much memory as the bytes. As long as the batches are equal to what
+ * the directory was before, not even the bytes are kept.
+ */
+export class TreeEncoder {
+  readonly #owners = new OwnerTable();
+  readonly #before: Buffer | undefined;
+  readonly #allocate: AllocateTree;
+  readonly #expectedBytes: number;
+  #batch: TreeEntry[] = [];
+  #lastName = '' as ByteString;
+  #count = 0;
+  /** So many bytes are encoded. They are in `#memory` from `#start` on, or else equal to the start of `#before`. */
+  #encodedBytes = 0;
+  #memory: Buffer | undefined;
+  #start = 0;
+
+  /** `before`: the directory's tree in an earlier snapshot, which was checked. `expectedBytes`: a guess of the size. */
+  constructor(
+    options: { readonly before?: Uint8Array; readonly allocate?: AllocateTree; readonly expectedBytes?: number } = {},
+  ) {
+    this.#before = options.before === undefined ? undefined : bufferOver(options.before);
+    this.#allocate = options.allocate ?? ((sizeBytes) => Buffer.allocUnsafeSlow(sizeBytes));
+    this.#expectedBytes = options.expectedBytes ?? 0;
   }
-  const writer = new ByteWriter(sizeBytes + owners.sizeBytes);
-  writer.u32(TREE_MAGIC);
-  writer.u16(TREE_VERSION);
-  writer.u16(0);
-  writer.u32(owners.list.length);
-  writer.u32(entries.length);
-  for (const owner of owners.list) writeOwner(writer, owner);
-  for (let i = 0; i < entries.length; i++) writeEntry(writer, entries[i]!, ownerOf[i]!);
-  return writer.finish();
+
+  add(entry: TreeEntry): void {
+    const problem =
+      entry.name > this.#lastName ? findProblem(entry) : 'the entries are not sorted by name, each name once';
+    if (problem !== undefined) assert.fail(`${JSON.stringify(entry.name)}: ${problem}`);
+    this.#lastName = entry.name;
+    this.#batch.push(entry);
+    if (this.#batch.length === BATCH_ENTRIES) this.#append(this.#encodeBatch());
+  }
+
+  /** Ends the directory. If it is as before, the bytes are those given as `before`, the very same object's memory. */
+  finish(): EncodedTree {
+    const last = this.#encodeBatch();
+    const header = this.#encodeHeader();
+    if (this.#encodedBytes === 0) return { bytes: Buffer.concat([header, last]), memory: undefined };
+    this.#append(last);
+    if (this.#memory === undefined && this.#isBefore(header)) return { bytes: this.#before!, memory: undefined };
+    const memory = this.#reserve(0);
+    // Owners that were first met after the memory was laid out need room before the entries.
+    const sizeBytes = header.length + this.#encodedBytes;
+    const whole = sizeBytes <= memory.length ? memory : this.#allocate(sizeBytes);
+    memory.copy(whole, header.length, this.#start, this.#start + this.#encodedBytes);
+    header.copy(whole);
+    return { bytes: whole.subarray(0, sizeBytes), memory: whole };
+  }
+
+  #isBefore(header: Buffer): boolean {
+    const before = this.#before!;
+    const isSameLength = header.length + this.#encodedBytes === before.length;
+    return isSameLength && Buffer.compare(header, before.subarray(0, header.length)) === 0;
+  }
+
+  #append(batch: Buffer): void {
+    if (this.#memory !== undefined || !this.#continuesBefore(batch)) {
+      const memory = this.#reserve(batch.length);
+      batch.copy(memory, this.#start + this.#encodedBytes);
+    }
+    this.#encodedBytes += batch.length;
+  }
+
+  #continuesBefore(batch: Buffer): boolean {
+    if (this.#before === undefined) return false;
+    const start = firstEntryOf(this.#before) + this.#encodedBytes;
+    return Buffer.compare(batch, this.#before.subarray(start, start + batch.length)) === 0;
+  }
+
+  /** Memory that has all encoded entries and room for so many more bytes. */
+  #reserve(moreBytes: number): Buffer {
+    const memory = this.#memory;
+    const endBytes = (memory === undefined ? this.#headerBytes() : this.#start) + this.#encodedBytes + moreBytes;
+    if (memory !== undefined && endBytes <= memory.length) return memory;
+    const larger = this.#allocate(Math.max(endBytes, memory === undefined ? this.#expectedBytes : 2 * memory.length));
+    if (memory === undefined) {
+      this.#start = this.#headerBytes();
+      const start = this.#before === undefined ? 0 : firstEntryOf(this.#before);
+      this.#before?.copy(larger, this.#start, start, start + this.#encodedBytes);
+    } else {
+      memory.copy(larger, 0, 0, this.#start + this.#encodedBytes);
+    }
+    this.#memory = larger;
+    return larger;
+  }
+
+  /** The bytes are valid until the next call, also of another encoder. */
+  #encodeBatch(): Buffer {
+    const entries = this.#batch;
+    const sizeBytes = entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+    if (sizeBytes > batchMemory.length) batchMemory = Buffer.allocUnsafeSlow(2 * sizeBytes);
+    const writer = new ByteWriter(sizeBytes, batchMemory.subarray(0, sizeBytes));
+    for (const entry of entries) writeEntry(writer, entry, this.#owners.indexOf(entry));
+    this.#count += entries.length;
+    this.#batch = [];
+    return writer.finish();
+  }
+
+  #headerBytes(): number {
+    return TREE_HEADER_BYTES + this.#owners.sizeBytes;
+  }
+
+  #encodeHeader(): Buffer {
+    const writer = new ByteWriter(this.#headerBytes());
+    writer.u32(TREE_MAGIC);
+    writer.u16(TREE_VERSION);
+    writer.u16(0);
+    writer.u32(this.#owners.list.length);
+    writer.u32(this.#count);
+    for (const owner of this.#owners.list) writeOwner(writer, owner);
+    return writer.finish();
+  }
+}
+
+/** Where the entries of a tree begin. */
+function firstEntryOf(tree: Buffer): number {
+  let offset = TREE_HEADER_BYTES;
+  for (let left = tree.readUInt32LE(8); left > 0; left--) {
+    offset += TREE_OWNER_BYTES + tree[offset + 8]! + tree[offset + 9]!;
+  }
+  return offset;
 }
 
 type Owner = Pick<TreeEntry, 'uid' | 'gid' | 'user' | 'group'>;
@@ -62,7 +161,8 @@ type Owner = Pick<TreeEntry, 'uid' | 'gid' | 'user' | 'group'>;
 /** The distinct owners in the order of their first use. */
 class OwnerTable {
   readonly list: Owner[] = [];
-  readonly #indexes = new Map<string, number>();
+  /** Made when it is needed: 100,000 nested directories can be open at a time. */
+  #indexes: Map<string, number> | undefined;
   #last = -1;
   sizeBytes = 0;
 
@@ -74,6 +174,7 @@ class OwnerTable {
 
   #find(owner: Owner): number {
     const key = `${owner.uid}:${owner.gid}:${owner.user.length}:${owner.user}${owner.group}`;
+    this.#indexes ??= new Map();
     const known = this.#indexes.get(key);
     if (known !== undefined) return known;
     assert(OWNER_NAME.test(owner.user) && OWNER_NAME.test(owner.group), 'owner names have at most 255 bytes');
@@ -87,42 +188,6 @@ function isSameOwner(left: Owner, right: Owner): boolean {
   return left.uid === right.uid && left.gid === right.gid && left.user === right.user && left.group === right.group;
 }
 
-/** What is wrong with an entry, if anything. */
-function findProblem(entry: TreeEntry): string | undefined {
-  const { type, mode, treeId, chunkIds, hardlink, extensions } = entry;
-  if (!isEntryName(entry.name)) return 'cannot be a name';
-  if (mode < 0 || mode > MAX_MODE) return 'the mode has more than 12 bits';
-  if (entry.mtimeNanoseconds > MAX_NANOSECONDS || entry.ctimeNanoseconds > MAX_NANOSECONDS)
-    return 'too many nanoseconds';
-  if (type !== 'file' && (chunkIds.length > 0 || entry.sizeBytes > 0)) return 'only files have content';
-  if (chunkIds.length % CHUNK_ID_BYTES !== 0) return 'a chunk id is not complete';
-  if ((type === 'directory') !== (treeId !== undefined)) return 'directories, and only they, have a tree';
-  if (treeId !== undefined && treeId.length !== CHUNK_ID_BYTES) return 'the id of the tree is not complete';
-  const linkTargetFits = type === 'symlink' ? LINK_TARGET.test(entry.linkTarget) : entry.linkTarget === '';
-  if (!linkTargetFits) return 'symlinks, and only they, have a target';
-  if (!isDevice(entry) && (entry.deviceMajor > 0 || entry.deviceMinor > 0)) return 'only devices have numbers';
-  if (hardlink !== undefined && (type === 'directory' || hardlink.linkCount < 2)) return 'not a hardlink';
-  for (let i = 1; i < extensions.length; i++) {
-    if (extensions[i]!.type <= extensions[i - 1]!.type) return 'the extensions are not sorted by type';
-  }
-  return undefined;
-}
-
-function isDevice(entry: TreeEntry): boolean {
-  return entry.type === 'character-device' || entry.type === 'block-device';
-}
-
-function entryBytes(entry: TreeEntry): number {
-  let sizeBytes = TREE_ENTRY_BYTES + entry.name.length;
-  if (entry.type === 'file') sizeBytes += TREE_FILE_BYTES + entry.chunkIds.length;
-  else if (entry.type === 'directory') sizeBytes += CHUNK_ID_BYTES;
-  else if (entry.type === 'symlink') sizeBytes += TREE_LINK_BYTES + entry.linkTarget.length;
-  else if (isDevice(entry)) sizeBytes += TREE_DEVICE_BYTES;
-  if (entry.hardlink !== undefined) sizeBytes += TREE_HARDLINK_BYTES;
-  for (const extension of entry.extensions) sizeBytes += TREE_EXTENSION_BYTES + extension.bytes.length;
-  return sizeBytes;
-}
-
 function writeOwner(writer: ByteWriter, owner: Owner): void {
   writer.u32(owner.uid);
   writer.u32(owner.gid);
@@ -130,48 +195,4 @@ function writeOwner(writer: ByteWriter, owner: Owner): void {
   writer.u8(owner.group.length);
   writer.latin1(owner.user);
   writer.latin1(owner.group);
-}
-
-function writeEntry(writer: ByteWriter, entry: TreeEntry, owner: number): void {
-  const { hardlink } = entry;
-  writer.u32(entryBytes(entry));
-  writer.u8(ENTRY_TYPES.indexOf(entry.type) + 1);
-  writer.u8((entry.changedWhileRead ? FLAG_CHANGED_WHILE_READ : 0) + (hardlink === undefined ? 0 : FLAG_HARDLINK));
-  writer.u16(entry.mode);
-  writer.u32(owner);
-  writer.u32(entry.mtimeNanoseconds);
-  writer.i64(entry.mtimeSeconds);
-  writer.i64(entry.ctimeSeconds);
-  writer.u32(entry.ctimeNanoseconds);
-  writer.bigU64(entry.inode);
-  writer.u16(entry.name.length);
-  writer.u16(0);
-  writer.latin1(entry.name);
-  writeContent(writer, entry);
-  if (hardlink !== undefined) {
-    writer.bigU64(hardlink.device);
-    writer.u32(hardlink.linkCount);
-  }
-  for (const { type, bytes } of entry.extensions) {
-    writer.u16(type);
-    writer.u16(0);
-    writer.u32(bytes.length);
-    writer.bytes(bytes);
-  }
-}
-
-function writeContent(writer: ByteWriter, entry: TreeEntry): void {
-  if (entry.type === 'file') {
-    writer.u64(entry.sizeBytes);
-    writer.u32(entry.chunkIds.length / CHUNK_ID_BYTES);
-    writer.bytes(entry.chunkIds);
-  } else if (entry.treeId !== undefined) {
-    writer.bytes(entry.treeId);
-  } else if (entry.type === 'symlink') {
-    writer.u16(entry.linkTarget.length);
-    writer.latin1(entry.linkTarget);
-  } else if (isDevice(entry)) {
-    writer.u32(entry.deviceMajor);
-    writer.u32(entry.deviceMinor);
-  }
 }

@@ -24,7 +24,9 @@ import {
 } from './tree-entry.ts';
 import type { EntryExtension, EntryType, TreeEntry } from './tree-entry.ts';
 
-export { encodeTree, isEntryName } from './tree-encoder.ts';
+export { TreeEncoder, encodeTree } from './tree-encoder.ts';
+export type { AllocateTree, EncodedTree } from './tree-encoder.ts';
+export { isEntryName } from './tree-entry-encoder.ts';
 export type { EntryExtension, EntryType, TreeEntry } from './tree-entry.ts';
 
 const NO_BYTES = new Uint8Array(0);
@@ -32,21 +34,67 @@ const NO_EXTENSIONS: readonly EntryExtension[] = [];
 const NO_NAME = byteStringFromText('');
 
 /**
- * The entries of a directory. Ids and extensions are views of `bytes`.
+ * All entries of a directory. Ids and extensions are views of `bytes`.
  * @throws CorruptDataError
  * @throws UnsupportedFormatError for another version
  */
 export function decodeTree(bytes: Uint8Array, what = 'tree'): TreeEntry[] {
-  const tree = bufferOver(bytes);
-  const { firstEntry, entryCount } = checkTree(tree, what);
-  const owners = readOwners(tree, firstEntry);
+  const reader = new TreeReader(bytes, what);
   const entries: TreeEntry[] = [];
-  let offset = firstEntry;
-  for (let i = 0; i < entryCount; i++) {
-    entries.push(readEntry(tree, offset, owners));
-    offset += tree.readUInt32LE(offset);
-  }
+  for (let entry = reader.next(); entry !== undefined; entry = reader.next()) entries.push(entry);
   return entries;
+}
+
+/** Decodes the entries of a directory one at a time: all of a million at once take 400 MB. Entries are as of `decodeTree`. */
+export class TreeReader {
+  readonly #tree: Buffer;
+  readonly #owners: readonly Owner[];
+  readonly #firstEntry: number;
+  #offset: number;
+  /** The name that was looked for last. */
+  #sought = NO_NAME;
+
+  /** Checks the whole tree. Throws as `decodeTree`. */
+  constructor(bytes: Uint8Array, what = 'tree') {
+    this.#tree = bufferOver(bytes);
+    const { firstEntry } = checkTree(this.#tree, what);
+    this.#owners = readOwners(this.#tree, firstEntry);
+    this.#firstEntry = firstEntry;
+    this.#offset = firstEntry;
+  }
+
+  /** The entries in their order. */
+  next(): TreeEntry | undefined {
+    const offset = this.#offset;
+    if (offset === this.#tree.length) return undefined;
+    this.#offset += this.#tree.readUInt32LE(offset);
+    return readEntry(this.#tree, offset, this.#owners);
+  }
+
+  /** The entry with a name, found quickly if names are looked for in byte order. Not to be mixed with `next`. */
+  find(name: ByteString): TreeEntry | undefined {
+    if (name < this.#sought) this.#offset = this.#firstEntry;
+    this.#sought = name;
+    while (this.#offset < this.#tree.length) {
+      const order = compareNameAt(this.#tree, this.#offset, name);
+      if (order === 0) return readEntry(this.#tree, this.#offset, this.#owners);
+      if (order > 0) return undefined;
+      this.#offset += this.#tree.readUInt32LE(this.#offset);
+    }
+    return undefined;
+  }
+}
+
+/** Below 0 if the entry at `offset` comes before one with `name`, above 0 if it comes after. */
+function compareNameAt(tree: Buffer, offset: number, name: ByteString): number {
+  const start = offset + ENTRY_OFFSETS.name;
+  const nameBytes = tree.readUInt16LE(offset + ENTRY_OFFSETS.nameBytes);
+  const common = Math.min(nameBytes, name.length);
+  for (let i = 0; i < common; i++) {
+    const difference = tree[start + i]! - name.charCodeAt(i);
+    if (difference !== 0) return difference;
+  }
+  return nameBytes - name.length;
 }
 
 /**
@@ -190,7 +238,7 @@ function readExtensions(tree: Buffer, start: number, end: number): readonly Entr
   return extensions;
 }
 
-/** As `subarray`, without making a Buffer, which takes several times as long. */
+/** Like `subarray`, without making a Buffer, which takes several times as long. */
 function viewOf(tree: Buffer, start: number, end: number): Uint8Array {
   return new Uint8Array(tree.buffer, tree.byteOffset + start, end - start);
 }

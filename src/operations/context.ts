@@ -6,6 +6,7 @@ import type { LockOwner } from '../repository/lock-owner.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { openZstd } from '../workers/zstd.ts';
+import type { PathNode } from '../util/path-node.ts';
 
 /** How far an operation is. It writes the fields as it goes; whoever shows them looks when it likes. */
 export interface Progress {
@@ -19,7 +20,8 @@ export interface Progress {
   /** Bytes written to the repository. */
   storedBytes: number;
   errorCount: number;
-  currentPath: ByteString;
+  /** The file that is being read. */
+  currentFile: PathNode | undefined;
 }
 
 export function createProgress(): Progress {
@@ -31,7 +33,7 @@ export function createProgress(): Progress {
     bytesTotal: undefined,
     storedBytes: 0,
     errorCount: 0,
-    currentPath: '' as ByteString,
+    currentFile: undefined,
   };
 }
 

@@ -1,13 +1,16 @@
 import type { TreeEntry } from '../format/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { joinPath } from '../util/byte-string.ts';
+import { pathOf } from '../util/path-node.ts';
+import type { PathNode } from '../util/path-node.ts';
 import { Pacer, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { readSnapshots } from './read-snapshots.ts';
 import type { SnapshotListing } from './read-snapshots.ts';
 import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
-import { findPlace, readEntries } from './snapshot-path.ts';
+import { findPlace, readTree } from './snapshot-path.ts';
+import type { EntrySequence } from './snapshot-path.ts';
 
 export interface ListedEntry {
   /** Inside the snapshot, without a leading slash. */
@@ -22,7 +25,7 @@ export interface ListFilesOptions {
   readonly recursive: boolean;
 }
 
-/** Visits what a snapshot holds, each directory before what is in it, in byte order; `onSnapshot` comes before. */
+/** Visits the entries of a snapshot, each directory before its content, in byte order. Calls `onSnapshot` first. */
 export async function listFiles(
   context: OperationContext,
   options: ListFilesOptions,
@@ -38,21 +41,33 @@ export async function listFiles(
     const pacer = new Pacer(context.signal);
     const place = await findPlace(reader, listing, path);
     onSnapshot(listing);
-    const stack = [{ directory: place.directory, entries: place.entries.toReversed() }];
+    const top = { parent: undefined, name: place.directory };
+    const stack: OpenTree[] = [{ directory: top, entries: place.entries }];
+    // Only the path of the current directory is kept as a string: those of a deep tree would fill the memory.
+    let current = place.directory;
     while (stack.length > 0) {
       const { directory, entries } = stack.at(-1)!;
-      const entry = entries.pop();
+      const entry = entries.next();
       if (entry === undefined) {
         stack.pop();
+        if (stack.length > 0) current = pathOf(stack.at(-1)!.directory);
         continue;
       }
-      const entryPath = joinPath(directory, entry.name);
+      const entryPath = joinPath(current, entry.name);
       visit({ path: entryPath, entry });
       if (entry.treeId !== undefined && options.recursive) {
-        stack.push({ directory: entryPath, entries: (await readEntries(reader, entry.treeId)).toReversed() });
+        const inner = { parent: directory, name: entry.name };
+        stack.push({ directory: inner, entries: await readTree(reader, entry.treeId) });
+        current = entryPath;
       }
-      await pacer.pause();
+      const pause = pacer.pause();
+      if (pause !== undefined) await pause;
     }
     return listing;
   });
+}
+
+interface OpenTree {
+  readonly directory: PathNode;
+  readonly entries: EntrySequence;
 }

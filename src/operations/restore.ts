@@ -8,6 +8,7 @@ import type { SnapshotSummary } from '../format/snapshot.ts';
 import type { TreeEntry } from '../format/tree.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { ByteString } from '../util/byte-string.ts';
+import { shownPathOf } from '../util/path-node.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext, Progress } from './context.ts';
 import type { OverwriteMode } from './restore/file-restorer.ts';
@@ -128,12 +129,13 @@ async function runSteps({ context, options, opened, place, tally, target }: Rest
   try {
     for (;;) {
       while (!steps.isAtEnd && steps.waitingCount < STEPS_AHEAD && chunks.waitingCount < CHUNKS_AHEAD) {
-        await steps.advance(onFile);
+        const reading = steps.advance(onFile);
+        if (reading !== undefined) await reading;
       }
       const step = steps.take();
       if (step === undefined) break;
       const missing = incomplete.get(step.entry);
-      if (missing !== undefined && step.kind === 'entry') tally.fail(step.path, missing, 'file');
+      if (missing !== undefined && step.kind === 'entry') tally.fail(shownPathOf(step), missing, 'file');
       else await restorer.run(step, step.entry.chunkIds.length / CHUNK_ID_BYTES);
       await pacer.pause();
     }

@@ -1,22 +1,25 @@
 import { SnapshotNotFoundError } from '../errors.ts';
-import { decodeTree } from '../format/tree.ts';
+import { TreeReader } from '../format/tree.ts';
 import type { TreeEntry } from '../format/tree.ts';
 import type { StateReader } from '../repository/state-reader.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { joinPath, textOf } from '../util/byte-string.ts';
 import type { SnapshotListing } from './read-snapshots.ts';
 
+/** Entries that can be passed once. */
+export type EntrySequence = Pick<TreeReader, 'next'>;
+
 /** Where a selector points: a directory as a whole, or one entry in it. */
 export interface SnapshotPlace {
   /** The directory's path inside the snapshot, '' for the root. */
   readonly directory: ByteString;
   /** The entries selected there. */
-  readonly entries: readonly TreeEntry[];
+  readonly entries: EntrySequence;
 }
 
-/** A tree's entries. */
-export async function readEntries(reader: StateReader, treeId: Uint8Array): Promise<TreeEntry[]> {
-  return decodeTree(await reader.read(treeId, 0));
+/** Opens a tree to read its entries. */
+export async function readTree(reader: StateReader, treeId: Uint8Array): Promise<TreeReader> {
+  return new TreeReader(await reader.read(treeId, 0));
 }
 
 /**
@@ -29,22 +32,27 @@ export async function findPlace(
   { id, snapshot }: SnapshotListing,
   path: ByteString,
 ): Promise<SnapshotPlace> {
-  let entries = await readEntries(reader, Buffer.from(snapshot.tree, 'hex'));
+  let entries = await readTree(reader, Buffer.from(snapshot.tree, 'hex'));
   let directory = '' as ByteString;
   const names = namesOf(path, snapshot.base);
   for (const [index, name] of names.entries()) {
-    const entry = entries.find((candidate) => candidate.name === name);
+    const entry = entries.find(name);
     const isLast = index === names.length - 1;
     if (entry === undefined || (entry.treeId === undefined && !isLast)) {
       throw new SnapshotNotFoundError(`snapshot ${id.slice(0, 8)} has no ${textOf(joinPath(directory, name))}`, {
         hint: `See \`ldm ls ${id.slice(0, 8)}\`.`,
       });
     }
-    if (entry.treeId === undefined) return { directory, entries: [entry] };
+    if (entry.treeId === undefined) return { directory, entries: oneEntry(entry) };
     directory = joinPath(directory, name);
-    entries = await readEntries(reader, entry.treeId);
+    entries = await readTree(reader, entry.treeId);
   }
   return { directory, entries };
+}
+
+function oneEntry(entry: TreeEntry): EntrySequence {
+  const entries = [entry];
+  return { next: () => entries.pop() };
 }
 
 function namesOf(path: ByteString, base: ByteString): ByteString[] {

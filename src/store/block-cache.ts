@@ -1,11 +1,11 @@
-/** Blocks that were read lately, or are being read; the least recently used go first. */
+/** Blocks that were read lately or are being read. The least recently used go first. */
 export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
   readonly #sizeBytesMax: number;
   readonly #onGone: (block: Block) => void;
   readonly #blocks = new Map<string, CachedBlock<Block>>();
   #sizeBytes = 0;
 
-  /** `onGone` hears of each block that nobody will be given again, and nobody uses. */
+  /** `onGone` is called with each block that has left the cache and is not in use. */
   constructor(sizeBytesMax: number, onGone: (block: Block) => void) {
     this.#sizeBytesMax = sizeBytesMax;
     this.#onGone = onGone;
@@ -19,7 +19,7 @@ export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
     return block;
   }
 
-  /** Remembers a load under way. One that fails is forgotten, so that the next reader tries again and gets the error. */
+  /** Adds a block that is being loaded. If that fails, it is removed, so that the next reader tries again and gets the error. */
   put(key: string, loading: Promise<Block>): CachedBlock<Block> {
     const cached: CachedBlock<Block> = { loading, loaded: undefined, userCount: 0 };
     this.#blocks.set(key, cached);
@@ -34,7 +34,14 @@ export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
     return cached;
   }
 
-  /** Waits for a block and lets `action` look at it; until then the block stays. */
+  /** Takes a loaded block out of the cache. It belongs to the caller then, and `onGone` is not called. */
+  detach(key: string): void {
+    const block = this.#blocks.get(key)?.loaded;
+    if (block === undefined || !this.#blocks.delete(key)) return;
+    this.#sizeBytes -= block.buffer.length;
+  }
+
+  /** Waits for a block and shows it to `action`. The block stays in the cache until then. */
   async use(cached: CachedBlock<Block>, action: (block: Block) => void): Promise<void> {
     cached.userCount += 1;
     try {
@@ -58,8 +65,8 @@ export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
 
 export interface CachedBlock<Block> {
   readonly loading: Promise<Block>;
-  /** Set once loaded, so that a hit needs no turn of the event loop. */
+  /** Set once it is loaded, so that a hit needs no turn of the event loop. */
   loaded: Block | undefined;
-  /** How many wait for it. */
+  /** How many callers wait for it. */
   userCount: number;
 }

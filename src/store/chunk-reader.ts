@@ -21,8 +21,10 @@ export interface StoredChunk {
 
 /** Blocks are mostly longer; those of a few small trees are not. */
 const BUFFER_BYTES_MIN = 64 * 1024;
+/** From here on the memory of a copy counts, and a block holds little else than the chunk. */
+const UNCOPIED_BYTES_MIN = 4 * 1024 * 1024;
 
-/** Reads chunks and proves each against its id: wrong bytes never leave this class. */
+/** Reads chunks and verifies each against its id: wrong bytes never leave this class. */
 export class ChunkReader {
   readonly #backend: Backend;
   readonly #hasher: ChunkHasher;
@@ -35,18 +37,20 @@ export class ChunkReader {
     this.#blocks = new BlockCache(options.cacheBytes, ({ buffer }) => this.#pool.give(buffer));
   }
 
-  /** A copy of the bytes of a chunk. No promise if the block is at hand. */
+  /** The bytes of a chunk, which stay valid. No promise if the block is in memory. */
   read(chunk: StoredChunk): Uint8Array | Promise<Uint8Array> {
-    let copy: Uint8Array | undefined;
+    let read: Uint8Array | undefined;
     const using = this.use(chunk, (bytes) => {
-      copy = new Uint8Array(bytes);
+      const isCopied = bytes.length < UNCOPIED_BYTES_MIN;
+      read = isCopied ? new Uint8Array(bytes) : bytes;
+      if (!isCopied) this.#blocks.detach(keyOf(chunk));
     });
-    return using === undefined ? copy! : using.then(() => copy!);
+    return using === undefined ? read! : using.then(() => read!);
   }
 
   /**
-   * Shows the bytes of a chunk to `action`; they are not to be changed, and their memory holds another block soon after.
-   * No promise if the block is at hand.
+   * Shows the bytes of a chunk to `action`. They must not be changed, and their memory is used for another block soon
+   * afterwards. No promise if the block is in memory.
    */
   use(chunk: StoredChunk, action: (bytes: Uint8Array) => void): Promise<void> | undefined {
     const cached = this.#block(chunk);
@@ -60,8 +64,9 @@ export class ChunkReader {
     this.#block(chunk);
   }
 
-  #block({ packId, blockOffset }: StoredChunk): CachedBlock<HashedBlock> {
-    const key = `${packId}:${blockOffset}`;
+  #block(chunk: StoredChunk): CachedBlock<HashedBlock> {
+    const { packId, blockOffset } = chunk;
+    const key = keyOf(chunk);
     const cached = this.#blocks.get(key);
     if (cached !== undefined) return cached;
     const place = { backend: this.#backend, packId, offset: blockOffset };
@@ -69,7 +74,11 @@ export class ChunkReader {
   }
 }
 
-/** The block's ids were computed from its bytes, so an equal id at the chunk's place proves the chunk. */
+function keyOf({ packId, blockOffset }: StoredChunk): string {
+  return `${packId}:${blockOffset}`;
+}
+
+/** The block's ids were computed from its bytes, so an equal id at the chunk's place verifies the chunk. */
 function cut(block: HashedBlock, chunk: StoredChunk): Uint8Array {
   const { id, packId, offsetInBlock, blockOffset, lengthBytes } = chunk;
   const index = indexOfStart(block.chunkOffsets, offsetInBlock);
@@ -83,7 +92,7 @@ function cut(block: HashedBlock, chunk: StoredChunk): Uint8Array {
   );
 }
 
-/** The position of `start` among ascending numbers, by halving: a block may hold 65,536 chunks. Below 0 if there is none. */
+/** The index of `start` in ascending numbers, by binary search: a block may hold 65,536 chunks. Below 0 if absent. */
 function indexOfStart(starts: Uint32Array, start: number): number {
   let low = 0;
   let high = starts.length - 1;

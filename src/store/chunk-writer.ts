@@ -66,9 +66,14 @@ export class ChunkWriter {
     return this.#inFlightBytes > this.#inFlightBytesMax ? this.#roomAgain() : this.#raise();
   }
 
+  /** Memory for a chunk that is still to be made, shared with the threads; for `addHeld` or `drop`. */
+  allocate(sizeBytes: number): Buffer {
+    return this.#pool.take(sizeBytes);
+  }
+
   /** Copies a chunk into memory of its own, shared with the threads, for `addHeld` or `drop`. */
   hold(bytes: Uint8Array): HeldChunk {
-    const buffer = this.#pool.take(bytes.length);
+    const buffer = this.allocate(bytes.length);
     copyBytes(buffer, bytes, 0);
     return { buffer, lengthBytes: bytes.length };
   }

@@ -3,6 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { formatStatus, statusFields } from '../../src/cli/status.ts';
 import type { Progress } from '../../src/operations/context.ts';
 import { byteStringFromBytes, byteStringFromText } from '../../src/util/byte-string.ts';
+import type { ByteString } from '../../src/util/byte-string.ts';
+import type { PathNode } from '../../src/util/path-node.ts';
+
+function fileAt(path: ByteString): PathNode {
+  return { parent: undefined, name: path };
+}
 
 const progress: Progress = {
   phase: 'storing',
@@ -12,7 +18,7 @@ const progress: Progress = {
   bytesTotal: 3072,
   storedBytes: 1024,
   errorCount: 2,
-  currentPath: byteStringFromText('/data/some/file.txt'),
+  currentFile: fileAt(byteStringFromText('/data/some/file.txt')),
 };
 
 describe('formatStatus', () => {
@@ -38,17 +44,19 @@ describe('formatStatus', () => {
       errorCount: 0,
       phase: '',
     };
-    expect(formatStatus({ ...unknown, currentPath: byteStringFromText('') })).toBe('starting  1,234 files, 1.5 KiB');
+    expect(formatStatus({ ...unknown, currentFile: undefined })).toBe('starting  1,234 files, 1.5 KiB');
   });
 
   it('keeps the end of a path that is too long', () => {
-    const line = formatStatus({ ...progress, currentPath: byteStringFromText(`/${'x'.repeat(200)}/end`) }, 100);
+    const line = formatStatus({ ...progress, currentFile: fileAt(byteStringFromText(`/${'x'.repeat(200)}/end`)) }, 100);
     expect(line).toHaveLength(100);
     expect(line).toMatch(/…x+\/end$/);
   });
 
   it('escapes control characters', () => {
-    expect(formatStatus({ ...progress, currentPath: byteStringFromText('a\u001b[2Jb') })).toContain('a\\x1b[2Jb');
+    expect(formatStatus({ ...progress, currentFile: fileAt(byteStringFromText('a\u001b[2Jb')) })).toContain(
+      'a\\x1b[2Jb',
+    );
   });
 });
 
@@ -70,7 +78,7 @@ describe('statusFields', () => {
 
   it('has no share of an unknown total, and survives a name that is not UTF-8', () => {
     const fields = statusFields(
-      { ...progress, bytesTotal: undefined, currentPath: byteStringFromBytes(Buffer.from([0xff])) },
+      { ...progress, bytesTotal: undefined, currentFile: fileAt(byteStringFromBytes(Buffer.from([0xff]))) },
       0,
     );
     expect(fields).not.toHaveProperty('percent_done');

@@ -47,6 +47,20 @@ describe('tables', () => {
     );
   });
 
+  it('look the same with many rows, which takes time in proportion to their number', () => {
+    const rows = [
+      ['ascii', '1', 'x'],
+      ['日本語', '22'],
+      ['e\u0301te\u0301', '333', 'a b'],
+    ];
+    const options = { head: ['Name', 'Count', ''], rightAligned: [1], indent: '  ' };
+    const [head, ...lines] = formatTable(rows, options).split('\n');
+    const many = Array.from({ length: 40_000 }, (_, index) => rows[index % rows.length]!);
+    // With a quadratic layout this takes minutes, and the runner stops it.
+    const expected = many.map((_, index) => lines[index % rows.length]!);
+    expect(formatTable(many, options)).toBe([head, ...expected].join('\n'));
+  });
+
   it('show every part above 0 as a bar', () => {
     expect([100, 50, 1, 0].map((value) => formatBar(value, 100, 10))).toEqual(['█'.repeat(10), '█'.repeat(5), '█', '']);
   });

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { openDirectoryPath } from '../../src/files/directory-path.ts';
-import type { DirectoryPath } from '../../src/files/directory-path.ts';
+import type { DirectoryPath, DirectoryPathOptions } from '../../src/files/directory-path.ts';
 import { heldDirectoryCount } from '../../src/files/held-directories.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
 import { listNames } from '../../src/files/source-files.ts';
@@ -111,6 +111,46 @@ describe.runIf(linux)('DirectoryPath', () => {
     expect(heldDirectoryCount()).toBe(0);
   });
 
+  it('closes the directories far above, and opens them again on the way back', () => {
+    const { top, walk } = enterMany(300, { side: 'source', hold: 'always' });
+    expect(heldDirectoryCount()).toBe(301);
+    walk.at(-1)!.restOuter();
+    expect(heldDirectoryCount()).toBeLessThan(50);
+    writeFileSync(walk.at(-1)!.childPath(bytes('file')), 'x');
+    for (const directory of walk.toReversed()) {
+      expect(readMetadata(directory.prefix)).toMatchObject({ type: 'directory' });
+      directory.close();
+      expect(heldDirectoryCount()).toBeLessThan(120);
+    }
+    expect(heldDirectoryCount()).toBe(0);
+    expect(readFileSync(join(top, ...Array<string>(300).fill('d'), 'file'), 'utf8')).toBe('x');
+  });
+
+  it('opens them again although the ones above were given up', () => {
+    const { walk } = enterMany(100, { side: 'source', hold: 'always' });
+    const [inner, last] = walk.slice(-40);
+    walk.at(-1)!.restOuter();
+    for (const directory of walk) if (directory !== inner && directory !== last) directory.close();
+    expect(readMetadata(inner!.prefix)).toMatchObject({ type: 'directory' });
+    expect(heldDirectoryCount()).toBeLessThanOrEqual(2);
+    inner!.close();
+    last!.close();
+    expect(heldDirectoryCount()).toBe(0);
+  });
+
+  it('does not go back to another directory of the same name', () => {
+    const { top, walk } = enterMany(100, { side: 'target', hold: 'always' });
+    walk.at(-1)!.restOuter();
+    const moved = join(top, ...Array<string>(10).fill('d'));
+    renameSync(moved, join(top, 'moved'));
+    mkdirSync(join(moved, ...Array<string>(90).fill('d')), { recursive: true });
+    expect(() => walk[50]!.childPath(bytes('file'))).toThrow(
+      expect.objectContaining({ code: 'TARGET', errno: 'ESTALE' }),
+    );
+    for (const directory of walk) directory.close();
+    expect(heldDirectoryCount()).toBe(0);
+  });
+
   it('held always, is not redirected by a directory exchanged for a symlink', () => {
     const top = temporaryDirectory();
     mkdirSync(join(top, 'target/sub'), { recursive: true });
@@ -144,6 +184,18 @@ describe.runIf(linux)('DirectoryPath', () => {
     expect(readFileSync(join(top, 'sub', 'file'), 'utf8')).toBe('x');
   });
 });
+
+/** Makes directories in each other and walks into them. */
+function enterMany(
+  count: number,
+  options: DirectoryPathOptions,
+): { readonly top: string; readonly walk: readonly DirectoryPath[] } {
+  const top = temporaryDirectory();
+  const walk = [openDirectoryPath(byteStringFromText(top), options)];
+  mkdirSync(join(top, ...Array<string>(count).fill('d')), { recursive: true });
+  for (let entered = 0; entered < count; entered += 1) walk.push(walk.at(-1)!.enter(bytes('d')));
+  return { top, walk };
+}
 
 function walkDown(directory: DirectoryPath, depth = 0): { depth: number; content: string } {
   const [name] = listNames(directory.prefix);

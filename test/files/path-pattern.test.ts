@@ -5,6 +5,7 @@ import { compilePathPattern } from '../../src/files/path-pattern.ts';
 import { Exclusion } from '../../src/operations/backup/exclusion.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
+import type { PathNode } from '../../src/util/path-node.ts';
 import { createPrng } from '../support/prng.ts';
 import { randomName, randomPattern, resticExcludes } from '../support/restic-filter.ts';
 
@@ -12,7 +13,13 @@ const base = '/home/me' as ByteString;
 
 function excludes(patterns: readonly string[], path: string): boolean {
   const relative = byteStringFromText(path.slice('/home/me/'.length));
-  return new Exclusion(patterns, base).isExcluded(relative, relative.split('/').at(-1) as ByteString);
+  return new Exclusion(patterns, base).isExcluded(placeOf(relative));
+}
+
+function placeOf(path: ByteString): PathNode {
+  const start = path.lastIndexOf('/');
+  const parent = start < 0 ? undefined : placeOf(path.slice(0, start) as ByteString);
+  return { parent, name: path.slice(start + 1) as ByteString };
 }
 
 describe('a pattern', () => {
@@ -56,7 +63,7 @@ describe('a pattern', () => {
 
   it('matches names that are not UTF-8 by its wildcards only', () => {
     const name = 'a\xff' as ByteString;
-    const test = (pattern: string): boolean => new Exclusion([pattern], base).isExcluded(name, name);
+    const test = (pattern: string): boolean => new Exclusion([pattern], base).isExcluded(placeOf(name));
     expect([test('a*'), test('a?'), test('*'), test('a\u00ff')]).toEqual([true, true, true, false]);
   });
 });
@@ -98,6 +105,6 @@ it('random patterns mean what they mean to restic', () => {
 
 it('patterns that matched nothing are known', () => {
   const exclusion = new Exclusion(['a', '*', 'b', '!c', '!d'], base);
-  for (const name of ['a', 'c'] as ByteString[]) exclusion.isExcluded(name, name);
+  for (const name of ['a', 'c'] as ByteString[]) exclusion.isExcluded(placeOf(name));
   expect(exclusion.unmatched()).toEqual(['b', '!d']);
 });

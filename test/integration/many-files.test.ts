@@ -8,7 +8,8 @@ import { CancelledError } from '../../src/errors.ts';
 import { createProgress } from '../../src/operations/context.ts';
 import { listFiles } from '../../src/operations/ls.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
-import type { ByteString } from '../../src/util/byte-string.ts';
+import { pathOf } from '../../src/util/path-node.ts';
+import type { PathNode } from '../../src/util/path-node.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { openFilesOf } from '../support/open-files.ts';
 import { createPrng } from '../support/prng.ts';
@@ -21,10 +22,10 @@ const KIB = 1024;
 /** Calls `act` when the backup comes to the file. */
 function whenItComesTo({ context }: TestRepository, path: string, act: () => void): void {
   const progress = createProgress();
-  Object.defineProperty(progress, 'currentPath', {
-    get: () => '',
-    set: (current: ByteString) => {
-      if (current === byteStringFromText(path)) act();
+  Object.defineProperty(progress, 'currentFile', {
+    get: () => undefined,
+    set: (current: PathNode) => {
+      if (pathOf(current) === byteStringFromText(path)) act();
     },
   });
   Object.assign(context, { progress });

@@ -6,10 +6,12 @@ import { formatTable } from '../tables.ts';
 import { countNoun, formatTime, shortId } from '../words.ts';
 import { snapshotFields } from './snapshot-fields.ts';
 
-/** `snapshots`: one line or JSON object for each, oldest first. */
+/** `snapshots`: one line or one JSON object for each snapshot, oldest first. */
 export function reportSnapshots(output: Output, listings: readonly SnapshotListing[], verbosity: number): void {
-  for (const listing of listings) output.message('snapshot', snapshotFields(listing));
-  if (output.json) return;
+  if (output.json) {
+    for (const listing of listings) output.message('snapshot', snapshotFields(listing));
+    return;
+  }
   if (listings.length > 0) {
     const rows = listings.map((listing) => rowOf(listing, verbosity > 0));
     output.line(formatTable(rows, { head: ['ID', 'Time', 'Host', 'Tags', 'Size', 'Paths'], rightAligned: [4] }));

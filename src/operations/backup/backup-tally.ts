@@ -1,5 +1,5 @@
 import type { TreeEntry } from '../../format/tree.ts';
-import type { ByteString } from '../../util/byte-string.ts';
+import type { PathNode } from '../../util/path-node.ts';
 import type { Progress } from '../context.ts';
 
 /** Counts what a backup saves, for its summary. */
@@ -24,8 +24,8 @@ export class BackupTally {
   }
 
   /** A file is about to be read. */
-  begin(path: ByteString): void {
-    if (this.#progress !== undefined) this.#progress.currentPath = path;
+  begin(file: PathNode): void {
+    if (this.#progress !== undefined) this.#progress.currentFile = file;
   }
 
   /** Bytes of it were read. */

@@ -17,15 +17,6 @@ import type { Progress } from '../context.ts';
 /** The pack of a chunk that this backup has taken but whose pack has no name yet. */
 const PENDING_PACK = 0xffff_fffe;
 
-export interface DepotCounts {
-  dataBlobs: number;
-  treeBlobs: number;
-  /** Raw bytes of the chunks and trees that were new. */
-  dataAdded: number;
-  /** Bytes of the packs written. */
-  dataAddedPacked: number;
-}
-
 export interface DepotOptions {
   readonly writes: boolean;
   /** Packs that may be removed at any moment: what they hold is stored again. */
@@ -35,7 +26,8 @@ export interface DepotOptions {
 
 /** Takes chunks, and stores those that the LDM filter does not know. */
 export class ChunkDepot {
-  readonly counts: DepotCounts = { dataBlobs: 0, treeBlobs: 0, dataAdded: 0, dataAddedPacked: 0 };
+  /** `dataAdded`: raw bytes of the chunks and trees that were new; `dataAddedPacked`: bytes of the packs written. */
+  readonly counts = { dataBlobs: 0, treeBlobs: 0, dataAdded: 0, dataAddedPacked: 0 };
   readonly #repository: Repository;
   readonly #state: FilterState;
   readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
@@ -135,11 +127,29 @@ export class ChunkDepot {
     if (held !== undefined) this.#writers!.data.drop(held);
   }
 
-  /** Takes a chunk; the bytes are copied if they are stored. The promise, if there is one, asks the caller to wait. */
+  /** Takes a chunk; the bytes are copied if they are stored. If a promise is returned, the caller must wait for it. */
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
-    if (this.has(id, 0) && !this.#isDamaged(id)) return undefined;
-    this.#count(kind, id, bytes.length);
+    if (!this.#takes(kind, id, bytes.length)) return undefined;
     return this.#writers?.[kind].add(id, bytes) ?? this.#nameIfMany();
+  }
+
+  /** Memory for a large tree, to be given back with `putTree`. */
+  allocateTree(sizeBytes: number): Buffer {
+    return this.#writers?.tree.allocate(sizeBytes) ?? Buffer.allocUnsafeSlow(sizeBytes);
+  }
+
+  /** Like `put`, without a copy: takes a tree at the start of memory from `allocateTree`. */
+  putTree(id: Uint8Array, tree: HeldChunk): Promise<void> | undefined {
+    const writer = this.#writers?.tree;
+    const full = this.#takes('tree', id, tree.lengthBytes) ? writer?.addHeld(id, tree) : writer?.drop(tree);
+    return full ?? this.#nameIfMany();
+  }
+
+  /** Counts a chunk if it is to be stored. */
+  #takes(kind: ChunkKind, id: Uint8Array, lengthBytes: number): boolean {
+    if (this.has(id, 0) && !this.#isDamaged(id)) return false;
+    this.#count(kind, id, lengthBytes);
+    return true;
   }
 
   /** What was stored again is in a pack without a name. */

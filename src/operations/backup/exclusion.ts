@@ -2,6 +2,8 @@ import { compilePathPattern } from '../../files/path-pattern.ts';
 import type { PathPattern } from '../../files/path-pattern.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { joinPath, textOf } from '../../util/byte-string.ts';
+import { pathOf } from '../../util/path-node.ts';
+import type { PathNode } from '../../util/path-node.ts';
 
 interface UsedPattern extends PathPattern {
   hasMatched: boolean;
@@ -23,9 +25,10 @@ export class Exclusion {
     this.#base = base;
   }
 
-  isExcluded(path: ByteString, name: ByteString): boolean {
+  /** `place`: relative to `base`. */
+  isExcluded(place: PathNode): boolean {
     if (this.#patterns.length === 0) return false;
-    const nameText = textOf(name);
+    const nameText = textOf(place.name);
     let pathText: string | undefined;
     let decision: boolean | undefined;
     for (const pattern of this.#patterns) {
@@ -33,7 +36,7 @@ export class Exclusion {
       if (decision !== undefined && pattern.hasMatched) continue;
       if (pattern.nameRegex?.test(nameText) === false) continue;
       if (pattern.pathRegex !== undefined) {
-        pathText ??= textOf(joinPath(this.#base, path));
+        pathText ??= textOf(joinPath(this.#base, pathOf(place)));
         if (!pattern.pathRegex.test(pathText)) continue;
       }
       pattern.hasMatched = true;

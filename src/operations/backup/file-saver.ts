@@ -104,11 +104,11 @@ export class FileSaver {
     const source = new SourceStream(listed);
     if (listed.metadata.sizeBytes >= LARGE_FILE_BYTES) taskPool.prepare();
     try {
-      // It may have been listed long ago: what counts is what it is when the first byte is read.
+      // It may have been listed long ago: changes count from the first byte read.
       const before = source.assertSame();
       const { chunkIds, sizeBytes } = await this.#store(source);
       const metadata = source.assertSame();
-      const isWhole = isUnchanged(before, metadata) && sizeBytes === metadata.sizeBytes;
+      const isWhole = isUnchanged(before, metadata) && (sizeBytes === metadata.sizeBytes || source.isGenerated);
       return { metadata, chunkIds, sizeBytes, changedWhileRead: !isWhole };
     } finally {
       source.close();

@@ -1,4 +1,5 @@
 import { LdmError } from '../../errors.ts';
+import type { Names } from '../../files/name-list.ts';
 import { readMetadataFollowing } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import { readWholeFile } from '../../files/whole-file.ts';
@@ -7,6 +8,8 @@ import { MAX_CONFIG_BYTES } from '../../format/constants.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from '../../repository/layout.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { byteStringFromText, joinPath } from '../../util/byte-string.ts';
+import { pathOf } from '../../util/path-node.ts';
+import type { PathNode } from '../../util/path-node.ts';
 
 /** A directory of the source that holds the repository of the backup, and is left out. */
 export interface SkippedRepository {
@@ -39,8 +42,8 @@ export class OwnRepository {
 
   /** Whether to leave out a directory. `names`: what is in it. */
   skips(
-    directory: { readonly path: ByteString; readonly metadata: SourceMetadata; readonly prefix: ByteString },
-    names: readonly ByteString[],
+    directory: { readonly place: PathNode; readonly metadata: SourceMetadata; readonly prefix: ByteString },
+    names: Names,
   ): boolean {
     if (!CONFIG_NAMES.some((name) => names.includes(name)) || !COMPANIONS.some((name) => names.includes(name)))
       return false;
@@ -48,7 +51,7 @@ export class OwnRepository {
       return false;
     const { inode, device } = directory.metadata;
     const isElsewhere = inode !== this.#opened?.inode || device !== this.#opened.device;
-    this.skipped.push({ path: joinPath(this.#base, directory.path), isElsewhere });
+    this.skipped.push({ path: joinPath(this.#base, pathOf(directory.place)), isElsewhere });
     return true;
   }
 }

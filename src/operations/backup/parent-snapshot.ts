@@ -104,7 +104,7 @@ class RootReader {
   }
 
   async read(path: ByteString): Promise<TreeEntry | undefined> {
-    return (await this.#directory(parentOf(path)))?.entries.get(path.slice(path.lastIndexOf('/') + 1) as ByteString);
+    return (await this.#directory(parentOf(path)))?.entries.find(path.slice(path.lastIndexOf('/') + 1) as ByteString);
   }
 
   /** Several roots may lie in one directory, which is decoded once. */

@@ -1,15 +1,14 @@
 import { isDamage } from '../../errors.ts';
-import { decodeTree } from '../../format/tree.ts';
-import type { TreeEntry } from '../../format/tree.ts';
+import { bufferOver } from '../../format/byte-reader.ts';
+import { TreeReader } from '../../format/tree.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
-import type { ByteString } from '../../util/byte-string.ts';
 
 /** A directory in the snapshot that a backup is compared with. */
 export interface ParentTree {
   readonly id: Uint8Array;
-  /** Serialised, and proved against the id. */
-  readonly bytes: Uint8Array;
-  readonly entries: ReadonlyMap<ByteString, TreeEntry>;
+  /** Encoded, and verified against the id. */
+  readonly bytes: Buffer;
+  readonly entries: TreeReader;
 }
 
 /** Reads the trees of the parent snapshot. */
@@ -22,12 +21,12 @@ export class ParentTrees {
     this.#onUnreadable = onUnreadable;
   }
 
-  /** Undefined for a tree that cannot be read, which only means that its files are read again. */
+  /** Returns undefined if the tree cannot be read; the only consequence is that its files are read again. */
   async read(id: Uint8Array | undefined): Promise<ParentTree | undefined> {
     if (id === undefined) return undefined;
     try {
-      const bytes = await this.#reader.read(id, 0);
-      return { id, bytes, entries: new Map(decodeTree(bytes).map((entry) => [entry.name, entry])) };
+      const bytes = bufferOver(await this.#reader.read(id, 0));
+      return { id, bytes, entries: new TreeReader(bytes) };
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.#onUnreadable(id);

@@ -1,12 +1,15 @@
 import { SourceError } from '../../errors.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { joinPath, textOf } from '../../util/byte-string.ts';
+import { shownPathOf } from '../../util/path-node.ts';
+import type { PathNode } from '../../util/path-node.ts';
 import type { OperationContext } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
 import type { SkippedRepository } from './own-repository.ts';
 
 /** A source that is not in the snapshot, or not as it should be. The rest is saved. */
 export interface SourceProblem {
+  /** Shortened if it is very long. */
   readonly path: ByteString;
   readonly during: 'open' | 'read' | 'list' | 'stat' | 'changed' | 'missing';
   readonly message: string;
@@ -23,16 +26,17 @@ export class ProblemReport {
     this.#onProblem = onProblem;
   }
 
-  tell(path: ByteString, during: SourceProblem['during'], message: string): void {
+  tell(place: PathNode, during: SourceProblem['during'], message: string): void {
+    const path = shownPathOf(place);
     this.#onProblem({ path: path === '' ? this.#base : joinPath(this.#base, path), during, message });
   }
 
   /** Only a source may be skipped: everything else, a full repository above all, ends the backup. */
-  skip(path: ByteString, during: SourceProblem['during'], error: unknown, options = { mustExist: true }): void {
+  skip(place: PathNode, during: SourceProblem['during'], error: unknown, options = { mustExist: true }): void {
     if (!(error instanceof SourceError)) throw error;
     // A file that went away since its directory was listed is not a failure.
     if (error.errno === 'ENOENT' && !options.mustExist) return;
-    this.tell(path, during, error.message);
+    this.tell(place, during, error.message);
   }
 }
 

@@ -1,9 +1,7 @@
 import { SourceError } from '../../errors.ts';
 import { heldDirectoryCount } from '../../files/held-directories.ts';
 import { readMetadata } from '../../files/source-metadata.ts';
-import { encodeTree } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
-import { joinPath } from '../../util/byte-string.ts';
 import { buildEntry, buildOtherEntry } from './entry-builder.ts';
 import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { SourcePlan } from './source-plan.ts';
@@ -16,12 +14,14 @@ const STEPS_AHEAD_MAX = 512;
 /** Directories below very long paths are open until all in them is stored, and a process may have 1024 files open. */
 const HELD_AHEAD_MAX = 64;
 
-/** Stores what a walk over the sources comes by, and the tree of each directory when all in it is stored. */
+/** Stores what a walk over the sources finds, and the tree of each directory when all in it is stored. */
 export class TreeBuilder {
   readonly #walk: SourceWalk;
   readonly #services: WalkServices;
-  /** Passed by the walk, and not stored yet. */
+  /** Found by the walk and not stored yet. */
   readonly #steps: WalkStep[] = [];
+  /** The walk must not run ahead when so many directories are held open. */
+  #heldMax = HELD_AHEAD_MAX;
 
   constructor(plan: SourcePlan, services: WalkServices) {
     this.#walk = new SourceWalk(plan, services);
@@ -53,11 +53,12 @@ export class TreeBuilder {
   }
 
   /**
-   * Lets the walk find small files to be read while what it came by before is stored. A promise is to be waited for,
-   * and to be followed by another call.
+   * Lets the walk find small files to be read while what it found before is stored. If a promise is returned, wait for
+   * it and call again.
    */
   #walkAhead(): Promise<unknown> | undefined {
     const { pacer } = this.#services;
+    if (this.#steps.length === 0 && heldDirectoryCount() >= this.#heldMax) this.#restOuter();
     while (!this.#walk.isDone && (this.#steps.length === 0 || this.#mayWalkAhead())) {
       const found = this.#walk.next();
       if (found instanceof Promise) return found;
@@ -68,15 +69,21 @@ export class TreeBuilder {
     return undefined;
   }
 
+  /** While no step is waiting, nothing uses the directories above the one that the walk is in. */
+  #restOuter(): void {
+    this.#walk.restOuter();
+    this.#heldMax = heldDirectoryCount() + HELD_AHEAD_MAX;
+  }
+
   #mayWalkAhead(): boolean {
-    const isFar = this.#steps.length >= STEPS_AHEAD_MAX || heldDirectoryCount() >= HELD_AHEAD_MAX;
+    const isFar = this.#steps.length >= STEPS_AHEAD_MAX || heldDirectoryCount() >= this.#heldMax;
     return !isFar && !this.#services.ahead.isFull;
   }
 
   #store(step: Exclude<WalkStep, { kind: 'leave' }>): Promise<void> | undefined {
     if (step.kind === 'file') return this.#storeFile(step);
     this.#services.tally.othersCount += 1;
-    step.directory.entries.push(step.entry);
+    step.directory.tree.add(step.entry);
     return undefined;
   }
 
@@ -91,7 +98,7 @@ export class TreeBuilder {
       this.#add(step, known.isSameEntry ? previous! : buildEntry(name, metadata, owners, content), true);
       return undefined;
     }
-    tally.begin(joinPath(directory.path, name));
+    tally.begin({ parent: directory, name });
     const stored = ahead === undefined ? undefined : files.saveAtHand(ahead);
     if (stored === undefined) return this.#readFile(step);
     this.#add(step, buildEntry(name, metadata, owners, stored), false);
@@ -100,23 +107,23 @@ export class TreeBuilder {
 
   #add({ directory, previous }: FileStep, entry: TreeEntry, isReused: boolean): void {
     this.#services.tally.countFile(entry, previous, isReused);
-    directory.entries.push(entry);
+    directory.tree.add(entry);
   }
 
   async #readFile(step: FileStep): Promise<void> {
     const { directory, name, ahead } = step;
     const { files, owners, problems } = this.#services;
-    const path = joinPath(directory.path, name);
+    const place = { parent: directory, name };
     try {
       const saved = await files.save(step, ahead);
       this.#add(step, buildEntry(name, saved.metadata, owners, saved), false);
       if (saved.changedWhileRead) {
-        problems.tell(path, 'changed', 'changed while it was read; the copy may mix two states');
+        problems.tell(place, 'changed', 'changed while it was read; the copy may mix two states');
       }
     } catch (error) {
       const entry = error instanceof SourceError ? this.#whatItIsNow(step) : undefined;
-      if (entry === undefined) problems.skip(path, 'read', error, { mustExist: false });
-      else directory.entries.push(entry);
+      if (entry === undefined) problems.skip(place, 'read', error, { mustExist: false });
+      else directory.tree.add(entry);
     }
   }
 
@@ -133,14 +140,14 @@ export class TreeBuilder {
   }
 
   async #leave(directory: WalkedDirectory): Promise<Uint8Array> {
-    const { parent, name, metadata, location, previous, previousTree, entries } = directory;
+    const { parent, name, metadata, location, previous, previousTree, tree } = directory;
     const { owners, tally, trees } = this.#services;
     location.close();
-    const treeId = await trees.save(encodeTree(entries), previousTree);
+    const treeId = await trees.save(tree, previousTree);
     if (parent !== undefined && metadata !== undefined) {
       const entry = buildEntry(name, metadata, owners, { treeId });
       tally.countDirectory(entry, previous);
-      parent.entries.push(entry);
+      parent.tree.add(entry);
     }
     return treeId;
   }

@@ -1,22 +1,38 @@
 import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
+import { TreeEncoder } from '../../format/tree.ts';
 import type { ChunkDepot } from './chunk-depot.ts';
 import type { ParentTree } from './parent-tree.ts';
 
-/** Stores serialised trees. */
+/** What an entry with a name of ordinary length and one chunk takes. */
+const ENTRY_BYTES = 128;
+
+/** Encodes and stores the trees of directories. */
 export class TreeSaver {
   readonly #hasher: ChunkHasher;
   readonly #depot: ChunkDepot;
+  readonly #allocate = (sizeBytes: number): Buffer => this.#depot.allocateTree(sizeBytes);
 
   constructor(hasher: ChunkHasher, depot: ChunkDepot) {
     this.#hasher = hasher;
     this.#depot = depot;
   }
 
-  /** Returns the tree's id. `before` is what the directory was; the same bytes need not be hashed again. */
-  async save(tree: Uint8Array, before: ParentTree | undefined): Promise<Uint8Array> {
-    const isSame = before !== undefined && Buffer.compare(tree, before.bytes) === 0;
-    const id = isSame ? before.id : this.#hasher.treeId(tree);
-    await this.#depot.put('tree', id, tree);
+  /** Begins the tree of a directory with `nameCount` names. `before`: what the directory was. */
+  begin(before: ParentTree | undefined, nameCount: number): TreeEncoder {
+    return new TreeEncoder({
+      ...(before === undefined ? {} : { before: before.bytes }),
+      allocate: this.#allocate,
+      expectedBytes: nameCount * ENTRY_BYTES,
+    });
+  }
+
+  /** Returns the tree's id. The bytes of `before` need not be hashed again. */
+  async save(encoder: TreeEncoder, before: ParentTree | undefined): Promise<Uint8Array> {
+    const { bytes, memory } = encoder.finish();
+    const isSame = before !== undefined && Buffer.compare(bytes, before.bytes) === 0;
+    const id = isSame ? before.id : this.#hasher.treeId(bytes);
+    if (memory === undefined) await this.#depot.put('tree', id, bytes);
+    else await this.#depot.putTree(id, { buffer: memory, lengthBytes: bytes.length });
     return id;
   }
 }

@@ -1,15 +1,16 @@
 import { isDamage } from '../../errors.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
-import { decodeTree } from '../../format/tree.ts';
+import { TreeReader } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { FilterState } from '../../filter/filter-state.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { joinPath } from '../../util/byte-string.ts';
+import { shownPathOf } from '../../util/path-node.ts';
+import type { PathNode } from '../../util/path-node.ts';
 import { EntrySet } from '../live-walk.ts';
 import type { AffectedPath } from './findings.ts';
 
-/** Which snapshots and files a damage hits. */
+/** The snapshots and files that need damaged chunks. */
 export interface Impact {
   readonly snapshots: readonly string[];
   readonly paths: readonly AffectedPath[];
@@ -19,11 +20,10 @@ export interface Impact {
 /** Enough to act on; the number of all of them is given too. */
 const PATHS_MAX = 200;
 
-interface OpenTree {
+/** The root tree has no name. */
+interface OpenTree extends PathNode {
   readonly entry: number;
-  readonly path: ByteString;
-  readonly children: readonly TreeEntry[];
-  position: number;
+  readonly children: TreeReader;
   isHit: boolean;
 }
 
@@ -75,65 +75,64 @@ export class ImpactSearch {
 
   async #walk(snapshot: string, root: Uint8Array): Promise<void> {
     const stack: OpenTree[] = [];
-    const first = await this.#open(snapshot, '' as ByteString, root);
+    const first = await this.#open(snapshot, { parent: undefined, name: '' as ByteString }, root);
     if (typeof first === 'object') stack.push(first);
     while (stack.length > 0) {
       const tree = stack.at(-1)!;
-      const child = tree.children[tree.position];
-      tree.position += 1;
+      const child = tree.children.next();
       if (child === undefined) {
         stack.pop();
         if (!tree.isHit) this.#clean.add(tree.entry);
         else if (stack.length > 0) stack.at(-1)!.isHit = true;
         continue;
       }
-      const path = joinPath(tree.path, child.name);
-      if (this.#noteFile(snapshot, path, child)) tree.isHit = true;
+      const place = { parent: tree, name: child.name };
+      if (this.#noteFile(snapshot, place, child)) tree.isHit = true;
       if (child.treeId === undefined) continue;
-      const opened = await this.#open(snapshot, path, child.treeId);
+      const opened = await this.#open(snapshot, place, child.treeId);
       if (opened === 'unreadable') tree.isHit = true;
       else if (opened !== 'clean') stack.push(opened);
     }
   }
 
-  async #open(snapshot: string, path: ByteString, treeId: Uint8Array): Promise<OpenTree | 'clean' | 'unreadable'> {
+  async #open(snapshot: string, place: PathNode, treeId: Uint8Array): Promise<OpenTree | 'clean' | 'unreadable'> {
     const id = hex(treeId);
     const entry = this.#state.filter.find(treeId, 0);
     if (this.#damaged.has(id) || entry < 0) {
-      this.#note(id, snapshot, path);
+      this.#note(id, snapshot, place);
       return 'unreadable';
     }
     if (this.#clean.has(entry)) return 'clean';
     try {
-      const children = decodeTree(await this.#reader.readEntry(entry));
-      return { entry, path, children, position: 0, isHit: false };
+      const children = new TreeReader(await this.#reader.readEntry(entry));
+      return { parent: place.parent, name: place.name, entry, children, isHit: false };
     } catch (error) {
       if (!isDamage(error)) throw error;
-      this.#note(id, snapshot, path);
+      this.#note(id, snapshot, place);
       return 'unreadable';
     }
   }
 
-  #noteFile(snapshot: string, path: ByteString, child: TreeEntry): boolean {
+  #noteFile(snapshot: string, place: PathNode, child: TreeEntry): boolean {
     const { chunkIds } = child;
     const problem = child.type === 'file' ? this.#problemOf(child) : undefined;
     let isHit = problem !== undefined;
-    if (problem !== undefined) this.#note(problem, snapshot, path);
+    if (problem !== undefined) this.#note(problem, snapshot, place);
     for (let offset = 0; offset < chunkIds.length; offset += CHUNK_ID_BYTES) {
       const id = hex(chunkIds.subarray(offset, offset + CHUNK_ID_BYTES));
       if (!this.#damaged.has(id)) continue;
       isHit = true;
-      this.#note(id, snapshot, path);
+      this.#note(id, snapshot, place);
     }
     return isHit;
   }
 
-  #note(chunk: string, snapshot: string, path: ByteString): void {
+  #note(chunk: string, snapshot: string, place: PathNode): void {
     const hit = this.#hits.get(chunk) ?? { snapshots: new Set(), paths: [], pathCount: 0 };
     this.#hits.set(chunk, hit);
     hit.snapshots.add(snapshot);
     hit.pathCount += 1;
-    if (hit.paths.length < PATHS_MAX) hit.paths.push({ snapshot, path });
+    if (hit.paths.length < PATHS_MAX) hit.paths.push({ snapshot, path: shownPathOf(place) });
   }
 }
 

@@ -7,6 +7,7 @@ import type { TargetPolicy } from '../../files/target-policy.ts';
 import { readTargetLink, readTargetStats } from '../../files/target-writer.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import { copyBytes } from '../../util/copy-bytes.ts';
 import type { Pacer } from '../context.ts';
 
 export type OverwriteMode = 'never' | 'if-changed' | 'if-newer' | 'always';
@@ -74,5 +75,17 @@ export async function writeFile(
   } catch (error) {
     file.abandon();
     throw error;
+  }
+}
+
+/** Copies all bytes of a file. */
+export async function copyChunks(target: Buffer, { count, next }: ChunksOfFile): Promise<void> {
+  let offset = 0;
+  for (let index = 0; index < count; index += 1) {
+    const reading = next((bytes) => {
+      copyBytes(target, bytes, offset);
+      offset += bytes.length;
+    });
+    if (reading !== undefined) await reading;
   }
 }

@@ -1,8 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { TargetError } from '../../errors.ts';
 import { openDirectoryPath } from '../../files/directory-path.ts';
-import { logicalPathOf } from '../../files/held-directories.ts';
-import { parentOf } from '../../files/root-paths.ts';
+import type { DirectoryPath } from '../../files/directory-path.ts';
 import { openSource } from '../../files/source-files.ts';
 import { replaceTarget, temporaryPathBeside } from '../../files/target-file.ts';
 import { createHardlink } from '../../files/target-writer.ts';
@@ -13,24 +12,24 @@ import type { ByteString } from '../../util/byte-string.ts';
 /** The name of a group that others are linked to. */
 interface FirstName {
   readonly entry: TreeEntry;
-  /** Not the path that was used: what that starts at may be closed by now, and its number be another directory's. */
-  readonly path: ByteString;
-  /** Otherwise it was there before, and only looked the same. */
+  /** The directory that it is in. May be closed by now, so that only its whole path is of use. */
+  readonly directory: DirectoryPath;
+  /** Otherwise it existed before the restore, and only looked the same. */
   readonly isWritten: boolean;
 }
 
 const COMPARED_BYTES = 1 << 20;
 
-/** Files, symlinks and special files that had several names, and are to have them again. */
+/** Gives files, symlinks and special files that had several names these names again. */
 export class HardlinkGroups {
   readonly #first = new Map<string, FirstName>();
 
-  /** Takes note of a file that is at the target now. */
-  note(entry: TreeEntry, location: ByteString, { isWritten }: { readonly isWritten: boolean }): void {
+  /** Records a file that is in a directory of the target now. */
+  note(entry: TreeEntry, directory: DirectoryPath, { isWritten }: { readonly isWritten: boolean }): void {
     if (entry.hardlink === undefined) return;
     const key = keyOf(entry);
     if (this.#first.has(key) && !isWritten) return;
-    this.#first.set(key, { entry, path: logicalPathOf(location), isWritten });
+    this.#first.set(key, { entry, directory, isWritten });
   }
 
   /**
@@ -42,7 +41,7 @@ export class HardlinkGroups {
     if (first === undefined || (!first.isWritten && entry.type === 'file')) return false;
     // Of a symlink, macOS would link what it leads to.
     if (entry.type === 'symlink' && process.platform === 'darwin') return false;
-    return tryLink(first.path, location, { replaces });
+    return tryLink(first, location, { replaces });
   }
 
   /**
@@ -52,8 +51,8 @@ export class HardlinkGroups {
   join(entry: TreeEntry, location: ByteString): boolean {
     const first = this.#firstOf(entry);
     if (first === undefined || first.isWritten) return false;
-    const isSame = withNearPath(first.path, (path) => haveSameBytes(path, location));
-    return isSame && tryLink(first.path, location, { replaces: true });
+    const isSame = withNearPath(first, (path) => haveSameBytes(path, location));
+    return isSame && tryLink(first, location, { replaces: true });
   }
 
   /** None if the names had different contents: the file changed while it was backed up. */
@@ -68,8 +67,8 @@ function isSameContent(a: TreeEntry, b: TreeEntry): boolean {
   return isSameKind && a.linkTarget === b.linkTarget && Buffer.compare(a.chunkIds, b.chunkIds) === 0;
 }
 
-/** What has the name stays until the link takes its place. */
-function tryLink(existing: ByteString, location: ByteString, { replaces }: { readonly replaces: boolean }): boolean {
+/** What has the name stays until the link replaces it. */
+function tryLink(existing: FirstName, location: ByteString, { replaces }: { readonly replaces: boolean }): boolean {
   const name = replaces ? temporaryPathBeside(location) : location;
   try {
     withNearPath(existing, (path) => createHardlink(path, name));
@@ -82,11 +81,11 @@ function tryLink(existing: ByteString, location: ByteString, { replaces }: { rea
   }
 }
 
-/** Calls `action` with a path to the same file that is short enough for one call of the system. */
-function withNearPath<T>(path: ByteString, action: (path: ByteString) => T): T {
-  const parent = openDirectoryPath(parentOf(path), { side: 'target' });
+/** Calls `action` with a path to the file that is short enough for the system. */
+function withNearPath<T>({ directory, entry }: FirstName, action: (path: ByteString) => T): T {
+  const parent = openDirectoryPath(directory.wholePath(), { side: 'target' });
   try {
-    return action(parent.childPath(path.slice(path.lastIndexOf('/') + 1) as ByteString));
+    return action(parent.childPath(entry.name));
   } finally {
     parent.close();
   }

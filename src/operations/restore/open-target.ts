@@ -12,11 +12,13 @@ export interface OpenTarget {
   readonly isNew: boolean;
 }
 
-/** Where a dry run is inside of what would have to be made: nobody looks at anything there. */
+/** Stands for a directory that a dry run would have to make. Nothing is looked up in it. */
 const UNMADE: DirectoryPath = {
   prefix: '' as ByteString,
   childPath: (name) => name,
   enter: () => UNMADE,
+  restOuter: () => undefined,
+  wholePath: () => '' as ByteString,
   close: () => undefined,
 };
 

@@ -1,19 +1,22 @@
 import type { TreeEntry } from '../../format/tree.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
-import type { ByteString } from '../../util/byte-string.ts';
-import { joinPath } from '../../util/byte-string.ts';
-import { readEntries } from '../snapshot-path.ts';
-import type { SnapshotPlace } from '../snapshot-path.ts';
+import type { PathNode } from '../../util/path-node.ts';
+import { readTree } from '../snapshot-path.ts';
+import type { EntrySequence, SnapshotPlace } from '../snapshot-path.ts';
 
-/** What a restore does, one thing after the other. */
-export type RestoreStep =
-  | { readonly kind: 'enter' | 'leave' | 'entry'; readonly path: ByteString; readonly entry: TreeEntry }
-  | { readonly kind: 'unreadable'; readonly path: ByteString; readonly entry: TreeEntry; readonly error: unknown };
+/** One action of a restore, on an entry at a place below the target. */
+export interface RestoreStep extends PathNode {
+  readonly kind: 'enter' | 'leave' | 'entry' | 'unreadable';
+  readonly entry: TreeEntry;
+  /** Why the directory is unreadable. */
+  readonly error?: unknown;
+}
 
 interface OpenTree {
-  readonly path: ByteString;
-  readonly entries: TreeEntry[];
-  readonly directory: TreeEntry | undefined;
+  readonly entries: EntrySequence;
+  /** Undefined for the top. */
+  readonly directory: PathNode | undefined;
+  readonly entry: TreeEntry | undefined;
 }
 
 /** Turns the trees of a snapshot into steps: a directory is entered, filled and left. */
@@ -25,7 +28,7 @@ export class RestoreSteps {
 
   constructor(reader: StateReader, place: SnapshotPlace) {
     this.#reader = reader;
-    this.#stack = [{ path: '' as ByteString, entries: place.entries.toReversed(), directory: undefined }];
+    this.#stack = [{ entries: place.entries, directory: undefined, entry: undefined }];
   }
 
   get waitingCount(): number {
@@ -45,26 +48,44 @@ export class RestoreSteps {
     return step;
   }
 
-  /** Adds at least one step to the queue, unless the walk is at its end. `onFile` sees each file as it is queued. */
-  async advance(onFile: (entry: TreeEntry) => void): Promise<void> {
+  /**
+   * Adds the next step to the queue, unless the walk is at its end; `onFile` is called with each file. Returns a promise
+   * only if a tree has to be read.
+   */
+  advance(onFile: (entry: TreeEntry) => void): Promise<void> | undefined {
     const tree = this.#stack.at(-1);
-    if (tree === undefined) return;
-    for (let entry = tree.entries.pop(); entry !== undefined; entry = tree.entries.pop()) {
-      const path = joinPath(tree.path, entry.name);
-      if (entry.treeId !== undefined) return await this.#enter(path, entry, entry.treeId);
-      this.#queue.push({ kind: 'entry', path, entry });
-      if (entry.type === 'file') onFile(entry);
+    if (tree === undefined) return undefined;
+    const entry = tree.entries.next();
+    if (entry === undefined) {
+      this.#stack.pop();
+      this.#leave(tree);
+      return undefined;
     }
-    this.#stack.pop();
-    if (tree.directory !== undefined) this.#queue.push({ kind: 'leave', path: tree.path, entry: tree.directory });
+    const place = { parent: tree.directory, name: entry.name };
+    if (entry.treeId !== undefined) return this.#enter(place, entry, entry.treeId);
+    this.#queue.push({ kind: 'entry', ...place, entry });
+    if (entry.type === 'file') onFile(entry);
+    return undefined;
   }
 
-  async #enter(path: ByteString, entry: TreeEntry, treeId: Uint8Array): Promise<void> {
-    this.#queue.push({ kind: 'enter', path, entry });
+  async #enter(place: PathNode, entry: TreeEntry, treeId: Uint8Array): Promise<void> {
+    const { parent, name } = place;
+    this.#queue.push({ kind: 'enter', parent, name, entry });
     try {
-      this.#stack.push({ path, entries: (await readEntries(this.#reader, treeId)).toReversed(), directory: entry });
+      this.#stack.push({ entries: await readTree(this.#reader, treeId), directory: place, entry });
     } catch (error) {
-      this.#queue.push({ kind: 'unreadable', path, entry, error }, { kind: 'leave', path, entry });
+      this.#queue.push({ kind: 'unreadable', parent, name, entry, error }, { kind: 'leave', parent, name, entry });
     }
   }
+
+  #leave({ directory, entry }: OpenTree): void {
+    if (directory === undefined || entry === undefined) return;
+    this.#queue.push({ kind: 'leave', parent: directory.parent, name: directory.name, entry });
+  }
+}
+
+/** As what a step counts if it fails. */
+export function kindOf({ kind, entry }: RestoreStep): 'file' | 'directory' | 'other' {
+  if (kind !== 'entry') return 'directory';
+  return entry.type === 'file' ? 'file' : 'other';
 }

@@ -1,3 +1,5 @@
+import type { DirectoryPath } from '../../files/directory-path.ts';
+import { heldDirectoryCount } from '../../files/held-directories.ts';
 import { replaceTarget, temporaryPathBeside } from '../../files/target-file.ts';
 import type { FilePlace } from '../../files/target-file.ts';
 import { createSpecial, createSymlink, finishTargetDirectory } from '../../files/target-writer.ts';
@@ -6,16 +8,20 @@ import type { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { copyBytes } from '../../util/copy-bytes.ts';
+import { shownPathOf } from '../../util/path-node.ts';
 import type { Pacer, Progress } from '../context.ts';
-import { decide, writeFile } from './file-restorer.ts';
+import { copyChunks, decide, writeFile } from './file-restorer.ts';
 import type { ChunksOfFile, FileDecision, OverwriteMode } from './file-restorer.ts';
 import { HardlinkGroups } from './hardlink-groups.ts';
 import { findDirectory, makeDirectory, openTarget } from './open-target.ts';
 import type { OpenTarget } from './open-target.ts';
+import { kindOf } from './restore-steps.ts';
 import type { RestoreStep } from './restore-steps.ts';
 import type { RestoreTally } from './restore-result.ts';
 import { WriteBehind } from './write-behind.ts';
+
+/** So many more directories may be held open before most of those above the current one are closed for a while. */
+const HELD_MAX = 128;
 
 /** The chunks of the file that is next in line. */
 export interface FileChunks {
@@ -42,6 +48,7 @@ export class Restorer {
   readonly #directories: (OpenTarget | undefined)[];
   readonly #groups = new HardlinkGroups();
   readonly #behind: WriteBehind;
+  #heldMax = HELD_MAX;
 
   constructor(options: RestorerOptions) {
     this.#options = options;
@@ -65,16 +72,24 @@ export class Restorer {
   async run(step: RestoreStep, chunkCount: number | undefined): Promise<void> {
     const { tally } = this.#options;
     await this.#behind.makeRoom();
+    if (heldDirectoryCount() >= this.#heldMax) await this.#restOuter();
     try {
-      if (step.kind === 'unreadable') tally.fail(step.path, step.error, 'directory');
+      if (step.kind === 'unreadable') tally.fail(shownPathOf(step), step.error, 'directory');
       else if (step.kind === 'enter') this.#enter(step.entry);
       else if (step.kind === 'leave') this.#leave(step);
       else if (step.entry.type === 'file') await this.#restoreFile(step, chunkCount ?? 0);
       else this.#restoreOther(step);
     } catch (error) {
-      if (step.kind === 'leave') tally.report(step.path, error);
-      else tally.fail(step.path, error, kindOf(step));
+      if (step.kind === 'leave') tally.report(shownPathOf(step), error);
+      else tally.fail(shownPathOf(step), error, kindOf(step));
     }
+  }
+
+  /** Closes most of the open directories above the current one. Files that are being written have paths through them. */
+  async #restOuter(): Promise<void> {
+    await this.#behind.finish();
+    this.#directories.findLast((directory) => directory !== undefined)?.location.restOuter();
+    this.#heldMax = heldDirectoryCount() + HELD_MAX;
   }
 
   #enter(entry: TreeEntry): void {
@@ -95,24 +110,24 @@ export class Restorer {
     if (directory === undefined) return;
     this.#behind.after((isDropped) => {
       if (this.#options.dryRun) this.#options.tally.directoriesRestored += 1;
-      else if (!isDropped) this.#finishDirectory(step, directory.location.prefix);
+      else if (!isDropped) this.#finishDirectory(step, directory.location);
       directory.location.close();
     });
   }
 
-  #finishDirectory({ path, entry }: RestoreStep, location: ByteString): void {
+  #finishDirectory(step: RestoreStep, location: DirectoryPath): void {
     const { tally, policy } = this.#options;
     tally.directoriesRestored += 1;
     try {
-      this.#note(path, finishTargetDirectory(location, entry, policy));
+      this.#note(step, finishTargetDirectory(location.prefix, step.entry, policy));
     } catch (error) {
-      tally.report(path, error);
+      tally.report(shownPathOf(step), error);
     }
   }
 
   async #restoreFile(step: RestoreStep, chunkCount: number): Promise<void> {
     const { chunks, tally, dryRun, progress } = this.#options;
-    const { path, entry } = step;
+    const { entry } = step;
     const directory = this.#directories.at(-1);
     let used = 0;
     const next: ChunksOfFile['next'] = (action) => {
@@ -123,38 +138,43 @@ export class Restorer {
       if (directory === undefined) return;
       const location = directory.location.childPath(entry.name);
       const decision = this.#decide(directory, location, entry);
-      if (decision === 'unchanged') this.#groups.note(entry, location, { isWritten: false });
-      if (this.#isSettled(decision, path)) return;
+      if (decision === 'unchanged') this.#groups.note(entry, directory.location, { isWritten: false });
+      if (this.#isSettled(decision, step)) return;
       if (dryRun) return this.#countFile(entry);
       const replaces = decision === 'replace';
       if (this.#groups.link(entry, location, { replaces })) return this.#countFile(entry);
       const ofFile = { count: chunkCount, sizeBytes: chunks.sizeOf(chunkCount), next };
-      await this.#writeFile(step, { path: location, replaces }, ofFile);
+      await this.#writeFile(step, directory.location, { place: { path: location, replaces }, chunks: ofFile });
     } finally {
       chunks.skip(chunkCount - used);
       // One that a thread writes counts from here on: they are few, and done before the end is told.
       if (progress !== undefined) progress.filesDone += 1;
       if (entry.changedWhileRead)
-        tally.note(path, 'had changed while it was backed up; it may mix two states', 'CHANGED');
+        tally.note(shownPathOf(step), 'had changed while it was backed up; it may mix two states', 'CHANGED');
     }
   }
 
-  async #writeFile({ path, entry }: RestoreStep, place: FilePlace, chunks: ChunksOfFile): Promise<void> {
+  async #writeFile(
+    step: RestoreStep,
+    directory: DirectoryPath,
+    { place, chunks }: { readonly place: FilePlace; readonly chunks: ChunksOfFile },
+  ): Promise<void> {
+    const { entry } = step;
     const { policy, pacer, sparse, tally } = this.#options;
     const onWritten = (failure: TargetError | undefined): void => {
-      this.#note(path, failure);
+      this.#note(step, failure);
       this.#countFile(entry);
     };
     // Other names can be linked only to what is there.
     if (entry.hardlink === undefined && this.#behind.takes(chunks.sizeBytes)) {
-      const onFailed = (error: unknown): void => tally.fail(path, error, 'file');
-      await copyInto(this.#behind.roomFor(chunks.sizeBytes), chunks);
+      const onFailed = (error: unknown): void => tally.fail(shownPathOf(step), error, 'file');
+      await copyChunks(this.#behind.roomFor(chunks.sizeBytes), chunks);
       this.#behind.add({ place, metadata: entry, sizeBytes: chunks.sizeBytes, onWritten, onFailed });
       return;
     }
     this.#behind.start();
     const failure = await writeFile(place, entry, chunks, { policy, pacer, sparse });
-    if (!this.#groups.join(entry, place.path)) this.#groups.note(entry, place.path, { isWritten: true });
+    if (!this.#groups.join(entry, place.path)) this.#groups.note(entry, directory, { isWritten: true });
     onWritten(failure);
   }
 
@@ -164,17 +184,19 @@ export class Restorer {
   }
 
   /** Whether nothing is left to do for a file, because of what has its name. */
-  #isSettled(decision: FileDecision, path: ByteString): boolean {
+  #isSettled(decision: FileDecision, step: RestoreStep): boolean {
     const { tally } = this.#options;
     if (decision === 'unchanged') tally.filesUnchanged += 1;
     if (decision === 'keep' || decision === 'refuse' || decision === 'blocked') tally.filesKept += 1;
-    if (decision === 'refuse') tally.note(path, 'exists and differs; it was kept (choose with --overwrite)', 'EXISTS');
+    if (decision === 'refuse')
+      tally.note(shownPathOf(step), 'exists and differs; it was kept (choose with --overwrite)', 'EXISTS');
     if (decision === 'blocked')
-      tally.note(path, 'is a directory now; it was kept (move it away to have it restored)', 'EXISTS');
+      tally.note(shownPathOf(step), 'is a directory now; it was kept (move it away to have it restored)', 'EXISTS');
     return decision !== 'create' && decision !== 'replace';
   }
 
-  #restoreOther({ path, entry }: RestoreStep): void {
+  #restoreOther(step: RestoreStep): void {
+    const { entry } = step;
     // Sockets are made by the programs that listen on them.
     if (entry.type === 'socket') return;
     const { tally, dryRun } = this.#options;
@@ -182,8 +204,8 @@ export class Restorer {
     if (directory === undefined) return;
     const location = directory.location.childPath(entry.name);
     const decision = this.#decide(directory, location, entry);
-    if (decision === 'unchanged') this.#groups.note(entry, location, { isWritten: false });
-    if (this.#isSettled(decision, path)) return;
+    if (decision === 'unchanged') this.#groups.note(entry, directory.location, { isWritten: false });
+    if (this.#isSettled(decision, step)) return;
     if (dryRun) {
       tally.othersRestored += 1;
       return;
@@ -191,12 +213,12 @@ export class Restorer {
     const replaces = decision === 'replace';
     if (!this.#groups.link(entry, location, { replaces })) {
       const { skipped, failure } = this.#makeOther(entry, location, { replaces });
-      this.#note(path, failure);
+      this.#note(step, failure);
       if (skipped !== undefined) {
         tally.othersFailed += 1;
-        return tally.note(path, 'is a device file; only root makes those', 'SKIPPED');
+        return tally.note(shownPathOf(step), 'is a device file; only root makes those', 'SKIPPED');
       }
-      this.#groups.note(entry, location, { isWritten: true });
+      this.#groups.note(entry, directory.location, { isWritten: true });
     }
     tally.othersRestored += 1;
   }
@@ -220,23 +242,7 @@ export class Restorer {
     if (progress !== undefined) progress.bytesDone += entry.sizeBytes;
   }
 
-  #note(path: ByteString, failure: TargetError | undefined): void {
-    if (failure !== undefined) this.#options.tally.note(path, failure.message, failure.code);
-  }
-}
-
-function kindOf({ kind, entry }: RestoreStep): 'file' | 'directory' | 'other' {
-  if (kind !== 'entry') return 'directory';
-  return entry.type === 'file' ? 'file' : 'other';
-}
-
-async function copyInto(target: Buffer, { count, next }: ChunksOfFile): Promise<void> {
-  let offset = 0;
-  for (let index = 0; index < count; index += 1) {
-    const reading = next((bytes) => {
-      copyBytes(target, bytes, offset);
-      offset += bytes.length;
-    });
-    if (reading !== undefined) await reading;
+  #note(step: RestoreStep, failure: TargetError | undefined): void {
+    if (failure !== undefined) this.#options.tally.note(shownPathOf(step), failure.message, failure.code);
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
+import { openDirectoryPath } from '../../../src/files/directory-path.ts';
 import type { TreeEntry } from '../../../src/format/tree.ts';
 import { HardlinkGroups } from '../../../src/operations/restore/hardlink-groups.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
@@ -21,7 +22,8 @@ function link(first: TreeEntry, second: TreeEntry): number {
   const [firstPath, secondPath] = ['first', 'second'].map((name) => byteStringFromText(join(directory, name)));
   writeFileSync(firstPath!, 'content');
   const groups = new HardlinkGroups();
-  groups.note(first, firstPath!, { isWritten: true });
+  const target = openDirectoryPath(byteStringFromText(directory), { side: 'target' });
+  groups.note({ ...first, name: byteStringFromText('first') }, target, { isWritten: true });
   expect(groups.link(second, secondPath!, { replaces: false })).toBe(statSync(firstPath!).nlink === 2);
   return statSync(firstPath!).nlink;
 }

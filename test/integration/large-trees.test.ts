@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { describeDeepTree, makeDeepTree, removeTree } from '../support/deep-tree.ts';
+import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+
+interface Limits {
+  /** Of the JavaScript heap of each thread. */
+  readonly heapMiB: number;
+  readonly openFiles: number;
+}
+
+/** A repository and a way to run the program on it within limits; a run that fails gives its messages. */
+function makeLimited({ heapMiB, openFiles }: Limits): {
+  readonly source: string;
+  readonly target: string;
+  readonly run: (...args: readonly string[]) => { readonly status: number | null; readonly stderr: string };
+} {
+  const directory = memoryDirectory();
+  const [source, target] = [join(directory, 'source'), join(directory, 'target')];
+  mkdirSync(source);
+  onTestFinished(() => removeTree(target));
+  const node = [process.execPath, `--max-old-space-size=${heapMiB}`, ldmProgram, '-q'];
+  const program = [...node, '-r', join(directory, 'repository')];
+  const run = (...args: readonly string[]): { readonly status: number | null; readonly stderr: string } => {
+    const limited = ['-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', ...program, ...args];
+    const { status, stderr } = spawnSync('sh', limited, {
+      encoding: 'utf8',
+      env: cleanEnvironment({}),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    return { status, stderr: stderr.slice(0, 2000) };
+  };
+  expect(run('init')).toEqual({ status: 0, stderr: '' });
+  return { source, target, run };
+}
+
+const DONE = { status: 0, stderr: '' };
+
+describe.runIf(process.platform === 'linux')('within little memory', () => {
+  it('4,000 nested directories with long names are saved, found unchanged, checked, restored and deleted', () => {
+    // Their paths together have 2 GB.
+    const { source, target, run } = makeLimited({ heapMiB: 96, openFiles: 256 });
+    makeDeepTree(source, 4000);
+    expect(run('backup', source)).toEqual(DONE);
+    expect(run('backup', source)).toEqual(DONE);
+    expect(run('check')).toEqual(DONE);
+    expect(run('restore', 'latest', '--target', target)).toEqual(DONE);
+    expect(describeDeepTree(join(target, 'source'))).toBe(describeDeepTree(source));
+    expect(describeDeepTree(source)).toMatch(/^4000 levels/);
+    expect(run('delete', 'latest')).toEqual(DONE);
+    expect(run('check')).toEqual(DONE);
+  });
+
+  it('a directory with very many names is saved, found unchanged, listed, restored and deleted', () => {
+    const { source, target, run } = makeLimited({ heapMiB: 32, openFiles: 256 });
+    const count = 100_000;
+    for (let index = 0; index < count; index += 1) symlinkSync('nowhere', join(source, `link-${index}`));
+    expect(run('backup', source)).toEqual(DONE);
+    expect(run('backup', source)).toEqual(DONE);
+    expect(run('ls', 'latest')).toEqual(DONE);
+    expect(run('check')).toEqual(DONE);
+    expect(run('restore', 'latest', '--target', target)).toEqual(DONE);
+    expect(readdirSync(join(target, 'source'))).toHaveLength(count);
+    expect(run('delete', 'latest')).toEqual(DONE);
+  });
+});

@@ -1,0 +1,15 @@
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+
+/** Tests of full size, which take minutes and gigabytes of disk: `npm run soak`. */
+const config: ViteUserConfig = defineConfig({
+  test: {
+    environment: 'node',
+    globalSetup: ['test/support/ensure-built.ts'],
+    include: ['test/soak/**/*.soak.ts'],
+    pool: 'forks',
+    maxWorkers: 1,
+    testTimeout: 3_600_000,
+  },
+});
+
+export default config;

@@ -7,7 +7,7 @@ import type { ByteString } from '../../util/byte-string.ts';
 /** A directory in the snapshot that a backup is compared with. */
 export interface ParentTree {
   readonly id: Uint8Array;
-  /** Serialised, and proved against the id. */
+  /** Serialised, and verified against the id. */
   readonly bytes: Uint8Array;
   readonly entries: ReadonlyMap<ByteString, TreeEntry>;
 }
@@ -16,6 +16,7 @@ export interface ParentTree {
 export class ParentTrees {
   readonly #reader: StateReader;
   readonly #onUnreadable: (id: Uint8Array) => void;
+  isAnyUnreadable = false;
 
   constructor(reader: StateReader, onUnreadable: (id: Uint8Array) => void) {
     this.#reader = reader;
@@ -30,6 +31,7 @@ export class ParentTrees {
       return { id, bytes, entries: new Map(decodeTree(bytes).map((entry) => [entry.name, entry])) };
     } catch (error) {
       if (!isDamage(error)) throw error;
+      this.isAnyUnreadable = true;
       this.#onUnreadable(id);
       return undefined;
     }

@@ -75,9 +75,15 @@ export class TreeBuilder {
 
   #store(step: Exclude<WalkStep, { kind: 'leave' }>): Promise<void> | undefined {
     if (step.kind === 'file') return this.#storeFile(step);
-    this.#services.tally.othersCount += 1;
-    step.directory.entries.push(step.entry);
+    this.#addOther(step.directory, step.entry);
     return undefined;
+  }
+
+  #addOther({ entries }: WalkedDirectory, entry: TreeEntry): void {
+    const { tally } = this.#services;
+    tally.othersCount += 1;
+    if (entry.type === 'socket') tally.socketCount += 1;
+    entries.push(entry);
   }
 
   /** A promise only where something has to be waited for: those of small files were nearly half of a backup's garbage. */
@@ -116,7 +122,7 @@ export class TreeBuilder {
     } catch (error) {
       const entry = error instanceof SourceError ? this.#whatItIsNow(step) : undefined;
       if (entry === undefined) problems.skip(path, 'read', error, { mustExist: false });
-      else directory.entries.push(entry);
+      else this.#addOther(directory, entry);
     }
   }
 

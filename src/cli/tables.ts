@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { isAsciiOnly } from './locale.ts';
 
 const NO_BORDERS = {
   top: '',
@@ -49,5 +50,5 @@ export function formatSection(heading: string, rows: readonly (readonly string[]
 /** Parts of a whole as bars of at most `width` columns; the smallest part above 0 still shows. */
 export function formatBar(value: number, largest: number, width: number): string {
   if (value <= 0 || largest <= 0) return '';
-  return '█'.repeat(Math.max(1, Math.round((value / largest) * width)));
+  return (isAsciiOnly() ? '#' : '█').repeat(Math.max(1, Math.round((value / largest) * width)));
 }

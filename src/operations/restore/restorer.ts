@@ -135,7 +135,7 @@ export class Restorer {
       // One that a thread writes counts from here on: they are few, and done before the end is told.
       if (progress !== undefined) progress.filesDone += 1;
       if (entry.changedWhileRead)
-        tally.note(path, 'had changed while it was backed up; it may mix two states', 'CHANGED');
+        tally.note(path, 'changed while it was backed up; it may mix old and new content', 'CHANGED');
     }
   }
 
@@ -168,9 +168,9 @@ export class Restorer {
     const { tally } = this.#options;
     if (decision === 'unchanged') tally.filesUnchanged += 1;
     if (decision === 'keep' || decision === 'refuse' || decision === 'blocked') tally.filesKept += 1;
-    if (decision === 'refuse') tally.note(path, 'exists and differs; it was kept (choose with --overwrite)', 'EXISTS');
+    if (decision === 'refuse') tally.note(path, 'exists and differs, and was kept (see --overwrite)', 'EXISTS');
     if (decision === 'blocked')
-      tally.note(path, 'is a directory now; it was kept (move it away to have it restored)', 'EXISTS');
+      tally.note(path, 'is a directory at the target, and was kept; move it away to restore the file', 'EXISTS');
     return decision !== 'create' && decision !== 'replace';
   }
 
@@ -197,7 +197,7 @@ export class Restorer {
       this.#note(path, failure);
       if (skipped !== undefined) {
         tally.othersFailed += 1;
-        return tally.note(path, 'is a device file; only root makes those', 'SKIPPED');
+        return tally.note(path, 'is a device file, which only root can create', 'SKIPPED');
       }
       this.#groups.note(entry, location, { isWritten: true });
     }

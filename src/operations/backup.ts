@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { hostname as systemHostname, userInfo } from 'node:os';
+import { hostname as systemHostname } from 'node:os';
 import { createChunker } from '../chunking/create-chunker.ts';
 import { UsageError } from '../errors.ts';
 import { openOwnerNames } from '../files/owner-names.ts';
@@ -8,7 +7,8 @@ import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import { BackupTally } from './backup/backup-tally.ts';
+import { BackupTally, countRemoved } from './backup/backup-tally.ts';
+import type { RemovedCounts, ReusedChunks } from './backup/backup-tally.ts';
 import { ChunkDepot } from './backup/chunk-depot.ts';
 import { Exclusion } from './backup/exclusion.ts';
 import { FileSaver } from './backup/file-saver.ts';
@@ -23,6 +23,8 @@ import type { SourceProblem } from './backup/problems.ts';
 import { ReadAhead } from './backup/read-ahead.ts';
 import { planSources } from './backup/source-plan.ts';
 import type { SourcePlan } from './backup/source-plan.ts';
+import { describeSnapshot, summarize } from './backup/snapshot-manifest.ts';
+import { announceTotals } from './backup/source-scan.ts';
 import { ParentTrees } from './backup/parent-tree.ts';
 import { TreeBuilder } from './backup/tree-builder.ts';
 import { TreeSaver } from './backup/tree-saver.ts';
@@ -30,8 +32,8 @@ import { damageWarner, warnOfDamage } from './backup/damage-warning.ts';
 import { refreshCheckpoint } from './checkpointing.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { VERSION } from './version.ts';
 
+export type { RemovedCounts, ReusedChunks } from './backup/backup-tally.ts';
 export type { SkippedRepository } from './backup/own-repository.ts';
 export type { SourceProblem } from './backup/problems.ts';
 
@@ -58,6 +60,11 @@ export interface BackupResult {
   readonly snapshot: Snapshot;
   readonly parentId: string | undefined;
   readonly summary: SnapshotSummary;
+  /** Undefined if some sources could not be compared with the parent snapshot. */
+  readonly removed: RemovedCounts | undefined;
+  readonly reused: ReusedChunks;
+  /** Sockets, which a restore leaves out. */
+  readonly socketCount: number;
   /** What is not in the snapshot, or not as it should be. */
   readonly problems: readonly SourceProblem[];
   /** The exclude patterns that matched nothing. */
@@ -87,13 +94,16 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const { repositoryId } = repository.config;
     const ownRepository = new OwnRepository({ repositoryId, location: repository.backend.location, base: plan.base });
     const given = { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem };
-    const { tree, tally, depot, parent } = await new BackupRun(given).store(startedAt.getTime());
+    const { tree, tally, depot, parent, parentTrees } = await new BackupRun(given).store(startedAt.getTime());
     warnOfSources(context, tally, ownRepository.skipped);
-    const summary = summarize(tally, depot, startedAt, problems.length);
-    const snapshot = describe({ options, plan, tree, time, summary, parentId: parent?.id });
+    const summary = summarize(tally, depot.counts, startedAt, problems.length);
+    const { hostname = systemHostname(), tags = [] } = options;
+    const snapshot = describeSnapshot({ hostname, tags, plan, tree, time, summary, parentId: parent?.id });
     const bytes = encodeSnapshot(snapshot);
+    const removed = parentTrees.isAnyUnreadable ? undefined : countRemoved(tally, parent);
+    const counts = { removed, reused: depot.reused, socketCount: tally.socketCount };
     const found = { excludesUnmatched: exclusion.unmatched(), skippedRepositories: ownRepository.skipped };
-    const result = { snapshot, summary, parentId: parent?.id, problems, ...found };
+    const result = { snapshot, summary, parentId: parent?.id, problems, ...counts, ...found };
     if (options.dryRun === true) return { ...result, snapshotId: undefined };
     const snapshotId = await repository.order.commitSnapshot(bytes, async () => {
       await repository.assertLocked();
@@ -122,6 +132,7 @@ interface StoredSources {
   readonly tally: BackupTally;
   readonly depot: ChunkDepot;
   readonly parent: ParentSnapshot | undefined;
+  readonly parentTrees: ParentTrees;
 }
 
 /** One run over the sources, from the first name to durable segments. */
@@ -161,72 +172,23 @@ class BackupRun {
       pacer,
       problems: new ProblemReport(plan.base, onProblem),
     };
+    const scan = announceTotals(context.progress, parent, {
+      plan,
+      excluded: options.exclude ?? [],
+      repositoryLocation: repository.backend.location,
+    });
     try {
       const tree = await new TreeBuilder(plan, services).run(parent);
       assertAnythingRead(tally, problems);
       await depot.finish();
-      return { tree, tally, depot, parent };
+      return { tree, tally, depot, parent, parentTrees };
     } catch (error) {
       // Cleaning up must not hide what went wrong.
       await depot.abandon().catch(() => undefined);
       throw error;
+    } finally {
+      scan?.stop();
     }
-  }
-}
-
-function summarize(tally: BackupTally, depot: ChunkDepot, startedAt: Date, errorCount: number): SnapshotSummary {
-  const { filesNew, filesChanged, filesUnmodified, dirsNew, dirsChanged, dirsUnmodified } = tally;
-  return {
-    filesNew,
-    filesChanged,
-    filesUnmodified,
-    dirsNew,
-    dirsChanged,
-    dirsUnmodified,
-    ...depot.counts,
-    totalFilesProcessed: tally.filesCount,
-    totalBytesProcessed: tally.totalBytesProcessed,
-    backupStart: startedAt.toISOString(),
-    backupEnd: new Date().toISOString(),
-    errorCount,
-  };
-}
-
-function describe(made: {
-  readonly options: BackupOptions;
-  readonly plan: SourcePlan;
-  readonly tree: Uint8Array;
-  readonly time: string;
-  readonly summary: SnapshotSummary;
-  readonly parentId: string | undefined;
-}): Snapshot {
-  const { options, plan, tree, time, summary, parentId } = made;
-  const { username, uid, gid } = currentUser();
-  return {
-    formatVersion: 1,
-    nonce: randomBytes(16).toString('hex'),
-    tree: Buffer.from(tree).toString('hex'),
-    base: plan.base,
-    paths: plan.roots,
-    time,
-    hostname: options.hostname ?? systemHostname(),
-    username,
-    uid,
-    gid,
-    tags: options.tags ?? [],
-    ...(parentId === undefined ? {} : { parent: parentId }),
-    programVersion: `ldm ${VERSION}`,
-    summary,
-  };
-}
-
-/** In a container the user may have a number and no name. */
-function currentUser(): { readonly username: string; readonly uid: number; readonly gid: number } {
-  try {
-    return userInfo();
-  } catch {
-    const uid = process.getuid?.() ?? -1;
-    return { username: process.env['USER'] ?? String(uid), uid, gid: process.getgid?.() ?? -1 };
   }
 }
 
@@ -234,7 +196,7 @@ function parseTime(text: string | undefined, now: Date): string {
   if (text === undefined) return now.toISOString();
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) {
-    throw new UsageError(`"${text}" is not a time`, { hint: 'Write it as 2026-11-20T10:00:00Z.' });
+    throw new UsageError(`"${text}" is not a time`, { hint: 'Give a time such as 2026-11-20T10:00:00Z.' });
   }
   return time.toISOString();
 }

@@ -8,8 +8,10 @@ import type { ByteString } from '../util/byte-string.ts';
 import { openZstd } from '../workers/zstd.ts';
 import type { PathNode } from '../util/path-node.ts';
 
-/** How far an operation is. It writes the fields as it goes; whoever shows them looks when it likes. */
+/** How far an operation is. It writes the fields as it goes; a display reads them at its own pace. */
 export interface Progress {
+  /** Set by the display: whether the totals are worth some work to find out. */
+  isShown: boolean;
   phase: string;
   /** What `filesDone` and `filesTotal` count; files by default. */
   unit?: 'file' | 'pack';
@@ -26,6 +28,7 @@ export interface Progress {
 
 export function createProgress(): Progress {
   return {
+    isShown: false,
     phase: '',
     filesDone: 0,
     filesTotal: undefined,
@@ -37,7 +40,7 @@ export function createProgress(): Progress {
   };
 }
 
-/** Something to report while the operation goes on. A `note` is less than a warning: nothing is wrong. */
+/** Something that a person should know while the operation runs. A `note` is less than a warning: nothing is wrong. */
 export interface Notice {
   readonly kind: 'lock-wait' | 'source-problem' | 'warning' | 'note' | 'info';
   readonly message: string;
@@ -45,7 +48,7 @@ export interface Notice {
   readonly during?: string;
 }
 
-/** Tells whoever looks what is being done. */
+/** Names what is being done now. */
 export function beginPhase(progress: Progress | undefined, phase: string): void {
   if (progress !== undefined) progress.phase = phase;
 }
@@ -80,9 +83,9 @@ export async function withRepository<T>(
   const { backend, lockOwner, onNotice, storeSizes, signal } = context;
   const lockWaitMs = context.lockWaitMs ?? (mode === 'exclusive' ? 0 : SHARED_WAIT_MS);
   const onWait = (holder: string): void =>
-    onNotice?.({ kind: 'lock-wait', message: `waiting for the lock of ${holder}` });
+    onNotice?.({ kind: 'lock-wait', message: `waiting for the lock held by ${holder}` });
   const onUnlocked = (reason: string): void =>
-    onNotice?.({ kind: 'warning', message: `reading without a lock, so nobody may compact meanwhile: ${reason}` });
+    onNotice?.({ kind: 'warning', message: `reading without a lock (${reason}); do not run compact at the same time` });
   const onDamagedCheckpoint = (name: string, reason: string): void =>
     onNotice?.({
       kind: 'warning',
@@ -106,14 +109,14 @@ export async function withRepository<T>(
     repository.throwIfAborted();
     result = await work(repository);
   } catch (error) {
-    // What went wrong first is what to tell.
+    // The first error is the one to report.
     await repository.close().catch(() => undefined);
     throw error;
   }
   await repository.close().catch((error: unknown) => {
     if (!(error instanceof BackendError)) throw error;
-    // The work is done and stands; the lock is known to be nobody's once this process has ended.
-    onNotice?.({ kind: 'warning', message: `the lock could not be given back (${error.message})` });
+    // The work is done. Once this process has ended, others can tell that its lock is abandoned.
+    onNotice?.({ kind: 'warning', message: `the lock could not be released: ${error.message}` });
   });
   return result;
 }

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { makeEndlessHome } from './endless-backup.ts';
-import { RUN_TIMEOUT_MS, startLdmOnTerminal } from './start-ldm.ts';
+import { RUN_TIMEOUT_MS, startLdmOnLostTerminal, startLdmOnTerminal } from './start-ldm.ts';
 import type { RunningLdm } from './start-ldm.ts';
 
 const ASK_INTERVAL_MS = 100;
@@ -13,9 +14,9 @@ const hasScript = spawnSync('script', ['--version']).status === 0;
 // oxlint-disable-next-line no-control-regex -- escape sequences are what this is about
 const COLOUR = /\u001b\[3\dm/;
 // oxlint-disable-next-line no-control-regex -- the spinner clears its line
-const SPINNER = /\u001b\[1G.*1 file, [\d.]+ (?:[KMGT]i)?B/;
+const SPINNER = /\u001b\[1G.*1 (?:file|of 2 files), [\d.]+ (?:[KMGT]i)?B/;
 /** By then some of the endless file may have been read. */
-const STATUS = /files?_done|1 file, [\d.]+ (?:[KMGT]i)?B/;
+const STATUS = /files?_done|1 (?:file|of 2 files), [\d.]+ (?:[KMGT]i)?B/;
 
 async function watchBackup(
   args: readonly string[],
@@ -35,7 +36,7 @@ async function watchBackup(
 /** Asks again and again: the first answer may come before the first file is saved. */
 async function askUntil(running: RunningLdm, pid: number, until: RegExp): Promise<void> {
   // Before that the program may not listen yet, and the signal belongs to Node's inspector.
-  await running.stdoutMatching(/created a new repository|initialized/);
+  await running.stdoutMatching(/created repository|initialized/);
   const timer = setInterval(() => process.kill(pid, 'SIGUSR1'), ASK_INTERVAL_MS);
   try {
     await running.stdoutMatching(until);
@@ -51,6 +52,16 @@ describe('on a terminal', { timeout: RUN_TIMEOUT_MS }, () => {
     const text = await watchBackup([], {}, SPINNER);
     expect(text).toMatch(COLOUR);
     expect(text).toContain('\u001b[?25h');
+  });
+
+  it('a terminal that goes away ends a backup with exit 129, not with an abort', async () => {
+    const home = makeEndlessHome();
+    const codeFile = join(home, 'code');
+    const running = startLdmOnLostTerminal(['backup', join(home, 'work')], { home, codeFile });
+    await running.stdoutMatching(SPINNER);
+    running.child.kill('SIGKILL');
+    await vi.waitFor(() => expect(readFileSync(codeFile, 'utf8')).toBe('code 129\n'), { timeout: RUN_TIMEOUT_MS });
+    expect(readdirSync(join(home, '.local/share/ldm/repository/locks'))).toEqual([]);
   });
 
   it('NO_COLOR takes the colours away', async () => {

@@ -26,12 +26,12 @@ describe('wrong usage', () => {
     [['stats', '-r', 's3://bucket/ldm'], 'a repository at s3:// is not supported'],
     [['stats', '-r', 'sftp:host:/ldm'], 'a repository at sftp: is not supported'],
     [['backup', '.', '--time', '2026-02-31'], 'Give a time such as 2026-01-31'],
-    [['backup', '.', '-H', ''], 'Give a text that is not empty'],
-    [['backup', '.', '--tag', ''], 'Give a text that is not empty'],
+    [['backup', '.', '-H', ''], 'Give a value that is not empty'],
+    [['backup', '.', '--tag', ''], 'Give a value that is not empty'],
     [['backup', '.', '-e', 'a\ufffd'], 'Give a pattern in UTF-8'],
-    [['backup', '.', '-e', ''], 'Give a text that is not empty'],
+    [['backup', '.', '-e', ''], 'Give a value that is not empty'],
     [['backup', '.', '-e', '[a'], 'the pattern "[a" is malformed'],
-    [['backup', '.', '--tag', 'a,,b'], 'Give a text that is not empty'],
+    [['backup', '.', '--tag', 'a,,b'], 'Give a value that is not empty'],
     [['backup', ''], 'an argument is empty'],
     [['restore', 'latest', '-n', '-t', 'a', '--target=b'], '--target was given more than once'],
     [['-r', 'a', 'stats', '-r', 'b'], '--repo was given more than once'],
@@ -43,17 +43,17 @@ describe('wrong usage', () => {
     [['check', '--read-data=1/2', '--read-data'], '--read-data was given more than once'],
     [['filter', 'simulate', '--svg', ''], '--svg needs a file'],
     [['stats', '-r', 'user@host:/x'], 'a repository on another machine, as in user@host: is not supported'],
-  ])('%j ends with one line and exit 2', async (args, expected) => {
+  ])('%j ends with exit 2, and any hint on its own line', async (args, expected) => {
     const { code, stdout, stderr } = await runLdm(args);
     expect(stderr).toContain(expected);
-    expect(stderr).toMatch(/^ldm: [^\n]+\n$/);
+    expect(stderr).toMatch(/^ldm: [^\n]+\n(?:[A-Z][^\n]+[.?]\n)?$/);
     expect(stdout).toBe('');
     expect(code).toBe(2);
   });
 
   it('names the help of the command that was meant', async () => {
     const { stderr } = await runLdm(['backup', '--frob']);
-    expect(stderr).toContain('see `ldm backup --help`');
+    expect(stderr).toBe("ldm: unknown option '--frob'\nSee `ldm backup --help`.\n");
   });
 
   it('is one JSON object on stderr with --json', async () => {
@@ -82,8 +82,8 @@ describe('environment and configuration file', () => {
   });
 
   it.each([
-    ['{', 'is not valid'],
-    ['[]', 'it must hold one JSON object'],
+    ['{', 'config.json: '],
+    ['[]', 'not a JSON object'],
     ['{"repositry": "/x"}', 'unknown setting "repositry"'],
     ['{"repository": "relative"}', 'repository must be an absolute path'],
     ['{"repository": 7}', 'repository must be an absolute path'],

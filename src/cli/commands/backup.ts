@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_INCOMPLETE, EXIT_SUCCESS } from '../exit-codes.ts';
@@ -25,15 +26,15 @@ A path that is named to be backed up is never excluded. Patterns mean what they 
 export function defineBackup(program: Command, runner: CommandRunner): void {
   program
     .command('backup')
-    .description('Back up files and directories. The first backup makes the repository at the default place.')
+    .description('Back up files and directories. The first backup creates the repository at the default place.')
     .argument(
       '<paths...>',
       "what to back up; patterns such as 'src/**/*.ts' are expanded, and symlinks named here are followed",
     )
     .option('--tag <tags>', 'mark the snapshot with a tag, or with several: a,b; may be repeated', collectTags)
     .option('-H, --host <name>', 'the host name to record', textValue)
-    .option('-f, --force', 'read every file, also those that look unchanged')
-    .option('-n, --dry-run', 'store nothing, only say what would be stored')
+    .option('-f, --force', 'read every file, even if it looks unchanged')
+    .option('-n, --dry-run', 'store nothing, only print what would be stored')
     .option('-e, --exclude <pattern>', 'leave out what matches; may be repeated (see Patterns)', collectPatterns)
     .option('--time <time>', 'the time to record, such as "2026-01-31 18:00"', timeValue)
     .addHelpText('after', PATTERNS)
@@ -42,8 +43,8 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
       formatHelpFooter({
         examples: [
           ['ldm backup ~/work', 'back up a directory'],
-          ['ldm backup ~ --exclude node_modules --tag home', 'leave something out, and mark it'],
-          ['ldm backup -q ~/work --lock-wait 10m', 'from cron: speaks only of problems'],
+          ['ldm backup ~ --exclude node_modules --tag home', 'exclude something, and add a tag'],
+          ['ldm backup -q ~/work --lock-wait 10m', 'from cron: prints only problems'],
         ],
         exitCodes: [3, 10, 11, 130],
       }),
@@ -61,11 +62,22 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
         const startedAt = performance.now();
         const result = await backup(session.context, {
           sources: paths,
-          cwd: process.cwd(),
+          cwd: currentDirectory(paths),
           ...omitUndefined({ force, dryRun, exclude, time, hostname, tags }),
         });
         reportBackup(session, result, performance.now() - startedAt);
         return result.problems.length > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
       }),
     );
+}
+
+/** A directory that was deleted must not matter to absolute paths, but fast-glob asks for the current one in any case. */
+function currentDirectory(paths: readonly string[]): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    if (!paths.every((path) => isAbsolute(path))) throw error;
+    process.chdir('/');
+    return '/';
+  }
 }

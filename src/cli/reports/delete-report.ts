@@ -10,6 +10,7 @@ import { snapshotFields } from './snapshot-fields.ts';
 
 /** `delete`: the bytes that no other snapshot needs, what they occupy stored, and what the file system got back. */
 export function reportDelete(output: Output, result: DeleteResult): void {
+  if (!result.dryRun) output.complete(`Deleted: ${result.snapshots.map(({ id }) => shortId(id)).join(', ')}.`);
   output.message('summary', deleteFields(result));
   for (const listing of result.snapshots)
     output.remark(`${result.dryRun ? 'would delete' : 'deleted'} ${describeSnapshot(listing)}`);
@@ -21,8 +22,8 @@ export function reportDelete(output: Output, result: DeleteResult): void {
 function figuresOf({ freed, compaction }: DeleteResult): string[][] {
   const contents = `${countNoun(freed.chunkCount, 'chunk')}, ${countNoun(freed.treeCount, 'tree')}`;
   const figures = [
-    ['freed', `${formatBytes(freed.rawBytes)} that no other snapshot needs (${contents})`],
-    ['stored', `${formatBytes(freed.storedBytes)} that these occupy`],
+    ['freed', `${formatBytes(freed.rawBytes)} that no other snapshot uses (${contents})`],
+    ['stored', `${formatBytes(freed.storedBytes)} on disk`],
   ];
   if (compaction === undefined) return figures;
   return [...figures, ['reclaimed', describeReclaimed(compaction)], ['packs', describePacks(compaction)]];
@@ -30,6 +31,7 @@ function figuresOf({ freed, compaction }: DeleteResult): string[][] {
 
 /** `undelete`: what is back. */
 export function reportUndelete(output: Output, snapshots: readonly SnapshotListing[]): void {
+  output.complete(`Restored to the list of snapshots: ${snapshots.map(({ id }) => shortId(id)).join(', ')}.`);
   for (const listing of snapshots) {
     output.message('snapshot', snapshotFields(listing));
     output.remark(`brought back ${describeSnapshot(listing)}`);

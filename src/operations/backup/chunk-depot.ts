@@ -1,5 +1,4 @@
 import { chunkIdOf } from '../../crypto/chunk-hasher.ts';
-import { RefusedError } from '../../errors.ts';
 import type { FilterState } from '../../filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { ChunkKind } from '../../format/chunk-kind.ts';
@@ -7,12 +6,13 @@ import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { ChunkWriter, bytesOfHeld } from '../../store/chunk-writer.ts';
 import type { HeldChunk } from '../../store/chunk-writer.ts';
-import { packName } from '../../store/pack-reader.ts';
 import { Compressor } from '../../workers/compression.ts';
 import { identify } from '../../workers/hashing.ts';
 import type { StartedTask } from '../../workers/task-pool.ts';
 import type { IdentifyTask } from '../../workers/tasks.ts';
 import type { Progress } from '../context.ts';
+import { ReusedChunks } from './backup-tally.ts';
+import { ReliedPacks } from './relied-packs.ts';
 
 /** The pack of a chunk that this backup has taken but whose pack has no name yet. */
 const PENDING_PACK = 0xffff_fffe;
@@ -28,14 +28,11 @@ export interface DepotOptions {
 export class ChunkDepot {
   /** `dataAdded`: raw bytes of the chunks and trees that were new; `dataAddedPacked`: bytes of the packs written. */
   readonly counts = { dataBlobs: 0, treeBlobs: 0, dataAdded: 0, dataAddedPacked: 0 };
+  readonly reused: ReusedChunks = new ReusedChunks();
   readonly #repository: Repository;
   readonly #state: FilterState;
   readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
-  /** By pack index: whether the new snapshot needs the pack. */
-  readonly #isNeeded: Uint8Array;
-  /** By pack index: whether the pack is condemned. */
-  readonly #isCondemned: Uint8Array;
-  readonly #ownPacks: PackSize[] = [];
+  readonly #packs: ReliedPacks;
   readonly #progress: Progress | undefined;
   /** By index: packs of trees of which something could not be read. */
   readonly #damagedPacks = new Set<number>();
@@ -47,11 +44,7 @@ export class ChunkDepot {
     this.#repository = repository;
     this.#state = state;
     this.#progress = options.progress;
-    this.#isNeeded = new Uint8Array(highestIndex(state) + 1);
-    this.#isCondemned = new Uint8Array(this.#isNeeded.length);
-    state.packs.forEach(({ id }, index) => {
-      this.#isCondemned[index] = options.condemnedPackIds.has(id) ? 1 : 0;
-    });
+    this.#packs = new ReliedPacks(state, repository.backend, options.condemnedPackIds);
     if (options.writes) this.#writers = { data: this.#createWriter('data'), tree: this.#createWriter('tree') };
   }
 
@@ -77,8 +70,8 @@ export class ChunkDepot {
     if (entry < 0 || !filter.hasLocation(entry)) return undefined;
     const packIndex = filter.packIndexOf(entry);
     if (packIndex === PENDING_PACK) return entry;
-    if (this.#isCondemned[packIndex] === 1) return undefined;
-    this.#isNeeded[packIndex] = 1;
+    if (!this.#packs.rely(packIndex)) return undefined;
+    if (filter.refs(entry) === 0) this.reused.add(entry, filter.lengthOf(entry));
     return entry;
   }
 
@@ -176,17 +169,7 @@ export class ChunkDepot {
 
   /** Throws unless every pack that the new snapshot relies on is still there. */
   async assertPacksPresent(): Promise<void> {
-    for (const [index, isNeeded] of this.#isNeeded.entries()) {
-      if (isNeeded === 1) await this.#assertPresent(this.#state.packs.get(index));
-    }
-    for (const pack of this.#ownPacks) await this.#assertPresent(pack);
-  }
-
-  async #assertPresent({ id, sizeBytes }: PackSize): Promise<void> {
-    if (((await this.#repository.backend.sizeOf(packName(id))) ?? -1) >= sizeBytes) return;
-    throw new RefusedError(`pack ${id}, which this backup relies on, vanished while it ran; nothing was committed`, {
-      hint: 'Run the backup again: it stores what is missing.',
-    });
+    await this.#packs.assertPresent();
   }
 
   #count(kind: ChunkKind, id: Uint8Array, lengthBytes: number): void {
@@ -218,7 +201,7 @@ export class ChunkDepot {
 
   #onPack(pack: PackContents): void {
     this.#unnamed.push(pack);
-    this.#ownPacks.push({ id: pack.id, sizeBytes: pack.sizeBytes });
+    this.#packs.addOwn(pack);
     this.#unnamedBytes += pack.sizeBytes;
     this.counts.dataAddedPacked += pack.sizeBytes;
     if (this.#progress !== undefined) this.#progress.storedBytes += pack.sizeBytes;
@@ -229,7 +212,7 @@ export class ChunkDepot {
     if (packs.length === 0) return;
     // A process that took this one for dead may have removed its packs; a segment must not name packs that are gone.
     await this.#repository.assertLocked();
-    for (const pack of packs) await this.#assertPresent(pack);
+    for (const pack of packs) await this.#packs.assertPackPresent(pack);
     this.#unnamed = [];
     this.#unnamedBytes = 0;
     await this.#repository.order.publishSegment(packs);
@@ -242,14 +225,4 @@ export interface HashedChunk {
   readonly identified: StartedTask<IdentifyTask>;
   /** Absent in a dry run. */
   readonly held?: HeldChunk;
-}
-
-type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
-
-function highestIndex(state: FilterState): number {
-  let highest = -1;
-  state.packs.forEach((_, index) => {
-    highest = Math.max(highest, index);
-  });
-  return highest;
 }

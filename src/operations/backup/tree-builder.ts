@@ -82,9 +82,15 @@ export class TreeBuilder {
 
   #store(step: Exclude<WalkStep, { kind: 'leave' }>): Promise<void> | undefined {
     if (step.kind === 'file') return this.#storeFile(step);
-    this.#services.tally.othersCount += 1;
-    step.directory.tree.add(step.entry);
+    this.#addOther(step.directory, step.entry);
     return undefined;
+  }
+
+  #addOther({ tree }: WalkedDirectory, entry: TreeEntry): void {
+    const { tally } = this.#services;
+    tally.othersCount += 1;
+    if (entry.type === 'socket') tally.socketCount += 1;
+    tree.add(entry);
   }
 
   /** A promise only where something has to be waited for: those of small files were nearly half of a backup's garbage. */
@@ -118,12 +124,12 @@ export class TreeBuilder {
       const saved = await files.save(step, ahead);
       this.#add(step, buildEntry(name, saved.metadata, owners, saved), false);
       if (saved.changedWhileRead) {
-        problems.tell(place, 'changed', 'changed while it was read; the copy may mix two states');
+        problems.tell(place, 'changed', 'changed while it was read; the saved copy may mix old and new content');
       }
     } catch (error) {
       const entry = error instanceof SourceError ? this.#whatItIsNow(step) : undefined;
       if (entry === undefined) problems.skip(place, 'read', error, { mustExist: false });
-      else directory.tree.add(entry);
+      else this.#addOther(directory, entry);
     }
   }
 

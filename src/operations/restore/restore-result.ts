@@ -25,6 +25,8 @@ export interface RestoreResult {
   /** Symlinks, FIFOs and devices. */
   readonly othersRestored: number;
   readonly othersFailed: number;
+  /** Left out: the programs that listen on them create them. */
+  readonly socketsSkipped: number;
   readonly bytesRestored: number;
   readonly problems: readonly RestoreProblem[];
   /** 1: data in the repository is damaged; 3: something could not be made at the target; 0: all is there. */
@@ -41,6 +43,7 @@ export class RestoreTally {
   directoriesFailed = 0;
   othersRestored = 0;
   othersFailed = 0;
+  socketsSkipped = 0;
   bytesRestored = 0;
   readonly problems: RestoreProblem[] = [];
   #isDamaged = false;
@@ -78,12 +81,12 @@ export class RestoreTally {
   }
 }
 
-/** No use to go on: every further file would fail alike. */
+/** Ends the restore, because every further file would fail in the same way. */
 function fullTarget(cause: TargetError): LdmError {
   return new TargetError(`the target is full: ${cause.message}`, {
     path: cause.path,
     errno: cause.errno,
     cause,
-    hint: 'Make room and run the restore again with `--overwrite if-changed`.',
+    hint: 'Free some space and run the restore again with `--overwrite if-changed`.',
   });
 }

@@ -23,6 +23,12 @@ import { WriteBehind } from './write-behind.ts';
 /** So many more directories may be held open before most of those above the current one are closed for a while. */
 const HELD_MAX = 128;
 
+/** Why an existing file or directory was kept. */
+const KEPT = {
+  refuse: 'exists and differs, and was kept (see --overwrite)',
+  blocked: 'is a directory at the target, and was kept; move it away to restore the file',
+};
+
 /** The chunks of the file that is next in line. */
 export interface FileChunks {
   sizeOf(count: number): number;
@@ -150,7 +156,7 @@ export class Restorer {
       // One that a thread writes counts from here on: they are few, and done before the end is told.
       if (progress !== undefined) progress.filesDone += 1;
       if (entry.changedWhileRead)
-        tally.note(shownPathOf(step), 'had changed while it was backed up; it may mix two states', 'CHANGED');
+        tally.note(shownPathOf(step), 'changed while it was backed up; it may mix old and new content', 'CHANGED');
     }
   }
 
@@ -188,35 +194,31 @@ export class Restorer {
     const { tally } = this.#options;
     if (decision === 'unchanged') tally.filesUnchanged += 1;
     if (decision === 'keep' || decision === 'refuse' || decision === 'blocked') tally.filesKept += 1;
-    if (decision === 'refuse')
-      tally.note(shownPathOf(step), 'exists and differs; it was kept (choose with --overwrite)', 'EXISTS');
-    if (decision === 'blocked')
-      tally.note(shownPathOf(step), 'is a directory now; it was kept (move it away to have it restored)', 'EXISTS');
+    if (decision === 'refuse' || decision === 'blocked') tally.note(shownPathOf(step), KEPT[decision], 'EXISTS');
     return decision !== 'create' && decision !== 'replace';
   }
 
   #restoreOther(step: RestoreStep): void {
     const { entry } = step;
-    // Sockets are made by the programs that listen on them.
-    if (entry.type === 'socket') return;
     const { tally, dryRun } = this.#options;
+    // A socket is of no use without its program, which creates it when it starts, and may refuse to if there is one.
+    if (entry.type === 'socket') {
+      tally.socketsSkipped += 1;
+      return;
+    }
     const directory = this.#directories.at(-1);
     if (directory === undefined) return;
     const location = directory.location.childPath(entry.name);
     const decision = this.#decide(directory, location, entry);
     if (decision === 'unchanged') this.#groups.note(entry, directory.location, { isWritten: false });
     if (this.#isSettled(decision, step)) return;
-    if (dryRun) {
-      tally.othersRestored += 1;
-      return;
-    }
     const replaces = decision === 'replace';
-    if (!this.#groups.link(entry, location, { replaces })) {
+    if (!dryRun && !this.#groups.link(entry, location, { replaces })) {
       const { skipped, failure } = this.#makeOther(entry, location, { replaces });
       this.#note(step, failure);
       if (skipped !== undefined) {
         tally.othersFailed += 1;
-        return tally.note(shownPathOf(step), 'is a device file; only root makes those', 'SKIPPED');
+        return tally.note(shownPathOf(step), 'is a device file, which only root can create', 'SKIPPED');
       }
       this.#groups.note(entry, directory.location, { isWritten: true });
     }

@@ -1,0 +1,60 @@
+import type { Backend } from '../../backend/backend.ts';
+import { RefusedError } from '../../errors.ts';
+import type { FilterState } from '../../filter/filter-state.ts';
+import type { PackContents } from '../../format/pack.ts';
+import { packName } from '../../store/pack-reader.ts';
+
+type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
+
+/** The packs that a new snapshot relies on: those with chunks that it found, and those that its backup wrote. */
+export class ReliedPacks {
+  readonly #state: FilterState;
+  readonly #backend: Backend;
+  /** By pack index: whether the snapshot relies on the pack. */
+  readonly #isRelied: Uint8Array;
+  /** By pack index: whether the pack is condemned. */
+  readonly #isCondemned: Uint8Array;
+  readonly #own: PackSize[] = [];
+
+  /** `condemnedIds`: packs that may be removed at any moment. */
+  constructor(state: FilterState, backend: Backend, condemnedIds: ReadonlySet<string>) {
+    this.#state = state;
+    this.#backend = backend;
+    let packCount = 0;
+    state.packs.forEach((_, index) => {
+      packCount = Math.max(packCount, index + 1);
+    });
+    this.#isRelied = new Uint8Array(packCount);
+    this.#isCondemned = new Uint8Array(packCount);
+    state.packs.forEach(({ id }, index) => {
+      this.#isCondemned[index] = condemnedIds.has(id) ? 1 : 0;
+    });
+  }
+
+  /** Adds a pack by its index in the state. False if it must not be relied on. */
+  rely(packIndex: number): boolean {
+    if (this.#isCondemned[packIndex] === 1) return false;
+    this.#isRelied[packIndex] = 1;
+    return true;
+  }
+
+  /** Adds a pack that this backup has written. */
+  addOwn({ id, sizeBytes }: PackSize): void {
+    this.#own.push({ id, sizeBytes });
+  }
+
+  /** Throws unless every pack still exists in full. */
+  async assertPresent(): Promise<void> {
+    for (const [index, isRelied] of this.#isRelied.entries()) {
+      if (isRelied === 1) await this.assertPackPresent(this.#state.packs.get(index));
+    }
+    for (const pack of this.#own) await this.assertPackPresent(pack);
+  }
+
+  async assertPackPresent({ id, sizeBytes }: PackSize): Promise<void> {
+    if (((await this.#backend.sizeOf(packName(id))) ?? -1) >= sizeBytes) return;
+    throw new RefusedError(`pack ${id}, which this backup needs, disappeared while it ran; no snapshot was saved`, {
+      hint: 'Run the backup again; it will store what is missing.',
+    });
+  }
+}

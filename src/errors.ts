@@ -135,20 +135,25 @@ export class FilterFullError extends LdmError {
   override readonly code: string = 'FILTER_FULL';
 }
 
+/** The signals that end a command in good order, with the exit code that a shell gives for each: 128 + its number. */
+const INTERRUPTION_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+export type InterruptionSignal = keyof typeof INTERRUPTION_EXIT_CODES;
+
 export class CancelledError extends LdmError {
   override readonly code: string = 'CANCELLED';
   override readonly exitCode: number;
 
-  readonly #signal: 'SIGINT' | 'SIGTERM';
+  readonly #signal: InterruptionSignal;
 
-  /** `state`: what stands all the same. */
-  constructor(signal: 'SIGINT' | 'SIGTERM', state?: string) {
+  /** `state`: what was completed before the interruption. */
+  constructor(signal: InterruptionSignal, state?: string) {
     super(`interrupted by ${signal}${state === undefined ? '' : `: ${state}`}`);
     this.#signal = signal;
-    this.exitCode = signal === 'SIGINT' ? 130 : 143;
+    this.exitCode = INTERRUPTION_EXIT_CODES[signal];
   }
 
-  /** The same, saying what stands all the same. */
+  /** The same error, with what was completed before the interruption. */
   during(state: string): CancelledError {
     return new CancelledError(this.#signal, state);
   }

@@ -8,7 +8,7 @@ export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [5, 'an id that was asked for is surely absent'],
   [10, 'there is no repository'],
   [11, 'the repository is locked'],
-  [130, 'interrupted (143: terminated)'],
+  [130, 'interrupted by SIGINT (129: SIGHUP, 143: SIGTERM)'],
 ]);
 
 export const EXIT_SUCCESS = 0;

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
+import type { Failure } from './error-report.ts';
 import { endProcess } from './exit.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS } from './exit-codes.ts';
 import { installSignalHandlers } from './signals.ts';
 import { describeVersion } from './version.ts';
 
-/** Words that need no command-line library: `ldm version` must start as fast as Node itself. */
+/** Commands that are answered without the command-line library: `ldm version` must start as fast as Node itself. */
 const VERSION_WORDS = new Set(['version', '--version', '-V']);
 
 installSignalHandlers();
@@ -13,13 +14,13 @@ if (words.length === 1 && VERSION_WORDS.has(words[0]!)) {
   process.stdout.write(`${describeVersion()}\n`);
 } else {
   process.on('uncaughtException', (error) => void endUncaught(error));
-  // An operation that was given up may leave timers and workers behind; nothing of it may keep the process alive.
+  // An operation that was cut short may leave timers and threads behind; they must not keep the process alive.
   await endProcess(await run(words));
 }
 
 async function run(commandLine: readonly string[]): Promise<number> {
   let outputFailure: NodeJS.ErrnoException | undefined;
-  // Help texts are written by commander, past `Output`.
+  // Commander writes help texts itself, without `Output`.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     outputFailure ??= error;
   });
@@ -38,10 +39,15 @@ async function run(commandLine: readonly string[]): Promise<number> {
     exitCode = await reportFailure(error, commandLine, commandNamesIn(program, commandLine));
   }
   await runner.output?.drain();
-  return stdoutExitCode(runner.output?.failure ?? outputFailure, exitCode);
+  const lost = runner.output?.failure ?? outputFailure;
+  // A reader that has seen enough (`ldm ls | head`) is not a failure; any other lost output is.
+  if (lost === undefined || lost.code === 'EPIPE') return exitCode;
+  const { describeLostOutput, wantsJson } = await import('./error-report.ts');
+  printFailure(describeLostOutput(lost, runner.output?.completed), wantsJson(commandLine, process.env));
+  return exitCode === EXIT_SUCCESS ? EXIT_FAILURE : exitCode;
 }
 
-/** The command that was meant, with its group if it is in one. */
+/** The names of the command on the command line, with its group if it is in one. */
 function commandNamesIn(program: Command, commandLine: readonly string[]): string[] {
   const names: string[] = [];
   let current = program;
@@ -61,23 +67,20 @@ async function reportFailure(
 ): Promise<number> {
   const { describeFailure, wantsJson } = await import('./error-report.ts');
   const failure = describeFailure(error, ['ldm', ...commandNames, '--help'].join(' '));
-  if (wantsJson(commandLine, process.env) && failure.exitCode !== EXIT_SUCCESS) {
+  printFailure(failure, wantsJson(commandLine, process.env));
+  return failure.exitCode;
+}
+
+function printFailure(failure: Failure, asJson: boolean): void {
+  if (asJson && failure.exitCode !== EXIT_SUCCESS) {
     const fields = { code: failure.exitCode, message: failure.message, hint: failure.hint };
     process.stderr.write(`${JSON.stringify({ message_type: 'exit_error', ...fields })}\n`);
   } else if (failure.text !== undefined) {
     process.stderr.write(`${failure.text}\n`);
   }
-  return failure.exitCode;
 }
 
-/** A reader that has seen enough (`ldm ls | head`) is no failure; any other lost output is. */
-function stdoutExitCode(failure: NodeJS.ErrnoException | undefined, exitCode: number): number {
-  if (failure === undefined || failure.code === 'EPIPE') return exitCode;
-  process.stderr.write(`ldm: cannot write to standard output: ${failure.code ?? failure.message}\n`);
-  return exitCode === EXIT_SUCCESS ? EXIT_FAILURE : exitCode;
-}
-
-/** For what is thrown where nobody waits, such as in a timer. */
+/** For errors that are thrown outside of any awaited call, such as in a timer. */
 async function endUncaught(error: unknown): Promise<void> {
   await endProcess(await reportFailure(error, words, []));
 }

@@ -1,6 +1,6 @@
 const FLUSH_LENGTH = 32 * 1024;
 
-/** Ends a command whose output nobody reads any more. Not a failure. */
+/** Ends a command whose output is no longer read. Not a failure. */
 export class OutputClosedError extends Error {}
 
 export interface OutputOptions {
@@ -9,14 +9,15 @@ export interface OutputOptions {
 }
 
 /**
- * Everything that a command says. Results go to stdout, as text or as one JSON object per line; everything else goes to
- * stderr. Lines for stdout are gathered, so that listing a million files does not take a million system calls.
+ * Everything that a command prints. Results go to stdout, as text or as one JSON object per line; everything else goes
+ * to stderr. Lines for stdout are gathered, so that listing a million files does not take a million system calls.
  */
 export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
   #pending = '';
   #failure: NodeJS.ErrnoException | undefined;
+  #completed: string | undefined;
   #pauseStatus: (write: () => void) => void = (write) => write();
 
   constructor(options: OutputOptions) {
@@ -25,13 +26,23 @@ export class Output {
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       this.#failure ??= error;
     });
-    // Nothing can be said about a stderr that is gone.
+    // There is nowhere left to report a failure of stderr.
     process.stderr.on('error', () => {});
   }
 
-  /** Why stdout takes no more, if it does not. `EPIPE` means that its reader has seen enough. */
+  /** Why writing to stdout failed, if it did. `EPIPE` means that its reader has seen enough. */
   get failure(): NodeJS.ErrnoException | undefined {
     return this.#failure;
+  }
+
+  /** What the command has done, as a sentence, if it has told. */
+  get completed(): string | undefined {
+    return this.#completed;
+  }
+
+  /** Records what the command has done, for the message on stderr in case stdout cannot take the report. */
+  complete(sentence: string): void {
+    this.#completed = sentence;
   }
 
   /** A line of text on stdout; nothing with `--json`. */
@@ -39,7 +50,7 @@ export class Output {
     if (!this.json) this.#append(text);
   }
 
-  /** A line of text on stdout that `--quiet` leaves out. */
+  /** A line of text on stdout that `--quiet` suppresses. */
   remark(text: string): void {
     if (!this.quiet) this.line(text);
   }
@@ -56,7 +67,7 @@ export class Output {
     this.#pauseStatus(() => process.stderr.write(`${line}\n`));
   }
 
-  /** From now on everything is written by way of `pause`, which takes the moving status line away first. */
+  /** From now on everything is written through `pause`, which removes the moving status line first. */
   setStatusPause(pause: (write: () => void) => void): void {
     this.#pauseStatus = pause;
   }
@@ -74,7 +85,7 @@ export class Output {
     if (this.#failure === undefined) this.#pauseStatus(() => process.stdout.write(text));
   }
 
-  /** Resolves when all that was said has been handed over. */
+  /** Resolves when everything has been handed to the system. */
   async drain(): Promise<void> {
     this.flush();
     if (this.#failure !== undefined) return;

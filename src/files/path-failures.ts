@@ -36,8 +36,8 @@ function detailsOf({ path, cause }: PathFailure): PathErrorDetails {
   return { path: logicalPathOf(path), errno: errnoOf(cause), cause };
 }
 
-/** Node's own message repeats the path, and damages one that is not UTF-8. */
-function reasonOf(cause: unknown): string {
+/** Why a call failed, in words. Node's own message repeats the path, and damages one that is not UTF-8. */
+export function reasonOf(cause: unknown): string {
   if (typeof cause === 'string') return cause;
   const errno = errnoOf(cause);
   const number = (cause as NodeJS.ErrnoException | undefined)?.errno;

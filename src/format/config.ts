@@ -88,7 +88,9 @@ export function decodeConfig(bytes: Uint8Array, what = 'config'): RepositoryConf
   const requiredFeatures = reader.strings('required_features');
   const unknown = requiredFeatures.filter((feature) => !KNOWN_FEATURES.includes(feature));
   if (unknown.length > 0) {
-    throw new UnsupportedFormatError(`${what}: the repository needs what is not known here: ${unknown.join(', ')}`);
+    throw new UnsupportedFormatError(
+      `${what}: the repository needs features that this version of ldm does not have: ${unknown.join(', ')}`,
+    );
   }
   const ldm = reader.object('ldm');
   const fprTarget = ldm.number('fpr_target');

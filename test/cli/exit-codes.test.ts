@@ -67,7 +67,7 @@ describe('exit codes', () => {
     for (const command of [['backup', 'source'], ['snapshots'], ['repair'], ['compact'], ['check']]) {
       const { code, stdout, stderr } = await run(command);
       expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' });
-      expect(stderr).toMatch(/^ldm: .*not known here: encryption\n.*newer ldm.*\n$/);
+      expect(stderr).toMatch(/^ldm: .*does not have: encryption\n.*newer version of ldm.*\n$/);
     }
     expect(readdirSync(repository, { recursive: true })).toEqual(before);
   });

@@ -5,7 +5,7 @@ import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { RepositoryLock } from '../../src/repository/lock.ts';
 import { makeEndlessHome } from './endless-backup.ts';
 import { makeScenario, parseJsonLines } from './scenario.ts';
-import { startLdm } from './start-ldm.ts';
+import { startLdm, startLdmWithNohup } from './start-ldm.ts';
 import type { RunningLdm } from './start-ldm.ts';
 
 /** A backup that has begun and would not end by itself. */
@@ -20,6 +20,7 @@ describe('signals', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
+    ['SIGHUP', 129],
   ] as const)('%s ends a backup with exit %d, no snapshot and no stack', async (signal, expectedCode) => {
     const running = await startEndlessBackup();
     running.child.kill(signal);
@@ -29,6 +30,17 @@ describe('signals', () => {
     ]);
     expect(await running.ended).toEqual({ code: expectedCode, signal: null });
     expect(await running.stdoutMatching(/status/)).not.toContain('"summary"');
+  });
+
+  it('SIGHUP does not end a backup that nohup started', async () => {
+    const home = makeEndlessHome();
+    const running = startLdmWithNohup(['backup', join(home, 'work'), '--json'], { home });
+    await running.stdoutMatching(/"files_done":1/);
+    running.child.kill('SIGHUP');
+    running.child.kill('SIGUSR1');
+    expect(await running.stderrMatching(/"status".*\n/)).not.toContain('exit_error');
+    running.child.kill('SIGTERM');
+    expect(await running.ended).toEqual({ code: 143, signal: null });
   });
 
   it('SIGUSR1 prints one status line on stderr and changes nothing else', async () => {

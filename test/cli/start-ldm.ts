@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { dirname } from 'node:path';
 
 import { onTestFinished } from 'vitest';
 
@@ -25,6 +26,12 @@ export interface StartLdmOptions {
 /** Starts the built program with a home of its own. */
 export function startLdm(args: readonly string[], options: StartLdmOptions): RunningLdm {
   return start([process.execPath, ldmProgram, ...args], options);
+}
+
+/** The same by its own name, as a shell would start it, below `nohup`. */
+export function startLdmWithNohup(args: readonly string[], { home }: StartLdmOptions): RunningLdm {
+  const path = `${dirname(process.execPath)}:${process.env['PATH']}`;
+  return start(['nohup', ldmProgram, ...args], { home, env: { PATH: path } });
 }
 
 /**

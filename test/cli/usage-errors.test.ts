@@ -43,17 +43,17 @@ describe('wrong usage', () => {
     [['check', '--read-data=1/2', '--read-data'], '--read-data was given more than once'],
     [['filter', 'simulate', '--svg', ''], '--svg needs a file'],
     [['stats', '-r', 'user@host:/x'], 'a repository on another machine, as in user@host: is not supported'],
-  ])('%j ends with one line and exit 2', async (args, expected) => {
+  ])('%j ends with exit 2, and any hint on its own line', async (args, expected) => {
     const { code, stdout, stderr } = await runLdm(args);
     expect(stderr).toContain(expected);
-    expect(stderr).toMatch(/^ldm: [^\n]+\n$/);
+    expect(stderr).toMatch(/^ldm: [^\n]+\n(?:[A-Z][^\n]+[.?]\n)?$/);
     expect(stdout).toBe('');
     expect(code).toBe(2);
   });
 
   it('names the help of the command that was meant', async () => {
     const { stderr } = await runLdm(['backup', '--frob']);
-    expect(stderr).toContain('see `ldm backup --help`');
+    expect(stderr).toBe("ldm: unknown option '--frob'\nSee `ldm backup --help`.\n");
   });
 
   it('is one JSON object on stderr with --json', async () => {

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_INCOMPLETE, EXIT_SUCCESS } from '../exit-codes.ts';
@@ -61,11 +62,22 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
         const startedAt = performance.now();
         const result = await backup(session.context, {
           sources: paths,
-          cwd: process.cwd(),
+          cwd: currentDirectory(paths),
           ...omitUndefined({ force, dryRun, exclude, time, hostname, tags }),
         });
         reportBackup(session, result, performance.now() - startedAt);
         return result.problems.length > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
       }),
     );
+}
+
+/** A directory that was deleted must not matter to absolute paths, but fast-glob asks for the current one in any case. */
+function currentDirectory(paths: readonly string[]): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    if (!paths.every((path) => isAbsolute(path))) throw error;
+    process.chdir('/');
+    return '/';
+  }
 }

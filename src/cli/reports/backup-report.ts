@@ -12,6 +12,7 @@ import { summaryFields } from './snapshot-fields.ts';
 export function reportBackup({ output, verbosity }: Session, result: BackupResult, durationMs: number): void {
   const { snapshotId } = result;
   const dryRun = snapshotId === undefined;
+  if (!dryRun) output.complete(`Snapshot ${shortId(snapshotId)} was saved.`);
   output.message('summary', {
     dry_run: dryRun,
     ...summaryFields(result.summary),

@@ -10,6 +10,7 @@ import { snapshotFields } from './snapshot-fields.ts';
 
 /** `delete`: the bytes that no other snapshot needs, what they occupy stored, and what the file system got back. */
 export function reportDelete(output: Output, result: DeleteResult): void {
+  if (!result.dryRun) output.complete(`Deleted: ${result.snapshots.map(({ id }) => shortId(id)).join(', ')}.`);
   output.message('summary', deleteFields(result));
   for (const listing of result.snapshots)
     output.remark(`${result.dryRun ? 'would delete' : 'deleted'} ${describeSnapshot(listing)}`);
@@ -30,6 +31,7 @@ function figuresOf({ freed, compaction }: DeleteResult): string[][] {
 
 /** `undelete`: what is back. */
 export function reportUndelete(output: Output, snapshots: readonly SnapshotListing[]): void {
+  output.complete(`Restored to the list of snapshots: ${snapshots.map(({ id }) => shortId(id)).join(', ')}.`);
   for (const listing of snapshots) {
     output.message('snapshot', snapshotFields(listing));
     output.remark(`brought back ${describeSnapshot(listing)}`);

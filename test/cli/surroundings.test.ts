@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
+import { makeTemporaryDirectory } from '../support/temp-directory.ts';
+import { makeScenario } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
+
+/** Runs a line of shell in the directory of a scenario; `ldm` is the program. */
+function shell({ directory, repository }: Scenario, line: string) {
+  const env = cleanEnvironment({ LDM_REPOSITORY: repository });
+  const script = `ldm() { '${process.execPath}' '${ldmProgram}' "$@"; }\n${line}`;
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', script], { cwd: directory, env, encoding: 'utf8' });
+  return { code: status, stdout, stderr };
+}
+
+let scenario: Scenario;
+
+beforeAll(async () => {
+  scenario = await makeScenario(makeTemporaryDirectory());
+});
+
+afterAll(() => rmSync(scenario.directory, { recursive: true, force: true }));
+
+describe('in a directory that was deleted', () => {
+  const GONE = 'mkdir gone && cd gone && rmdir ../gone && ldm';
+
+  it('commands with absolute paths work', () => {
+    const { source, directory } = scenario;
+    const lines = [`backup '${source}/*.txt'`, `backup '${source}'`, 'snapshots', 'check'];
+    for (const line of [...lines, `restore latest -t '${directory}/target'`]) {
+      expect(shell(scenario, `${GONE} ${line}`), line).toMatchObject({ code: 0, stderr: '' });
+    }
+    expect(existsSync(`${directory}/target/source/a.txt`)).toBe(true);
+  });
+
+  it.each(['backup a.txt', 'restore latest', '-r repository snapshots'])('%s is refused', (line) => {
+    const { code, stdout, stderr } = shell(scenario, `${GONE} ${line}`);
+    expect(stderr).toBe(
+      'ldm: the current directory does not exist any more\nChange to another directory, or give absolute paths.\n',
+    );
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  });
+});
+
+describe.runIf(existsSync('/dev/full'))('where stdout takes nothing', () => {
+  it('a backup fails, and says that its snapshot was saved', () => {
+    const { code, stderr } = shell(scenario, 'ldm backup source --tag full > /dev/full');
+    const listed = shell(scenario, 'ldm snapshots --tag full').stdout;
+    const id = /^[0-9a-f]{8}/m.exec(listed)![0];
+    expect(stderr).toBe(
+      `ldm: cannot write to standard output: no space left on device (ENOSPC)\nSnapshot ${id} was saved.\n`,
+    );
+    expect(code).toBe(1);
+  });
+
+  it('with --json, stderr has it as an object', () => {
+    const { code, stderr } = shell(scenario, 'ldm backup source --json > /dev/full');
+    expect(JSON.parse(stderr)).toMatchObject({
+      message_type: 'exit_error',
+      code: 1,
+      message: 'cannot write to standard output: no space left on device (ENOSPC)',
+      hint: expect.stringMatching(/^Snapshot [0-9a-f]{8} was saved\.$/),
+    });
+    expect(code).toBe(1);
+  });
+
+  it('a command that changed nothing only fails', () => {
+    const { code, stderr } = shell(scenario, 'ldm backup -n source > /dev/full');
+    expect(stderr).toBe('ldm: cannot write to standard output: no space left on device (ENOSPC)\n');
+    expect(code).toBe(1);
+  });
+});

@@ -8,8 +8,10 @@ import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import { BackupTally } from './backup/backup-tally.ts';
+import { BackupTally, countRemoved } from './backup/backup-tally.ts';
+import type { RemovedCounts } from './backup/backup-tally.ts';
 import { ChunkDepot } from './backup/chunk-depot.ts';
+import type { ReusedChunks } from './backup/chunk-depot.ts';
 import { Exclusion } from './backup/exclusion.ts';
 import { FileSaver } from './backup/file-saver.ts';
 import { FileStore } from './backup/file-store.ts';
@@ -32,6 +34,8 @@ import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { VERSION } from './version.ts';
 
+export type { RemovedCounts } from './backup/backup-tally.ts';
+export type { ReusedChunks } from './backup/chunk-depot.ts';
 export type { SkippedRepository } from './backup/own-repository.ts';
 export type { SourceProblem } from './backup/problems.ts';
 
@@ -58,6 +62,11 @@ export interface BackupResult {
   readonly snapshot: Snapshot;
   readonly parentId: string | undefined;
   readonly summary: SnapshotSummary;
+  /** Undefined if some sources could not be compared with the parent snapshot. */
+  readonly removed: RemovedCounts | undefined;
+  readonly reused: ReusedChunks;
+  /** Sockets, which a restore leaves out. */
+  readonly socketCount: number;
   /** What is not in the snapshot, or not as it should be. */
   readonly problems: readonly SourceProblem[];
   /** The exclude patterns that matched nothing. */
@@ -87,13 +96,15 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const { repositoryId } = repository.config;
     const ownRepository = new OwnRepository({ repositoryId, location: repository.backend.location, base: plan.base });
     const given = { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem };
-    const { tree, tally, depot, parent } = await new BackupRun(given).store(startedAt.getTime());
+    const { tree, tally, depot, parent, parentTrees } = await new BackupRun(given).store(startedAt.getTime());
     warnOfSources(context, tally, ownRepository.skipped);
     const summary = summarize(tally, depot, startedAt, problems.length);
     const snapshot = describe({ options, plan, tree, time, summary, parentId: parent?.id });
     const bytes = encodeSnapshot(snapshot);
+    const removed = parentTrees.isAnyUnreadable ? undefined : countRemoved(tally, parent);
+    const counts = { removed, reused: depot.reused, socketCount: tally.socketCount };
     const found = { excludesUnmatched: exclusion.unmatched(), skippedRepositories: ownRepository.skipped };
-    const result = { snapshot, summary, parentId: parent?.id, problems, ...found };
+    const result = { snapshot, summary, parentId: parent?.id, problems, ...counts, ...found };
     if (options.dryRun === true) return { ...result, snapshotId: undefined };
     const snapshotId = await repository.order.commitSnapshot(bytes, async () => {
       await repository.assertLocked();
@@ -122,6 +133,7 @@ interface StoredSources {
   readonly tally: BackupTally;
   readonly depot: ChunkDepot;
   readonly parent: ParentSnapshot | undefined;
+  readonly parentTrees: ParentTrees;
 }
 
 /** One run over the sources, from the first name to durable segments. */
@@ -165,7 +177,7 @@ class BackupRun {
       const tree = await new TreeBuilder(plan, services).run(parent);
       assertAnythingRead(tally, problems);
       await depot.finish();
-      return { tree, tally, depot, parent };
+      return { tree, tally, depot, parent, parentTrees };
     } catch (error) {
       // Cleaning up must not hide what went wrong.
       await depot.abandon().catch(() => undefined);

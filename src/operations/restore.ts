@@ -67,7 +67,8 @@ export async function restore(context: OperationContext, options: RestoreOptions
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
     await runSteps({ context, options, opened, place, tally, target });
     const { exitCode, problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
-    const { directoriesRestored, directoriesFailed, othersRestored, othersFailed, bytesRestored } = tally;
+    const { directoriesRestored, directoriesFailed, othersRestored, othersFailed, socketsSkipped, bytesRestored } =
+      tally;
     const counts = {
       filesRestored,
       filesUnchanged,
@@ -77,6 +78,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
       directoriesFailed,
       othersRestored,
       othersFailed,
+      socketsSkipped,
       bytesRestored,
     };
     return { snapshotId: listing.id, target: options.target, ...counts, problems, exitCode };

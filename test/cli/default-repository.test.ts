@@ -84,6 +84,7 @@ describe('a repository that was named', () => {
       '40GiB',
       '--hashes',
       '7',
+      '-v',
     ];
     const made = await home.run(args);
     expect(made.code).toBe(0);

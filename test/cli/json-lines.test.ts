@@ -52,8 +52,8 @@ describe('--json', () => {
       const features = packHash === 'blake3' ? ['blake3-packs'] : [];
       const config: unknown = JSON.parse(readFileSync(join(place, 'config'), 'utf8'));
       expect(config).toMatchObject({ required_features: features, chunk_hash: chunkHash });
-      const { stdout } = await run(['init', '-r', `${place}-told`, ...options]);
-      expect(stdout).toMatch(packHash === 'blake3' ? /packs named by +BLAKE3\n/ : /packs named by +SHA-256\n/);
+      const { stdout } = await run(['init', '-v', '-r', `${place}-told`, ...options]);
+      expect(stdout).toMatch(packHash === 'blake3' ? /pack names +BLAKE3\n/ : /pack names +SHA-256\n/);
     }
   });
 

@@ -22,7 +22,7 @@ describe('output in a pipe', () => {
   it('says what a backup stored', async () => {
     const { run } = await makeScenario();
     const { stdout } = await run(['backup', 'source']);
-    expect(stdout).toMatch(/^files +2 new, 0 changed, 0 unmodified$/m);
+    expect(stdout).toMatch(/^files +2 new, 0 changed, 0 removed, 0 unmodified$/m);
     expect(stdout).toMatch(/^in total +2 files, 9 B$/m);
     expect(stdout).toMatch(/^added +.* stored$/m);
     expect(stdout).toMatch(/^snapshot [0-9a-f]{8} saved in \d+\.\d s$/m);
@@ -37,11 +37,33 @@ describe('output in a pipe', () => {
     expect(incomplete.stderr).toMatch(/^ldm: .*absent: .*\n$/);
   });
 
-  it('draws the chains as bars', async () => {
+  it('names the next step after init, and the plan of the filter with -v', async () => {
+    const { run, directory } = await makeScenario();
+    const plain = await run(['init', '-r', 'new place']);
+    const place = join(directory, 'new place');
+    expect(plain.stdout).toMatch(/^created repository [0-9a-f]{10} at .*\nnext: [^\n]*\n$/);
+    expect(plain.stdout).toContain(`at ${place}\nnext: ldm -r '${place}' backup <path>\n`);
+    const verbose = await run(['init', '-v', '-r', join(directory, 'b')]);
+    expect(verbose.stdout).toMatch(/^ +positions \(m\) +[\d,]+$/m);
+  });
+
+  it('of stats is data, space, the false positive rate and the chains as bars; the rest with -v', async () => {
     const { run } = await makeScenario();
     await run(['backup', 'source']);
     const { stdout } = await run(['stats']);
+    const headings = stdout.split('\n').filter((line) => /^\S/.test(line));
+    expect(headings).toEqual([
+      'Data',
+      'Space',
+      'LDM filter',
+      expect.stringMatching(/^Chains by/),
+      expect.stringMatching(/^Chains as/),
+    ]);
+    expect(stdout).toMatch(/^ +false positive rate +\S+ % predicted, \S+ % measured$/m);
     expect(stdout).toMatch(/^ +1 +\d+ +█+$/m);
+    const verbose = /^ +(?:positions \(m\)|hash functions|counters|memory)/gm;
+    expect(stdout).not.toMatch(verbose);
+    expect((await run(['stats', '-v'])).stdout.match(verbose)).toHaveLength(4);
     expect(stdout).toMatch(/by link position.* longest \d/);
     expect(stdout).toMatch(/as walked.* longest \d/);
   });

@@ -22,9 +22,11 @@ interface InitFlags {
 export function defineInit(program: Command, runner: CommandRunner): void {
   program
     .command('init')
-    .description('Make a new repository and print the plan of its LDM filter.')
+    .description('Create a repository. With -v, print how it stores data and the plan of its LDM filter.')
     .addOption(
-      new Option('--chunker <kind>', 'how files are cut into chunks').choices(['fastcdc', 'fixed']).default('fastcdc'),
+      new Option('--chunker <kind>', 'how files are split into chunks')
+        .choices(['fastcdc', 'fixed'])
+        .default('fastcdc'),
     )
     .option(
       '--chunk-size <size>',
@@ -32,26 +34,29 @@ export function defineInit(program: Command, runner: CommandRunner): void {
       sizeValue,
     )
     .addOption(
-      new Option('--chunk-hash <name>', 'what chunk ids are made with').choices(['sha1', 'sha256']).default('sha1'),
+      new Option('--chunk-hash <name>', 'hash function for chunk ids').choices(['sha1', 'sha256']).default('sha1'),
     )
     .addOption(
-      new Option('--pack-hash <name>', 'what packs are named by').choices(['blake3', 'sha256']).default('blake3'),
+      new Option('--pack-hash <name>', 'hash function for pack names').choices(['blake3', 'sha256']).default('blake3'),
     )
-    .option('--fpr <rate>', 'false positive rate that the filter never passes, such as 0.01', rateValue)
+    .option('--fpr <rate>', 'highest false positive rate of the filter, such as 0.01', rateValue)
     .option('--hashes <k>', 'number of hash functions', positiveIntegerValue)
-    .option('--capacity <n>', 'chunks that the filter is first made for, or their size: 100000 or 40GiB', capacityValue)
+    .option('--capacity <n>', 'initial capacity of the filter, in chunks or as a size: 100000 or 40GiB', capacityValue)
     .option('--compression-level <level>', 'zstd level, from -7 to 22 (default: 2)', integerValue)
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
           ['ldm init -r /mnt/disk/backup', 'a repository on another disk'],
-          ['ldm init --chunker fixed --chunk-size 64MiB --capacity 40GiB --hashes 7', 'files cut into equal chunks'],
+          [
+            'ldm init --chunker fixed --chunk-size 64MiB --capacity 40GiB --hashes 7',
+            'files split into chunks of equal size',
+          ],
         ],
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }, flags: InitFlags) => {
+      runner.inSession(async (session, flags: InitFlags) => {
         const [{ initRepository }, { chunkerOf, capacityOf }, { reportInit }] = await Promise.all([
           import('../../operations/init.ts'),
           import('../chunker-options.ts'),
@@ -61,10 +66,10 @@ export function defineInit(program: Command, runner: CommandRunner): void {
         const { chunkHash, packHash, fpr, hashes, compressionLevel } = flags;
         const capacity = flags.capacity === undefined ? undefined : capacityOf(flags.capacity, chunker);
         const result = await initRepository(
-          context,
+          session.context,
           omitUndefined({ chunker, chunkHash, packHash, fpr, hashes, capacity, compressionLevel }),
         );
-        reportInit(output, result);
+        reportInit(session, result);
         return EXIT_SUCCESS;
       }),
     );

@@ -6,24 +6,25 @@ import { formatHelpFooter } from '../help-footer.ts';
 export function defineStats(program: Command, runner: CommandRunner): void {
   program
     .command('stats')
-    .description('Show deduplication, compression, the LDM filter and its chains, packs and dead space.')
+    .description('Show how much is stored, how well it deduplicates and compresses, and the state of the LDM filter.')
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
-          ['ldm stats', 'tables'],
-          ['ldm stats --json', 'the same for a script'],
+          ['ldm stats', 'data, space, false positive rate and chain lengths'],
+          ['ldm stats -v', 'also the parameters of the filter'],
+          ['ldm stats --json', 'everything, for a script'],
         ],
         exitCodes: [10, 11],
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }) => {
+      runner.inSession(async (session) => {
         const [{ collectStats }, { reportStats }] = await Promise.all([
           import('../../operations/stats.ts'),
           import('../reports/stats-report.ts'),
         ]);
-        reportStats(output, await collectStats(context));
+        reportStats(session, await collectStats(session.context));
         return EXIT_SUCCESS;
       }),
     );

@@ -8,47 +8,70 @@ import { formatTable } from '../tables.ts';
 import { countNoun, formatCount, shortId } from '../words.ts';
 import { summaryFields } from './snapshot-fields.ts';
 
-/** `backup`: what was stored. The problems themselves have been said when they turned up. */
+/** `backup`: what was stored. Problems were reported when they occurred. */
 export function reportBackup({ output, verbosity }: Session, result: BackupResult, durationMs: number): void {
-  const { snapshotId } = result;
-  const dryRun = snapshotId === undefined;
-  if (!dryRun) output.complete(`Snapshot ${shortId(snapshotId)} was saved.`);
-  output.message('summary', {
-    dry_run: dryRun,
-    ...summaryFields(result.summary),
-    total_duration: durationMs / 1000,
-    parent: result.parentId,
-    snapshot_id: snapshotId,
-    excludes_unmatched: result.excludesUnmatched,
-    repositories_skipped: result.skippedRepositories.map(({ path }) => textOf(path)),
-  });
-  const { summary } = result;
+  const { snapshotId, parentId } = result;
+  if (snapshotId !== undefined) output.complete(`Snapshot ${shortId(snapshotId)} was saved.`);
+  output.message('summary', backupFields(result, durationMs));
   if (verbosity > 0)
-    output.remark(
-      `compared with ${result.parentId === undefined ? 'no earlier snapshot' : `snapshot ${shortId(result.parentId)}`}`,
-    );
-  output.remark(
-    formatTable([
-      ['files', describeChanges(summary.filesNew, summary.filesChanged, summary.filesUnmodified)],
-      ['directories', describeChanges(summary.dirsNew, summary.dirsChanged, summary.dirsUnmodified)],
-      ['in total', `${countNoun(summary.totalFilesProcessed, 'file')}, ${formatBytes(summary.totalBytesProcessed)}`],
-      [
-        dryRun ? 'would add' : 'added',
-        `${formatBytes(summary.dataAdded)} in ${countNoun(summary.dataBlobs + summary.treeBlobs, 'chunk')}, ${dryRun ? 'before compression' : `${formatBytes(summary.dataAddedPacked)} stored`}`,
-      ],
-    ]),
-  );
+    output.remark(`compared with ${parentId === undefined ? 'no earlier snapshot' : `snapshot ${shortId(parentId)}`}`);
+  output.remark(formatTable(figuresOf(result)));
   for (const { path } of result.skippedRepositories) output.remark(`left out this repository, ${displayPath(path)}`);
   for (const pattern of result.excludesUnmatched)
     output.remark(`the exclude pattern ${escapeForTerminal(pattern)} matched nothing`);
-  const took = formatDuration(durationMs);
-  output.remark(dryRun ? `dry run: nothing was stored (${took})` : `snapshot ${shortId(snapshotId)} saved in ${took}`);
+  output.remark(
+    snapshotId === undefined
+      ? 'dry run: nothing was stored'
+      : `snapshot ${shortId(snapshotId)} saved in ${formatDuration(durationMs)}`,
+  );
   if (result.problems.length > 0)
     output.line(
       `${countNoun(result.problems.length, 'problem')}: some sources are missing or incomplete in this snapshot`,
     );
 }
 
-function describeChanges(added: number, changed: number, unmodified: number): string {
-  return `${formatCount(added)} new, ${formatCount(changed)} changed, ${formatCount(unmodified)} unmodified`;
+function figuresOf({ summary, removed, reused, socketCount, snapshotId }: BackupResult): string[][] {
+  const dryRun = snapshotId === undefined;
+  const added = `${formatBytes(summary.dataAdded)} in ${countNoun(summary.dataBlobs + summary.treeBlobs, 'chunk')}`;
+  const stored = dryRun ? 'before compression' : `${formatBytes(summary.dataAddedPacked)} stored`;
+  const { filesNew, filesChanged, filesUnmodified, dirsNew, dirsChanged, dirsUnmodified } = summary;
+  const rows = [
+    ['files', describeChanges([filesNew, filesChanged, removed?.files, filesUnmodified])],
+    ['directories', describeChanges([dirsNew, dirsChanged, removed?.directories, dirsUnmodified])],
+    ['in total', `${countNoun(summary.totalFilesProcessed, 'file')}, ${formatBytes(summary.totalBytesProcessed)}`],
+    [dryRun ? 'would add' : 'added', `${added}, ${stored}`],
+  ];
+  if (reused.chunkCount > 0)
+    rows.push([
+      'reused',
+      `${formatBytes(reused.bytes)} in ${countNoun(reused.chunkCount, 'chunk')} left by an interrupted backup or a delete`,
+    ]);
+  if (socketCount > 0) rows.push(['sockets', `${formatCount(socketCount)}, which a restore leaves out`]);
+  return rows;
+}
+
+const CHANGES = ['new', 'changed', 'removed', 'unmodified'];
+
+/** In the order of `CHANGES`; a count that is not known is left out. */
+function describeChanges(counts: readonly (number | undefined)[]): string {
+  const parts = counts.map((count, index) => (count === undefined ? [] : [`${formatCount(count)} ${CHANGES[index]}`]));
+  return parts.flat().join(', ');
+}
+
+function backupFields(result: BackupResult, durationMs: number): Record<string, unknown> {
+  const { summary, removed, reused, socketCount, snapshotId, parentId } = result;
+  return {
+    dry_run: snapshotId === undefined,
+    ...summaryFields(summary),
+    files_removed: removed?.files,
+    dirs_removed: removed?.directories,
+    blobs_reused: reused.chunkCount,
+    data_reused: reused.bytes,
+    sockets: socketCount,
+    total_duration: durationMs / 1000,
+    parent: parentId,
+    snapshot_id: snapshotId,
+    excludes_unmatched: result.excludesUnmatched,
+    repositories_skipped: result.skippedRepositories.map(({ path }) => textOf(path)),
+  };
 }

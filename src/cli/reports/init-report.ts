@@ -1,30 +1,45 @@
 import { escapeForTerminal } from '../../files/display-path.ts';
 import type { InitResult } from '../../operations/init.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
-import type { Output } from '../output.ts';
+import type { Session } from '../session.ts';
 import { formatSection } from '../tables.ts';
 import { formatCount, formatPercent } from '../words.ts';
 
-/** `init`: what was made, and the plan of the LDM filter. */
-export function reportInit(output: Output, result: InitResult): void {
+/** `init`: what was created, and the next step; with `-v` how it stores data and the plan of the LDM filter. */
+export function reportInit(session: Session, result: InitResult): void {
+  const { output, verbosity } = session;
+  const place = escapeForTerminal(result.location);
+  output.complete(`The repository at ${place} was created.`);
   output.message('initialized', initFields(result));
+  output.remark(`created repository ${result.repositoryId.slice(0, 10)} at ${place}`);
+  if (verbosity > 0) output.remark([describeStorage(result), describePlan(result)].join('\n'));
+  output.remark(`next: ldm ${session.isDefaultRepository ? '' : `-r ${quoteForShell(place)} `}backup <path>`);
+}
+
+function describeStorage(result: InitResult): string {
+  return formatSection('Storage', [
+    ['chunker', describeChunker(result)],
+    ['chunk ids', `keyed ${result.chunkHash === 'sha1' ? 'SHA-1' : 'SHA-256'}`],
+    ['pack names', result.packHash === 'blake3' ? 'BLAKE3' : 'SHA-256'],
+  ]);
+}
+
+function describePlan(result: InitResult): string {
   const { plan } = result;
-  output.remark(`created repository ${result.repositoryId.slice(0, 10)} at ${escapeForTerminal(result.location)}`);
-  output.remark(
-    formatSection('LDM filter, first plan (it grows by itself)', [
-      ['chunks (n_max)', formatCount(plan.capacity)],
-      ['positions (m)', formatCount(plan.positions)],
-      ['hash functions (k)', String(plan.hashes)],
-      [
-        'false positive rate when full',
-        `${formatPercent(plan.fprPredicted)} predicted, ${formatPercent(plan.fprTarget)} never passed`,
-      ],
-      ['room before it grows', `about ${formatBytes(plan.capacity * averageSizeBytes(result))} of unique data`],
-      ['chunker', describeChunker(result)],
-      ['chunk ids', `keyed ${result.chunkHash === 'sha1' ? 'SHA-1' : 'SHA-256'}`],
-      ['packs named by', result.packHash === 'blake3' ? 'BLAKE3' : 'SHA-256'],
-    ]),
-  );
+  return formatSection('LDM filter, first plan (it grows by itself)', [
+    ['chunks (n_max)', formatCount(plan.capacity)],
+    ['positions (m)', formatCount(plan.positions)],
+    ['hash functions (k)', String(plan.hashes)],
+    [
+      'false positive rate when full',
+      `${formatPercent(plan.fprPredicted)} predicted, ${formatPercent(plan.fprTarget)} at most`,
+    ],
+    ['room before it grows', `about ${formatBytes(plan.capacity * averageSizeBytes(result))} of unique data`],
+  ]);
+}
+
+function quoteForShell(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 export function initFields(result: InitResult): Record<string, unknown> {

@@ -30,6 +30,7 @@ export function reportRestore(
     directories_failed: result.directoriesFailed,
     others_restored: result.othersRestored,
     others_failed: result.othersFailed,
+    sockets_skipped: result.socketsSkipped,
     bytes_restored: result.bytesRestored,
     error_count: result.problems.length,
     total_duration: durationMs / 1000,
@@ -37,17 +38,14 @@ export function reportRestore(
   const what = [countNoun(result.filesRestored, 'file'), countNoun(result.directoriesRestored, 'directory')];
   if (result.othersRestored > 0) what.push(countOthers(result.othersRestored));
   const verb = dryRun ? 'would restore' : 'restored';
+  const took = dryRun ? '' : ` in ${formatDuration(durationMs)}`;
   output.remark(
-    `${verb} ${what.join(', ')} (${formatBytes(result.bytesRestored)}) of snapshot ${shortId(result.snapshotId)} to ${escapeForTerminal(result.target)} in ${formatDuration(durationMs)}`,
+    `${verb} ${what.join(', ')} (${formatBytes(result.bytesRestored)}) of snapshot ${shortId(result.snapshotId)} to ${escapeForTerminal(result.target)}${took}`,
   );
-  if (result.filesUnchanged > 0)
-    output.remark(`${countNoun(result.filesUnchanged, 'file')} already there with the same size and time`);
-  if (result.filesKept > 0)
-    output.remark(
-      `${countNoun(result.filesKept, 'file')} already there and different: kept (--overwrite says which are replaced)`,
-    );
+  for (const line of describeSkipped(result)) output.remark(line);
   const failed = describeFailed(result);
   if (failed !== '') output.remark(`could not restore ${failed}; the messages above say why`);
+  if (dryRun) output.remark('dry run: nothing was written');
 }
 
 /** Empty if nothing failed. How much was below a directory that cannot be read is not known. */
@@ -61,4 +59,14 @@ function describeFailed({ filesFailed, directoriesFailed, othersFailed }: Restor
 
 function countOthers(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'link or special file' : 'links and special files'}`;
+}
+
+/** What is not among the restored files, and why that is not a problem. */
+function describeSkipped({ filesUnchanged, filesKept, socketsSkipped }: RestoreResult): string[] {
+  const lines: string[] = [];
+  if (filesUnchanged > 0) lines.push(`${countNoun(filesUnchanged, 'file')} already there with the same size and time`);
+  if (filesKept > 0) lines.push(`${countNoun(filesKept, 'file')} already there and different: kept (see --overwrite)`);
+  if (socketsSkipped > 0)
+    lines.push(`${countNoun(socketsSkipped, 'socket')} left out: the programs that listen on them create them`);
+  return lines;
 }

@@ -1,19 +1,20 @@
 import type { ChainStatistics } from '../../filter/chain-statistics.ts';
 import type { StatsResult } from '../../operations/stats.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
-import type { Output } from '../output.ts';
+import type { Session } from '../session.ts';
 import { formatBar, formatSection, formatTable } from '../tables.ts';
 import { countNoun, formatCount, formatPercent, formatRatio } from '../words.ts';
 import { chainFields } from './chain-fields.ts';
 
 const BAR_WIDTH = 40;
 
-/** `stats`: tables for a person, one object for a script. */
-export function reportStats(output: Output, stats: StatsResult): void {
+/** `stats`: tables for a person, one object for a script. Only the object has everything without `-v`. */
+export function reportStats({ output, verbosity }: Session, stats: StatsResult): void {
   output.message('stats', statsFields(stats));
   if (output.json) return;
-  const sections = [describeData(stats), describeFilter(stats), describeChains(stats), describePacks(stats)];
-  output.line(sections.join('\n\n'));
+  const isVerbose = verbosity > 0;
+  const sections = [describeData(stats), describeSpace(stats, isVerbose), describeFilter(stats, isVerbose)];
+  output.line([...sections, describeChains(stats)].join('\n\n'));
 }
 
 function describeData(stats: StatsResult): string {
@@ -23,16 +24,32 @@ function describeData(stats: StatsResult): string {
     ['logical', `${formatBytes(stats.logicalBytes)} in ${countNoun(stats.logicalFileCount, 'file')}`],
     ['unique', `${formatBytes(stats.uniqueBytes)} in ${countNoun(stats.uniqueChunkCount, 'chunk')}`],
     ['trees', `${formatBytes(stats.treeBytes)} in ${countNoun(stats.treeCount, 'tree')}`],
-    ['stored', formatBytes(stats.storedBytes)],
-    ['repository', formatBytes(stats.repositoryBytes)],
     ['deduplication', `${formatRatio(stats.dedupRatio)} (logical / unique)`],
-    ['compression', `${formatRatio(stats.compressionRatio)} (unique / stored)`],
+    ['compression', `${formatRatio(stats.compressionRatio)} (unique and trees / stored)`],
   ]);
 }
 
-function describeFilter({ filter }: StatsResult): string {
-  return formatSection('LDM filter', [
-    ['elements (n)', `${formatCount(filter.elements)} of ${formatCount(filter.capacity)} before it grows`],
+function describeSpace(stats: StatsResult, isVerbose: boolean): string {
+  const { packs } = stats;
+  const kinds = `${formatCount(packs.dataCount)} of data, ${formatCount(packs.treeCount)} of trees`;
+  const rows = [
+    ['stored', formatBytes(stats.storedBytes)],
+    ['dead space', `${formatBytes(packs.deadBytes)} (${formatPercent(packs.deadRatio)} of the packs)`],
+    ['packs', `${formatBytes(packs.bytes)} in ${countNoun(packs.count, 'pack')} (${kinds})`],
+    ['repository', `${formatBytes(stats.repositoryBytes)} on disk`],
+  ];
+  if (isVerbose || packs.unreferencedCount > 0) rows.push(['unreferenced', countNoun(packs.unreferencedCount, 'pack')]);
+  if (isVerbose) rows.push(['segments', formatCount(stats.segmentsCount)]);
+  return formatSection('Space', rows);
+}
+
+function describeFilter({ filter }: StatsResult, isVerbose: boolean): string {
+  const rate = [
+    'false positive rate',
+    `${formatPercent(filter.fprPredicted)} predicted, ${formatPercent(filter.fprMeasured)} measured`,
+  ];
+  const parameters = [
+    ['chunks (n)', `${formatCount(filter.elements)} of ${formatCount(filter.capacity)} before it grows`],
     ['positions (m)', formatCount(filter.positions)],
     ['hash functions (k)', String(filter.hashes)],
     [
@@ -40,12 +57,9 @@ function describeFilter({ filter }: StatsResult): string {
       `${filter.counterBits} bits, largest ${formatCount(filter.counterMax)}, ${formatCount(filter.saturated)} saturated`,
     ],
     ['fill ratio', formatPercent(filter.fillRatio)],
-    [
-      'false positive rate',
-      `${formatPercent(filter.fprPredicted)} predicted, ${formatPercent(filter.fprMeasured)} measured`,
-    ],
     ['memory', formatBytes(filter.memoryBytes)],
-  ]);
+  ];
+  return formatSection('LDM filter', isVerbose ? [rate, ...parameters] : [rate]);
 }
 
 function describeChains({ filter: { chains, walkedChains } }: StatsResult): string {
@@ -67,19 +81,6 @@ function describeChains({ filter: { chains, walkedChains } }: StatsResult): stri
 
 function describeLengths({ count, mean, max }: ChainStatistics): string {
   return `${formatCount(count)}, mean length ${mean.toFixed(2)}, longest ${formatCount(max)}`;
-}
-
-function describePacks({ packs, segmentsCount }: StatsResult): string {
-  return formatSection('Packs', [
-    [
-      'packs',
-      `${formatCount(packs.count)} (${formatCount(packs.dataCount)} of data, ${formatCount(packs.treeCount)} of trees)`,
-    ],
-    ['size', formatBytes(packs.bytes)],
-    ['dead space', `${formatBytes(packs.deadBytes)} (${formatPercent(packs.deadRatio)})`],
-    ['unreferenced', countNoun(packs.unreferencedCount, 'pack')],
-    ['segments', formatCount(segmentsCount)],
-  ]);
 }
 
 function statsFields(stats: StatsResult): Record<string, unknown> {

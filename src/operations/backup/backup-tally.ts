@@ -1,6 +1,7 @@
 import type { TreeEntry } from '../../format/tree.ts';
 import type { PathNode } from '../../util/path-node.ts';
 import type { Progress } from '../context.ts';
+import type { ParentSnapshot } from './parent-snapshot.ts';
 
 /** Counts what a backup saves, for its summary. */
 export class BackupTally {
@@ -10,6 +11,8 @@ export class BackupTally {
   dirsNew = 0;
   dirsChanged = 0;
   dirsUnmodified = 0;
+  /** Saved, but never restored: the programs that listen on them create them. */
+  socketCount = 0;
   totalBytesProcessed = 0;
   /** Entries that are neither files nor directories. */
   othersCount = 0;
@@ -33,7 +36,7 @@ export class BackupTally {
     if (this.#progress !== undefined) this.#progress.bytesDone += count;
   }
 
-  /** A file is done, without reading it if `isReused`. */
+  /** A file is saved; `isReused` if it was not read. */
   countFile(entry: TreeEntry, previous: TreeEntry | undefined, isReused: boolean): void {
     if (previous?.type !== 'file') this.filesNew += 1;
     else if (sameIds(entry.chunkIds, previous.chunkIds)) this.filesUnmodified += 1;
@@ -49,6 +52,27 @@ export class BackupTally {
     else if (sameIds(entry.treeId!, previous.treeId!)) this.dirsUnmodified += 1;
     else this.dirsChanged += 1;
   }
+}
+
+/** What the parent snapshot has and this one does not. */
+export interface RemovedCounts {
+  readonly files: number;
+  readonly directories: number;
+}
+
+/**
+ * Everything in the parent snapshot that no file or directory was compared with. Undefined where some were compared
+ * with older snapshots.
+ */
+export function countRemoved(tally: BackupTally, parent: ParentSnapshot | undefined): RemovedCounts | undefined {
+  if (parent === undefined) return { files: 0, directories: 0 };
+  if (parent.olderRoots.size > 0) return undefined;
+  const { filesChanged, filesUnmodified, dirsChanged, dirsUnmodified } = tally;
+  const { totalFilesProcessed, dirsNew, dirsChanged: changed, dirsUnmodified: unmodified } = parent.summary;
+  return {
+    files: totalFilesProcessed - filesChanged - filesUnmodified,
+    directories: dirsNew + changed + unmodified - dirsChanged - dirsUnmodified,
+  };
 }
 
 function sameIds(a: Uint8Array, b: Uint8Array): boolean {

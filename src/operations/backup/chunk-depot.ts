@@ -17,6 +17,12 @@ import type { Progress } from '../context.ts';
 /** The pack of a chunk that this backup has taken but whose pack has no name yet. */
 const PENDING_PACK = 0xffff_fffe;
 
+/** Chunks that were stored already although no snapshot needed them: an interrupted backup or a delete left them. */
+export interface ReusedChunks {
+  readonly chunkCount: number;
+  readonly bytes: number;
+}
+
 export interface DepotOptions {
   readonly writes: boolean;
   /** Packs that may be removed at any moment: what they hold is stored again. */
@@ -39,6 +45,8 @@ export class ChunkDepot {
   readonly #progress: Progress | undefined;
   /** By index: packs of trees of which something could not be read. */
   readonly #damagedPacks = new Set<number>();
+  /** Entries of the filter that had no references when this backup found them. */
+  readonly #reusedEntries = new Set<number>();
   #unnamed: PackContents[] = [];
   #unnamedBytes = 0;
 
@@ -79,7 +87,14 @@ export class ChunkDepot {
     if (packIndex === PENDING_PACK) return entry;
     if (this.#isCondemned[packIndex] === 1) return undefined;
     this.#isNeeded[packIndex] = 1;
+    if (filter.refs(entry) === 0) this.#reusedEntries.add(entry);
     return entry;
+  }
+
+  get reused(): ReusedChunks {
+    const entries = [...this.#reusedEntries];
+    const bytes = entries.reduce((total, entry) => total + this.#state.filter.lengthOf(entry), 0);
+    return { chunkCount: entries.length, bytes };
   }
 
   /**

@@ -3,7 +3,7 @@ import { parentOf } from '../../files/root-paths.ts';
 import { encodeTree } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import { decodeSnapshot } from '../../format/snapshot.ts';
-import type { Snapshot } from '../../format/snapshot.ts';
+import type { Snapshot, SnapshotSummary } from '../../format/snapshot.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { ByteString } from '../../util/byte-string.ts';
@@ -15,6 +15,8 @@ export interface ParentSnapshot {
   readonly id: string;
   /** Its root tree. */
   readonly tree: Uint8Array;
+  /** Its counts. */
+  readonly summary: SnapshotSummary;
   /**
    * Roots that the newest snapshot has no content of, such as a mount point while nothing was mounted, as an older
    * snapshot has them.
@@ -67,7 +69,8 @@ export async function findParent(
     if (await keepContent(candidate)) used.push(candidate);
   }
   const startMs = Math.min(...used.map(({ snapshot }) => Date.parse(snapshot.summary.backupStart)));
-  return { id: newest.id, tree: Buffer.from(newest.snapshot.tree, 'hex'), olderRoots, startMs };
+  const { tree, summary } = newest.snapshot;
+  return { id: newest.id, tree: Buffer.from(tree, 'hex'), summary, olderRoots, startMs };
 }
 
 /** Newest first. A wrong clock must not keep a snapshot the newest for years, so those of the future come last. */

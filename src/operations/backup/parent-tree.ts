@@ -15,6 +15,7 @@ export interface ParentTree {
 export class ParentTrees {
   readonly #reader: StateReader;
   readonly #onUnreadable: (id: Uint8Array) => void;
+  isAnyUnreadable = false;
 
   constructor(reader: StateReader, onUnreadable: (id: Uint8Array) => void) {
     this.#reader = reader;
@@ -29,6 +30,7 @@ export class ParentTrees {
       return { id, bytes, entries: new TreeReader(bytes) };
     } catch (error) {
       if (!isDamage(error)) throw error;
+      this.isAnyUnreadable = true;
       this.#onUnreadable(id);
       return undefined;
     }

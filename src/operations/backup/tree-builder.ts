@@ -82,9 +82,15 @@ export class TreeBuilder {
 
   #store(step: Exclude<WalkStep, { kind: 'leave' }>): Promise<void> | undefined {
     if (step.kind === 'file') return this.#storeFile(step);
-    this.#services.tally.othersCount += 1;
-    step.directory.tree.add(step.entry);
+    this.#addOther(step.directory, step.entry);
     return undefined;
+  }
+
+  #addOther({ tree }: WalkedDirectory, entry: TreeEntry): void {
+    const { tally } = this.#services;
+    tally.othersCount += 1;
+    if (entry.type === 'socket') tally.socketCount += 1;
+    tree.add(entry);
   }
 
   /** A promise only where something has to be waited for: those of small files were nearly half of a backup's garbage. */
@@ -123,7 +129,7 @@ export class TreeBuilder {
     } catch (error) {
       const entry = error instanceof SourceError ? this.#whatItIsNow(step) : undefined;
       if (entry === undefined) problems.skip(place, 'read', error, { mustExist: false });
-      else directory.tree.add(entry);
+      else this.#addOther(directory, entry);
     }
   }
 

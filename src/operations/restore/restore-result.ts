@@ -25,6 +25,8 @@ export interface RestoreResult {
   /** Symlinks, FIFOs and devices. */
   readonly othersRestored: number;
   readonly othersFailed: number;
+  /** Left out: the programs that listen on them create them. */
+  readonly socketsSkipped: number;
   readonly bytesRestored: number;
   readonly problems: readonly RestoreProblem[];
   /** 1: data in the repository is damaged; 3: something could not be made at the target; 0: all is there. */
@@ -41,6 +43,7 @@ export class RestoreTally {
   directoriesFailed = 0;
   othersRestored = 0;
   othersFailed = 0;
+  socketsSkipped = 0;
   bytesRestored = 0;
   readonly problems: RestoreProblem[] = [];
   #isDamaged = false;

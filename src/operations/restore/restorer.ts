@@ -197,9 +197,12 @@ export class Restorer {
 
   #restoreOther(step: RestoreStep): void {
     const { entry } = step;
-    // Sockets are made by the programs that listen on them.
-    if (entry.type === 'socket') return;
     const { tally, dryRun } = this.#options;
+    // A socket is of no use without its program, which creates it when it starts, and may refuse to if there is one.
+    if (entry.type === 'socket') {
+      tally.socketsSkipped += 1;
+      return;
+    }
     const directory = this.#directories.at(-1);
     if (directory === undefined) return;
     const location = directory.location.childPath(entry.name);

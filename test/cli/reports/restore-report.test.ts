@@ -4,13 +4,20 @@ import type { Output } from '../../../src/cli/output.ts';
 import type { RestoreResult } from '../../../src/operations/restore.ts';
 import { reportRestore } from '../../../src/cli/reports/restore-report.ts';
 
-function remarksOf(counts: Partial<RestoreResult>): string[] {
+function remarksOf(counts: Partial<RestoreResult>, { dryRun = false } = {}): string[] {
   const remarks: string[] = [];
   const output = { message: () => undefined, remark: (text: string) => void remarks.push(text) } as unknown as Output;
   const none = { filesRestored: 0, directoriesRestored: 0, othersRestored: 0, filesUnchanged: 0, filesKept: 0 };
-  const noneFailed = { filesFailed: 0, directoriesFailed: 0, othersFailed: 0, bytesRestored: 0, problems: [] };
+  const noneFailed = {
+    filesFailed: 0,
+    directoriesFailed: 0,
+    othersFailed: 0,
+    socketsSkipped: 0,
+    bytesRestored: 0,
+    problems: [],
+  };
   const result = { snapshotId: 'ab'.repeat(32), target: 'target', exitCode: 0 as const, ...none, ...noneFailed };
-  reportRestore(output, { ...result, ...counts }, { dryRun: false, durationMs: 0 });
+  reportRestore(output, { ...result, ...counts }, { dryRun, durationMs: 0 });
   return remarks;
 }
 
@@ -34,11 +41,22 @@ describe('reportRestore', () => {
     expect(remarksOf({ filesRestored: 1 })).toHaveLength(1);
   });
 
+  it('counts the sockets that are left out', () => {
+    expect(remarksOf({})).toHaveLength(1);
+    expect(remarksOf({ socketsSkipped: 1 })[1]).toMatch(/^1 socket left out: /);
+  });
+
+  it('says of a dry run how much it would restore, not how long it took', () => {
+    const [restored, remark] = remarksOf({}, { dryRun: true });
+    expect(restored).toMatch(/^would restore .* to target$/);
+    expect(remark).toBe('dry run: nothing was written');
+  });
+
   it('speaks of one thing as of one', () => {
     const one = remarkOf({ filesRestored: 1, directoriesRestored: 1, othersRestored: 1 });
     expect(one).toMatch(/^restored 1 file, 1 directory, 1 link or special file \(/);
     const two = remarkOf({ filesRestored: 2, directoriesRestored: 2, othersRestored: 2 });
     expect(two).toMatch(/^restored 2 files, 2 directories, 2 links and special files \(/);
-    expect(remarkOf({ filesRestored: 0, directoriesRestored: 0, othersRestored: 0 })).toMatch(/0 directories \(/);
+    expect(remarkOf({})).toMatch(/0 directories \(/);
   });
 });

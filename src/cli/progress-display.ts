@@ -1,10 +1,12 @@
 import type Ora from 'ora';
 import type { Progress } from '../operations/context.ts';
-import { setStatusDescription } from './signals.ts';
+import { isAsciiOnly } from './locale.ts';
 import type { Output } from './output.ts';
+import { ProgressRate } from './progress-rate.ts';
+import { setStatusDescription } from './signals.ts';
 import { formatStatus, statusFields } from './status.ts';
 
-/** Shows how an operation comes along until it is stopped. */
+/** Shows the progress of an operation until it is stopped. */
 export interface ProgressDisplay {
   stop(): void;
 }
@@ -12,54 +14,73 @@ export interface ProgressDisplay {
 export interface ProgressDisplayOptions {
   readonly progress: Progress;
   readonly output: Output;
-  /** False: nothing moves; SIGUSR1 still gets its answer. */
+  /** If not, only SIGUSR1 is answered. */
   readonly enabled: boolean;
-  /** How often the line on a terminal is drawn. */
+  /** How often per second the line on a terminal is drawn. */
   readonly terminalFps: number;
-  /** How often a `status` line is written with `--json`. */
+  /** How often per second a `status` line is written with `--json`. */
   readonly jsonFps: number;
 }
 
-/** What is done by then needs no spinner, and the module that draws it costs time to load. */
-const SPINNER_DELAY_MS = 300;
+interface Display extends ProgressDisplayOptions {
+  readonly rate: ProgressRate;
+  readonly isAscii: boolean;
+}
 
-/** A spinner on a terminal, `status` lines with `--json`, nothing at all where output is piped. */
+/** Commands that end sooner need no spinner, and its module takes time to load. */
+const SPINNER_DELAY_MS = 300;
+/** On a terminal that cannot redraw a line. */
+const PLAIN_LINE_INTERVAL_MS = 30_000;
+
+/** A spinner on a terminal, `status` lines with `--json`, and nothing where the output is piped. */
 export function startProgressDisplay(options: ProgressDisplayOptions): ProgressDisplay {
-  const { progress, output, jsonFps } = options;
+  const display: Display = { ...options, rate: new ProgressRate(options.progress), isAscii: isAsciiOnly() };
+  const { progress, output, rate, isAscii } = display;
   const startedAt = performance.now();
+  const describeAsJson = (): string =>
+    JSON.stringify({ message_type: 'status', ...statusFields(progress, rate, performance.now() - startedAt) });
   setStatusDescription(() =>
-    output.json
-      ? JSON.stringify({ message_type: 'status', ...statusFields(progress, performance.now() - startedAt) })
-      : `ldm: ${formatStatus(progress)}`,
+    output.json ? describeAsJson() : `ldm: ${formatStatus(progress, rate, { ascii: isAscii })}`,
   );
-  if (options.enabled && output.json) return startStatusLines(options, startedAt, jsonFps);
-  if (options.enabled && canDraw()) return startSpinnerLater(options);
-  return { stop: () => {} };
+  if (!options.enabled || !(output.json || process.stderr.isTTY)) return { stop: () => {} };
+  progress.isShown = true;
+  if (output.json) return startStatusLines(display, startedAt);
+  return canRedraw() ? startSpinnerLater(display) : startPlainLines(display);
 }
 
 /** A terminal that does not know its width counts as 0 columns wide, and ora would clear its lines without end. */
-function canDraw(): boolean {
-  return process.stderr.isTTY && process.stderr.columns > 0 && process.env['TERM'] !== 'dumb';
+function canRedraw(): boolean {
+  return process.stderr.columns > 0 && process.env['TERM'] !== 'dumb';
 }
 
-function startStatusLines(
-  { progress, output }: ProgressDisplayOptions,
-  startedAt: number,
-  fps: number,
-): ProgressDisplay {
-  const timer = setInterval(() => {
-    output.message('status', statusFields(progress, performance.now() - startedAt));
+function startStatusLines({ progress, output, rate, jsonFps }: Display, startedAt: number): ProgressDisplay {
+  return repeat(1000 / jsonFps, () => {
+    rate.sample(performance.now());
+    output.message('status', statusFields(progress, rate, performance.now() - startedAt));
     output.flush();
-  }, 1000 / fps);
+  });
+}
+
+function startPlainLines({ progress, rate, isAscii }: Display): ProgressDisplay {
+  const columns = process.stderr.columns || 80;
+  rate.sample(performance.now());
+  return repeat(PLAIN_LINE_INTERVAL_MS, () => {
+    rate.sample(performance.now());
+    process.stderr.write(`${formatStatus(progress, rate, { columns, ascii: isAscii })}\n`);
+  });
+}
+
+function repeat(intervalMs: number, action: () => void): ProgressDisplay {
+  const timer = setInterval(action, intervalMs);
   return { stop: () => clearInterval(timer) };
 }
 
-function startSpinnerLater(options: ProgressDisplayOptions): ProgressDisplay {
+function startSpinnerLater(display: Display): ProgressDisplay {
   let isStopped = false;
   let stopSpinner = (): void => {};
   const begin = async (): Promise<void> => {
     const { default: ora } = await import('ora');
-    if (!isStopped) stopSpinner = startSpinner(ora, options);
+    if (!isStopped) stopSpinner = startSpinner(ora, display);
   };
   const timer = setTimeout(() => {
     void begin();
@@ -73,8 +94,8 @@ function startSpinnerLater(options: ProgressDisplayOptions): ProgressDisplay {
   };
 }
 
-function startSpinner(ora: typeof Ora, options: ProgressDisplayOptions): () => void {
-  const intervalMs = 1000 / options.terminalFps;
+function startSpinner(ora: typeof Ora, { progress, output, rate, isAscii, terminalFps }: Display): () => void {
+  const intervalMs = 1000 / terminalFps;
   const spinner = ora({
     stream: process.stderr,
     isEnabled: true,
@@ -82,21 +103,23 @@ function startSpinner(ora: typeof Ora, options: ProgressDisplayOptions): () => v
     discardStdin: false,
     color: (process.env['NO_COLOR'] ?? '') === '' ? 'cyan' : false,
     interval: intervalMs,
+    ...(isAscii ? { spinner: 'line' as const } : {}),
   });
   const draw = (): void => {
-    spinner.text = formatStatus(options.progress, process.stderr.columns - 3);
+    rate.sample(performance.now());
+    spinner.text = formatStatus(progress, rate, { columns: process.stderr.columns - 3, ascii: isAscii });
   };
   draw();
   spinner.start();
-  const timer = setInterval(draw, intervalMs);
-  options.output.setStatusPause((write) => {
+  const redrawing = repeat(intervalMs, draw);
+  output.setStatusPause((write) => {
     spinner.clear();
     write();
     spinner.render();
   });
   return () => {
-    clearInterval(timer);
+    redrawing.stop();
     spinner.stop();
-    options.output.setStatusPause((write) => write());
+    output.setStatusPause((write) => write());
   };
 }

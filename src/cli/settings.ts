@@ -44,9 +44,9 @@ export function resolveSettings(options: GlobalOptions, environment: NodeJS.Proc
   };
 }
 
-/** How often the status line is drawn per second. */
+/** How often per second the moving status line is drawn: no person can read it more often than by default. */
 export function displayFps(settings: Settings): number {
-  return settings.progressFps ?? DEFAULT_FPS;
+  return Math.min(settings.progressFps ?? DEFAULT_FPS, DEFAULT_FPS);
 }
 
 /** The XDG specification wants empty and relative values to be ignored. */

@@ -3,33 +3,50 @@ import { displayPath } from '../files/display-path.ts';
 import { textOf } from '../util/byte-string.ts';
 import { formatBytes } from '../util/format-bytes.ts';
 import { shownPathOf } from '../util/path-node.ts';
+import type { ProgressRate } from './progress-rate.ts';
 import { countNoun, formatCount } from './words.ts';
 
-/** One line that says how far an operation has come; `columns` cuts the path at its end short. */
-export function formatStatus(progress: Progress, columns: number = 1000): string {
-  const { unit = 'file' } = progress;
+/** What the speed so far allows to say. */
+export type Speed = Pick<ProgressRate, 'bytesPerSecond' | 'secondsRemaining'>;
+
+export interface StatusStyle {
+  /** The path at the end is shortened to fit. */
+  readonly columns?: number;
+  readonly ascii?: boolean;
+}
+
+/** One line that says how far an operation is. */
+export function formatStatus(
+  progress: Progress,
+  speed: Speed,
+  { columns = 1000, ascii = false }: StatusStyle = {},
+): string {
+  const { filesDone, filesTotal, bytesDone, bytesTotal, storedBytes, errorCount, unit = 'file' } = progress;
+  const { bytesPerSecond, secondsRemaining } = speed;
+  const share = shareOf(progress);
   const parts = [
-    progress.filesTotal === undefined
-      ? countNoun(progress.filesDone, unit)
-      : `${formatCount(progress.filesDone)} of ${countNoun(progress.filesTotal, unit)}`,
-    formatBytes(progress.bytesDone) +
-      (progress.bytesTotal === undefined ? '' : ` of ${formatBytes(progress.bytesTotal)}`),
+    ...(share === undefined ? [] : [`${Math.floor(share * 100)} %`]),
+    filesTotal === undefined
+      ? countNoun(filesDone, unit)
+      : `${formatCount(filesDone)} of ${countNoun(filesTotal, unit)}`,
+    formatBytes(bytesDone) + (bytesTotal === undefined ? '' : ` of ${formatBytes(bytesTotal)}`),
+    ...(bytesPerSecond === undefined ? [] : [`${formatBytes(Math.round(bytesPerSecond))}/s`]),
+    ...(secondsRemaining === undefined ? [] : [`${formatClock(secondsRemaining)} left`]),
+    ...(storedBytes === 0 ? [] : [`${formatBytes(storedBytes)} stored`]),
+    ...(errorCount === 0 ? [] : [countNoun(errorCount, 'problem')]),
   ];
-  if (progress.storedBytes > 0) parts.push(`${formatBytes(progress.storedBytes)} stored`);
-  if (progress.errorCount > 0) parts.push(`${formatCount(progress.errorCount)} problems`);
   const line = `${progress.phase || 'starting'}  ${parts.join(', ')}`;
   const path = progress.currentFile === undefined ? '' : displayPath(shownPathOf(progress.currentFile));
-  return `${line}${shortenStart(path, columns - line.length - 2)}`;
+  return line + shortenStart(path, columns - line.length - 2, ascii ? '...' : '…');
 }
 
 /** The same as JSON fields, named as in restic's `status` message. */
-export function statusFields(progress: Progress, elapsedMs: number): Record<string, unknown> {
+export function statusFields(progress: Progress, speed: Speed, elapsedMs: number): Record<string, unknown> {
   return {
     seconds_elapsed: Math.floor(elapsedMs / 1000),
+    seconds_remaining: speed.secondsRemaining,
     phase: progress.phase === '' ? undefined : progress.phase,
-    ...(progress.bytesTotal === undefined || progress.bytesTotal === 0
-      ? {}
-      : { percent_done: Math.min(1, progress.bytesDone / progress.bytesTotal) }),
+    percent_done: shareOf(progress),
     ...(progress.unit === 'pack'
       ? { total_packs: progress.filesTotal, packs_done: progress.filesDone }
       : { total_files: progress.filesTotal, files_done: progress.filesDone }),
@@ -41,8 +58,20 @@ export function statusFields(progress: Progress, elapsedMs: number): Record<stri
   };
 }
 
+/** The share that is done. Undefined if the total is not known, or was only the size of an earlier snapshot. */
+function shareOf({ bytesDone, bytesTotal }: Progress): number | undefined {
+  return bytesTotal === undefined || bytesTotal === 0 || bytesDone > bytesTotal ? undefined : bytesDone / bytesTotal;
+}
+
+/** `0:42`, `12:05`, `3:00:00` */
+function formatClock(seconds: number): string {
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const shown = parts[0] === 0 ? parts.slice(1) : parts;
+  return shown.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, '0'))).join(':');
+}
+
 /** The end of a path says more than its beginning. */
-function shortenStart(path: string, columns: number): string {
+function shortenStart(path: string, columns: number, ellipsis: string): string {
   if (path === '' || columns < 8) return '';
-  return `  ${path.length <= columns ? path : `…${path.slice(path.length - columns + 1)}`}`;
+  return `  ${path.length <= columns ? path : ellipsis + path.slice(path.length - columns + ellipsis.length)}`;
 }

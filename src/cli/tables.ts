@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import stringWidth from 'string-width';
+import { isAsciiOnly } from './locale.ts';
 
 /** cli-table3 compares each cell with every row above it: 20,000 rows took 40 s. */
 const LAID_OUT_ROWS_MAX = 1000;
@@ -79,5 +80,5 @@ export function formatSection(heading: string, rows: readonly (readonly string[]
 /** Parts of a whole as bars of at most `width` columns; the smallest part above 0 still shows. */
 export function formatBar(value: number, largest: number, width: number): string {
   if (value <= 0 || largest <= 0) return '';
-  return '█'.repeat(Math.max(1, Math.round((value / largest) * width)));
+  return (isAsciiOnly() ? '#' : '█').repeat(Math.max(1, Math.round((value / largest) * width)));
 }

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { hostname as systemHostname, userInfo } from 'node:os';
+import { hostname as systemHostname } from 'node:os';
 import { createChunker } from '../chunking/create-chunker.ts';
 import { UsageError } from '../errors.ts';
 import { openOwnerNames } from '../files/owner-names.ts';
@@ -25,6 +24,8 @@ import type { SourceProblem } from './backup/problems.ts';
 import { ReadAhead } from './backup/read-ahead.ts';
 import { planSources } from './backup/source-plan.ts';
 import type { SourcePlan } from './backup/source-plan.ts';
+import { describeSnapshot, summarize } from './backup/snapshot-manifest.ts';
+import { announceTotals } from './backup/source-scan.ts';
 import { ParentTrees } from './backup/parent-tree.ts';
 import { TreeBuilder } from './backup/tree-builder.ts';
 import { TreeSaver } from './backup/tree-saver.ts';
@@ -32,7 +33,6 @@ import { damageWarner, warnOfDamage } from './backup/damage-warning.ts';
 import { refreshCheckpoint } from './checkpointing.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { VERSION } from './version.ts';
 
 export type { RemovedCounts } from './backup/backup-tally.ts';
 export type { ReusedChunks } from './backup/chunk-depot.ts';
@@ -98,8 +98,9 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const given = { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem };
     const { tree, tally, depot, parent, parentTrees } = await new BackupRun(given).store(startedAt.getTime());
     warnOfSources(context, tally, ownRepository.skipped);
-    const summary = summarize(tally, depot, startedAt, problems.length);
-    const snapshot = describe({ options, plan, tree, time, summary, parentId: parent?.id });
+    const summary = summarize(tally, depot.counts, startedAt, problems.length);
+    const { hostname = systemHostname(), tags = [] } = options;
+    const snapshot = describeSnapshot({ hostname, tags, plan, tree, time, summary, parentId: parent?.id });
     const bytes = encodeSnapshot(snapshot);
     const removed = parentTrees.isAnyUnreadable ? undefined : countRemoved(tally, parent);
     const counts = { removed, reused: depot.reused, socketCount: tally.socketCount };
@@ -173,6 +174,11 @@ class BackupRun {
       pacer,
       problems: new ProblemReport(plan.base, onProblem),
     };
+    const scan = announceTotals(context.progress, parent, {
+      plan,
+      excluded: options.exclude ?? [],
+      repositoryLocation: repository.backend.location,
+    });
     try {
       const tree = await new TreeBuilder(plan, services).run(parent);
       assertAnythingRead(tally, problems);
@@ -182,63 +188,9 @@ class BackupRun {
       // Cleaning up must not hide what went wrong.
       await depot.abandon().catch(() => undefined);
       throw error;
+    } finally {
+      scan?.stop();
     }
-  }
-}
-
-function summarize(tally: BackupTally, depot: ChunkDepot, startedAt: Date, errorCount: number): SnapshotSummary {
-  const { filesNew, filesChanged, filesUnmodified, dirsNew, dirsChanged, dirsUnmodified } = tally;
-  return {
-    filesNew,
-    filesChanged,
-    filesUnmodified,
-    dirsNew,
-    dirsChanged,
-    dirsUnmodified,
-    ...depot.counts,
-    totalFilesProcessed: tally.filesCount,
-    totalBytesProcessed: tally.totalBytesProcessed,
-    backupStart: startedAt.toISOString(),
-    backupEnd: new Date().toISOString(),
-    errorCount,
-  };
-}
-
-function describe(made: {
-  readonly options: BackupOptions;
-  readonly plan: SourcePlan;
-  readonly tree: Uint8Array;
-  readonly time: string;
-  readonly summary: SnapshotSummary;
-  readonly parentId: string | undefined;
-}): Snapshot {
-  const { options, plan, tree, time, summary, parentId } = made;
-  const { username, uid, gid } = currentUser();
-  return {
-    formatVersion: 1,
-    nonce: randomBytes(16).toString('hex'),
-    tree: Buffer.from(tree).toString('hex'),
-    base: plan.base,
-    paths: plan.roots,
-    time,
-    hostname: options.hostname ?? systemHostname(),
-    username,
-    uid,
-    gid,
-    tags: options.tags ?? [],
-    ...(parentId === undefined ? {} : { parent: parentId }),
-    programVersion: `ldm ${VERSION}`,
-    summary,
-  };
-}
-
-/** In a container the user may have a number and no name. */
-function currentUser(): { readonly username: string; readonly uid: number; readonly gid: number } {
-  try {
-    return userInfo();
-  } catch {
-    const uid = process.getuid?.() ?? -1;
-    return { username: process.env['USER'] ?? String(uid), uid, gid: process.getgid?.() ?? -1 };
   }
 }
 

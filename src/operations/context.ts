@@ -8,8 +8,10 @@ import type { ByteString } from '../util/byte-string.ts';
 import { openZstd } from '../workers/zstd.ts';
 import type { PathNode } from '../util/path-node.ts';
 
-/** How far an operation is. It writes the fields as it goes; whoever shows them looks when it likes. */
+/** How far an operation is. It writes the fields as it goes; a display reads them at its own pace. */
 export interface Progress {
+  /** Set by the display: whether the totals are worth some work to find out. */
+  isShown: boolean;
   phase: string;
   /** What `filesDone` and `filesTotal` count; files by default. */
   unit?: 'file' | 'pack';
@@ -26,6 +28,7 @@ export interface Progress {
 
 export function createProgress(): Progress {
   return {
+    isShown: false,
     phase: '',
     filesDone: 0,
     filesTotal: undefined,
@@ -37,7 +40,7 @@ export function createProgress(): Progress {
   };
 }
 
-/** Something to report while the operation goes on. A `note` is less than a warning: nothing is wrong. */
+/** Something that a person should know while the operation runs. A `note` is less than a warning: nothing is wrong. */
 export interface Notice {
   readonly kind: 'lock-wait' | 'source-problem' | 'warning' | 'note' | 'info';
   readonly message: string;
@@ -45,7 +48,7 @@ export interface Notice {
   readonly during?: string;
 }
 
-/** Tells whoever looks what is being done. */
+/** Names what is being done now. */
 export function beginPhase(progress: Progress | undefined, phase: string): void {
   if (progress !== undefined) progress.phase = phase;
 }

@@ -37,6 +37,19 @@ describe('output in a pipe', () => {
     expect(incomplete.stderr).toMatch(/^ldm: .*absent: .*\n$/);
   });
 
+  it('lists twenty problems and counts the rest, unless all are asked for', async () => {
+    const { run } = await makeScenario();
+    const missing = Array.from({ length: 25 }, (_, index) => `absent-${index}`);
+    const { code, stderr, stdout } = await run(['backup', 'source', ...missing]);
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines).toHaveLength(21);
+    expect(lines.slice(0, 20).every((line) => /^ldm: absent-\d+: /.test(line))).toBe(true);
+    expect(lines[20]).toBe('ldm: ... and 5 more (-v lists them all)');
+    expect(stdout).toContain('25 problems');
+    expect(code).toBe(3);
+    expect((await run(['backup', '-v', 'source', ...missing])).stderr.match(/^ldm: absent/gm)).toHaveLength(25);
+  });
+
   it('names the next step after init, and the plan of the filter with -v', async () => {
     const { run, directory } = await makeScenario();
     const plain = await run(['init', '-r', 'new place']);

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
+import { isAsciiOnly } from '../../src/cli/locale.ts';
+import { ProgressRate } from '../../src/cli/progress-rate.ts';
 import { formatStatus, statusFields } from '../../src/cli/status.ts';
+import type { Speed } from '../../src/cli/status.ts';
 import type { Progress } from '../../src/operations/context.ts';
 import { byteStringFromBytes, byteStringFromText } from '../../src/util/byte-string.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
@@ -11,6 +14,7 @@ function fileAt(path: ByteString): PathNode {
 }
 
 const progress: Progress = {
+  isShown: true,
   phase: 'storing',
   filesDone: 1234,
   filesTotal: 5678,
@@ -21,10 +25,12 @@ const progress: Progress = {
   currentFile: fileAt(byteStringFromText('/data/some/file.txt')),
 };
 
+const UNKNOWN_SPEED: Speed = { bytesPerSecond: undefined, secondsRemaining: undefined };
+
 describe('formatStatus', () => {
   it('says how far it is, and with which file', () => {
-    expect(formatStatus(progress)).toBe(
-      'storing  1,234 of 5,678 files, 1.5 KiB of 3.0 KiB, 1.0 KiB stored, 2 problems  /data/some/file.txt',
+    expect(formatStatus(progress, UNKNOWN_SPEED)).toBe(
+      'storing  50 %, 1,234 of 5,678 files, 1.5 KiB of 3.0 KiB, 1.0 KiB stored, 2 problems  /data/some/file.txt',
     );
   });
 
@@ -44,26 +50,44 @@ describe('formatStatus', () => {
       errorCount: 0,
       phase: '',
     };
-    expect(formatStatus({ ...unknown, currentFile: undefined })).toBe('starting  1,234 files, 1.5 KiB');
+    expect(formatStatus({ ...unknown, currentFile: undefined }, UNKNOWN_SPEED)).toBe('starting  1,234 files, 1.5 KiB');
   });
 
   it('keeps the end of a path that is too long', () => {
-    const line = formatStatus({ ...progress, currentFile: fileAt(byteStringFromText(`/${'x'.repeat(200)}/end`)) }, 100);
-    expect(line).toHaveLength(100);
+    const long = { ...progress, currentFile: fileAt(byteStringFromText(`/${'x'.repeat(200)}/end`)) };
+    const line = formatStatus(long, UNKNOWN_SPEED, { columns: 110 });
+    expect(line).toHaveLength(110);
     expect(line).toMatch(/…x+\/end$/);
+    const plain = formatStatus(long, UNKNOWN_SPEED, { columns: 110, ascii: true });
+    expect(plain).toHaveLength(110);
+    expect(plain).toMatch(/ \.\.\.x+\/end$/);
+  });
+
+  it('says the speed and the time left', () => {
+    const of = (secondsRemaining: number): string =>
+      formatStatus(progress, { bytesPerSecond: 10_485_760.4, secondsRemaining });
+    expect(of(5)).toContain(', 10.0 MiB/s, 0:05 left, ');
+    expect(of(725)).toContain(', 12:05 left, ');
+    expect(of(10_803)).toContain(', 3:00:03 left, ');
+  });
+
+  it('claims no share of a total that was passed', () => {
+    const line = formatStatus({ ...progress, bytesDone: 4000 }, UNKNOWN_SPEED);
+    expect(line).not.toContain('%');
   });
 
   it('escapes control characters', () => {
-    expect(formatStatus({ ...progress, currentFile: fileAt(byteStringFromText('a\u001b[2Jb')) })).toContain(
-      'a\\x1b[2Jb',
-    );
+    expect(
+      formatStatus({ ...progress, currentFile: fileAt(byteStringFromText('a\u001b[2Jb')) }, UNKNOWN_SPEED),
+    ).toContain('a\\x1b[2Jb');
   });
 });
 
 describe('statusFields', () => {
   it("uses restic's names", () => {
-    expect(statusFields(progress, 2500)).toEqual({
+    expect(statusFields(progress, { bytesPerSecond: 100, secondsRemaining: 16 }, 2500)).toEqual({
       seconds_elapsed: 2,
+      seconds_remaining: 16,
       phase: 'storing',
       percent_done: 0.5,
       total_files: 5678,
@@ -79,9 +103,56 @@ describe('statusFields', () => {
   it('has no share of an unknown total, and survives a name that is not UTF-8', () => {
     const fields = statusFields(
       { ...progress, bytesTotal: undefined, currentFile: fileAt(byteStringFromBytes(Buffer.from([0xff]))) },
+      UNKNOWN_SPEED,
       0,
     );
-    expect(fields).not.toHaveProperty('percent_done');
+    expect(fields['percent_done']).toBeUndefined();
     expect(fields['current_files']).toEqual(['\ufffd']);
+  });
+});
+
+describe('ProgressRate', () => {
+  it('is that of the last seconds, and of no less than two', () => {
+    const measured = { ...progress, bytesDone: 0, bytesTotal: 1000 };
+    const rate = new ProgressRate(measured);
+    rate.sample(0);
+    measured.bytesDone = 100;
+    rate.sample(1000);
+    expect([rate.bytesPerSecond, rate.secondsRemaining]).toEqual([undefined, undefined]);
+    rate.sample(2000);
+    expect([rate.bytesPerSecond, rate.secondsRemaining]).toEqual([50, 18]);
+    // Half a minute without a byte, and then ten a second.
+    for (let second = 3; second <= 30; second += 1) rate.sample(second * 1000);
+    for (let second = 31; second <= 46; second += 1) {
+      measured.bytesDone += 10;
+      rate.sample(second * 1000);
+    }
+    expect([rate.bytesPerSecond, rate.secondsRemaining]).toEqual([10, 74]);
+  });
+
+  it('is unknown where nothing moves, where the total was passed, and where the count begins again', () => {
+    const measured = { ...progress, bytesDone: 10, bytesTotal: 1000 };
+    const rate = new ProgressRate(measured);
+    for (const ms of [0, 5000]) rate.sample(ms);
+    expect(rate.secondsRemaining).toBeUndefined();
+    measured.bytesDone = 2000;
+    rate.sample(6000);
+    expect(rate.secondsRemaining).toBeUndefined();
+    measured.bytesDone = 5;
+    rate.sample(7000);
+    expect(rate.bytesPerSecond).toBeUndefined();
+  });
+});
+
+describe('isAsciiOnly', () => {
+  it.each([
+    [{ LC_ALL: 'C', LANG: 'en_US.UTF-8' }, true],
+    [{ LC_ALL: '', LC_CTYPE: 'POSIX', LANG: 'en_US.UTF-8' }, true],
+    [{ LANG: 'de_DE.ISO-8859-1' }, true],
+    [{ LC_ALL: 'C.UTF-8' }, false],
+    [{ LC_CTYPE: 'en_US.utf8', LANG: 'C' }, false],
+    [{}, false],
+  ])('%j: %s', (environment, expected) => {
+    expect(isAsciiOnly(environment)).toBe(expected);
   });
 });

@@ -13,9 +13,9 @@ const hasScript = spawnSync('script', ['--version']).status === 0;
 // oxlint-disable-next-line no-control-regex -- escape sequences are what this is about
 const COLOUR = /\u001b\[3\dm/;
 // oxlint-disable-next-line no-control-regex -- the spinner clears its line
-const SPINNER = /\u001b\[1G.*1 file, [\d.]+ (?:[KMGT]i)?B/;
+const SPINNER = /\u001b\[1G.*1 (?:file|of 2 files), [\d.]+ (?:[KMGT]i)?B/;
 /** By then some of the endless file may have been read. */
-const STATUS = /files?_done|1 file, [\d.]+ (?:[KMGT]i)?B/;
+const STATUS = /files?_done|1 (?:file|of 2 files), [\d.]+ (?:[KMGT]i)?B/;
 
 async function watchBackup(
   args: readonly string[],

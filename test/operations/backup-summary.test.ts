@@ -63,7 +63,9 @@ async function interruptedBackup({ context, source }: TestRepository): Promise<u
   const progress = createProgress();
   Object.defineProperty(progress, 'filesDone', {
     get: () => 0,
-    set: () => interruption.abort(new CancelledError('SIGINT')),
+    set: () => {
+      interruption.abort(new CancelledError('SIGINT'));
+    },
   });
   const interrupted = { ...context, progress, signal: interruption.signal, storeSizes: SMALL_SIZES };
   return await backup(interrupted, { sources: [source], cwd: '/' });

@@ -54,6 +54,7 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
           filter: snapshotFilterOf(flags),
           ...omitUndefined({ overwrite, sparse, dryRun }),
         });
+        session.finishNotices();
         reportRestore(
           session.output,
           { ...result, target },

@@ -9,7 +9,9 @@ import { countNoun, formatCount, shortId } from '../words.ts';
 import { summaryFields } from './snapshot-fields.ts';
 
 /** `backup`: what was stored. Problems were reported when they occurred. */
-export function reportBackup({ output, verbosity }: Session, result: BackupResult, durationMs: number): void {
+export function reportBackup(session: Session, result: BackupResult, durationMs: number): void {
+  const { output, verbosity } = session;
+  session.finishNotices();
   const { snapshotId, parentId } = result;
   if (snapshotId !== undefined) output.complete(`Snapshot ${shortId(snapshotId)} was saved.`);
   output.message('summary', backupFields(result, durationMs));

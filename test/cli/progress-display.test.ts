@@ -1,0 +1,42 @@
+import { afterEach, expect, it, vi } from 'vitest';
+
+import { Output } from '../../src/cli/output.ts';
+import { startProgressDisplay } from '../../src/cli/progress-display.ts';
+import { createProgress } from '../../src/operations/context.ts';
+
+const wasTerminal = process.stderr.isTTY;
+
+afterEach(() => {
+  process.stderr.isTTY = wasTerminal;
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+});
+
+/** What stderr gets within `seconds` of an operation that goes on. */
+function linesWithin(seconds: number, isTerminal: boolean): { readonly lines: string[]; readonly isShown: boolean } {
+  vi.useFakeTimers();
+  vi.stubEnv('TERM', 'dumb');
+  vi.stubEnv('LC_ALL', 'C');
+  process.stderr.isTTY = isTerminal;
+  const lines: string[] = [];
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
+  const progress = { ...createProgress(), phase: 'backing up', filesTotal: 8, bytesTotal: 4096 };
+  const output = new Output({ json: false, quiet: false });
+  const display = startProgressDisplay({ progress, output, enabled: true, terminalFps: 10, jsonFps: 1 });
+  Object.assign(progress, { filesDone: 2, bytesDone: 1024 });
+  vi.advanceTimersByTime(seconds * 1000);
+  display.stop();
+  vi.advanceTimersByTime(60_000);
+  return { lines, isShown: progress.isShown };
+}
+
+it('a terminal that cannot redraw gets a line each 30 seconds', () => {
+  const { lines, isShown } = linesWithin(95, true);
+  expect(lines).toHaveLength(3);
+  expect(lines[0]).toBe('backing up  25 %, 2 of 8 files, 1.0 KiB of 4.0 KiB, 34 B/s, 1:30 left\n');
+  expect(isShown).toBe(true);
+});
+
+it('a pipe gets nothing, and no work is done for it', () => {
+  expect(linesWithin(95, false)).toEqual({ lines: [], isShown: false });
+});

@@ -2,36 +2,35 @@ import { getSystemErrorMap } from 'node:util';
 
 import { BackendError } from '../errors.ts';
 
-/** Every call of `Backend` and `BackendWriter`, as it reads after "cannot". */
+/** The calls of `Backend` and `BackendWriter`, as they read after "cannot". */
 const WORDS = {
-  makeDirectory: 'make the directory',
+  makeDirectory: 'create the directory',
   list: 'list',
-  sizeOf: 'look at',
+  sizeOf: 'get the size of',
   read: 'read',
   readRange: 'read',
   create: 'create',
   append: 'write',
-  sync: 'force to the disk',
+  sync: 'flush to disk',
   close: 'close',
   rename: 'rename',
   remove: 'remove',
-  syncDirectory: 'force to the disk the directory',
+  syncDirectory: 'flush to disk the directory',
   touch: 'set the time of',
-  heartbeatOf: 'look at',
+  heartbeatOf: 'get the time of',
 } as const;
 
 export type BackendOperation = keyof typeof WORDS;
 
 const HINTS: Readonly<Record<string, string>> = {
-  ENOSPC:
-    'Free some space on the disk of the repository, or delete snapshots and run compact; then run the command again.',
-  EDQUOT: 'The disk quota is used up: free some space, or ask for a larger quota; then run the command again.',
-  EFBIG: 'The largest file that this process or file system allows is too small for the repository (see ulimit -f).',
+  ENOSPC: 'Free some space on the disk of the repository, or delete snapshots; then run the command again.',
+  EDQUOT: 'The disk quota is used up: free some space or get a larger quota, then run the command again.',
+  EFBIG: 'The repository needs larger files than this process or file system allows (see `ulimit -f`).',
   EACCES: 'Run ldm as the user who owns the repository.',
   EPERM: 'Run ldm as the user who owns the repository.',
   EROFS: 'The file system of the repository is mounted read-only.',
-  EIO: 'The disk reports damage: look at the system log, and run check when the disk is sound again.',
-  EMFILE: 'Too many files are open: raise the limit (ulimit -n).',
+  EIO: 'The disk reports an error: see the system log. Copy the repository to a healthy disk, then run `ldm check`.',
+  EMFILE: 'Too many files are open: raise the limit (`ulimit -n`).',
 };
 
 export interface BackendFailure {
@@ -45,7 +44,7 @@ export interface BackendFailure {
   readonly reason?: string;
 }
 
-/** The one form that every failure of a backend takes: what was tried, on what, where, and why it failed. */
+/** All failures of a backend have this form: what was tried, on what, where, and why it failed. */
 export function backendFailure(failure: BackendFailure): BackendError {
   const { location, operation, name, errno, cause } = failure;
   const reason = failure.reason ?? describeErrno(errno, cause);

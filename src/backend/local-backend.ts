@@ -101,7 +101,7 @@ export class LocalBackend implements Backend {
     if (filledBytes < target.length) {
       throw new CorruptDataError(
         `repository ${this.location}: ${name} ends at byte ${offset + filledBytes}, but ${target.length} bytes were expected from ${offset} on`,
-        { hint: 'Run check --read-data to see what is damaged.' },
+        { hint: 'Run `ldm check --read-data` to see what is damaged.' },
       );
     }
   }

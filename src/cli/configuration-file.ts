@@ -22,7 +22,10 @@ export function readConfiguration(path: string): Configuration {
   for (const [key, value] of Object.entries(parseObject(path, text))) {
     const setting = Object.hasOwn(PARSERS, key) ? PARSERS[key] : undefined;
     if (setting === undefined)
-      throw invalid(path, `unknown setting ${JSON.stringify(key)}; known are ${Object.keys(PARSERS).join(', ')}`);
+      throw invalid(
+        path,
+        `unknown setting ${JSON.stringify(key)}; the settings are ${Object.keys(PARSERS).join(', ')}`,
+      );
     const parsed = setting.parse(value);
     if (parsed === undefined) throw invalid(path, `${key} must be ${setting.wanted}, not ${JSON.stringify(value)}`);
     configuration = { ...configuration, ...parsed };
@@ -47,8 +50,7 @@ function parseObject(path: string, text: string): Readonly<Record<string, unknow
   } catch (error) {
     throw invalid(path, error instanceof Error ? error.message : String(error));
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalid(path, 'it must hold one JSON object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(path, 'not a JSON object');
   return value as Readonly<Record<string, unknown>>;
 }
 
@@ -63,5 +65,5 @@ function parseLockWait(value: unknown): Configuration | undefined {
 }
 
 function invalid(path: string, problem: string): UsageError {
-  return new UsageError(`the configuration file ${path} is not valid: ${problem}`);
+  return new UsageError(`configuration file ${path}: ${problem}`);
 }

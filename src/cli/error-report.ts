@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { LdmError, RepositoryNotFoundError, UnsupportedFormatError, UsageError } from '../errors.ts';
+import { LdmError, UnsupportedFormatError, UsageError } from '../errors.ts';
 import { escapeForTerminal } from '../files/display-path.ts';
 import { reasonOf } from '../files/path-failures.ts';
 import { OutputClosedError } from './output.ts';
@@ -15,7 +15,6 @@ export interface Failure {
   readonly hint: string | undefined;
 }
 
-const NO_REPOSITORY_HINT = 'Create one with `ldm init`, or name another place with -r or LDM_REPOSITORY.';
 const NEWER_HINT = 'It was written by a newer version of ldm: use that version.';
 
 /** Whether errors go out as JSON. The command line may be what is wrong, so it is not parsed for this. */
@@ -58,14 +57,9 @@ function isCurrentDirectoryGone(error: unknown): boolean {
 
 function describeExpectedFailure(error: LdmError): Failure {
   const message = escapeForTerminal(error.message);
-  const hint = error.hint ?? usualHint(error);
+  const hint = error.hint ?? (error instanceof UnsupportedFormatError ? NEWER_HINT : undefined);
   const lines = [`ldm: ${message}`, ...(hint === undefined ? [] : [escapeForTerminal(hint)])];
   return { exitCode: error.exitCode, text: lines.join('\n'), message, hint };
-}
-
-function usualHint(error: LdmError): string | undefined {
-  if (error instanceof RepositoryNotFoundError) return NO_REPOSITORY_HINT;
-  return error instanceof UnsupportedFormatError ? NEWER_HINT : undefined;
 }
 
 /** Commander throws for wrong usage, and also to end after it has printed help. */

@@ -1,12 +1,12 @@
 /** Every exit code with its meaning; scripts depend on them. Whatever is not listed means failure. */
 export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [0, 'success'],
-  [1, 'error; a backup saved nothing, a restore may lack what is damaged'],
+  [1, 'error: a backup saved nothing; a restore left out damaged files'],
   [2, 'wrong usage'],
-  [3, 'done, but some files could not be read or written'],
-  [4, 'damage was found'],
-  [5, 'an id that was asked for is surely absent'],
-  [10, 'there is no repository'],
+  [3, 'done, except for files that could not be read or written'],
+  [4, 'the repository is damaged'],
+  [5, 'an id is definitely absent'],
+  [10, 'no repository'],
   [11, 'the repository is locked'],
   [130, 'interrupted by SIGINT (129: SIGHUP, 143: SIGTERM)'],
 ]);

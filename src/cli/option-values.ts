@@ -13,7 +13,7 @@ export function collect(value: string, previous: readonly string[] | undefined):
 
 /** As `collect`, for patterns. They are compared as text, so one that is not UTF-8 would match other names too. */
 export function collectPatterns(value: string, previous: readonly string[] | undefined): string[] {
-  if (isDamagedText(value)) throw new InvalidArgumentError('Give a pattern in UTF-8; ? stands for any character.');
+  if (isDamagedText(value)) throw new InvalidArgumentError('Give a pattern in UTF-8; ? matches any character.');
   const patterns = collect(value, previous);
   // Here and not later, because a backup may begin by creating the repository.
   compilePathPattern(value);
@@ -38,7 +38,7 @@ export function isRepeatable({ parseArg }: Option): boolean {
 }
 
 export function textValue(text: string): string {
-  if (text === '') throw new InvalidArgumentError('Give a text that is not empty.');
+  if (text === '') throw new InvalidArgumentError('Give a value that is not empty.');
   return text;
 }
 

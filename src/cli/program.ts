@@ -17,7 +17,7 @@ import { formatHelpFooter } from './help-footer.ts';
 import { count, durationValue } from './option-values.ts';
 import { makeStrict } from './strict-options.ts';
 
-/** In the order of the help: what a person needs first, first. */
+/** In the order of the help: the most important commands first. */
 const DEFINITIONS: readonly ((program: Command, runner: CommandRunner) => void)[] = [
   defineBackup,
   defineSnapshots,

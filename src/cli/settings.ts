@@ -60,8 +60,8 @@ function xdgDirectory(environment: NodeJS.ProcessEnv, variable: string, fallback
 function defaultLocation(environment: NodeJS.ProcessEnv): string {
   const directory = xdgDirectory(environment, 'XDG_DATA_HOME', '.local/share');
   if (directory !== undefined) return assertText(join(directory, 'ldm', 'repository'));
-  throw new UsageError('there is no home directory to keep a repository in', {
-    hint: 'Set HOME, or name one with -r.',
+  throw new UsageError('no home directory for the default repository', {
+    hint: 'Set HOME, or name a repository with -r.',
   });
 }
 
@@ -81,5 +81,5 @@ function remotePlace(start: string, slashes = ''): UsageError {
 
 function assertText(place: string): string {
   if (!isDamagedText(place)) return place;
-  throw new UsageError(`the place of the repository is not UTF-8: ${place}`, { hint: 'Give it another name.' });
+  throw new UsageError(`the path of the repository is not UTF-8: ${place}`, { hint: 'Rename it.' });
 }

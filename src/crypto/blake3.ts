@@ -65,8 +65,8 @@ function loadPortable(): typeof PortableBlake3 {
   try {
     return createRequire(import.meta.url)('blake3-jit') as typeof PortableBlake3;
   } catch (cause) {
-    throw new InstallationError('no code for BLAKE3 can be loaded, which names the packs of this repository', {
-      hint: 'Install ldm again; its packages @napi-rs/blake-hash and blake3-jit are missing or broken.',
+    throw new InstallationError('BLAKE3, which names the packs of this repository, cannot be loaded', {
+      hint: 'Install ldm again: its packages @napi-rs/blake-hash and blake3-jit are missing or broken.',
       cause,
     });
   }

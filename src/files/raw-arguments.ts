@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringFromText, joinPath, textOf } from '../util/byte-string.ts';
 
-/** What Node puts in the place of bytes that are not UTF-8. */
+/** What Node replaces bytes with that are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
 /** Whether bytes were lost when the system's text was made a string. */
@@ -45,9 +45,12 @@ export function recoverBytes(
 }
 
 function notRecovered(text: string): UsageError {
-  return new UsageError(`which name ${text} stands for cannot be told: it is not UTF-8, or others look like it`, {
-    hint: 'Go to its directory, give it another name, or name the directory that it is in.',
-  });
+  return new UsageError(
+    `cannot tell which name ${text} stands for: it is not UTF-8, or is not the only one that is displayed so`,
+    {
+      hint: 'Rename it, name the directory that contains it, or change to that directory.',
+    },
+  );
 }
 
 function wordsOf(argument: ByteString): ByteString[] {

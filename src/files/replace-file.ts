@@ -60,9 +60,12 @@ function kindOf(path: ByteString): 'absent' | 'file' | 'special' {
   } catch (cause) {
     throw targetError({ operation: 'write', path, cause });
   }
-  if (stats?.isDirectory() === true) throw new UsageError(`${textOf(path)} is a directory`, { hint: 'Name a file.' });
+  if (stats?.isDirectory() === true)
+    throw new UsageError(`${textOf(path)} is a directory`, { hint: 'Give the name of a file.' });
   if (stats?.isFIFO() === true) {
-    throw new UsageError(`${textOf(path)} is a FIFO`, { hint: 'Name a file, or pipe standard output.' });
+    throw new UsageError(`${textOf(path)} is a FIFO`, {
+      hint: 'Give the name of a file, or redirect standard output.',
+    });
   }
   if (stats === undefined) return 'absent';
   return stats.isFile() ? 'file' : 'special';

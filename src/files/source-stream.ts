@@ -69,7 +69,7 @@ export class SourceStream {
     const { path, metadata } = this.#listed;
     const found = readMetadataOf(this.#descriptor, path);
     if (found.type === 'file' && found.inode === metadata.inode && found.device === metadata.device) return found;
-    const { message } = sourceError({ operation: 'read', path, cause: 'another file took its name' });
+    const { message } = sourceError({ operation: 'read', path, cause: 'it was replaced by another file' });
     throw new SwappedError(message, { path });
   }
 

@@ -15,7 +15,7 @@ const TYPES = new Map<number, EntryType>([
 /** The type in the mode word that the system gives. Throws SourceError for one that ldm does not know. */
 export function typeOfMode(modeAndType: number): EntryType {
   const type = TYPES.get(modeAndType & constants.S_IFMT);
-  if (type === undefined) throw new SourceError(`unknown file type 0${modeAndType.toString(8)}`);
+  if (type === undefined) throw new SourceError(`unknown type of file: 0${modeAndType.toString(8)}`);
   return type;
 }
 

@@ -148,12 +148,12 @@ function removeWorkName(source: ByteString, target: ByteString): void {
   try {
     unlinkSync(fsPath(source));
   } catch (cause) {
-    throw targetError({ operation: 'remove the work file of', path: target, cause });
+    throw targetError({ operation: 'remove the temporary file of', path: target, cause });
   }
 }
 
 function taken(path: ByteString): TargetError {
-  return targetError({ operation: 'write', path, cause: 'another file has this name meanwhile' });
+  return targetError({ operation: 'write', path, cause: 'another file has taken this name' });
 }
 
 /** Puts a finished file in the place of what has the name. Where that fails the new file goes. */

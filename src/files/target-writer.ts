@@ -42,7 +42,7 @@ export function makeTargetRoot(path: ByteString): ByteString {
     makeDirectories(path, { mode: 0o777, toFs: (inner) => fsPath(inner as ByteString) });
     return byteStringFromBytes(realpathSync.native(fsPath(path), 'buffer'));
   } catch (cause) {
-    throw targetError({ operation: 'make the target directory', path, cause });
+    throw targetError({ operation: 'create the target directory', path, cause });
   }
 }
 
@@ -89,9 +89,9 @@ export function makeTargetDirectory(path: ByteString): boolean {
     mkdirSync(fsPath(path), 0o700);
     return true;
   } catch (cause) {
-    if (errnoOf(cause) !== 'EEXIST') throw targetError({ operation: 'make the directory', path, cause });
+    if (errnoOf(cause) !== 'EEXIST') throw targetError({ operation: 'create the directory', path, cause });
     if (isRealDirectory(path)) return false;
-    throw targetError({ operation: 'make the directory', path, cause: somethingInTheWay() });
+    throw targetError({ operation: 'create the directory', path, cause: somethingInTheWay() });
   }
 }
 
@@ -99,11 +99,11 @@ export function makeTargetDirectory(path: ByteString): boolean {
 export function findTargetDirectory(path: ByteString): boolean {
   const stats = readTargetStats(path);
   if (stats === undefined || stats.isDirectory()) return stats !== undefined;
-  throw targetError({ operation: 'make the directory', path, cause: somethingInTheWay() });
+  throw targetError({ operation: 'create the directory', path, cause: somethingInTheWay() });
 }
 
 function somethingInTheWay(): Error {
-  return Object.assign(new Error('something else has its name; move that away'), { code: 'EEXIST' });
+  return Object.assign(new Error('something else has this name; move it away'), { code: 'EEXIST' });
 }
 
 function isRealDirectory(path: ByteString): boolean {
@@ -138,7 +138,7 @@ export function createSymlink(
   try {
     symlinkSync(fsPath(entry.linkTarget), fsPath(path));
   } catch (cause) {
-    throw targetError({ operation: 'make the symlink', path, cause });
+    throw targetError({ operation: 'create the symlink', path, cause });
   }
   return applyMetadataByPath(entry, { path, policy });
 }
@@ -148,7 +148,7 @@ export function createHardlink(existing: ByteString, path: ByteString): void {
   try {
     linkSync(fsPath(existing), fsPath(path));
   } catch (cause) {
-    throw targetError({ operation: 'make the hard link', path, cause });
+    throw targetError({ operation: 'create the hard link', path, cause });
   }
 }
 
@@ -163,7 +163,7 @@ export function createSpecial(
   try {
     makeSpecial(path, entry);
   } catch (cause) {
-    throw targetError({ operation: `make the ${entry.type}`, path, cause });
+    throw targetError({ operation: `create the ${entry.type}`, path, cause });
   }
   return { skipped: undefined, failure: applyMetadataByPath(entry, { path, policy }) };
 }

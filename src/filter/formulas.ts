@@ -117,7 +117,7 @@ export function growPlan(plan: FilterPlan, capacity: number): FilterPlan {
   const highest = Math.min(MAX_CAPACITY, Math.floor((GROWTH_POSITIONS_MAX * Math.LN2) / plan.hashes));
   if (plan.capacity >= highest) {
     throw new RefusedError(`the LDM filter cannot hold more than ${plan.capacity} chunks`, {
-      hint: 'Use another repository with a larger chunk size, or with a higher false positive rate.',
+      hint: 'Create a repository with a larger chunk size or a higher false positive rate.',
     });
   }
   return makePlan(Math.min(capacity, highest), plan.hashes, plan.fprTarget);

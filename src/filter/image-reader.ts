@@ -77,14 +77,14 @@ function refuseDuplicates(state: FilterState, header: CheckpointHeader): void {
 
 async function readHeader(reader: ImageReader, sizeBytes: number): Promise<CheckpointHeader> {
   if (sizeBytes < CHECKPOINT_HEADER_BYTES + CHECKPOINT_DIGEST_BYTES) {
-    throw new CorruptDataError(`${WHAT}: ${sizeBytes} bytes are too short for one`);
+    throw new CorruptDataError(`${WHAT}: too short (${sizeBytes} bytes)`);
   }
   const header = decodeCheckpointHeader(await reader.bytes(CHECKPOINT_HEADER_BYTES), WHAT);
   if (checkpointBytes(header) !== sizeBytes) {
     throw new CorruptDataError(`${WHAT}: ${sizeBytes} bytes long, but the header says ${checkpointBytes(header)}`);
   }
   if (header.counterBytes !== Math.ceil(header.positions / 2)) {
-    throw new CorruptDataError(`${WHAT}: the header's numbers do not agree`);
+    throw new CorruptDataError(`${WHAT}: the numbers in its header are inconsistent`);
   }
   return header;
 }
@@ -132,7 +132,7 @@ class ImageReader {
   async checkDigest(): Promise<void> {
     const stored = Buffer.alloc(CHECKPOINT_DIGEST_BYTES);
     await this.#source.readRange(this.#offset, stored);
-    if (!this.#digest.digest().equals(stored)) throw new CorruptDataError(`${WHAT}: the content has a wrong SHA-256`);
+    if (!this.#digest.digest().equals(stored)) throw new CorruptDataError(`${WHAT}: wrong SHA-256`);
   }
 
   async #fill(target: Uint8Array): Promise<void> {

@@ -7,7 +7,7 @@ import { UnsupportedFormatError } from '../errors.ts';
  */
 export function refuseBigEndian(byteOrder: 'BE' | 'LE' = endianness()): void {
   if (byteOrder === 'LE') return;
-  throw new UnsupportedFormatError('the image of the LDM filter cannot be used on a big-endian machine', {
+  throw new UnsupportedFormatError('the LDM filter image cannot be used on a big-endian machine', {
     hint: 'Use the repository from a little-endian machine (x86-64, arm64).',
   });
 }

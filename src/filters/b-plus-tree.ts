@@ -173,9 +173,9 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
     try {
       this.#directory = mkdtempSync(join(this.#parentDirectory, 'ldm-b-plus-tree-'));
     } catch (cause) {
-      throw new LdmError(`cannot make a directory for the B+ tree in ${this.#parentDirectory}`, {
+      throw new LdmError(`cannot create a directory for the B+ tree in ${this.#parentDirectory}`, {
         cause,
-        hint: 'Name another place with TMPDIR.',
+        hint: 'Choose another directory with TMPDIR.',
       });
     }
     const options = { keyEncoding: 'binary', encoding: 'binary', noSync: true, noMetaSync: true } as const;

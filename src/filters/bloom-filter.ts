@@ -144,7 +144,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
     if (other.bits !== this.bits || other.hashes !== this.hashes) {
       throw new UsageError(
         `a Bloom filter of ${other.bits} bits and ${other.hashes} hashes cannot be merged into one of ${this.bits} and ${this.hashes}`,
-        { hint: 'Make both for the same capacity and rate.' },
+        { hint: 'Create both with the same capacity and rate.' },
       );
     }
     assertHashed(other.#idHash);

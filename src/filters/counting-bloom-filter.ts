@@ -147,7 +147,7 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
     if (JSON.stringify(other.shape) !== JSON.stringify(this.shape)) {
       throw new UsageError(
         `a counting Bloom filter of ${other.positions} counters and ${other.shape.hashes} hashes cannot be merged into one of ${this.positions} and ${this.shape.hashes}`,
-        { hint: 'Make both with the same options.' },
+        { hint: 'Create both with the same options.' },
       );
     }
     assertHashed(other.#idHash);

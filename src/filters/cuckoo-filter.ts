@@ -182,8 +182,8 @@ export class CuckooFilter implements ErasableFilter {
 
   #fullError(): FilterFullError {
     const percent = (this.load * 100).toFixed(1);
-    return new FilterFullError(`the cuckoo filter has no room for another id: ${percent} % of its slots are taken`, {
-      hint: 'Make a filter with a larger capacity and add all ids again; do not add one id more than eight times.',
+    return new FilterFullError(`the cuckoo filter is full: ${percent} % of its slots are taken`, {
+      hint: 'Create a filter with a larger capacity and add all ids again. Do not add the same id more than eight times.',
     });
   }
 }

@@ -63,9 +63,12 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
     const hashes = Math.max(1, Math.round(-Math.log2(filterRate)));
     const positions = Math.max(2, positionsForRate(filterCapacity, hashes, filterRate));
     if (hashes > HASHES_MAX || positions > POSITIONS_MAX / 1.01) {
-      throw new UsageError(`a Bloom filter of ${positions} bits with ${hashes} hashes is not possible here`, {
-        hint: 'Choose a lower capacity for each filter of the list, or a higher rate.',
-      });
+      throw new UsageError(
+        `a Bloom filter of ${positions} bits with ${hashes} hashes is not possible in a list of filters`,
+        {
+          hint: 'Choose a lower capacity for each filter, or a higher rate.',
+        },
+      );
     }
     const shape = { filterCapacity, positions: nextPrime(positions), hashes };
     return new DynamicBloomFilter(shape, [emptySlice(shape)], options.idHash);
@@ -139,8 +142,8 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
       own.positions === others.positions &&
       own.hashes === others.hashes;
     if (!isAlike) {
-      throw new UsageError('dynamic Bloom filters with unlike filters cannot be merged', {
-        hint: 'Make both for the same capacity, rate and capacity of a filter.',
+      throw new UsageError('dynamic Bloom filters of different shapes cannot be merged', {
+        hint: 'Create both with the same capacity, rate and capacity per filter.',
       });
     }
     assertHashed(other.#idHash);

@@ -46,7 +46,7 @@ export function decodeGuava(bytes: Uint8Array): GuavaForm {
 
 function refuse(problem: string): never {
   throw new CorruptDataError(`Guava Bloom filter: ${problem}`, {
-    hint: 'Give a file that BloomFilter.writeTo of Guava wrote with its standard strategy.',
+    hint: "Use a file that Guava's BloomFilter.writeTo wrote with the default strategy.",
   });
 }
 

@@ -77,7 +77,7 @@ export function decodeSaved(name: FilterName, bytes: Uint8Array): SavedFilter {
 export function checkSaved(holds: boolean, name: FilterName, problem: string): asserts holds {
   if (holds) return;
   throw new CorruptDataError(`saved ${name} filter: ${problem}`, {
-    hint: 'Save the filter again: this copy was damaged, or is something else.',
+    hint: 'Save the filter again: this file is damaged, or is not a saved filter.',
   });
 }
 

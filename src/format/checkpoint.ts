@@ -91,7 +91,7 @@ export function decodeCheckpointHeader(bytes: Uint8Array, what = 'checkpoint'): 
   }
   const version = reader.u32();
   if (version !== CHECKPOINT_VERSION) {
-    throw new UnsupportedFormatError(`${what}: version ${version} of checkpoints is not known`);
+    throw new UnsupportedFormatError(`${what}: checkpoint version ${version} is not supported`);
   }
   const hashes = reader.u32();
   const capacity = reader.u32();

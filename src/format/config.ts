@@ -75,7 +75,7 @@ function encodeChunker(chunker: ChunkerConfig): Record<string, number | string> 
  * @throws UnsupportedFormatError for another version, or a required feature that is not known
  */
 export function decodeConfig(bytes: Uint8Array, what = 'config'): RepositoryConfig {
-  if (bytes.at(-1) !== LINE_FEED) throw new CorruptDataError(`${what}: its last line does not end`);
+  if (bytes.at(-1) !== LINE_FEED) throw new CorruptDataError(`${what}: its last line is incomplete`);
   const parsed = parseJson(bytes, { maxBytes: MAX_CONFIG_BYTES, what });
   const reader = new JsonReader(parsed, what);
   // The rule of the checksum holds for every version, so that damage is never taken for a newer version.
@@ -83,7 +83,7 @@ export function decodeConfig(bytes: Uint8Array, what = 'config'): RepositoryConf
   if (checksum !== checksumOf(body)) throw new CorruptDataError(`${what}: wrong checksum`);
   const version = reader.count('format_version');
   if (version !== CONFIG_VERSION) {
-    throw new UnsupportedFormatError(`${what}: repositories of version ${version} are not known`);
+    throw new UnsupportedFormatError(`${what}: repository version ${version} is not supported`);
   }
   const requiredFeatures = reader.strings('required_features');
   const unknown = requiredFeatures.filter((feature) => !KNOWN_FEATURES.includes(feature));

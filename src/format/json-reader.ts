@@ -9,7 +9,7 @@ export class JsonReader {
   /** `what` begins the messages of errors. */
   constructor(value: unknown, what: string) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new CorruptDataError(`${what}: is not a JSON object`);
+      throw new CorruptDataError(`${what}: not a JSON object`);
     }
     this.#members = value as Record<string, unknown>;
     this.#what = what;
@@ -83,11 +83,12 @@ export class JsonReader {
  */
 export function parseJson(bytes: Uint8Array, options: { readonly maxBytes: number; readonly what: string }): unknown {
   const { maxBytes, what } = options;
-  if (bytes.length > maxBytes) throw new CorruptDataError(`${what}: ${bytes.length} bytes are more than ${maxBytes}`);
+  if (bytes.length > maxBytes)
+    throw new CorruptDataError(`${what}: ${bytes.length} bytes, more than the limit of ${maxBytes}`);
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch (cause) {
-    throw new CorruptDataError(`${what}: is not JSON`, { cause });
+    throw new CorruptDataError(`${what}: not JSON`, { cause });
   }
 }
 

@@ -72,7 +72,7 @@ export function decodePackHeader(bytes: Uint8Array, what = 'pack'): { kind: Chun
   reader.magic(PACK_MAGIC);
   const version = reader.u32();
   if (version !== 1 && version !== PACK_VERSION) {
-    throw new UnsupportedFormatError(`${what}: version ${version} of packs is not known`);
+    throw new UnsupportedFormatError(`${what}: pack version ${version} is not supported`);
   }
   const kind = chunkKindOfCode(reader.u8(), what);
   reader.zeros(3);

@@ -57,7 +57,7 @@ export function forEachPack(bytes: Uint8Array, visit: (pack: PackContents) => vo
   reader.magic(SEGMENT_MAGIC);
   const version = reader.u32();
   if (version !== 1 && version !== SEGMENT_VERSION) {
-    throw new UnsupportedFormatError(`${what}: version ${version} of segments is not known`);
+    throw new UnsupportedFormatError(`${what}: segment version ${version} is not supported`);
   }
   const packCount = reader.u32();
   if (version !== 1) reader.view(NONCE_BYTES);

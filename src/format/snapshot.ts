@@ -107,7 +107,7 @@ export function decodeSnapshot(bytes: Uint8Array, what = 'snapshot'): Snapshot {
   const reader = new JsonReader(parseJson(bytes, { maxBytes: MAX_SNAPSHOT_BYTES, what }), what);
   const version = reader.count('format_version');
   if (version !== SNAPSHOT_VERSION) {
-    throw new UnsupportedFormatError(`${what}: version ${version} of snapshots is not known`);
+    throw new UnsupportedFormatError(`${what}: snapshot version ${version} is not supported`);
   }
   const base = readBase(reader);
   const paths = readPaths(reader);

@@ -44,7 +44,7 @@ export function checkTree(tree: Buffer, what: string): { firstEntry: number; ent
   need(tree, 0, TREE_HEADER_BYTES, what);
   if (tree.readUInt32LE(0) !== TREE_MAGIC) fail(what, 'does not begin as a tree');
   const version = tree.readUInt16LE(4);
-  if (version !== TREE_VERSION) throw new UnsupportedFormatError(`${what}: version ${version} of trees is not known`);
+  if (version !== TREE_VERSION) throw new UnsupportedFormatError(`${what}: tree version ${version} is not supported`);
   if (tree.readUInt16LE(6) !== 0) fail(what, 'bytes 6 and 7 must be 0');
   const ownerCount = tree.readUInt32LE(8);
   const entryCount = tree.readUInt32LE(12);

@@ -198,7 +198,7 @@ function parseTime(text: string | undefined, now: Date): string {
   if (text === undefined) return now.toISOString();
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) {
-    throw new UsageError(`"${text}" is not a time`, { hint: 'Write it as 2026-11-20T10:00:00Z.' });
+    throw new UsageError(`"${text}" is not a time`, { hint: 'Give a time such as 2026-11-20T10:00:00Z.' });
   }
   return time.toISOString();
 }

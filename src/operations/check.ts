@@ -84,7 +84,7 @@ async function findUnnamedPacks(
     const pack = await readSoundFooter(repository, id, isDamage);
     if (pack !== undefined) found.packs.push(pack);
     else {
-      const message = 'its footer cannot be read, and no segment that can be read names it';
+      const message = 'its footer cannot be read, and no readable segment lists it';
       found.findings.push({ severity: 'error', kind: 'pack-damaged', file: packName(id), message });
     }
   }
@@ -96,7 +96,7 @@ function packSelector(readData: CheckOptions['readData']): (pack: PackContents) 
   if (readData === undefined || readData === true) return () => readData === true;
   const { part, of } = readData;
   if (!Number.isInteger(part) || !Number.isInteger(of) || part < 1 || part > of) {
-    throw new UsageError(`there is no part ${part} of ${of}`, { hint: 'Write it as 1/7, 2/7, ... 7/7.' });
+    throw new UsageError(`part ${part}/${of} does not exist`, { hint: 'Give n/m with 1 <= n <= m, such as 1/7.' });
   }
   return ({ id }) => Number.parseInt(id.slice(0, 12), 16) % of === part - 1;
 }
@@ -134,8 +134,8 @@ async function lostSnapshots({ backend }: Repository, opened: OpenedState): Prom
     const file = snapshotName(id);
     // A snapshot that was brought back between two listings is in neither of them.
     if ((await backend.sizeOf(file)) !== undefined) continue;
-    const outlook = unknown.includes(id) ? 'its copy is damaged too' : '`ldm repair` writes it again';
-    const message = `the manifest is gone, and nobody deleted the snapshot; ${outlook}`;
+    const outlook = unknown.includes(id) ? 'its copy is damaged as well' : '`ldm repair` can restore it';
+    const message = `the manifest is missing although the snapshot was not deleted; ${outlook}`;
     findings.push({ severity: 'error', kind: 'snapshot-lost', file, message, snapshots: [id] });
   }
   return findings;
@@ -146,7 +146,7 @@ function lostSegments({ lostSegments: ids }: OpenedState): Finding[] {
     severity: 'error',
     kind: 'segment-missing',
     file: segmentName(id),
-    message: 'the segment is gone; `ldm repair` makes a new one from the packs',
+    message: 'missing; `ldm repair` rebuilds it from the packs',
   }));
 }
 

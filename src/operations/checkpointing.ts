@@ -28,11 +28,11 @@ export async function refreshCheckpoint(
     if (!state.isComplete || damagedSegments.size > 0 || damagedSnapshots.size > 0) return;
     await repository.writeCheckpoint(state);
   } catch (error) {
-    // The snapshot stands; a lock that is gone is no reason to call it failed.
+    // The snapshot is saved; a lost lock is no reason to report a failure.
     if (!(error instanceof BackendError || error instanceof RefusedError)) throw error;
     context.onNotice?.({
       kind: 'warning',
-      message: `the filter image could not be saved (${error.message}); the next command will take longer to start`,
+      message: `the filter image could not be saved, so the next command takes longer to start: ${error.message}`,
     });
   }
 }

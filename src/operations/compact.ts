@@ -111,7 +111,7 @@ async function carryOut({ context, repository, opened, markedIds, plan }: CarryO
     return await run(plan);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    const message = `the disk is full: ${plan.rewritten.length} packs that are dead in part could not be rewritten; run \`ldm compact\` again when there is room`;
+    const message = `the disk is full: ${plan.rewritten.length} packs with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
     context.onNotice?.({ kind: 'warning', message });
     return await run(withoutRewriting(plan));
   }

@@ -83,9 +83,9 @@ export async function withRepository<T>(
   const { backend, lockOwner, onNotice, storeSizes, signal } = context;
   const lockWaitMs = context.lockWaitMs ?? (mode === 'exclusive' ? 0 : SHARED_WAIT_MS);
   const onWait = (holder: string): void =>
-    onNotice?.({ kind: 'lock-wait', message: `waiting for the lock of ${holder}` });
+    onNotice?.({ kind: 'lock-wait', message: `waiting for the lock held by ${holder}` });
   const onUnlocked = (reason: string): void =>
-    onNotice?.({ kind: 'warning', message: `reading without a lock, so nobody may compact meanwhile: ${reason}` });
+    onNotice?.({ kind: 'warning', message: `reading without a lock (${reason}); do not run compact at the same time` });
   const onDamagedCheckpoint = (name: string, reason: string): void =>
     onNotice?.({
       kind: 'warning',
@@ -109,14 +109,14 @@ export async function withRepository<T>(
     repository.throwIfAborted();
     result = await work(repository);
   } catch (error) {
-    // What went wrong first is what to tell.
+    // The first error is the one to report.
     await repository.close().catch(() => undefined);
     throw error;
   }
   await repository.close().catch((error: unknown) => {
     if (!(error instanceof BackendError)) throw error;
-    // The work is done and stands; the lock is known to be nobody's once this process has ended.
-    onNotice?.({ kind: 'warning', message: `the lock could not be given back (${error.message})` });
+    // The work is done. Once this process has ended, others can tell that its lock is abandoned.
+    onNotice?.({ kind: 'warning', message: `the lock could not be released: ${error.message}` });
   });
   return result;
 }

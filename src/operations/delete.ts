@@ -61,7 +61,7 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   });
   const result = { snapshots, freed, dryRun, compaction: undefined, notReclaimed: undefined };
   if (dryRun) return result;
-  if (options.reclaim === false) return { ...result, notReclaimed: 'as asked; `ldm compact` gives the space back' };
+  if (options.reclaim === false) return { ...result, notReclaimed: 'as requested; `ldm compact` reclaims the space' };
   return { ...result, ...(await reclaim(context)) };
 }
 
@@ -92,7 +92,7 @@ function select(
   { selectors, filter }: Pick<DeleteOptions, 'selectors' | 'filter'>,
 ): SnapshotListing[] {
   if (selectors.length === 0) {
-    throw new UsageError('no snapshot was named', { hint: 'Give ids from `ldm snapshots`.' });
+    throw new UsageError('no snapshot given', { hint: 'Name snapshots by their ids from `ldm snapshots`.' });
   }
   const selected = new Map<string, SnapshotListing>();
   for (const selector of selectors) {
@@ -115,7 +115,7 @@ async function commit(repository: Repository, selected: readonly SnapshotListing
   }
   if (isAnyDeleted) return;
   const names = selected.map(({ id }) => id.slice(0, 8)).join(', ');
-  throw new SnapshotNotFoundError(`${names} was deleted by another process meanwhile`, {
+  throw new SnapshotNotFoundError(`already deleted by another process: ${names}`, {
     hint: 'See `ldm snapshots`.',
   });
 }
@@ -139,18 +139,18 @@ async function reclaim(context: OperationContext): Promise<Pick<DeleteResult, 'c
   } catch (error) {
     const isInTheWay = error instanceof RepositoryLockedError || error instanceof RefusedError;
     if (!isInTheWay && !isDiskFull(error)) throw afterDelete(error);
-    return { compaction: undefined, notReclaimed: `${error.message}; \`ldm compact\` gives the space back later` };
+    return { compaction: undefined, notReclaimed: `${error.message}; \`ldm compact\` reclaims the space later` };
   }
 }
 
-/** Says first what stands, because the error is all that a person sees. */
+/** Says first what was done, because the error is all that a person sees. */
 function afterDelete(error: unknown): unknown {
-  const prefix = 'the snapshots are deleted, but the space could not be given back: ';
+  const prefix = 'the snapshots are deleted, but the space could not be reclaimed: ';
   if (error instanceof CorruptDataError) {
     return new CorruptDataError(prefix + error.message, { ...hintOf(error), cause: error });
   }
   if (error instanceof CancelledError)
-    return error.during('the snapshots are deleted; `ldm compact` gives the space back');
+    return error.during('the snapshots are deleted; `ldm compact` reclaims the space');
   if (!(error instanceof BackendError)) return error;
   return new BackendError(prefix + error.message, { ...hintOf(error), errno: error.errno, cause: error });
 }
@@ -162,7 +162,7 @@ function hintOf({ hint }: LdmError): ErrorDetails {
 async function assertWhole(opened: OpenedState, { id, snapshot }: SnapshotListing): Promise<void> {
   const missing = await findMissing(opened, Buffer.from(snapshot.tree, 'hex'));
   if (missing === undefined) return;
-  throw new RefusedError(`snapshot ${id.slice(0, 8)} cannot be brought back: chunk ${missing} was reclaimed`, {
-    hint: 'Space that a compaction has given back is gone for good.',
+  throw new RefusedError(`snapshot ${id.slice(0, 8)} cannot be brought back: chunk ${missing} has been reclaimed`, {
+    hint: 'What a compaction has reclaimed is gone for good.',
   });
 }

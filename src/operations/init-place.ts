@@ -15,8 +15,8 @@ const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, RESERVE_NAM
 export async function assertVacant(backend: Backend): Promise<void> {
   const foreign = namesIn(backend.location).find((name) => !OWN_NAMES.has(name)) ?? (await foreignFile(backend));
   if (foreign === undefined) return;
-  throw new RefusedError(`${backend.location} is not empty: it holds ${foreign}`, {
-    hint: 'Nothing was changed. Name a new or an empty directory for the repository.',
+  throw new RefusedError(`${backend.location} is not empty: it contains ${foreign}`, {
+    hint: 'Nothing was changed. Name a new or empty directory.',
   });
 }
 

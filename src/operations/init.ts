@@ -60,12 +60,12 @@ export async function initRepository(context: OperationContext, options: InitOpt
   createChunker(chunker);
   const level = options.compressionLevel ?? COMPRESSION_LEVEL;
   if (!Number.isInteger(level) || level < -7 || level > 22) {
-    throw new UsageError(`the compression level ${level} does not exist`, { hint: 'Choose a level from -7 to 22.' });
+    throw new UsageError(`compression level ${level} does not exist`, { hint: 'Choose a level from -7 to 22.' });
   }
   const plan = planFilter({ capacity: CAPACITY, ...options });
   if (await repositoryExists(backend)) {
-    throw new RefusedError(`there is a repository at ${backend.location} already`, {
-      hint: 'It was left as it is. Choose another place, or use this one.',
+    throw new RefusedError(`${backend.location} is already a repository`, {
+      hint: 'It was not changed. Use it, or choose another place.',
     });
   }
   await assertVacant(backend);

@@ -114,7 +114,7 @@ async function repairCheckpoints(
     );
   }
   if (plan.actions.length === 0) return;
-  plan.add({ kind: 'checkpoint-rewritten', message: 'counted again from the segments and snapshots' }, async () => {
+  plan.add({ kind: 'checkpoint-rewritten', message: 'rebuilt from the segments and snapshots' }, async () => {
     const { state } = await repository.openState({ ignoreCheckpoints: true });
     if (state.isComplete) await repository.writeCheckpoint(state);
   });

@@ -87,7 +87,7 @@ function findLatest({ listings, damaged, deleted }: ReadSnapshots, name: string,
 /** The time of an unreadable snapshot is unknown, so it could be the one that was asked for. */
 function uncountable(name: string, reason: string): CorruptDataError {
   return new CorruptDataError(`cannot tell which snapshot ${name} is: ${reason}`, {
-    hint: 'Run `ldm check`, then `ldm repair`; or name a snapshot by its id.',
+    hint: 'Run `ldm check`, then `ldm repair`, or name a snapshot by its id.',
   });
 }
 

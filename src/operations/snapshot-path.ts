@@ -39,8 +39,8 @@ export async function findPlace(
     const entry = entries.find(name);
     const isLast = index === names.length - 1;
     if (entry === undefined || (entry.treeId === undefined && !isLast)) {
-      throw new SnapshotNotFoundError(`snapshot ${id.slice(0, 8)} has no ${textOf(joinPath(directory, name))}`, {
-        hint: `See \`ldm ls ${id.slice(0, 8)}\`.`,
+      throw new SnapshotNotFoundError(`${textOf(joinPath(directory, name))} is not in snapshot ${id.slice(0, 8)}`, {
+        hint: `List its files with \`ldm ls ${id.slice(0, 8)}\`.`,
       });
     }
     if (entry.treeId === undefined) return { directory, entries: oneEntry(entry) };
@@ -60,12 +60,9 @@ function namesOf(path: ByteString, base: ByteString): ByteString[] {
   if (!path.startsWith('/') || names.length === 0) return names;
   const baseNames = splitPath(base);
   if (baseNames.every((name, index) => name === names[index])) return names.slice(baseNames.length);
-  throw new SnapshotNotFoundError(
-    `${textOf(path)} is not in the snapshot, which was made of what is below ${textOf(base)}`,
-    {
-      hint: 'A path without a leading slash is one inside the snapshot, as `ldm ls` shows it.',
-    },
-  );
+  throw new SnapshotNotFoundError(`${textOf(path)} is not in the snapshot: everything in it is below ${textOf(base)}`, {
+    hint: 'Give the path as `ldm ls` shows it, without a leading slash.',
+  });
 }
 
 function splitPath(path: ByteString): ByteString[] {

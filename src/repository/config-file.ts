@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Backend } from '../backend/backend.ts';
-import { BackendError, CorruptDataError, RepositoryNotFoundError, isDamage } from '../errors.ts';
+import { BackendError, CorruptDataError, isDamage } from '../errors.ts';
 import { decodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from './layout.ts';
 import { listOptional } from './listing.ts';
+import { missingRepository } from './missing-repository.ts';
 
 export interface ConfigProblem {
   readonly name: string;
@@ -58,19 +59,17 @@ export async function inspectConfig(
     }
   }
   if (configs.length === 2 && !isDeepStrictEqual(configs[0], configs[1])) {
-    throw new CorruptDataError('config and config.bak are both sound, and say different things', {
-      hint: 'One of them is of another repository. Move one away; `ldm check --read-data` says whether the other fits.',
+    throw new CorruptDataError('config and config.bak are both valid, but differ', {
+      hint: 'One of them belongs to another repository. Move one away; `ldm check --read-data` shows whether the other is the right one.',
     });
   }
   const [config] = configs;
   if (config !== undefined) return { config, problems };
   if (absentCount === 2) {
-    throw new RepositoryNotFoundError(`there is no repository at ${backend.location}`, {
-      hint: 'Make one with `ldm -r <place> init`, or name the right place with -r or LDM_REPOSITORY.',
-    });
+    throw missingRepository(backend.location);
   }
-  throw new CorruptDataError(`both copies of the configuration are unreadable: ${problems[0]?.message ?? ''}`, {
-    hint: 'Put back a copy of the file `config` from another copy of this repository; without its key no chunk has a name.',
+  throw new CorruptDataError(`neither copy of the configuration can be read: ${problems[0]?.message ?? ''}`, {
+    hint: 'Restore the file `config` from another copy of this repository: without its key, no chunk can be found.',
   });
 }
 

@@ -73,7 +73,7 @@ async function isStale({ watch, nowMs }: LockSearch, name: string, state: OwnerS
 }
 
 export function lockedError(backend: Backend, conflict: LockConflict): RepositoryLockedError {
-  return new RepositoryLockedError(`the repository ${backend.location} is locked by ${conflict.holder}`, {
+  return new RepositoryLockedError(`repository ${backend.location} is locked by ${conflict.holder}`, {
     hint: conflict.hint,
   });
 }
@@ -81,23 +81,24 @@ export function lockedError(backend: Backend, conflict: LockConflict): Repositor
 export function lostLockError(backend: Backend): RefusedError {
   return new RefusedError(
     `the lock of this process in the repository ${backend.location} is gone: nothing was committed`,
-    { hint: 'It may have been taken for dead while this machine was suspended. Run the command again.' },
+    { hint: 'Another process may have taken it over while this machine was suspended. Run the command again.' },
   );
 }
 
-const WAIT_HINT = 'Run the command again when that is done, or let it wait with --lock-wait 10m.';
+const WAIT_HINT = 'Try again when that process has finished, or wait for it with --lock-wait 10m.';
 const WAIT_LONG_HINT =
   'This machine cannot see whether that process still runs. If it does not, --lock-wait 35m takes the lock over: its heartbeat must be unchanged for 30 minutes.';
 
 function describeHolder({ mode, owner }: LockName): string {
-  const what = mode === 'exclusive' ? 'exclusive, as for compact or repair' : 'shared, as for backup or restore';
+  const what =
+    mode === 'exclusive' ? 'exclusively, as compact and repair do' : 'shared with others, as backup and restore do';
   return `process ${owner.pid} on host ${printable(owner.host)} (${what})`;
 }
 
 function unknownFileConflict(name: string): LockConflict {
   return {
     holder: `the file ${printable(name)}, which is not a lock that this version of ldm knows`,
-    hint: 'If no other version of ldm uses the repository, remove that file.',
+    hint: 'If no other version of ldm is using the repository, remove that file.',
     isOtherBoot: false,
   };
 }

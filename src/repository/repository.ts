@@ -111,7 +111,7 @@ export class Repository {
 
   /** Throws if the lock of this process is gone: it may have been suspended while another process reclaimed. */
   readonly assertLocked: Verify = async () => {
-    if (this.#lock === undefined) throw new RefusedError('the repository was opened for reading only');
+    if (this.#lock === undefined) throw new RefusedError('the repository is open for reading only');
     await this.#lock.assertHeld();
   };
 

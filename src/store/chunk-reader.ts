@@ -88,7 +88,7 @@ function cut(block: HashedBlock, chunk: StoredChunk): Uint8Array {
   }
   throw new CorruptDataError(
     `the bytes of chunk ${Buffer.from(id).toString('hex')} in pack ${packId} at offset ${blockOffset} are not what was stored`,
-    { hint: 'Run `ldm check --read-data` to see what is hit, then `ldm repair`.' },
+    { hint: 'Run `ldm check --read-data` to see which files are affected, then `ldm repair`.' },
   );
 }
 

@@ -55,7 +55,7 @@ export async function readBlock(
 async function checkWithin(backend: Backend, name: string, endOffset: number): Promise<void> {
   const packBytes = await backend.sizeOf(name);
   if (packBytes === undefined) throw new CorruptDataError(MISSING);
-  if (endOffset > packBytes) throw new CorruptDataError(`the block ends at ${endOffset}, the pack at ${packBytes}`);
+  if (endOffset > packBytes) throw new CorruptDataError(`the block ends at ${endOffset}, but the pack at ${packBytes}`);
 }
 
 const MISSING = 'the pack is missing';
@@ -134,6 +134,6 @@ function located(error: unknown, where: string): unknown {
   if (!(error instanceof CorruptDataError)) return error;
   return new CorruptDataError(`${where}: ${error.message}`, {
     cause: error,
-    hint: 'Run `ldm check --read-data` to see what is hit, then `ldm repair`.',
+    hint: 'Run `ldm check --read-data` to see which files are affected, then `ldm repair`.',
   });
 }

@@ -29,7 +29,9 @@ export function openPackagedZstd(): Zstd | undefined {
     },
     decompressInto(target, frame) {
       if (frameOutputBytesMax(frame) > target.length * SPLITS_MAX + BLOCK_BYTES) {
-        throw new CorruptDataError(`a block would unfold to far more than the ${target.length} bytes of its header`);
+        throw new CorruptDataError(
+          `a block would decompress to far more than the ${target.length} bytes in its header`,
+        );
       }
       const raw = decoder.decodeSync(frame);
       if (raw.length > target.length) throw new Error('the frame holds more than fits');

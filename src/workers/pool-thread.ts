@@ -41,7 +41,7 @@ export class PoolThread {
     this.#worker.on('message', (reply: TaskReply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#giveUp(error));
     this.#worker.on('messageerror', (error) => this.#giveUp(error));
-    this.#worker.on('exit', (code) => this.#giveUp(new Error(`a thread of the pool ended with code ${code}`)));
+    this.#worker.on('exit', (code) => this.#giveUp(new Error(`a worker thread ended with code ${code}`)));
   }
 
   /** How many jobs it has to do, the one it is at included. */
@@ -117,9 +117,9 @@ export class PoolThread {
   }
 
   #giveUp(error: Error): void {
-    this.#end ??= new LdmError(`a thread of the pool failed: ${error.message}`, {
+    this.#end ??= new LdmError(`a worker thread failed: ${error.message}`, {
       cause: error,
-      hint: 'There may be too little memory. What the command had not finished was not saved; run it again.',
+      hint: 'The machine may be out of memory. What the command had not finished was not saved; run it again.',
     });
     for (const { job } of this.#given.values()) job?.reject(this.#end);
     this.#given.clear();

@@ -105,8 +105,8 @@ function compressInPlace({ raw, level }: CompressTask): Uint8Array | undefined {
   const compressed = openZstd().compress(raw, level);
   if (!shrinks(raw.length, compressed.length)) return undefined;
   if (!unfoldsTo(raw, compressed)) {
-    throw new LdmError('zstd gave bytes that do not decompress to what was compressed', {
-      hint: 'This is a fault of the machine (memory) or of the compressor. Nothing was stored; run the command again.',
+    throw new LdmError('zstd produced a block that does not decompress to its input', {
+      hint: 'The memory of this machine or the compressor is faulty. Nothing was stored; run the command again.',
     });
   }
   raw.set(compressed);

@@ -85,8 +85,8 @@ export function unfoldZstd(payload: Uint8Array, raw: Uint8Array): Uint8Array {
     lengthBytes = decompressor.decompressInto(raw, frame);
   } catch (cause) {
     if (cause instanceof CorruptDataError) throw cause;
-    if (isOutOfMemory(cause)) throw new LdmError('there is too little memory to decompress a block', { cause });
-    throw new CorruptDataError('a block does not decompress', { cause });
+    if (isOutOfMemory(cause)) throw new LdmError('not enough memory to decompress a block', { cause });
+    throw new CorruptDataError('a block cannot be decompressed', { cause });
   }
   assertLength(lengthBytes, raw.length);
   return raw;
@@ -99,6 +99,6 @@ function isOutOfMemory(error: unknown): boolean {
 
 export function assertLength(foundBytes: number, rawBytes: number): void {
   if (foundBytes !== rawBytes) {
-    throw new CorruptDataError(`a block holds ${foundBytes} bytes, its header says ${rawBytes}`);
+    throw new CorruptDataError(`a block decompresses to ${foundBytes} bytes, but its header says ${rawBytes}`);
   }
 }

@@ -28,7 +28,8 @@ describe('the default repository', () => {
     const home = makeHome();
     const first = await home.run(['backup', 'work']);
     expect(first.stderr).toBe('');
-    expect(first.stdout).toContain(`created a new repository at ${home.repository}\n`);
+    expect(first.stdout).toMatch(/^created repository [0-9a-f]{10} at /);
+    expect(first.stdout).toContain(` at ${home.repository}\n`);
     expect(first.code).toBe(0);
     const second = await home.run(['backup', 'work']);
     expect(second.stdout).not.toContain('created');

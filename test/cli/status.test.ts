@@ -36,9 +36,11 @@ describe('formatStatus', () => {
 
   it('counts packs as packs', () => {
     const packs = { ...progress, unit: 'pack' as const };
-    expect(formatStatus(packs)).toContain('1,234 of 5,678 packs, ');
-    expect(statusFields(packs, 0)).toMatchObject({ total_packs: 5678, packs_done: 1234 });
-    expect(Object.keys(statusFields(packs, 0)).filter((name) => /files/.test(name))).toEqual(['current_files']);
+    expect(formatStatus(packs, UNKNOWN_SPEED)).toContain('1,234 of 5,678 packs, ');
+    expect(statusFields(packs, UNKNOWN_SPEED, 0)).toMatchObject({ total_packs: 5678, packs_done: 1234 });
+    expect(Object.keys(statusFields(packs, UNKNOWN_SPEED, 0)).filter((name) => /files/.test(name))).toEqual([
+      'current_files',
+    ]);
   });
 
   it('leaves out what is not known', () => {

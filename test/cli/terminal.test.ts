@@ -35,7 +35,7 @@ async function watchBackup(
 /** Asks again and again: the first answer may come before the first file is saved. */
 async function askUntil(running: RunningLdm, pid: number, until: RegExp): Promise<void> {
   // Before that the program may not listen yet, and the signal belongs to Node's inspector.
-  await running.stdoutMatching(/created a new repository|initialized/);
+  await running.stdoutMatching(/created repository|initialized/);
   const timer = setInterval(() => process.kill(pid, 'SIGUSR1'), ASK_INTERVAL_MS);
   try {
     await running.stdoutMatching(until);

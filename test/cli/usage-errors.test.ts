@@ -26,12 +26,12 @@ describe('wrong usage', () => {
     [['stats', '-r', 's3://bucket/ldm'], 'a repository at s3:// is not supported'],
     [['stats', '-r', 'sftp:host:/ldm'], 'a repository at sftp: is not supported'],
     [['backup', '.', '--time', '2026-02-31'], 'Give a time such as 2026-01-31'],
-    [['backup', '.', '-H', ''], 'Give a text that is not empty'],
-    [['backup', '.', '--tag', ''], 'Give a text that is not empty'],
+    [['backup', '.', '-H', ''], 'Give a value that is not empty'],
+    [['backup', '.', '--tag', ''], 'Give a value that is not empty'],
     [['backup', '.', '-e', 'a\ufffd'], 'Give a pattern in UTF-8'],
-    [['backup', '.', '-e', ''], 'Give a text that is not empty'],
+    [['backup', '.', '-e', ''], 'Give a value that is not empty'],
     [['backup', '.', '-e', '[a'], 'the pattern "[a" is malformed'],
-    [['backup', '.', '--tag', 'a,,b'], 'Give a text that is not empty'],
+    [['backup', '.', '--tag', 'a,,b'], 'Give a value that is not empty'],
     [['backup', ''], 'an argument is empty'],
     [['restore', 'latest', '-n', '-t', 'a', '--target=b'], '--target was given more than once'],
     [['-r', 'a', 'stats', '-r', 'b'], '--repo was given more than once'],
@@ -82,8 +82,8 @@ describe('environment and configuration file', () => {
   });
 
   it.each([
-    ['{', 'is not valid'],
-    ['[]', 'it must hold one JSON object'],
+    ['{', 'config.json: '],
+    ['[]', 'not a JSON object'],
     ['{"repositry": "/x"}', 'unknown setting "repositry"'],
     ['{"repository": "relative"}', 'repository must be an absolute path'],
     ['{"repository": 7}', 'repository must be an absolute path'],

@@ -68,7 +68,7 @@ describe.each([
     const directory = temporaryDirectory();
     writeFileSync(join(directory, 'name'), 'theirs');
     const place = { path: byteStringFromText(join(directory, 'name')), replaces: false };
-    expect(() => writeTargetFile(place, bytes, metadata, { policy })).toThrow('another file has this name meanwhile');
+    expect(() => writeTargetFile(place, bytes, metadata, { policy })).toThrow('another file has taken this name');
     expect(readFileSync(join(directory, 'name'), 'utf8')).toBe('theirs');
     expect(readdirSync(directory)).toEqual(['name']);
   });
@@ -97,7 +97,9 @@ describe('when the last step fails', () => {
     faults.unlink = true;
     const directory = temporaryDirectory();
     const place = { path: byteStringFromText(join(directory, 'name')), replaces: false };
-    expect(() => writeTargetFile(place, bytes, metadata, { policy })).toThrow(/cannot remove the work file of .*name/);
+    expect(() => writeTargetFile(place, bytes, metadata, { policy })).toThrow(
+      /cannot remove the temporary file of .*name/,
+    );
     expect(readFileSync(join(directory, 'name'), 'utf8')).toBe('ours');
   });
 

@@ -146,7 +146,7 @@ describe('filter export on a terminal', () => {
     const words = [process.execPath, ldmProgram, '-r', scenario.repository, 'filter', 'export', '--format', 'raw'];
     const { stdout, status } = spawnSync('script', ['-qefc', words.join(' '), '/dev/null'], { encoding: 'utf8' });
     expect(status).toBe(2);
-    expect(stdout).toContain('a terminal cannot take the bytes');
+    expect(stdout).toContain('the result is binary and cannot go to a terminal');
   });
 });
 

@@ -97,7 +97,7 @@ describe('config', () => {
 
   test('a newer version and an unknown feature are named; a damaged version is damage', () => {
     expect(() => decodeConfig(forge({ format_version: 2 }))).toThrow(
-      new UnsupportedFormatError('config: repositories of version 2 are not known'),
+      new UnsupportedFormatError('config: repository version 2 is not supported'),
     );
     expect(() => decodeConfig(forge({ required_features: ['encryption'] }))).toThrow(UnsupportedFormatError);
     const damaged = encodeConfig(SAMPLE).toString().replace('"format_version": 1', '"format_version": 2');

@@ -28,7 +28,7 @@ describe('JsonReader', () => {
       'sample: "count" is 3 and not a whole number from 4 to 9',
     ],
     ['half a count', () => reader.object('part').count('inner'), 'sample: part: "inner" is 1.5 and not a whole number'],
-    ['an object that is a list', () => reader.object('list'), 'sample: list: is not a JSON object'],
+    ['an object that is a list', () => reader.object('list'), 'sample: list: not a JSON object'],
   ])('%s is named', (_, read, message) => {
     expect(read).toThrow(CorruptDataError);
     expect(read).toThrow(message);
@@ -38,9 +38,9 @@ describe('JsonReader', () => {
 test('JSON is UTF-8 below a limit', () => {
   const options = { maxBytes: 10, what: 'sample' };
   expect(parseJson(Buffer.from('["é"]'), options)).toEqual(['é']);
-  expect(() => parseJson(Buffer.from('12345678901'), options)).toThrow('sample: 11 bytes are more than 10');
-  expect(() => parseJson(Uint8Array.of(0x22, 0xff, 0x22), options)).toThrow('sample: is not JSON');
-  expect(() => parseJson(Buffer.from('\ufeff1'), options)).toThrow('sample: is not JSON');
+  expect(() => parseJson(Buffer.from('12345678901'), options)).toThrow('sample: 11 bytes, more than the limit of 10');
+  expect(() => parseJson(Uint8Array.of(0x22, 0xff, 0x22), options)).toThrow('sample: not JSON');
+  expect(() => parseJson(Buffer.from('\ufeff1'), options)).toThrow('sample: not JSON');
 });
 
 test('hex has two lower-case digits per byte', () => {

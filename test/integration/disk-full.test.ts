@@ -94,7 +94,7 @@ describe('a real disk without a byte free', () => {
     fillToTheLastByte(full.filler);
     const deleted = await full.run('delete', ...full.ids);
     expect(deleted.code).toBe(0);
-    expect(deleted.stderr).toMatch(/1 packs that are dead in part could not be rewritten/);
+    expect(deleted.stderr).toMatch(/1 packs with dead space could not be rewritten/);
     const freeBytes = freeBytesOf(full.disk);
     expect(freeBytes).toBeGreaterThan(3 * MIB);
     await full.expectSound(['second']);

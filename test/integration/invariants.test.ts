@@ -25,7 +25,7 @@ describe('a pack is removed only when', () => {
   it('every manifest is there: one that is gone stops the compaction', async () => {
     const stage = await setStage(memoryDirectory(), DELETE);
     await stage.backend.remove(`snapshots/${stage.snapshotIds[1]}`);
-    await expectRefusal(stage, 'is gone, and nobody deleted it');
+    await expectRefusal(stage, 'is missing although it was not deleted');
   });
 
   it('every manifest can be read: a damaged one stops the compaction', async () => {
@@ -88,7 +88,7 @@ describe('check', () => {
 describe('right before its commit a backup', () => {
   it.each([
     ['its lock was taken away', /^locks\//, 'the lock of this process'],
-    ['a pack that it relies on vanished', /^packs\//, 'vanished while it ran'],
+    ['a pack that it relies on vanished', /^packs\//, 'disappeared while it ran'],
   ])('finds out that %s, and commits nothing', async (_what, taken, message) => {
     const stage = await setStage(memoryDirectory(), BACKUP);
     const thief = new Thief(stage.backend, taken);

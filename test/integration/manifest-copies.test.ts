@@ -60,7 +60,7 @@ describe('a manifest that is gone and that no checkpoint knows', () => {
     const found = await checkAll(backend);
     const id = newer.slice('snapshots/'.length);
     expect(found).toMatchObject({ exitCode: 4, findings: [{ kind: 'snapshot-lost', file: newer, snapshots: [id] }] });
-    await expect(compact(simulatedProcess(backend))).rejects.toThrow('is gone, and nobody deleted it');
+    await expect(compact(simulatedProcess(backend))).rejects.toThrow('is missing although it was not deleted');
     expect((await repairAll(backend)).actions).toMatchObject([{ kind: 'snapshot-rewritten', file: newer }, {}]);
     expect(await findingsOf(backend)).toEqual([]);
     expectCopies(backend, [older, newer]);

@@ -32,21 +32,21 @@ const manifests = (disk: MemoryBackend): Damage[] =>
 
 /** What is lost, and in which words a compaction refuses to call the rest garbage. */
 const REFUSALS: readonly [string, RegExp, (disk: MemoryBackend) => Damage[]][] = [
-  ['every manifest', /is gone, and nobody deleted it/, manifests],
+  ['every manifest', /is missing although it was not deleted/, manifests],
   [
     'every manifest, copy and image',
-    /there are chunks, but no snapshot/,
+    /there are chunks but no snapshots/,
     (disk) => [...manifests(disk), ...copies(disk), ...images(disk)],
   ],
   [
     'every manifest and image, but no copy,',
-    /is gone, and nobody deleted it/,
+    /is missing although it was not deleted/,
     (disk) => [...manifests(disk), ...images(disk)],
   ],
-  ['one manifest', /is gone, and nobody deleted it/, (disk) => [missing(filesIn(disk, 'snapshots')[0]!)]],
+  ['one manifest', /is missing although it was not deleted/, (disk) => [missing(filesIn(disk, 'snapshots')[0]!)]],
   [
     'one manifest, and a segment, so that no image fits',
-    /is gone, and nobody deleted it|cannot be read/,
+    /is missing although it was not deleted|cannot be read/,
     (disk) => [missing(filesIn(disk, 'snapshots')[0]!), missing(filesIn(disk, 'index')[0]!)],
   ],
   [
@@ -123,7 +123,7 @@ test('forgets a lost snapshot even where that frees nothing', async () => {
   await compact(simulatedProcess(backend), { maxUnusedPercent: 0 });
   await writeImage(backend);
   await missing(`snapshots/${twins[0]!.snapshotId}`).apply(backend);
-  await expectRefused(backend, /is gone, and nobody deleted it/);
+  await expectRefused(backend, /is missing although it was not deleted/);
   await compact(simulatedProcess(backend), { forgetLost: true });
   expect((await checkAll(backend)).findings).toEqual([]);
 });

@@ -46,7 +46,7 @@ describe('a snapshot that another process deletes meanwhile', () => {
     const { repository, ids } = await makeThree();
     const racing = race(repository, { selectors: ids.slice(0, 2), faster: ids.slice(0, 2) });
     await expect(racing).rejects.toThrow(SnapshotNotFoundError);
-    await expect(racing).rejects.toThrow('deleted by another process meanwhile');
+    await expect(racing).rejects.toThrow('already deleted by another process: ');
     expect((await listSnapshots(repository.context)).map(({ id }) => id)).toEqual([ids[2]]);
   });
 });
@@ -83,12 +83,12 @@ describe('a delete whose compaction fails', () => {
     const backend = new FailingAfterDelete(repository.context.backend, () => error);
     const deleting = deleteSnapshots({ ...repository.context, backend }, { selectors: [ids[0]!] });
     await expect(deleting).rejects.toBeInstanceOf(CancelledError);
-    const message = 'interrupted by SIGINT: the snapshots are deleted; `ldm compact` gives the space back';
+    const message = 'interrupted by SIGINT: the snapshots are deleted; `ldm compact` reclaims the space';
     await expect(deleting).rejects.toMatchObject({ message, exitCode: 130 });
   });
 });
 
-const DELETED = /^the snapshots are deleted, but the space could not be given back: /;
+const DELETED = /^the snapshots are deleted, but the space could not be reclaimed: /;
 
 /** Renames snapshots away right before this process does. */
 class Rival extends FaultyBackend {

@@ -60,7 +60,7 @@ describe('two locks', () => {
     expect(error).toBeInstanceOf(RepositoryLockedError);
     const { message, hint, exitCode } = error as RepositoryLockedError;
     expect(message).toBe(
-      'the repository memory is locked by process 77 on host another (exclusive, as for compact or repair)',
+      'repository memory is locked by process 77 on host another (exclusively, as compact and repair do)',
     );
     expect(hint).toContain('--lock-wait');
     expect(exitCode).toBe(11);

@@ -70,7 +70,7 @@ describe.each([
     await expect(broken).rejects.toBeInstanceOf(CorruptDataError);
     const text = Buffer.from('text');
     const short = pool.run({ name: 'unpack', codec: 'raw', payload: new Uint8Array(text), rawBytes: 5 });
-    await expect(short).rejects.toThrow(/holds 4 bytes, its header says 5/);
+    await expect(short).rejects.toThrow(/decompresses to 4 bytes, but its header says 5/);
     const key = hasher.keyOf('data');
     expect(await pool.run({ name: 'identify', bytes: text, key })).toHaveLength(20);
   });
@@ -91,10 +91,10 @@ describe('a thread that dies', () => {
     );
     for (const outcome of outcomes) {
       expect(outcome.status).toBe('rejected');
-      expect(String((outcome as PromiseRejectedResult).reason)).toContain('a thread of the pool failed');
+      expect(String((outcome as PromiseRejectedResult).reason)).toContain('a worker thread failed');
     }
     await expect(pool.run({ name: 'identify', bytes, key: hasher.keyOf('data') })).rejects.toThrow(
-      'a thread of the pool failed',
+      'a worker thread failed',
     );
   });
 });

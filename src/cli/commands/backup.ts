@@ -26,15 +26,15 @@ A path that is named to be backed up is never excluded. Patterns mean what they 
 export function defineBackup(program: Command, runner: CommandRunner): void {
   program
     .command('backup')
-    .description('Back up files and directories. The first backup makes the repository at the default place.')
+    .description('Back up files and directories. The first backup creates the repository at the default place.')
     .argument(
       '<paths...>',
       "what to back up; patterns such as 'src/**/*.ts' are expanded, and symlinks named here are followed",
     )
     .option('--tag <tags>', 'mark the snapshot with a tag, or with several: a,b; may be repeated', collectTags)
     .option('-H, --host <name>', 'the host name to record', textValue)
-    .option('-f, --force', 'read every file, also those that look unchanged')
-    .option('-n, --dry-run', 'store nothing, only say what would be stored')
+    .option('-f, --force', 'read every file, even if it looks unchanged')
+    .option('-n, --dry-run', 'store nothing, only print what would be stored')
     .option('-e, --exclude <pattern>', 'leave out what matches; may be repeated (see Patterns)', collectPatterns)
     .option('--time <time>', 'the time to record, such as "2026-01-31 18:00"', timeValue)
     .addHelpText('after', PATTERNS)
@@ -43,8 +43,8 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
       formatHelpFooter({
         examples: [
           ['ldm backup ~/work', 'back up a directory'],
-          ['ldm backup ~ --exclude node_modules --tag home', 'leave something out, and mark it'],
-          ['ldm backup -q ~/work --lock-wait 10m', 'from cron: speaks only of problems'],
+          ['ldm backup ~ --exclude node_modules --tag home', 'exclude something, and add a tag'],
+          ['ldm backup -q ~/work --lock-wait 10m', 'from cron: prints only problems'],
         ],
         exitCodes: [3, 10, 11, 130],
       }),

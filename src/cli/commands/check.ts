@@ -11,14 +11,14 @@ interface CheckFlags {
 export function defineCheck(program: Command, runner: CommandRunner): void {
   program
     .command('check')
-    .description('Verify the repository. Only reads; `ldm repair` mends.')
-    .option('--read-data [n/m]', 'also read every byte, or the n-th of m parts', partValue)
+    .description('Verify the repository. Changes nothing; `ldm repair` does.')
+    .option('--read-data [n/m]', 'also read and verify all data, or the n-th of m parts', partValue)
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
           ['ldm check', 'structure and reference counts'],
-          ['ldm check --read-data', 'every byte'],
+          ['ldm check --read-data', 'all data'],
           ['ldm check --read-data=1/7', 'a seventh of it, for every day of the week'],
         ],
         exitCodes: [4, 10, 11, 130],

@@ -14,15 +14,15 @@ interface CompactFlags {
 export function defineCompact(program: Command, runner: CommandRunner): void {
   program
     .command('compact')
-    .description('Give the space of deleted snapshots back to the file system.')
-    .option('--max-unused <percent>', 'how much dead space may stay in the repository (default: 5)', percentValue)
-    .option('-n, --dry-run', 'change nothing, only say what would be reclaimed')
-    .option('--forget-lost', 'accept that snapshots whose manifests are gone are lost')
+    .description('Return the space of deleted snapshots to the file system.')
+    .option('--max-unused <percent>', 'how much dead space may remain (default: 5)', percentValue)
+    .option('-n, --dry-run', 'change nothing, only print what would be reclaimed')
+    .option('--forget-lost', 'give up snapshots whose manifests are lost')
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
-          ['ldm compact', 'reclaim what is worth it'],
+          ['ldm compact', 'reclaim where it is worth the work'],
           ['ldm compact --max-unused 0', 'reclaim everything'],
         ],
         exitCodes: [10, 11, 130],

@@ -14,23 +14,20 @@ interface DeleteFlags extends SnapshotFilterFlags {
 export function defineDelete(program: Command, runner: CommandRunner): void {
   const command = program
     .command('delete')
-    .description('Delete snapshots, and say exactly what that frees.')
+    .description('Delete snapshots, and print exactly what that frees.')
     .argument(
       '<snapshots...>',
       'their ids (4 or more digits); latest or latest~N where all snapshots are of one host and set of paths',
     )
-    .option('-n, --dry-run', 'delete nothing, only say what it would free')
-    .option(
-      '--no-reclaim',
-      'leave the space to the next `ldm compact` or delete; until then `ldm undelete` is possible',
-    );
+    .option('-n, --dry-run', 'delete nothing, only print what would be freed')
+    .option('--no-reclaim', 'keep the space until the next `ldm compact` or delete; until then `ldm undelete` works');
   addSnapshotFilters(command)
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
-          ['ldm delete --dry-run 1a2b3c4d 5e6f7a8b', 'what would these two free together?'],
-          ['ldm delete --no-reclaim latest~1', 'can still be brought back'],
+          ['ldm delete --dry-run 1a2b3c4d 5e6f7a8b', 'print what these two would free together'],
+          ['ldm delete --no-reclaim latest~1', 'delete so that undelete still works'],
           ['ldm delete latest --host web1 --path /srv', 'the newest snapshot of a path of a host'],
         ],
         exitCodes: [10, 11, 130],

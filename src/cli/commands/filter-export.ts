@@ -62,8 +62,8 @@ export function defineFilterExport(group: Command, runner: CommandRunner): void 
 
 function checkFlags(output: Output, { format, fpr, output: file }: ExportFlags): void {
   const hint = 'Name a file with -o.';
-  if (format === 'raw' && fpr !== undefined) throw new UsageError('raw ids are exact: --fpr is for the Guava filter');
+  if (format === 'raw' && fpr !== undefined) throw new UsageError('--fpr does not apply to raw ids, which are exact');
   if (file !== undefined) return;
-  if (output.json) throw new UsageError('with --json stdout cannot take the bytes', { hint });
-  if (process.stdout.isTTY) throw new UsageError('a terminal cannot take the bytes', { hint });
+  if (output.json) throw new UsageError('with --json, the result cannot go to standard output', { hint });
+  if (process.stdout.isTTY) throw new UsageError('the result is binary and cannot go to a terminal', { hint });
 }

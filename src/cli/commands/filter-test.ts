@@ -43,7 +43,7 @@ export function defineFilterTest(group: Command, runner: CommandRunner): void {
             import('../../files/raw-arguments.ts'),
           ]);
         if (idTexts.length === 0 && flags.file === undefined) {
-          throw new UsageError('no id was given', { hint: 'Give ids, or --file with a path.' });
+          throw new UsageError('no ids given', { hint: 'Give ids, or a file with --file.' });
         }
         const ids = parseChunkIds(idTexts);
         const [path] = recoverBytes([file]);

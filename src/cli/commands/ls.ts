@@ -15,16 +15,16 @@ export function defineLs(program: Command, runner: CommandRunner): void {
     .command('ls')
     .description('List the files of a snapshot.')
     .argument('<snapshot[:path]>', 'its id (4 or more digits), latest or latest~N; with a path inside')
-    .option('-l, --long', 'with mode, owner, size and time')
-    .option('-R, --recursive', 'with everything below', true)
-    .option('--no-recursive', 'only the directory itself');
+    .option('-l, --long', 'print mode, owner, size and time')
+    .option('-R, --recursive', 'list everything below', true)
+    .option('--no-recursive', 'list only the directory itself');
   addSnapshotFilters(command)
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
           ['ldm ls latest', 'everything in the newest snapshot'],
-          ['ldm ls -l --no-recursive latest~1:work/src', 'one directory of the one before'],
+          ['ldm ls -l --no-recursive latest~1:work/src', 'one directory of the snapshot before'],
           ['ldm ls latest --host web1', 'everything in the newest snapshot of a host'],
         ],
         exitCodes: [10, 11],

@@ -10,14 +10,14 @@ interface RepairFlags {
 export function defineRepair(program: Command, runner: CommandRunner): void {
   program
     .command('repair')
-    .description('Rebuild segments and filter from packs and snapshots. Sets damaged files aside, erases none.')
-    .option('-n, --dry-run', 'change nothing, only say what would be done')
+    .description('Rebuild segments and filter from packs and snapshots. Damaged files are set aside, not erased.')
+    .option('-n, --dry-run', 'change nothing, only print what would be done')
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
-          ['ldm repair --dry-run', 'what would it do?'],
-          ['ldm repair', 'mend what can be mended'],
+          ['ldm repair --dry-run', 'print what it would do'],
+          ['ldm repair', 'repair what can be repaired'],
         ],
         exitCodes: [4, 10, 11, 130],
       }),

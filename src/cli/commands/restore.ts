@@ -18,22 +18,22 @@ interface RestoreFlags extends SnapshotFilterFlags {
 export function defineRestore(program: Command, runner: CommandRunner): void {
   const command = program
     .command('restore')
-    .description('Restore a snapshot, or one path of it, below a directory.')
+    .description('Restore a snapshot, or one path of it, to a directory.')
     .argument('<snapshot[:path]>', 'its id (4 or more digits), latest or latest~N; with a path inside')
     .option('-t, --target <directory>', 'where to restore to (default: the current directory)')
     .addOption(
-      new Option('--overwrite <when>', 'what to do with files that exist')
+      new Option('--overwrite <when>', 'which existing files to replace')
         .choices(['never', 'if-changed', 'if-newer', 'always'])
         .default('never'),
     )
-    .option('--sparse', 'make holes of the zeros in files above 256 KiB')
-    .option('-n, --dry-run', 'write nothing, only say what would be written');
+    .option('--sparse', 'write blocks of zeros as holes, in files above 256 KiB')
+    .option('-n, --dry-run', 'write nothing, only print what would be written');
   addSnapshotFilters(command)
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
-          ['ldm restore latest --target /tmp/restored', 'everything of the newest snapshot'],
+          ['ldm restore latest --target /tmp/restored', 'everything in the newest snapshot'],
           ['ldm restore 1a2b3c4d:work/notes.txt -t .', 'one file'],
         ],
         exitCodes: [3, 10, 11, 130],

@@ -16,7 +16,7 @@ export function defineSnapshots(program: Command, runner: CommandRunner): void {
   const command = program
     .command('snapshots')
     .description('List the snapshots, oldest first.')
-    .option('--deleted', 'those that were deleted and can still be brought back');
+    .option('--deleted', 'list deleted snapshots that undelete can bring back');
   addSnapshotFilters(command)
     .option('--latest <n>', 'only the newest n of each host and set of paths', positiveIntegerValue)
     .addHelpText(

@@ -8,7 +8,7 @@ import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 export function defineUndelete(program: Command, runner: CommandRunner): void {
   const command = program
     .command('undelete')
-    .description('Bring deleted snapshots back, as long as their space has not been reclaimed.')
+    .description('Bring back deleted snapshots whose space has not been reclaimed.')
     .argument('<snapshots...>', 'their ids (4 or more digits), as `ldm snapshots --deleted` lists them');
   addSnapshotFilters(command)
     .addHelpText(

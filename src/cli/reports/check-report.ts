@@ -20,12 +20,12 @@ export function reportCheck(output: Output, result: CheckResult): void {
   });
   for (const line of output.json ? [] : formatFindings(findings)) output.line(line);
   const read = result.readData
-    ? `, ${formatBytes(result.bytesRead)} read`
-    : '; their bytes were not read, `--read-data` does';
+    ? `, ${formatBytes(result.bytesRead)} read and verified`
+    : '; data not read (use --read-data)';
   output.remark(
     `checked ${countNoun(result.snapshotsChecked, 'snapshot')}, ${countNoun(result.chunksChecked, 'chunk')}, ${countNoun(result.packsChecked, 'pack')}${read}`,
   );
   if (errorCount > 0)
-    output.line(`${countNoun(errorCount, 'error')} found; \`ldm repair --dry-run\` says what can be mended`);
-  else output.remark('no errors were found');
+    output.line(`${countNoun(errorCount, 'error')} found; see \`ldm repair --dry-run\` for what can be repaired`);
+  else output.remark('no errors found');
 }

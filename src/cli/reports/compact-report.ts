@@ -31,9 +31,9 @@ export function reportCompact(output: Output, result: CompactResult): void {
 
 /** What went back to the file system, and what did not. */
 export function describeReclaimed({ reclaimedBytes, deadBytesRemaining }: CompactResult): string {
-  const remaining = deadBytesRemaining > 0 ? `; ${formatBytes(deadBytesRemaining)} dead bytes stay for now` : '';
+  const remaining = deadBytesRemaining > 0 ? `; ${formatBytes(deadBytesRemaining)} of dead space remain` : '';
   // The new filter image may be larger than what was freed.
-  return `${formatBytes(Math.max(0, reclaimedBytes))} that the file system got back${remaining}`;
+  return `${formatBytes(Math.max(0, reclaimedBytes))} returned to the file system${remaining}`;
 }
 
 export function describePacks({ packsRemoved, packsRewritten, bytesCopied, dryRun }: CompactResult): string {

@@ -22,8 +22,8 @@ export function reportDelete(output: Output, result: DeleteResult): void {
 function figuresOf({ freed, compaction }: DeleteResult): string[][] {
   const contents = `${countNoun(freed.chunkCount, 'chunk')}, ${countNoun(freed.treeCount, 'tree')}`;
   const figures = [
-    ['freed', `${formatBytes(freed.rawBytes)} that no other snapshot needs (${contents})`],
-    ['stored', `${formatBytes(freed.storedBytes)} that these occupy`],
+    ['freed', `${formatBytes(freed.rawBytes)} that no other snapshot uses (${contents})`],
+    ['stored', `${formatBytes(freed.storedBytes)} on disk`],
   ];
   if (compaction === undefined) return figures;
   return [...figures, ['reclaimed', describeReclaimed(compaction)], ['packs', describePacks(compaction)]];

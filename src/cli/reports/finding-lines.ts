@@ -5,7 +5,7 @@ import { formatCount, shortId } from '../words.ts';
 
 const SHOWN_PATHS = 20;
 
-/** Findings for a person: one group per kind, errors first, each with the files that it hits. */
+/** Findings for a person: one group per kind, errors first, each with the files that it affects. */
 export function formatFindings(findings: readonly Finding[]): string[] {
   const groups = new Map<string, string[]>();
   for (const finding of findings.toSorted(errorsFirst)) {
@@ -35,10 +35,10 @@ function formatFinding({ file, message, snapshots = [], paths = [], pathCount = 
   const place = file === undefined || message.includes(file) ? '' : `${escapeForTerminal(file)}: `;
   const lines = [`  ${place}${escapeForTerminal(message)}`];
   if (snapshots.length > 0)
-    lines.push(`    hits ${snapshots.length === 1 ? 'snapshot' : 'snapshots'} ${snapshots.map(shortId).join(', ')}`);
+    lines.push(`    affects ${snapshots.length === 1 ? 'snapshot' : 'snapshots'} ${snapshots.map(shortId).join(', ')}`);
   for (const { snapshot, path } of paths.slice(0, SHOWN_PATHS))
-    lines.push(`    ${shortId(snapshot)}${path === '' ? ', all of it' : `:${displayPath(path)}`}`);
+    lines.push(`    ${shortId(snapshot)}${path === '' ? ': everything' : `:${displayPath(path)}`}`);
   const hidden = pathCount - Math.min(paths.length, SHOWN_PATHS);
-  if (hidden > 0) lines.push(`    and ${formatCount(hidden)} more files`);
+  if (hidden > 0) lines.push(`    ... and ${formatCount(hidden)} more`);
   return lines;
 }

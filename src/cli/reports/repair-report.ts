@@ -19,7 +19,7 @@ export function reportRepair(output: Output, { actions, remaining, dryRun }: Rep
     output.line(`${countNoun(remaining.length, 'finding')} cannot be repaired:`);
     for (const line of formatFindings(remaining)) output.line(line);
   } else if (actions.length === 0) {
-    output.remark('the repository is healthy: there was nothing to do');
+    output.remark('the repository is healthy: nothing to repair');
   } else {
     output.remark(`${countNoun(actions.length, 'repair')} ${dryRun ? 'to be done' : 'done'}`);
   }

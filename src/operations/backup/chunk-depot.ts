@@ -199,8 +199,8 @@ export class ChunkDepot {
 
   async #assertPresent({ id, sizeBytes }: PackSize): Promise<void> {
     if (((await this.#repository.backend.sizeOf(packName(id))) ?? -1) >= sizeBytes) return;
-    throw new RefusedError(`pack ${id}, which this backup relies on, vanished while it ran; nothing was committed`, {
-      hint: 'Run the backup again: it stores what is missing.',
+    throw new RefusedError(`pack ${id}, which this backup needs, disappeared while it ran; no snapshot was saved`, {
+      hint: 'Run the backup again; it will store what is missing.',
     });
   }
 

@@ -6,7 +6,7 @@ import type { ChunkDepot } from './chunk-depot.ts';
 export function warnOfDamage({ onNotice }: OperationContext, opened: OpenedState): void {
   const count = opened.state.unreadableTrees.size + opened.damagedSegments.size + opened.damagedSnapshots.size;
   if (count === 0) return;
-  const message = `the repository is damaged (${count} trees, segments or snapshots cannot be read), and this snapshot may need what is lost; run \`ldm check\``;
+  const message = `the repository is damaged: ${count} trees, segments or snapshots cannot be read, and this snapshot may depend on them; run \`ldm check\``;
   onNotice?.({ kind: 'warning', message });
 }
 
@@ -18,7 +18,7 @@ export function damageWarner({ onNotice }: OperationContext, depot: ChunkDepot):
     if (!depot.distrust(treeId) || isTold) return;
     isTold = true;
     const message =
-      'the repository is damaged: directories of the last snapshot cannot be read. They are stored again, which helps once `ldm repair` has set aside what is damaged; run that, then `ldm check --read-data`';
+      'the repository is damaged: some directories of the last snapshot cannot be read and are stored again; run `ldm repair`, then `ldm check --read-data`';
     onNotice?.({ kind: 'warning', message });
   };
 }

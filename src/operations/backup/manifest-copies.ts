@@ -19,8 +19,8 @@ export async function copyManifests(
   } catch (error) {
     const isLockLost = error instanceof RefusedError;
     if (!(isLockLost || error instanceof BackendError)) throw error;
-    const reason = isLockLost ? 'the lock of this process is gone' : error.message;
-    const message = `the manifest has no second copy yet (${reason}); the next backup tries again`;
+    const reason = isLockLost ? 'this process has lost its lock' : error.message;
+    const message = `the second copy of the manifest could not be written, which the next backup will try again: ${reason}`;
     context.onNotice?.({ kind: 'warning', message });
   }
 }

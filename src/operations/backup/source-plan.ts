@@ -1,4 +1,5 @@
 import { SourceError, UsageError } from '../../errors.ts';
+import { mayBePattern } from '../../files/glob-expansion.ts';
 import { commonParent, resolveRoots } from '../../files/source-roots.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { byteStringFromText } from '../../util/byte-string.ts';
@@ -28,21 +29,31 @@ export async function planSources(
   onProblem: (problem: SourceProblem) => void,
 ): Promise<SourcePlan> {
   if (sources.length === 0) {
-    throw new UsageError('nothing to back up was named', { hint: 'Name files or directories: `ldm backup ~/work`.' });
+    throw new UsageError('no paths given', {
+      hint: 'Name the files or directories to back up, such as `ldm backup ~/work`.',
+    });
   }
   const { roots, followed, missing, failures } = await resolveRoots(sources, cwd);
   if (roots.length === 0) {
-    const first = failures[0]?.message ?? `${missing[0] ?? ''} does not exist, and nothing matches it as a pattern`;
-    throw new SourceError(`there is nothing to back up: ${first}`);
+    const first = failures[0]?.message ?? `${missing[0] ?? ''} ${whyMissing(missing[0] ?? '')}`;
+    throw new SourceError(`nothing to back up: ${first}`);
   }
   for (const word of missing) {
-    onProblem({ path: byteStringFromText(word), during: 'missing', message: 'does not exist, and nothing matches it' });
+    onProblem({
+      path: byteStringFromText(word),
+      during: 'missing',
+      message: 'does not exist, and no file matches it as a pattern',
+    });
   }
   for (const failure of failures) {
     onProblem({ path: failure.path ?? ('' as ByteString), during: 'stat', message: failure.message });
   }
   const base = commonParent(roots);
   return { base, roots, followed, names: roots.includes(base) ? undefined : namesUnder(base, roots) };
+}
+
+function whyMissing(word: string): string {
+  return mayBePattern(byteStringFromText(word)) ? 'does not exist, and no file matches it' : 'does not exist';
 }
 
 function namesUnder(base: ByteString, roots: readonly ByteString[]): Map<ByteString, PlannedName> {

@@ -124,7 +124,7 @@ export class TreeBuilder {
       const saved = await files.save(step, ahead);
       this.#add(step, buildEntry(name, saved.metadata, owners, saved), false);
       if (saved.changedWhileRead) {
-        problems.tell(place, 'changed', 'changed while it was read; the copy may mix two states');
+        problems.tell(place, 'changed', 'changed while it was read; the saved copy may mix old and new content');
       }
     } catch (error) {
       const entry = error instanceof SourceError ? this.#whatItIsNow(step) : undefined;

@@ -29,7 +29,7 @@ export async function findDamage(opened: OpenedState, reports: readonly PackRepo
   const inPacks = new Set(lost.flatMap(({ chunks }) => chunks));
   const elsewhere = [...all].filter((id) => !inPacks.has(id)).sort();
   if (elsewhere.length > 0) {
-    const message = `${elsewhere.length} chunks that snapshots need cannot be found or read, such as ${elsewhere[0]}`;
+    const message = `${elsewhere.length} chunks that snapshots need are missing or unreadable, such as ${elsewhere[0]}`;
     findings.push({ severity: 'error', kind: 'chunk-missing', message, ...search.of(elsewhere) });
   }
   return findings;

@@ -83,7 +83,7 @@ export class PackVerifier {
     if (packDigestOf(this.#packHash, bytes) === pack.id) {
       problems.push(...footerProblems(bytes, pack));
     } else {
-      problems.push('its bytes are not what was stored (the digest differs from the name)');
+      problems.push('its content is not what was stored: its digest is not the one in its name');
     }
     const damaged = await mapConcurrently(pack.blocks, BLOCKS_AT_ONCE, async (block) =>
       this.#verifyBlock(bytes, pack.kind, block, problems),
@@ -95,17 +95,17 @@ export class PackVerifier {
     const name = packName(pack.id);
     const sizeBytes = await this.#backend.sizeOf(name);
     if (sizeBytes === undefined) return 'it is missing';
-    if (sizeBytes !== pack.sizeBytes) return `it has ${sizeBytes} bytes and should have ${pack.sizeBytes}`;
+    if (sizeBytes !== pack.sizeBytes) return `it has ${sizeBytes} bytes instead of ${pack.sizeBytes}`;
     const expected = encodePackFooter(pack.blocks);
     const footer = Buffer.allocUnsafe(expected.length);
     await this.#backend.readRange(name, sizeBytes - footer.length, footer);
-    return footer.equals(expected) ? undefined : 'its footer does not say what the segment says';
+    return footer.equals(expected) ? undefined : 'its footer differs from the segment';
   }
 
   async #sizeOf({ id, sizeBytes }: PackContents, problems: string[]): Promise<number | undefined> {
     const foundBytes = await this.#backend.sizeOf(packName(id));
     if (foundBytes === undefined) problems.push('it is missing');
-    else if (foundBytes !== sizeBytes) problems.push(`it has ${foundBytes} bytes and should have ${sizeBytes}`);
+    else if (foundBytes !== sizeBytes) problems.push(`it has ${foundBytes} bytes instead of ${sizeBytes}`);
     return foundBytes;
   }
 
@@ -114,7 +114,8 @@ export class PackVerifier {
     try {
       const found = await this.#idsOf(bytes.subarray(block.offset), packKind, block);
       const damaged = chunksOf(block).filter((id, index) => id !== hexId(found, index * CHUNK_ID_BYTES));
-      if (damaged.length > 0) problems.push(`${damaged.length} chunks at offset ${block.offset} have wrong bytes`);
+      if (damaged.length > 0)
+        problems.push(`${damaged.length} chunks in the block at offset ${block.offset} have wrong content`);
       return damaged;
     } catch (error) {
       if (!(error instanceof CorruptDataError)) throw error;
@@ -129,10 +130,10 @@ export class PackVerifier {
     const { kind, codec, rawBytes, storedBytes, chunkLengths } = header;
     const isSame = kind === packKind && rawBytes === block.rawBytes && storedBytes === block.storedBytes;
     if (!isSame || Buffer.compare(lengthsOf(chunkLengths), lengthsOf(block.chunkLengths)) !== 0) {
-      throw new CorruptDataError('its header does not say what the segment says');
+      throw new CorruptDataError('its header differs from the segment');
     }
     const endOffset = blockBytes(chunkLengths.length, storedBytes);
-    if (bytes.length < endOffset) throw new CorruptDataError('the pack ends before it');
+    if (bytes.length < endOffset) throw new CorruptDataError('the pack ends before the end of the block');
     const payload = bytes.subarray(endOffset - storedBytes, endOffset);
     const proof = { key: this.#hasher.keyOf(kind), chunkLengths };
     return await proveBlock({ codec, payload, rawBytes, proof });

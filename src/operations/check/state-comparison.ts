@@ -62,10 +62,11 @@ function compareEntries(
   opened.filter.forEachEntry((entry) => {
     opened.filter.copyId(entry, id, 0);
     const other = recounted.filter.find(id, 0);
-    if (other < 0) return note(id.toString('hex'), 'is in the filter and in no segment');
+    if (other < 0) return note(id.toString('hex'), 'is in the filter but in no segment');
     const refs = opened.filter.refs(entry);
     const recount = recounted.filter.refs(other);
-    if (refs !== recount) return note(id.toString('hex'), `has ${refs} references in the filter, ${recount} recounted`);
+    if (refs !== recount)
+      return note(id.toString('hex'), `has ${refs} references in the filter, ${recount} by recount`);
     if (placeOf(opened, entry) !== placeOf(recounted, other)) note(id.toString('hex'), 'has two different places');
   });
 }

@@ -8,7 +8,7 @@ import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { walkLive } from '../live-walk.ts';
 
-const REPAIR = 'Run `ldm check` to see more, then `ldm repair`.';
+const REPAIR = 'Run `ldm check` for details, then `ldm repair`.';
 
 /**
  * Refuses to reclaim where "dead" cannot be believed: something that says what is needed is lost or unreadable.
@@ -29,15 +29,15 @@ export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): 
     );
   }
   if (lostSnapshots[0] !== undefined) {
-    throw refused(`snapshot ${lostSnapshots[0]} is gone, and nobody deleted it`, FORGET);
+    throw refused(`snapshot ${lostSnapshots[0]} is missing although it was not deleted`, FORGET);
   }
   if (isSuspiciouslyEmpty(opened)) {
-    throw refused('there are chunks, but no snapshot and no filter image that says there never was one', FORGET);
+    throw refused('there are chunks but no snapshots, and no filter image shows that there never were any', FORGET);
   }
 }
 
 const FORGET =
-  '`ldm repair` brings the manifest back if its copy or the filter image is there. To give it up: `ldm compact --forget-lost`.';
+  '`ldm repair` restores the manifest if its copy or the filter image still exists. To give it up, run `ldm compact --forget-lost`.';
 
 /** A copy of a repository lacks directories that were empty. These two are not, unless all snapshots were deleted. */
 function missingDirectory({ listing }: OpenedState): string | undefined {
@@ -102,5 +102,5 @@ function findDisagreement(state: FilterState, isReached: (entry: number) => bool
 }
 
 function refused(message: string, hint = REPAIR): RefusedError {
-  return new RefusedError(`space cannot be given back: ${message}`, { hint });
+  return new RefusedError(`cannot reclaim space: ${message}`, { hint });
 }

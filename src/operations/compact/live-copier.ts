@@ -80,7 +80,7 @@ export class LiveCopier {
     const isSameTable = chunkLengths.every((length, index) => length === block.chunkLengths[index]);
     if (!isSameTable || !live.every(({ idOffset }) => isSameId(chunkIds, block.chunkIds, idOffset))) {
       throw new CorruptDataError(`pack ${packId} is damaged at offset ${block.offset}; nothing was removed`, {
-        hint: 'Run `ldm check --read-data`, then `ldm repair`.',
+        hint: 'Run `ldm check --read-data` to see what is affected, then `ldm repair`.',
       });
     }
     this.bytesCopied += live.reduce((total, { lengthBytes }) => total + lengthBytes, 0);

@@ -102,8 +102,8 @@ export function checkStructures(names: readonly string[] | undefined, falsePosit
 function selectContenders(names: readonly string[]): typeof CONTENDERS {
   const unknown = names.find((name) => !CONTENDERS.some((contender) => contender.name === name));
   if (unknown !== undefined) {
-    throw new UsageError(`there is no structure called ${unknown}`, {
-      hint: `Choose of ${STRUCTURE_NAMES.join(', ')}.`,
+    throw new UsageError(`unknown structure ${unknown}`, {
+      hint: `The structures are ${STRUCTURE_NAMES.join(', ')}.`,
     });
   }
   return CONTENDERS.filter(({ name }) => names.includes(name));

@@ -92,7 +92,7 @@ function choose(request: PlanRequest & { readonly hashes: number }, verdict: Pla
 /** n_max: how many chunks of this size a store of this size holds; one that is begun counts. */
 export function capacityFor(storeBytes: number, chunkBytes: number): number {
   if (chunkBytes > storeBytes) {
-    throw new UsageError('a chunk is larger than the whole capacity', {
+    throw new UsageError('the chunk size is larger than the capacity', {
       hint: 'Give a chunk size such as 64MB and a capacity such as 40GB.',
     });
   }

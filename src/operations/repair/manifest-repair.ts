@@ -19,7 +19,7 @@ export function repairConfig(plan: RepairPlan, repository: Repository, findings:
     if (!damaged.includes(name)) continue;
     const other = name === CONFIG_NAME ? CONFIG_COPY_NAME : CONFIG_NAME;
     const { order, backend } = repository;
-    plan.add({ kind: 'config-rewritten', file: name, message: `written again from ${other}` }, async () => {
+    plan.add({ kind: 'config-rewritten', file: name, message: `rewritten from ${other}` }, async () => {
       const bytes = await backend.read(other);
       await order.quarantine(name);
       await order.publishFile(name, bytes);
@@ -117,7 +117,7 @@ export function findLostSnapshots(opened: OpenedState, findings: readonly Findin
     severity: 'error',
     kind: 'snapshot-lost',
     file: snapshotName(id),
-    message: 'neither its manifest nor a copy can be read, and no filter image remembers it; see quarantine/',
+    message: 'lost: neither its manifest nor a copy can be read, and it is in no filter image; see quarantine/',
     snapshots: [id],
   }));
 }

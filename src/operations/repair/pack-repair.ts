@@ -47,7 +47,7 @@ export function repairPacks(
   }
   for (const id of segmentsReplaced) {
     const file = segmentName(id);
-    plan.add({ kind: 'segment-replaced', file, message: 'it names packs that are damaged or missing' }, async () =>
+    plan.add({ kind: 'segment-replaced', file, message: 'it lists packs that are damaged or missing' }, async () =>
       order.remove([file], assertLocked),
     );
   }

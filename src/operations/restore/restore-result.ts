@@ -81,12 +81,12 @@ export class RestoreTally {
   }
 }
 
-/** No use to go on: every further file would fail alike. */
+/** Ends the restore, because every further file would fail in the same way. */
 function fullTarget(cause: TargetError): LdmError {
   return new TargetError(`the target is full: ${cause.message}`, {
     path: cause.path,
     errno: cause.errno,
     cause,
-    hint: 'Make room and run the restore again with `--overwrite if-changed`.',
+    hint: 'Free some space and run the restore again with `--overwrite if-changed`.',
   });
 }

@@ -150,7 +150,7 @@ export class Restorer {
       // One that a thread writes counts from here on: they are few, and done before the end is told.
       if (progress !== undefined) progress.filesDone += 1;
       if (entry.changedWhileRead)
-        tally.note(shownPathOf(step), 'had changed while it was backed up; it may mix two states', 'CHANGED');
+        tally.note(shownPathOf(step), 'changed while it was backed up; it may mix old and new content', 'CHANGED');
     }
   }
 
@@ -189,9 +189,9 @@ export class Restorer {
     if (decision === 'unchanged') tally.filesUnchanged += 1;
     if (decision === 'keep' || decision === 'refuse' || decision === 'blocked') tally.filesKept += 1;
     if (decision === 'refuse')
-      tally.note(shownPathOf(step), 'exists and differs; it was kept (choose with --overwrite)', 'EXISTS');
+      tally.note(shownPathOf(step), 'exists and differs, and was kept (see --overwrite)', 'EXISTS');
     if (decision === 'blocked')
-      tally.note(shownPathOf(step), 'is a directory now; it was kept (move it away to have it restored)', 'EXISTS');
+      tally.note(shownPathOf(step), 'is a directory at the target, and was kept; move it away to restore the file', 'EXISTS');
     return decision !== 'create' && decision !== 'replace';
   }
 
@@ -219,7 +219,7 @@ export class Restorer {
       this.#note(step, failure);
       if (skipped !== undefined) {
         tally.othersFailed += 1;
-        return tally.note(shownPathOf(step), 'is a device file; only root makes those', 'SKIPPED');
+        return tally.note(shownPathOf(step), 'is a device file, which only root can create', 'SKIPPED');
       }
       this.#groups.note(entry, directory.location, { isWritten: true });
     }

@@ -29,13 +29,13 @@ describe('formatFindings', () => {
     ]);
   });
 
-  it('names the snapshots and files that are hit, and how many more there are', () => {
+  it('names the snapshots and files that are affected, and how many more there are', () => {
     const paths = Array.from({ length: 25 }, (_, index) => ({ snapshot, path: byteStringFromText(`f${index}\u001b`) }));
     const text = formatFindings([finding({ snapshots: [snapshot], paths, pathCount: 100 })]).join('\n');
-    expect(text).toContain('hits snapshot abababab\n');
+    expect(text).toContain('affects snapshot abababab\n');
     expect(text).toContain('abababab:f19\\x1b\n');
     expect(text).not.toContain('f20');
-    expect(text).toContain('and 80 more files');
+    expect(text).toContain('... and 80 more');
   });
 });
 

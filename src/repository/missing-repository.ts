@@ -1,0 +1,46 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, isAbsolute } from 'node:path';
+import { RepositoryNotFoundError } from '../errors.ts';
+
+const OTHER_PLACE = 'name another place with -r or LDM_REPOSITORY';
+const ELSEWHERE =
+  'Name another place with -r or LDM_REPOSITORY. `ldm init` creates a repository in a new or empty directory.';
+
+/** Says what is at a place where a repository was expected: a typing error and a disk that is not mounted look alike. */
+export function missingRepository(location: string): RepositoryNotFoundError {
+  const absent = `there is no repository at ${location}`;
+  const create = `Create one with \`ldm -r ${location} init\`, or ${OTHER_PLACE}.`;
+  // A backend that is not a directory has no path.
+  const missing = isAbsolute(location) ? firstMissing(location) : undefined;
+  if (missing === location) return notFound(`${absent}: the directory does not exist`, create);
+  if (missing !== undefined) {
+    const mount = `Mount it, or ${OTHER_PLACE}. \`ldm init\` creates a repository.`;
+    return notFound(`${absent}: ${missing} does not exist; is the disk mounted?`, mount);
+  }
+  const names = isAbsolute(location) ? namesIn(location) : undefined;
+  if (names === 'not a directory') return notFound(`${location} is a file, not a repository`, ELSEWHERE);
+  if (names?.length === 0) return notFound(`${absent}: the directory is empty; is the disk mounted?`, create);
+  return names === undefined
+    ? notFound(absent, create)
+    : notFound(`${location} is a directory, but not a repository`, ELSEWHERE);
+}
+
+function notFound(message: string, hint: string): RepositoryNotFoundError {
+  return new RepositoryNotFoundError(message, { hint });
+}
+
+/** The path itself, or the directory above it that has to exist first; undefined if the path exists. */
+function firstMissing(path: string): string | undefined {
+  let missing: string | undefined;
+  for (let current = path; !existsSync(current); current = dirname(current)) missing = current;
+  return missing;
+}
+
+/** Undefined if the system does not say. */
+function namesIn(directory: string): string[] | 'not a directory' | undefined {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOTDIR' ? 'not a directory' : undefined;
+  }
+}

@@ -1,0 +1,33 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { RepositoryNotFoundError } from '../../src/errors.ts';
+import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+
+it.each([
+  ['a file', 'x.jpg', 'PLACE is a file, not a repository'],
+  ['a directory with other things', 'photos', 'PLACE is a directory, but not a repository'],
+  ['an empty directory', 'empty', 'there is no repository at PLACE: the directory is empty; is the disk mounted?'],
+  ['a name that is not there', 'typo', 'there is no repository at PLACE: the directory does not exist'],
+  ['a path below', 'usb/b/ldm', 'there is no repository at PLACE: TOP/usb does not exist; is the disk mounted?'],
+  ['a path below a file', 'x.jpg/ldm', 'there is no repository at PLACE: the directory does not exist'],
+])('%s is named as what it is', async (_, name, expected) => {
+  const top = memoryDirectory();
+  writeFileSync(join(top, 'x.jpg'), '');
+  for (const directory of ['photos/2026', 'empty']) mkdirSync(join(top, directory), { recursive: true });
+  const place = join(top, name);
+  const listing = listSnapshots({ backend: new LocalBackend(place) });
+  await expect(listing).rejects.toThrow(RepositoryNotFoundError);
+  await expect(listing).rejects.toMatchObject({
+    message: expected.replace('PLACE', place).replace('TOP', top),
+    hint: expect.stringMatching(/ another place .*ldm init|ldm -r .* init.* another place /),
+  });
+});
+
+it('a backend that is not a directory has no such place', async () => {
+  await expect(listSnapshots({ backend: new MemoryBackend() })).rejects.toThrow(/^there is no repository at memory$/);
+});

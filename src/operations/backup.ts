@@ -8,9 +8,8 @@ import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { BackupTally, countRemoved } from './backup/backup-tally.ts';
-import type { RemovedCounts } from './backup/backup-tally.ts';
+import type { RemovedCounts, ReusedChunks } from './backup/backup-tally.ts';
 import { ChunkDepot } from './backup/chunk-depot.ts';
-import type { ReusedChunks } from './backup/chunk-depot.ts';
 import { Exclusion } from './backup/exclusion.ts';
 import { FileSaver } from './backup/file-saver.ts';
 import { FileStore } from './backup/file-store.ts';
@@ -34,8 +33,7 @@ import { refreshCheckpoint } from './checkpointing.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 
-export type { RemovedCounts } from './backup/backup-tally.ts';
-export type { ReusedChunks } from './backup/chunk-depot.ts';
+export type { RemovedCounts, ReusedChunks } from './backup/backup-tally.ts';
 export type { SkippedRepository } from './backup/own-repository.ts';
 export type { SourceProblem } from './backup/problems.ts';
 

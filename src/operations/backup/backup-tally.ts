@@ -60,6 +60,12 @@ export interface RemovedCounts {
   readonly directories: number;
 }
 
+/** Chunks that were stored already although no snapshot needed them: an interrupted backup or a delete left them. */
+export interface ReusedChunks {
+  readonly chunkCount: number;
+  readonly bytes: number;
+}
+
 /**
  * Everything in the parent snapshot that no file or directory was compared with. Undefined where some were compared
  * with older snapshots.

@@ -13,15 +13,10 @@ import { identify } from '../../workers/hashing.ts';
 import type { StartedTask } from '../../workers/task-pool.ts';
 import type { IdentifyTask } from '../../workers/tasks.ts';
 import type { Progress } from '../context.ts';
+import type { ReusedChunks } from './backup-tally.ts';
 
 /** The pack of a chunk that this backup has taken but whose pack has no name yet. */
 const PENDING_PACK = 0xffff_fffe;
-
-/** Chunks that were stored already although no snapshot needed them: an interrupted backup or a delete left them. */
-export interface ReusedChunks {
-  readonly chunkCount: number;
-  readonly bytes: number;
-}
 
 export interface DepotOptions {
   readonly writes: boolean;

@@ -19,6 +19,7 @@ let scenario: Scenario;
 
 beforeAll(async () => {
   scenario = await makeScenario(makeTemporaryDirectory());
+  shell(scenario, 'ldm backup source');
 });
 
 afterAll(() => rmSync(scenario.directory, { recursive: true, force: true }));

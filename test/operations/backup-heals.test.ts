@@ -50,7 +50,7 @@ test('a backup beside damage that it knows of says so', async () => {
   }
   await repository.backup();
   expect(repository.notices).toMatchObject([
-    { kind: 'warning', message: expect.stringContaining('the repository is damaged (2 ') as string },
+    { kind: 'warning', message: expect.stringContaining('the repository is damaged: 2 ') as string },
   ]);
 });
 

@@ -29,7 +29,7 @@ describe('in a directory that was deleted', () => {
 
   it('commands with absolute paths work', () => {
     const { source, directory } = scenario;
-    const lines = [`backup '${source}/*.txt'`, `backup '${source}'`, 'snapshots', 'check'];
+    const lines = [`backup -n '${source}/*.txt'`, `backup '${source}'`, 'snapshots', 'check'];
     for (const line of [...lines, `restore latest -t '${directory}/target'`]) {
       expect(shell(scenario, `${GONE} ${line}`), line).toMatchObject({ code: 0, stderr: '' });
     }

@@ -42,10 +42,10 @@ describe('wrong usage of filter', () => {
     [['simulate', '--runs', '0'], 'Give a whole number from 1 to 100000'],
     [['simulate', '--seed', '-1'], 'Give a whole number from 0 to 4294967295'],
     [['inspect', 'extra'], 'too many arguments'],
-  ])('%j ends with one line and exit 2', async (args, expected) => {
+  ])('%j ends with exit 2, and any hint on its own line', async (args, expected) => {
     const { code, stdout, stderr } = await runLdmHere(['filter', ...args]);
     expect(stderr).toContain(expected);
-    expect(stderr).toMatch(/^ldm: [^\n]+\n$/);
+    expect(stderr).toMatch(/^ldm: [^\n]+\n(?:[A-Z][^\n]+[.?]\n)?$/);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
 });

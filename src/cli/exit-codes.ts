@@ -16,3 +16,5 @@ export const EXIT_FAILURE = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_INCOMPLETE = 3;
 export const EXIT_ABSENT = 5;
+/** Interrupted by SIGHUP. */
+export const EXIT_HANGUP = 129;

@@ -1,16 +1,18 @@
 import { fsyncSync } from 'node:fs';
+import { EXIT_HANGUP } from './exit-codes.ts';
 
 const STDOUT_AND_STDERR = [1, 2];
 
 /**
  * Ends the process, whatever state stdout and stderr are in. All output must have been written. If any thread has loaded
  * koffi, koffi syncs both while the process exits, and if that fails for stderr it waits forever for its own lock. In
- * this case the process ends without running the exit code of native libraries.
+ * this case the process ends without running the exit code of native libraries. It also does after a hangup: Node resets
+ * the terminal while it exits, and aborts if the terminal is gone.
  */
 export async function endProcess(exitCode: number): Promise<never> {
   // No handler runs from here on, so a signal must end the process by itself.
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(name);
-  if (STDOUT_AND_STDERR.some(failsToSync)) await exitAtOnce(exitCode);
+  if (exitCode === EXIT_HANGUP || STDOUT_AND_STDERR.some(failsToSync)) await exitAtOnce(exitCode);
   process.exit(exitCode);
 }
 

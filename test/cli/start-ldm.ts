@@ -39,8 +39,23 @@ export function startLdmWithNohup(args: readonly string[], { home }: StartLdmOpt
  * child is `script`, which keeps the terminal.
  */
 export function startLdmOnTerminal(args: readonly string[], options: StartLdmOptions): RunningLdm {
-  const words = [process.execPath, ldmProgram, ...args].map((word) => `'${word}'`);
-  return start(['script', '-qefc', `stty cols 100; echo pid $$; exec ${words.join(' ')}`, '/dev/null'], options);
+  return start(['script', '-qefc', `stty cols 100; echo pid $$; exec ${commandLine(args)}`, '/dev/null'], options);
+}
+
+/**
+ * The same for a test that takes the terminal away by ending `script`. A shell passes the signal on, as shells do, and
+ * writes the exit code to `codeFile`.
+ */
+export function startLdmOnLostTerminal(
+  args: readonly string[],
+  { codeFile, ...options }: StartLdmOptions & { readonly codeFile: string },
+): RunningLdm {
+  const line = `stty cols 100; ${commandLine(args)} & trap "kill -HUP $!" HUP; wait $!; wait $!; echo code $? > '${codeFile}'`;
+  return start(['script', '-qefc', line, '/dev/null'], options);
+}
+
+function commandLine(args: readonly string[]): string {
+  return [process.execPath, ldmProgram, ...args].map((word) => `'${word}'`).join(' ');
 }
 
 function start([program, ...args]: readonly string[], { home, env = {} }: StartLdmOptions): RunningLdm {

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { makeEndlessHome } from './endless-backup.ts';
-import { RUN_TIMEOUT_MS, startLdmOnTerminal } from './start-ldm.ts';
+import { RUN_TIMEOUT_MS, startLdmOnLostTerminal, startLdmOnTerminal } from './start-ldm.ts';
 import type { RunningLdm } from './start-ldm.ts';
 
 const ASK_INTERVAL_MS = 100;
@@ -51,6 +52,16 @@ describe('on a terminal', { timeout: RUN_TIMEOUT_MS }, () => {
     const text = await watchBackup([], {}, SPINNER);
     expect(text).toMatch(COLOUR);
     expect(text).toContain('\u001b[?25h');
+  });
+
+  it('a terminal that goes away ends a backup with exit 129, not with an abort', async () => {
+    const home = makeEndlessHome();
+    const codeFile = join(home, 'code');
+    const running = startLdmOnLostTerminal(['backup', join(home, 'work')], { home, codeFile });
+    await running.stdoutMatching(SPINNER);
+    running.child.kill('SIGKILL');
+    await vi.waitFor(() => expect(readFileSync(codeFile, 'utf8')).toBe('code 129\n'), { timeout: RUN_TIMEOUT_MS });
+    expect(readdirSync(join(home, '.local/share/ldm/repository/locks'))).toEqual([]);
   });
 
   it('NO_COLOR takes the colours away', async () => {

@@ -61,9 +61,18 @@ export interface RemovedCounts {
 }
 
 /** Chunks that were stored already although no snapshot needed them: an interrupted backup or a delete left them. */
-export interface ReusedChunks {
-  readonly chunkCount: number;
-  readonly bytes: number;
+export class ReusedChunks {
+  chunkCount = 0;
+  bytes = 0;
+  readonly #entries = new Set<number>();
+
+  /** `entry`: the chunk's number in the filter. Each is counted once. */
+  add(entry: number, lengthBytes: number): void {
+    if (this.#entries.has(entry)) return;
+    this.#entries.add(entry);
+    this.chunkCount += 1;
+    this.bytes += lengthBytes;
+  }
 }
 
 /**

@@ -13,7 +13,7 @@ import { identify } from '../../workers/hashing.ts';
 import type { StartedTask } from '../../workers/task-pool.ts';
 import type { IdentifyTask } from '../../workers/tasks.ts';
 import type { Progress } from '../context.ts';
-import type { ReusedChunks } from './backup-tally.ts';
+import { ReusedChunks } from './backup-tally.ts';
 
 /** The pack of a chunk that this backup has taken but whose pack has no name yet. */
 const PENDING_PACK = 0xffff_fffe;
@@ -29,6 +29,7 @@ export interface DepotOptions {
 export class ChunkDepot {
   /** `dataAdded`: raw bytes of the chunks and trees that were new; `dataAddedPacked`: bytes of the packs written. */
   readonly counts = { dataBlobs: 0, treeBlobs: 0, dataAdded: 0, dataAddedPacked: 0 };
+  readonly reused: ReusedChunks = new ReusedChunks();
   readonly #repository: Repository;
   readonly #state: FilterState;
   readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
@@ -40,8 +41,6 @@ export class ChunkDepot {
   readonly #progress: Progress | undefined;
   /** By index: packs of trees of which something could not be read. */
   readonly #damagedPacks = new Set<number>();
-  /** Entries of the filter that had no references when this backup found them. */
-  readonly #reusedEntries = new Set<number>();
   #unnamed: PackContents[] = [];
   #unnamedBytes = 0;
 
@@ -82,14 +81,8 @@ export class ChunkDepot {
     if (packIndex === PENDING_PACK) return entry;
     if (this.#isCondemned[packIndex] === 1) return undefined;
     this.#isNeeded[packIndex] = 1;
-    if (filter.refs(entry) === 0) this.#reusedEntries.add(entry);
+    if (filter.refs(entry) === 0) this.reused.add(entry, filter.lengthOf(entry));
     return entry;
-  }
-
-  get reused(): ReusedChunks {
-    const entries = [...this.#reusedEntries];
-    const bytes = entries.reduce((total, entry) => total + this.#state.filter.lengthOf(entry), 0);
-    return { chunkCount: entries.length, bytes };
   }
 
   /**

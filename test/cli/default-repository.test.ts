@@ -94,7 +94,7 @@ describe('a repository that was named', () => {
     expect(made.stdout).toMatch(/n_max\) +640\n/);
     expect(made.stdout).toMatch(/positions \(m\) +6,4\d\d\n/);
     expect(made.stdout).toMatch(/\(k\) +7\n/);
-    expect(made.stdout).toContain('0.78 % predicted');
+    expect(made.stdout).toContain('0.79 % predicted');
     const again = await home.run(args);
     expect(again.code).toBe(1);
     expect(again.stderr).toMatch(/^ldm: .*already/);

@@ -3,12 +3,12 @@ import { userInfo } from 'node:os';
 import type { Snapshot, SnapshotSummary } from '../../format/snapshot.ts';
 import { VERSION } from '../version.ts';
 import type { BackupTally } from './backup-tally.ts';
-import type { DepotCounts } from './chunk-depot.ts';
+import type { ChunkDepot } from './chunk-depot.ts';
 import type { SourcePlan } from './source-plan.ts';
 
 export function summarize(
   tally: BackupTally,
-  depotCounts: DepotCounts,
+  depotCounts: ChunkDepot['counts'],
   startedAt: Date,
   errorCount: number,
 ): SnapshotSummary {

@@ -3,6 +3,7 @@ import type { Dir, Dirent, Stats } from 'node:fs';
 import { errnoOf } from '../../files/path-failures.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { fsPath, joinPath } from '../../util/byte-string.ts';
+import type { PathNode } from '../../util/path-node.ts';
 import type { Progress } from '../context.ts';
 import { Exclusion } from './exclusion.ts';
 import type { ParentSnapshot } from './parent-snapshot.ts';
@@ -38,7 +39,7 @@ export function announceTotals(
 /** Something to be counted: where it is, and its path relative to the common parent of the roots. */
 interface Place {
   readonly location: ByteString;
-  readonly path: ByteString;
+  readonly path: PathNode;
 }
 
 /**
@@ -64,8 +65,8 @@ class SourceScan {
     this.#progress = progress;
     for (const root of roots) {
       const location = followed.get(root) ?? root;
-      const path = root.slice(base === '/' ? 1 : base.length + 1) as ByteString;
-      readable(() => this.#count({ location, path }, statSync(fsPath(location))));
+      const name = root.slice(base === '/' ? 1 : base.length + 1) as ByteString;
+      readable(() => this.#count({ location, path: { parent: undefined, name } }, statSync(fsPath(location))));
     }
     this.#continueLater();
   }
@@ -103,9 +104,8 @@ class SourceScan {
   #countNext({ location, path }: Place, names: Dir): void {
     const name = readable((): Dirent | null => names.readSync())?.name as ByteString | undefined;
     if (name === undefined) return this.#close();
-    const child = { location: joinPath(location, name), path: joinPath(path, name) };
-    if (!this.#exclusion.isExcluded(child.path, name))
-      readable(() => this.#count(child, lstatSync(fsPath(child.location))));
+    const child = { location: joinPath(location, name), path: { parent: path, name } };
+    if (!this.#exclusion.isExcluded(child.path)) readable(() => this.#count(child, lstatSync(fsPath(child.location))));
   }
 
   #count(place: Place, stats: Stats): void {

@@ -191,7 +191,11 @@ export class Restorer {
     if (decision === 'refuse')
       tally.note(shownPathOf(step), 'exists and differs, and was kept (see --overwrite)', 'EXISTS');
     if (decision === 'blocked')
-      tally.note(shownPathOf(step), 'is a directory at the target, and was kept; move it away to restore the file', 'EXISTS');
+      tally.note(
+        shownPathOf(step),
+        'is a directory at the target, and was kept; move it away to restore the file',
+        'EXISTS',
+      );
     return decision !== 'create' && decision !== 'replace';
   }
 

@@ -43,6 +43,13 @@ describe('signals', () => {
     expect(await running.ended).toEqual({ code: 143, signal: null });
   });
 
+  it('the second ends it at once, whatever it is busy with', async () => {
+    const running = await startEndlessBackup();
+    // Both are there when it goes on.
+    for (const signal of ['SIGSTOP', 'SIGINT', 'SIGTERM', 'SIGCONT'] as const) running.child.kill(signal);
+    expect(await running.ended).toEqual({ code: null, signal: 'SIGTERM' });
+  });
+
   it('SIGUSR1 prints one status line on stderr and changes nothing else', async () => {
     const running = await startEndlessBackup();
     running.child.kill('SIGUSR1');

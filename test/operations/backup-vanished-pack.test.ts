@@ -60,3 +60,22 @@ test.each([
   expect(backend.askedCount).toBe(1);
   expect(filesIn(disk, 'snapshots')).toEqual(before);
 });
+
+/** Takes every lock away as soon as a pack has its name, as a process does that takes this one for dead. */
+class LockTaker extends MemoryBackend {
+  override async rename(source: string, target: string): Promise<void> {
+    await super.rename(source, target);
+    if (!target.startsWith('packs/')) return;
+    for (const lock of filesIn(this, 'locks')) await super.remove(lock);
+  }
+}
+
+test('a backup that has lost its lock indexes none of its packs, though they are all there', async () => {
+  const source = memoryDirectory();
+  writeFileSync(join(source, 'file'), 'content');
+  const backend = new LockTaker();
+  await initRepository({ backend });
+  await expect(backup({ backend }, { sources: [source], cwd: '/' })).rejects.toThrow(RefusedError);
+  expect(filesIn(backend, 'packs').length).toBeGreaterThan(0);
+  expect([...filesIn(backend, 'index'), ...filesIn(backend, 'snapshots')]).toEqual([]);
+});

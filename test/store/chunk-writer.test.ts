@@ -160,6 +160,19 @@ describe('a storage that fails', () => {
     },
   );
 
+  test('once, in the middle of a pack, gets nothing of what is in flight behind', async () => {
+    const backend = emptyStorage();
+    const faulty = new FaultyBackend(backend, { failAt: 4, only: (operation) => operation === 'append' });
+    const { writer, packs } = beginWriting(faulty);
+    // Without waiting for room, so that all of them are on their way when one fails.
+    for (let count = 0; count < 40; count += 1) add(writer, prng.bytes(3000)).catch(() => undefined);
+    await expect(writer.finish()).rejects.toThrow(BackendError);
+    faulty.assertFired();
+    await writer.abort();
+    // A pack that lacks the bytes in the middle would have the digest of a whole one.
+    expect([packs, backend.names()]).toEqual([[], []]);
+  });
+
   test('wakes a caller that waits for room', async () => {
     const unhandled = watchRejections();
     const faulty = new FaultyBackend(emptyStorage(), {

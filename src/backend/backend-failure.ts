@@ -2,7 +2,7 @@ import { getSystemErrorMap } from 'node:util';
 
 import { BackendError } from '../errors.ts';
 
-/** The calls of `Backend` and `BackendWriter`, as they read after "cannot". */
+/** A phrase for each call of `Backend` and `BackendWriter`, to follow "cannot". */
 const WORDS = {
   makeDirectory: 'create the directory',
   list: 'list',
@@ -16,7 +16,7 @@ const WORDS = {
   rename: 'rename',
   remove: 'remove',
   syncDirectory: 'flush to disk the directory',
-  touch: 'set the time of',
+  touch: 'set the modification time of',
   heartbeatOf: 'get the time of',
 } as const;
 
@@ -36,15 +36,18 @@ const HINTS: Readonly<Record<string, string>> = {
 export interface BackendFailure {
   readonly location: string;
   readonly operation: BackendOperation;
-  /** The file or directory; empty for the top of the repository. */
+  /** The file or directory; empty for the root of the repository. */
   readonly name: string;
   readonly errno: string | undefined;
   readonly cause?: unknown;
-  /** What is wrong, where the errno does not say it. */
+  /** Describes the problem if errno does not. */
   readonly reason?: string;
 }
 
-/** All failures of a backend have this form: what was tried, on what, where, and why it failed. */
+/**
+ * Creates the error for a failure of any backend, which says what was attempted, on which file, in which repository,
+ * and why it failed.
+ */
 export function backendFailure(failure: BackendFailure): BackendError {
   const { location, operation, name, errno, cause } = failure;
   const reason = failure.reason ?? describeErrno(errno, cause);
@@ -58,7 +61,7 @@ export function backendFailure(failure: BackendFailure): BackendError {
   });
 }
 
-/** The name of a system error, such as ENOENT. */
+/** Returns the name of a system error, such as ENOENT. */
 export function errnoOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
@@ -68,5 +71,5 @@ function describeErrno(errno: string | undefined, cause: unknown): string {
   for (const [name, message] of getSystemErrorMap().values()) {
     if (name === errno) return message;
   }
-  return cause instanceof Error ? cause.message : 'it failed';
+  return cause instanceof Error ? cause.message : 'unknown error';
 }

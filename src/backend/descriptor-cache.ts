@@ -1,16 +1,16 @@
 import { closeSync, openSync } from 'node:fs';
 
-/** Open descriptors for reading, the least recently used closed first. Errors are those of `node:fs`. */
+/** Caches descriptors for reading; closes the least recently used first. Throws the errors of `node:fs`. */
 export class DescriptorCache {
   readonly #limit: number;
-  /** In the order of use: a Map keeps the order of insertion. */
+  /** In order of use, because a Map keeps the insertion order. */
   readonly #descriptors = new Map<string, number>();
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** The descriptor stays valid until the next call. */
+  /** Returns a descriptor that is valid until the next call. */
   open(path: string): number {
     const known = this.#descriptors.get(path);
     if (known !== undefined) {
@@ -24,7 +24,10 @@ export class DescriptorCache {
     return descriptor;
   }
 
-  /** For a path that is removed or gets another file: a descriptor would still show the old one, and keep its space. */
+  /**
+   * Must be called when a path is removed or replaced: an open descriptor would still read the old file and keep its
+   * disk space allocated.
+   */
   forget(path: string): void {
     const descriptor = this.#descriptors.get(path);
     if (descriptor === undefined) return;

@@ -26,23 +26,25 @@ const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 const OPEN_FILES_MAX = 32;
 
-/** What a file system answers that cannot, and need not, force a directory to the disk. */
+/** Errors of file systems that cannot sync a directory and do not need to. */
 const NO_DIRECTORY_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP']);
 
-/** Not a name below the repository: absolute, empty between slashes, or with a step upwards. */
+/**
+ * Matches names that could leave the repository: absolute, with an empty, `.` or `..` component, or with a zero byte.
+ */
 const UNSAFE_NAME = /(?:^|\/)(?:\.{1,2})?(?:\/|$)|\0/;
 
 /**
- * A directory of this machine. All calls are synchronous inside: for small files `node:fs` is many times faster than
- * its promises. Directories and files are private to their owner whatever the umask says.
+ * A local directory. All calls are synchronous internally, because `node:fs` is many times faster than its promises for
+ * small files. Only the owner can access directories and files, regardless of the umask.
  */
 export class LocalBackend implements Backend {
   readonly location: string;
   readonly #readers = new DescriptorCache(OPEN_FILES_MAX);
-  /** Directories in which `makeDirectory` may have made a name that is not durable yet. */
+  /** Directories in which `makeDirectory` may have created names that are not durable yet. */
   readonly #unsyncedParents = new Set<string>();
 
-  /** The directory need not exist yet; `makeDirectory('')` creates it. */
+  /** The directory may not exist yet; `makeDirectory('')` creates it. */
   constructor(directory: string) {
     this.location = resolve(directory);
   }
@@ -53,7 +55,7 @@ export class LocalBackend implements Backend {
       const first = makeDirectories(path, { mode: DIRECTORY_MODE });
       if (first !== undefined && this.location.startsWith(first)) syncOuterDirectories(first, this.location);
     });
-    // An existing directory counts too: a process that died may have made it and never forced it to the disk.
+    // Include existing directories: a process that died may have created them without syncing.
     for (let inner = name; inner !== ''; inner = parentOf(inner)) this.#unsyncedParents.add(parentOf(inner));
   }
 
@@ -65,7 +67,7 @@ export class LocalBackend implements Backend {
         const path = this.#pathOf(current);
         for (const entry of readdirSync(path)) {
           const stats = lstatSync(`${path}/${entry}`, { throwIfNoEntry: false });
-          // A file that is gone by now was removed by another process, which is as if it had been removed before.
+          // Another process has removed the file; treat it as removed before the listing.
           if (stats === undefined) continue;
           const name = current === '' ? entry : `${current}/${entry}`;
           if (stats.isDirectory()) pending.push(name);
@@ -100,7 +102,7 @@ export class LocalBackend implements Backend {
     });
     if (filledBytes < target.length) {
       throw new CorruptDataError(
-        `repository ${this.location}: ${name} ends at byte ${offset + filledBytes}, but ${target.length} bytes were expected from ${offset} on`,
+        `repository ${this.location}: ${name} ends at byte ${offset + filledBytes}, but ${target.length} bytes were expected from byte ${offset}`,
         { hint: 'Run `ldm check --read-data` to see what is damaged.' },
       );
     }
@@ -135,7 +137,7 @@ export class LocalBackend implements Backend {
   }
 
   async touch(name: string): Promise<boolean> {
-    // Date has whole milliseconds only; two heartbeats in one of them must differ.
+    // A Date has only whole milliseconds, but two heartbeats in the same millisecond must differ.
     const nowSeconds = (performance.timeOrigin + performance.now()) / 1000;
     return this.#run('touch', name, () => unlessAbsent(() => utimesSync(this.#pathOf(name), nowSeconds, nowSeconds)));
   }
@@ -176,7 +178,7 @@ function parentOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf('/')));
 }
 
-/** False if the file was absent. */
+/** Returns false if the file does not exist. */
 function unlessAbsent(action: () => void): boolean {
   try {
     action();
@@ -198,13 +200,16 @@ function syncDirectoryPath(path: string): void {
   }
 }
 
-/** Makes the names of new directories from `first` down to the repository durable: nobody else can name what is above it. */
+/**
+ * Syncs the parents of new directories from `first` down to the repository. No other call can sync the directories
+ * above the repository.
+ */
 function syncOuterDirectories(first: string, location: string): void {
   for (let path = location; path.length >= first.length; path = dirname(path)) {
     try {
       syncDirectoryPath(dirname(path));
     } catch (error) {
-      // A directory of somebody else that may be written but not read cannot be opened, and so not be forced either.
+      // A directory of another user that is writable but not readable cannot be opened, and therefore not synced.
       if (errnoOf(error) !== 'EACCES') throw error;
     }
   }

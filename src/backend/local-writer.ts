@@ -7,7 +7,7 @@ import { backendFailure, errnoOf } from './backend-failure.ts';
 import type { BackendOperation } from './backend-failure.ts';
 import type { BackendWriter } from './backend.ts';
 
-/** In the thread pool: a disk may take long, and chunks can be cut and compressed meanwhile. */
+/** Runs in the thread pool, because a disk may be slow, and chunking and compression can continue meanwhile. */
 const fsyncPooled = promisify(fsync);
 
 /** Writes one new file of a `LocalBackend`. */
@@ -16,7 +16,7 @@ export class LocalWriter implements BackendWriter {
   readonly #name: string;
   #descriptor: number | undefined;
   #appendedBytes = 0;
-  /** After a failed fsync the system may forget what it could not write, and a second one would wrongly succeed. */
+  /** After a failed fsync the system may drop the unwritten data, and a second fsync would wrongly succeed. */
   #failed = false;
 
   constructor(options: { descriptor: number; location: string; name: string }) {
@@ -55,7 +55,7 @@ export class LocalWriter implements BackendWriter {
   async close(): Promise<void> {
     const descriptor = this.#descriptor;
     if (descriptor === undefined) return;
-    // Even a close that fails gives the descriptor back, so there is never a second try.
+    // A failed close also releases the descriptor, so it must not be repeated.
     this.#descriptor = undefined;
     try {
       closeSync(descriptor);
@@ -65,7 +65,7 @@ export class LocalWriter implements BackendWriter {
   }
 
   #run(operation: BackendOperation, action: (descriptor: number) => void): void {
-    assert(!this.#failed, `${this.#name}: nothing may be written or forced to the disk after a failure`);
+    assert(!this.#failed, `${this.#name}: cannot be written or synced after a failure`);
     assert(this.#descriptor !== undefined, `${this.#name}: already closed`);
     try {
       action(this.#descriptor);

@@ -1,4 +1,7 @@
-/** How files are cut into chunks. Part of a repository's configuration: other parameters mean other chunks, so nothing is shared. */
+/**
+ * How files are split into chunks. Part of the configuration of a repository: different parameters give different
+ * chunks, which cannot be deduplicated against each other.
+ */
 export type ChunkerParameters =
   | {
       readonly kind: 'fastcdc';
@@ -23,36 +26,36 @@ export const DEFAULT_CHUNKER: ChunkerParameters = {
 };
 
 /**
- * Finds where chunks end. It does not read: the caller puts a stream into `buffer`, asks for one cut after another,
- * and moves what is left to the front before it reads on.
+ * Finds chunk boundaries. It does not read: the caller fills `buffer` from a stream, asks for one cut after another,
+ * and moves the rest to the front before reading more.
  */
 export interface Chunker {
-  /** No chunk is longer than this. */
+  /** Maximum length of a chunk. */
   readonly maxSizeBytes: number;
-  /** A file of at most this many bytes is one chunk, without looking at its bytes. */
+  /** A file of at most this many bytes is a single chunk, regardless of its content. */
   readonly minSizeBytes: number;
   /**
-   * Where the caller puts bytes before it asks for cuts; at least 2 x `maxSizeBytes` long. Allocated when it is first
-   * asked for. For WebAssembly this is its memory, so that reads go straight there.
+   * The caller writes its input here; at least 2 x `maxSizeBytes` long, and allocated on first access. A WebAssembly
+   * chunker exposes its memory, so that reads go there directly.
    */
   readonly buffer: Uint8Array;
   /**
-   * The length of the first chunk of `buffer[start, end)`, where `end > start`, if the stream ends at `end`. What
-   * follows changes it only if it is `end - start`, and that less than `maxSizeBytes`. Stateless: the answer depends on
-   * these bytes only.
+   * Returns the length of the first chunk of `buffer[start, end)`, where `end > start`, assuming that the stream ends
+   * at `end`. More data changes the result only if it is `end - start` and less than `maxSizeBytes`. Stateless: the
+   * result depends only on these bytes.
    */
   cut(start: number, end: number): number;
 }
 
-/** As `Chunker.cut`, in the middle of a stream: undefined where the chunk could be longer than `buffer[start, end)`. */
+/** Like `Chunker.cut`, in the middle of a stream: undefined if the chunk may continue past `end`. */
 export function cutBeforeEnd(chunker: Chunker, start: number, end: number): number | undefined {
   const lengthBytes = chunker.cut(start, end);
   return lengthBytes < end - start || lengthBytes === chunker.maxSizeBytes ? lengthBytes : undefined;
 }
 
 /**
- * How long `Chunker.buffer` is: room for the longest chunk behind one that is being cut. More would spare moves of the
- * rest to the front, which is half a chunk, and cost memory. Not below 1 MiB, because reads of a few bytes are slow.
+ * Size of `Chunker.buffer`: room for the current chunk and another one of maximum length. A larger buffer would save
+ * moves of the rest to the front (half a chunk each) but cost memory. At least 1 MiB, because small reads are slow.
  */
 export function bufferSizeBytesFor(maxSizeBytes: number): number {
   return Math.max(2 * maxSizeBytes, MIB);

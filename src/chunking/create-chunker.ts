@@ -4,12 +4,15 @@ import { WINDOW_SIZE_BYTES } from './fastcdc.ts';
 import { createFixedChunker } from './fixed-chunker.ts';
 import { createWasmChunker } from './wasm-chunker.ts';
 
-/** The gear hash needs a full window before the first place where a chunk may end; chunks this small cost more than they save. */
+/** The gear hash needs a full window before the first possible boundary; smaller chunks cost more than they save. */
 const SMALLEST_SIZE_BYTES = WINDOW_SIZE_BYTES;
-/** Two of these and the gear table still fit into the 4 GiB that WebAssembly can address. */
+/** Two chunks of this size and the gear table fit in the 4 GiB that WebAssembly can address. */
 const LARGEST_SIZE_BYTES = 2 ** 30;
 
-/** Makes the chunker that the parameters ask for. Allocates nothing yet. Throws a `UsageError` if they make no sense. */
+/**
+ * Creates the chunker for the parameters, without allocating its buffer.
+ * @throws UsageError if the parameters are invalid
+ */
 export function createChunker(parameters: ChunkerParameters): Chunker {
   if (parameters.kind === 'fixed') {
     checkFixed(parameters);

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { bufferSizeBytesFor } from './chunker.ts';
 import type { Chunker, FixedParameters } from './chunker.ts';
 
-/** Chunks of exactly `sizeBytes`, except the last one of a stream. For data that changes in place: disk images, databases. */
+/**
+ * Chunks of exactly `sizeBytes`, except for the last one of a stream. For data that changes in place, such as disk
+ * images and databases.
+ */
 export function createFixedChunker(parameters: FixedParameters): Chunker {
   const { sizeBytes } = parameters;
   let allocated: Uint8Array | undefined;

@@ -3,9 +3,9 @@ const MIX_1 = 0xbf58476d1ce4e5b9n;
 const MIX_2 = 0x94d049bb133111ebn;
 
 /**
- * The 256 values of the gear hash, one per byte: the first 256 outputs of SplitMix64 with seed 0
- * (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
- * Fixed for ever: another table means other cut points, and stored chunks would not be recognised again.
+ * The 256 values of the gear hash, one per byte: the first 256 outputs of SplitMix64 with seed 0 (Steele, Lea, Flood,
+ * "Fast splittable pseudorandom number generators", OOPSLA 2014). The table must never change: another table would move
+ * the chunk boundaries and break deduplication with stored chunks.
  */
 export function createGearTable(): BigUint64Array {
   const table = new BigUint64Array(256);

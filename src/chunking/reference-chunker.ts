@@ -5,8 +5,8 @@ import { fastCdcRules, WINDOW_SIZE_BYTES } from './fastcdc.ts';
 import { createGearTable } from './gear-table.ts';
 
 /**
- * FastCDC written to be read: this defines which cut points are correct, and `createWasmChunker` finds the same ones
- * a hundred times faster. Only tests use it. `parameters` must be valid (see `createChunker`).
+ * A readable implementation of FastCDC that defines the correct boundaries; `createWasmChunker` finds the same ones a
+ * hundred times faster. Only tests use it. `parameters` must be valid (see `createChunker`).
  */
 export function createReferenceChunker(parameters: FastCdcParameters): Chunker {
   const { minSizeBytes, maxSizeBytes } = parameters;

@@ -5,7 +5,7 @@ import type { Chunker, FastCdcParameters } from './chunker.ts';
 import { fastCdcRules } from './fastcdc.ts';
 import { createGearTable } from './gear-table.ts';
 
-/** The part of the global that is used here: TypeScript knows WebAssembly only together with the whole browser. */
+/** The parts of the global that are used here, because TypeScript declares WebAssembly only in its DOM library. */
 declare const WebAssembly: {
   readonly Module: new (code: Uint8Array) => WasmModule;
   readonly Memory: new (pages: { initial: number; maximum: number }) => WasmMemory;
@@ -19,21 +19,21 @@ type WasmMemory = { readonly buffer: ArrayBuffer };
 
 const PAGE_SIZE_BYTES = 65_536;
 
-/** Memory layout: the gear table from address 0, the buffer from the next page on, so that reads are page-aligned. */
+/** Memory layout: the gear table at address 0, the buffer from the next page on, so that reads are page-aligned. */
 const BUFFER_ADDRESS = PAGE_SIZE_BYTES;
 
 interface Scanner {
   readonly buffer: Uint8Array;
   /**
-   * The number of bytes from the address `from` to the first place before `to` where the hash of the last 64 bytes
-   * starts with `zeroBits` zero bits, or `to - from` if there is none.
+   * Number of bytes from address `from` to the first position before `to` where the hash of the last 64 bytes starts
+   * with `zeroBits` zero bits, or `to - from` if there is none.
    */
   readonly scan: (from: number, to: number, zeroBits: number) => number;
 }
 
 /**
- * FastCDC with the loop over the bytes in WebAssembly (`wasm/scan.ts`). Same cut points as `createReferenceChunker`.
- * Measured with the default sizes on random data: 4.3 GB/s, of which a quarter is the minimum size that is skipped
+ * FastCDC with its inner loop in WebAssembly (`wasm/scan.ts`). Finds the same boundaries as `createReferenceChunker`.
+ * Measured with the default sizes on random data: 4.3 GB/s, of which a quarter is due to skipping the minimum size
  * (x86-64, Node 20.20). `parameters` must be valid (see `createChunker`).
  */
 export function createWasmChunker(parameters: FastCdcParameters): Chunker {

@@ -4,17 +4,17 @@ import type * as PortableBlake3 from 'blake3-jit';
 import { InstallationError } from '../errors.ts';
 import type { RunningDigest } from './pack-digest.ts';
 
-/** Begins a BLAKE3 digest of 32 bytes (https://github.com/BLAKE3-team/BLAKE3-specs), without a key. */
+/** Starts an unkeyed BLAKE3 digest of 32 bytes (https://github.com/BLAKE3-team/BLAKE3-specs). */
 export type Blake3 = () => RunningDigest;
 
-/** Of 31,744 bytes that count from 0 to 250 again and again, by the authors' `b3sum`. */
+/** Digest of 31,744 bytes that repeatedly count from 0 to 250, computed with `b3sum` by the authors of BLAKE3. */
 const PROOF_DIGEST = '62b6960e1a44bcc1eb1a611a8d6235b6b4b78f32e7abc4fb4c6cdcce94895c47';
 
 let blake3: Blake3 | undefined;
 
 /**
- * The native code, or else what runs everywhere.
- * @throws InstallationError if the installation has neither
+ * Returns the native implementation, or the portable one as a fallback.
+ * @throws InstallationError if neither can be loaded
  */
 export function openBlake3(): Blake3 {
   blake3 ??= openNativeBlake3() ?? openPortableBlake3();
@@ -22,8 +22,9 @@ export function openBlake3(): Blake3 {
 }
 
 /**
- * @napi-rs/blake-hash: prebuilt for each platform, no install script. Nothing where it cannot be loaded, or gives a wrong
- * digest: the names of a whole backup would be wrong, and nobody would know before a check reads everything.
+ * @napi-rs/blake-hash: prebuilt for each platform, without an install script. Returns undefined if it cannot be loaded
+ * or gives a wrong digest. Otherwise all packs of a backup would get wrong names, and only a check that reads all data
+ * would notice.
  */
 export function openNativeBlake3(): Blake3 | undefined {
   try {
@@ -31,7 +32,7 @@ export function openNativeBlake3(): Blake3 | undefined {
     const native: Blake3 = () => {
       const hasher = new Blake3Hasher();
       return {
-        // It would take texts and numbers, too.
+        // Convert to a Buffer, because the native function also accepts strings and numbers.
         update: (bytes) => void hasher.update(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)),
         end: () => hasher.digest('hex'),
       };
@@ -42,14 +43,14 @@ export function openNativeBlake3(): Blake3 | undefined {
   }
 }
 
-/** With as many bytes as the widest vector instructions need. */
+/** Uses enough bytes for the widest vector instructions. */
 function provesItself(candidate: Blake3): boolean {
   const digest = candidate();
   digest.update(Uint8Array.from({ length: 31_744 }, (_, index) => index % 251));
   return digest.end() === PROOF_DIGEST;
 }
 
-/** blake3-jit: JavaScript, at about half the speed of SHA-256 without instructions for it (0.2 GiB/s). */
+/** blake3-jit: JavaScript, about half as fast as SHA-256 without hardware support (0.2 GiB/s). */
 export function openPortableBlake3(): Blake3 {
   const { Hasher } = loadPortable();
   return () => {

@@ -5,23 +5,23 @@ export type ChunkHash = 'sha1' | 'sha256';
 
 const ID_BYTES = 20;
 
-/** What the ids of one kind of chunk are computed with. Can be sent to a thread. */
+/** Algorithm and key for the ids of one kind of chunk. Can be sent to a thread. */
 export interface ChunkIdKey {
   readonly algorithm: ChunkHash;
   readonly secret: KeyObject;
 }
 
 /**
- * Chunk ids: HMAC (RFC 2104) of the bytes with a secret of the repository, 20 bytes.
- * Keyed, because plain SHA-1 gives the published colliding prefixes one id and so restores one file as the other.
- * Trees are hashed with a key of their own: a file that holds the bytes of a tree must not have that tree's id, or its
- * references would be counted as the tree's.
+ * Computes chunk ids: HMAC (RFC 2104) of the bytes with a secret of the repository, 20 bytes. The hash is keyed because
+ * with plain SHA-1 the published colliding prefixes would get the same id, and one file would be restored as the other.
+ * Trees have a separate key: a file with the same bytes as a tree must not get the id of that tree, or its references
+ * would be counted as references to the tree.
  */
 export class ChunkHasher {
   readonly #data: ChunkIdKey;
   readonly #tree: ChunkIdKey;
 
-  /** `idKey`: 32 secret bytes. The tree key is HKDF-SHA-256 (RFC 5869) of it with the info "ldm tree id". */
+  /** `idKey`: 32 secret bytes. The tree key is its HKDF-SHA-256 (RFC 5869) with the info "ldm tree id". */
   constructor(algorithm: ChunkHash, idKey: Uint8Array) {
     const treeKey = new Uint8Array(hkdfSync('sha256', idKey, '', 'ldm tree id', 32));
     this.#data = { algorithm, secret: createSecretKey(idKey) };

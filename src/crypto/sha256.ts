@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
-/** The name of a file of the repository: the hex SHA-256 of its bytes. */
+/** The hex SHA-256 of the bytes, which names a repository file. */
 export function sha256(bytes: Uint8Array): string {
-  // For a manifest this takes half the time of a `Hash` object.
+  // Takes half the time of a `Hash` object for a manifest.
   return hash('sha256', bytes, 'hex');
 }

@@ -1,17 +1,19 @@
-/** Chains of one kind: by link position, as they are walked, or in the cells of a DIBF. */
+/**
+ * Statistics about one kind of chain: chains by link position, the chains that a lookup walks, or the cells of a DIBF.
+ */
 export interface ChainStatistics {
-  /** How many places have a chain. */
+  /** Number of non-empty chains. */
   readonly count: number;
-  /** Chunks on such a chain. */
+  /** Mean number of chunks on a non-empty chain. */
   readonly mean: number;
   readonly max: number;
-  /** At index l: how many places have a chain of l chunks. Index 0 is always 0. */
+  /** `histogram[l]` is the number of chains with l chunks. Index 0 is always 0. */
   readonly histogram: number[];
-  /** Chunks that are visited to find one that is there: a chain of l needs 1 to l, (l + 1) / 2 in the mean. */
+  /** Mean number of entries visited to find a chunk that is present: (l + 1) / 2 on a chain of l chunks. */
   readonly meanVisited: number;
 }
 
-/** @param histogram - at index l: how many chains have l chunks; indexes that no chain has may be missing. */
+/** @param histogram - `histogram[l]` is the number of chains with l chunks; holes count as 0. */
 export function describeChains(histogram: readonly number[]): ChainStatistics {
   const counts = Array.from(histogram, (count, length) => (length === 0 ? 0 : (count ?? 0)));
   let count = 0;
@@ -32,13 +34,13 @@ export function describeChains(histogram: readonly number[]): ChainStatistics {
 }
 
 export interface LdmChains {
-  /** As the LDM paper defines them: the chunks with exactly the same link position. */
+  /** Chains as the LDM paper defines them: the chunks with exactly the same link position. */
   readonly byLink: ChainStatistics;
-  /** What a look-up walks: the chunks on one chain head, which neighbouring link positions share. */
+  /** The chains that a lookup walks: the chunks under one chain head, which neighbouring link positions share. */
   readonly walked: ChainStatistics;
 }
 
-/** What `measureChains` needs of a filter. */
+/** The part of a filter that `measureChains` uses. */
 export interface ChainView {
   forEachLiveInChainOrder(visit: (entry: number, link: number) => void): void;
   headOf(link: number): number;
@@ -54,7 +56,7 @@ export function measureChains(filter: ChainView): LdmChains {
   return { byLink: describeChains(byLink.finish()), walked: describeChains(walked.finish()) };
 }
 
-/** Counts how long the runs of equal numbers are in numbers that come in order. */
+/** Builds a histogram of the lengths of runs of equal numbers in an ordered sequence. */
 class RunLengths {
   readonly #histogram: number[] = [0];
   #last = -1;

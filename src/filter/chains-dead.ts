@@ -4,12 +4,13 @@ import { NEXT, NIL, type EntryTable } from './entry-table.ts';
 const MIN_HEADS_BITS = 10;
 const MAX_LOAD = 2;
 const MIN_LOAD = 1 / 8;
-/** Start and stride come from words 0 to 3, so this one tells nothing about the filter position. */
+/** The start and stride use words 0 to 3, so word 4 is independent of the filter position. */
 const BUCKET_WORD = 4;
 
 /**
- * The chains of the dead chunks: known, with a location, but out of the filter. The number of heads follows the number
- * of dead chunks, 2 to 4 bytes each, and does not depend on the plan; a head is the leading bits of the id's last word.
+ * The chains of the dead chunks, which are known and have a location but are not counted in the filter. The number of
+ * heads grows and shrinks with the number of dead chunks (2 to 4 bytes per chunk) and does not depend on the plan. The
+ * leading bits of the last word of an id select its head.
  */
 export class DeadChains {
   readonly #entries: EntryTable;
@@ -17,7 +18,7 @@ export class DeadChains {
   #shift: number;
   #count: number;
 
-  /** @param saved - chains that were saved: their heads (a power of two) and how many entries hang on them. */
+  /** @param saved - heads (a power of two) and entry count of chains that were saved */
   constructor(entries: EntryTable, saved?: { readonly heads: Uint32Array; readonly count: number }) {
     this.#entries = entries;
     this.#heads = saved?.heads ?? emptyHeads(2 ** MIN_HEADS_BITS);
@@ -50,7 +51,7 @@ export class DeadChains {
     if (isSparse && this.#heads.length > 2 ** MIN_HEADS_BITS) this.#resize(this.#heads.length / 2);
   }
 
-  /** Visits all entries chain by chain, ordered by id on a chain. */
+  /** Visits all entries chain by chain, sorted by id within a chain. */
   forEachInOrder(visit: (entry: number, head: number) => void): void {
     const chain: number[] = [];
     for (const [head, first] of this.#heads.entries()) {

@@ -3,8 +3,9 @@ import { baseOf, type EntryTable } from './entry-table.ts';
 import { linkOf } from './positions.ts';
 
 /**
- * The chains of the live chunks. A chunk hangs at its link position; neighbouring link positions share one head, because
- * a head for each of the ~10 n positions would cost 40 bytes a chunk. Heads are in the order of their link positions.
+ * The chains of the live chunks. A chunk belongs to the chain at its link position. Neighbouring link positions share
+ * one head, because one head for each of the ~10 n positions would cost 40 bytes per chunk. Heads are in the order of
+ * their link positions.
  */
 export class LiveChains {
   readonly heads: Uint32Array;
@@ -31,7 +32,7 @@ export class LiveChains {
     removeFromChain(this.#entries, this.heads, this.headOf(link), entry);
   }
 
-  /** Visits all entries ordered by link position, and by id where the link is the same. */
+  /** Visits all entries sorted by link position, then by id. */
   forEachInOrder(hashes: number, visit: (entry: number, link: number) => void): void {
     const entries = this.#entries;
     const chain: number[] = [];
@@ -41,7 +42,7 @@ export class LiveChains {
       for (let index = 0; index < length; index++) {
         const entry = chain[index]!;
         const link = linkOf(entries.pageOf(entry), baseOf(entry), this.positions, hashes);
-        // Insertion sort: a chain has two or three entries.
+        // Insertion sort, because a chain has two or three entries.
         let at = index;
         for (; at > 0; at--) {
           const isInOrder =

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { NEXT, NIL, type EntryTable } from './entry-table.ts';
 
-/** Operations on singly linked chains of entries. A chain is named by its head: an index into `heads`. */
+/** Operations on singly linked chains of entries. A chain is identified by the index of its head in `heads`. */
 
-/** A head array in which every chain is empty. */
+/** Returns a head array in which every chain is empty. */
 export function emptyHeads(headCount: number): Uint32Array {
   return new Uint32Array(headCount).fill(NIL);
 }
 
-/** The entry with this id on one chain, or NIL. */
+/** Returns the entry with this id on one chain, or NIL. */
 export function findOnChain(entries: EntryTable, first: number, id: Uint32Array): number {
   let entry = first;
   while (entry !== NIL && !entries.hasId(entry, id)) entry = entries.get(entry, NEXT);
@@ -36,7 +36,7 @@ export function removeFromChain(entries: EntryTable, heads: Uint32Array, head: n
   entries.set(at, NEXT, next);
 }
 
-/** The entries of one chain, in `target` from the front. Returns how many. */
+/** Writes the entries of one chain to the front of `target` and returns their number. */
 export function readChain(entries: EntryTable, first: number, target: number[]): number {
   let length = 0;
   for (let entry = first; entry !== NIL; entry = entries.get(entry, NEXT)) target[length++] = entry;

@@ -1,4 +1,4 @@
-/** The pack of a chunk that is referenced but whose location is unknown: it is missing. */
+/** Pack index of a missing chunk: it is referenced, but its location is unknown. */
 export const NO_PACK = 0xffff_ffff;
 
 export interface ChunkLocation {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { stepFrom } from './positions.ts';
 
 export const COUNTER_BITS = 4;
-/** A counter that reaches this has lost count: it stays there until the counters are rebuilt. */
+/** A saturated counter no longer holds the true count. It keeps this value until the counters are rebuilt. */
 export const COUNTER_MAX: number = 2 ** COUNTER_BITS - 1;
 
 /**
- * The m counters of the filter, two in a byte. Each says how many live chunks have one of their k positions there.
- * Positions come as a start and a stride: start, start + stride, ..., modulo m.
+ * The m counters of the filter, two per byte. Each counts the live chunks that have one of their k positions there.
+ * Positions are given as a start and a stride: start, start + stride, ..., modulo m.
  */
 export class CounterArray {
   readonly positions: number;
@@ -15,7 +15,7 @@ export class CounterArray {
   readonly bytes: Uint8Array;
   #saturatedCount: number;
 
-  /** @param bytes - counters that were saved; without them all counters are 0. */
+  /** @param bytes - saved counters; if omitted, all counters are 0. */
   constructor(positions: number, hashes: number, bytes?: Uint8Array) {
     const sizeBytes = Math.ceil(positions / 2);
     assert(bytes === undefined || bytes.length === sizeBytes);
@@ -25,12 +25,12 @@ export class CounterArray {
     this.#saturatedCount = bytes === undefined ? 0 : countSaturated(bytes);
   }
 
-  /** How many counters have lost count. */
+  /** Number of saturated counters. */
   get saturatedCount(): number {
     return this.#saturatedCount;
   }
 
-  /** Asks "may I skip the chain?": false means that a chunk with these positions is absent for certain. */
+  /** Returns false if a chunk with these positions is certainly absent, so that the caller can skip the chain. */
   probe(start: number, stride: number): boolean {
     const { bytes, positions } = this;
     let position = start;
@@ -41,7 +41,7 @@ export class CounterArray {
     return true;
   }
 
-  /** Counts a chunk in: one more at each of its positions. */
+  /** Increments the counter at each position of a chunk. */
   add(start: number, stride: number): void {
     let position = start;
     for (let left = this.hashes; left > 0; left--) {
@@ -50,7 +50,7 @@ export class CounterArray {
     }
   }
 
-  /** Counts a chunk out that was counted in: one less at each of its positions. */
+  /** Decrements the counter at each position of a chunk that was added before. */
   subtract(start: number, stride: number): void {
     let position = start;
     for (let left = this.hashes; left > 0; left--) {
@@ -68,13 +68,16 @@ export class CounterArray {
     this.bytes[position >>> 1] = byte + (1 << shift);
   }
 
-  /** A saturated counter does not move: to go down from a number that was lost would end in a false negative. */
+  /**
+   * Leaves a saturated counter unchanged: decrementing it could cause a false negative, because its true count is
+   * unknown.
+   */
   #decrement(position: number): void {
     const shift = (position & 1) << 2;
     const byte = this.bytes[position >>> 1]!;
     const count = (byte >>> shift) & COUNTER_MAX;
     if (count === COUNTER_MAX) return;
-    assert(count > 0, 'a chunk is counted out that was never counted in');
+    assert(count > 0, 'a chunk is subtracted that was never added');
     this.bytes[position >>> 1] = byte - (1 << shift);
   }
 
@@ -82,7 +85,7 @@ export class CounterArray {
     return (this.bytes[position >>> 1]! >>> ((position & 1) << 2)) & COUNTER_MAX;
   }
 
-  /** How many counters have each value, 0 to COUNTER_MAX. */
+  /** Returns the number of counters with each value, 0 to COUNTER_MAX. */
   histogram(): number[] {
     return countValues(this.bytes, this.positions);
   }
@@ -92,7 +95,7 @@ function countSaturated(bytes: Uint8Array): number {
   let count = 0;
   for (let index = 0; index < bytes.length; index++) {
     const byte = bytes[index]!;
-    // Almost every byte is decided by these two comparisons.
+    // These two comparisons are cheap, and saturated counters are rare.
     if ((byte & COUNTER_MAX) === COUNTER_MAX) count++;
     if (byte >= COUNTER_MAX << COUNTER_BITS) count++;
   }
@@ -107,7 +110,7 @@ function countValues(bytes: Uint8Array, positions: number): number[] {
     histogram[byte & COUNTER_MAX]! += count;
     histogram[byte >>> COUNTER_BITS]! += count;
   }
-  // An odd m leaves half a byte over, always 0.
+  // If m is odd, half a byte is unused and always 0.
   histogram[0]! -= bytes.length * 2 - positions;
   return histogram;
 }

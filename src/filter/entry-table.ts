@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ChunkLocation } from './chunk-location.ts';
 import { ID_WORDS, writeIdWords } from './positions.ts';
 
-/** An entry is twelve 32-bit words: the id in words 0 to 4, then these. */
+/** An entry has twelve 32-bit words: words 0 to 4 hold the id, and the words below follow. */
 export const ENTRY_WORDS = 12;
 export const PACK = 5;
 export const BLOCK_OFFSET = 6;
@@ -12,25 +12,27 @@ export const STORED = 9;
 export const REFS = 10;
 export const NEXT = 11;
 
-/** Ends a chain; no entry has this number. */
+/** End of a chain; no entry has this number. */
 export const NIL = 0xffff_ffff;
-/** The length of an entry that is not in use. No chunk is that long. */
+/** Marks a free slot in its length word. No chunk is this long. */
 const FREE_LENGTH = 0xffff_ffff;
 
 const PAGE_BITS = 14;
-/** Entries come in pages, so that a growing table never copies what it has. */
+/** Entries are stored in pages, so that a growing table never copies existing entries. */
 export const PAGE_ENTRIES: number = 2 ** PAGE_BITS;
 export const PAGE_WORDS: number = PAGE_ENTRIES * ENTRY_WORDS;
 const PAGE_MASK = PAGE_ENTRIES - 1;
 
-/** All known chunks, 48 bytes each in typed arrays. Slots of removed entries are used again. */
+/** All known chunks, 48 bytes each in typed arrays. Slots of removed entries are reused. */
 export class EntryTable {
   readonly pages: Uint32Array[];
   #slotCount: number;
   #freeHead = NIL;
   #freeCount = 0;
 
-  /** @param pages - full pages (the last one too) that hold `entryCount` entries from the front, without gaps. */
+  /**
+   * @param pages - full-sized pages (including the last) that hold `entryCount` entries from the start, without gaps.
+   */
   constructor(pages: Uint32Array[] = [], entryCount = 0) {
     assert(pages.every((page) => page.length === PAGE_WORDS));
     assert(entryCount <= pages.length * PAGE_ENTRIES);
@@ -38,7 +40,7 @@ export class EntryTable {
     this.#slotCount = entryCount;
   }
 
-  /** Entries in use. */
+  /** Number of entries in use. */
   get count(): number {
     return this.#slotCount - this.#freeCount;
   }
@@ -47,7 +49,7 @@ export class EntryTable {
     return this.pages.length * PAGE_WORDS * 4;
   }
 
-  /** The page of an entry; its first word there is `baseOf(entry)`. */
+  /** The page of an entry; the first word of the entry is at `baseOf(entry)`. */
   pageOf(entry: number): Uint32Array {
     return this.pages[entry >>> PAGE_BITS]!;
   }
@@ -72,7 +74,7 @@ export class EntryTable {
     );
   }
 
-  /** Whether the id of one entry sorts before that of another. The order means nothing but is always the same. */
+  /** Whether the id of `entry` sorts before the id of `other`. The order is arbitrary but stable. */
   hasIdBefore(entry: number, other: number): boolean {
     for (let word = 0; word < ID_WORDS; word++) {
       const difference = this.get(entry, word) - this.get(other, word);
@@ -106,7 +108,7 @@ export class EntryTable {
     page[base + STORED] = location.storedBytes;
   }
 
-  /** Takes a slot and gives it the id; all other words are 0. */
+  /** Allocates a slot and writes the id; all other words are 0. */
   allocate(id: Uint32Array): number {
     const entry = this.#takeSlot();
     const page = this.pageOf(entry);
@@ -128,14 +130,17 @@ export class EntryTable {
     return this.get(entry, LENGTH) === FREE_LENGTH;
   }
 
-  /** Visits every entry in use, in memory order. The visitor may change, free and add entries; added ones may be missed. */
+  /**
+   * Visits every entry in use, in memory order. The visitor may change, free and add entries; it may not see added
+   * ones.
+   */
   forEach(visit: (entry: number) => void): void {
     for (let entry = 0; entry < this.#slotCount; entry++) {
       if (!this.isFree(entry)) visit(entry);
     }
   }
 
-  /** Visits the words of every entry in use, `page[base]` and on: for loops over millions. */
+  /** Visits the words of every entry in use, which start at `page[base]`: for loops over millions of entries. */
   forEachWords(visit: (page: Uint32Array, base: number) => void): void {
     for (let entry = 0; entry < this.#slotCount; entry++) {
       const page = this.pageOf(entry);
@@ -144,7 +149,10 @@ export class EntryTable {
     }
   }
 
-  /** Visits every entry that has references, with its words at `page[base]` and on: for loops over millions. */
+  /**
+   * Visits every referenced entry and passes its words, which start at `page[base]`: for loops over millions of
+   * entries.
+   */
   forEachReferenced(visit: (entry: number, page: Uint32Array, base: number) => void): void {
     for (let entry = 0; entry < this.#slotCount;) {
       const page = this.pageOf(entry);
@@ -167,12 +175,12 @@ export class EntryTable {
   }
 }
 
-/** The index of an entry's first word in its page. */
+/** Index of the first word of an entry in its page. */
 export function baseOf(entry: number): number {
   return (entry & PAGE_MASK) * ENTRY_WORDS;
 }
 
-/** Pages that were saved, as full ones: the last may have been short. */
+/** Extends saved pages to full size; the last one may have been saved short. */
 export function wholePages(pages: Iterable<Uint32Array>): Uint32Array[] {
   return Array.from(pages, (page) => {
     if (page.length === PAGE_WORDS) return page;

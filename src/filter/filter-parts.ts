@@ -5,25 +5,25 @@ import type { FilterPlan } from './formulas.ts';
 import type { LiveChunks } from './live-chunks.ts';
 
 /**
- * All that a filter consists of, in a form that is saved and loaded without parsing.
+ * The complete contents of a filter, in a form that is saved and loaded without parsing.
  *
- * Entries are numbered 0, 1, 2, ... without gaps: first the live ones ordered by link position, then the dead ones chain
- * by chain. So a chain is a run of neighbours: the `next` word of an entry is its own number plus 1, or NIL at the end.
- * The layout of an entry is in entry-table.ts. All words are in the machine's byte order.
+ * Entries are numbered 0, 1, 2, ... without gaps: first the live ones sorted by link position, then the dead ones chain
+ * by chain. A chain is therefore a run of consecutive entries: the `next` word of an entry is its own number plus 1, or
+ * NIL at the end. See entry-table.ts for the layout of an entry. All words are in the byte order of the machine.
  */
 export interface FilterParts {
   readonly plan: FilterPlan;
   readonly liveCount: number;
   readonly deadCount: number;
-  /** Live entries without a location. */
+  /** Number of live entries without a location. */
   readonly missingCount: number;
-  /** Two counters of 4 bits in a byte, the even position in the lower half; (m + 1) / 2 bytes, rounded down. */
+  /** Two 4-bit counters per byte, the even position in the lower half; floor((m + 1) / 2) bytes. */
   readonly counters: Uint8Array;
-  /** The first entry of each live chain or NIL; capacity many. */
+  /** The first entry of each live chain, or NIL; `capacity` elements. */
   readonly heads: Uint32Array;
-  /** The first entry of each dead chain or NIL; a power of two many, at least 1024. */
+  /** The first entry of each dead chain, or NIL; the length is a power of two, at least 1024. */
   readonly deadHeads: Uint32Array;
-  /** Pages of PAGE_ENTRIES entries, 12 words each; the last one may be short. */
+  /** Pages of PAGE_ENTRIES entries of 12 words each; the last one may be shorter. */
   readonly pages: Iterable<Uint32Array>;
 }
 
@@ -35,7 +35,9 @@ export interface FilterContents {
   readonly missingCount: number;
 }
 
-/** The parts of a filter with its entries put in the order of their chains. Needs 5 bytes a chunk meanwhile. */
+/**
+ * Returns the parts of a filter with its entries sorted by chain. Uses 5 bytes per chunk until the pages are consumed.
+ */
 export function arrangeEntries(contents: FilterContents): FilterParts {
   const { entries, live, liveCount, dead, missingCount } = contents;
   const { plan, chains } = live;
@@ -58,7 +60,7 @@ export function arrangeEntries(contents: FilterContents): FilterParts {
   return { plan, ...counts, counters: live.counters.bytes, heads, deadHeads, pages };
 }
 
-/** Entries copied in the given order, a page at a time, always into the same page. */
+/** Yields the entries in the given order, one page at a time. All pages share one buffer. */
 function* arrangedPages(entries: EntryTable, order: Uint32Array, isFirst: Uint8Array): Generator<Uint32Array> {
   const page = new Uint32Array(PAGE_WORDS);
   for (let start = 0; start < order.length; start += PAGE_ENTRIES) {

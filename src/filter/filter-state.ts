@@ -3,41 +3,41 @@ import { LdmError } from '../errors.ts';
 import type { LdmFilter } from './ldm-filter.ts';
 import { PackTable } from './pack-table.ts';
 
-/** What a state keeps of a snapshot whose references it has counted. */
+/** The data that a state keeps about a snapshot whose references it has counted. */
 export interface FoldedSnapshot {
   /** Id of the root tree, 20 bytes. */
   readonly tree: Uint8Array;
-  /** The manifest's bytes: they travel with the checkpoint, so that repair can write a lost manifest again. */
+  /** The bytes of the manifest, kept in the checkpoint so that repair can restore a lost manifest. */
   readonly manifest: Uint8Array;
 }
 
-/** A state that cannot be brought up to date step by step. The caller drops it and rebuilds from segments and snapshots. */
+/** The state cannot be updated incrementally. The caller drops it and rebuilds it from segments and snapshots. */
 export class RebuildNeededError extends LdmError {
   override readonly code: string = 'REBUILD_NEEDED';
 }
 
-/** What is in the repository now, as far as it decides whether a checkpoint may be used. */
+/** The current repository contents that decide whether a checkpoint can be used. */
 export interface RepositoryListing {
   readonly segmentIds: ReadonlySet<string>;
   readonly isPresent: (packId: string) => boolean;
 }
 
 /**
- * The LDM filter together with everything that it is a function of: the segments and the snapshots that are folded
- * into it. Change it with the functions of `fold.ts` and `fold-release.ts` only.
+ * The LDM filter together with the segments and snapshots that are folded into it and fully determine it. Change it
+ * only with the functions in `fold.ts` and `fold-release.ts`.
  */
 export class FilterState {
   readonly filter: LdmFilter;
   readonly packs: PackTable;
   /** Ids of the folded segments. */
   readonly segments: Set<string> = new Set();
-  /** Packs that a folded segment names and that were not there; their chunks are not in the filter. */
+  /** Packs that a folded segment lists but that were absent; their chunks are not in the filter. */
   readonly absentPacks: Set<string> = new Set();
-  /** The folded snapshots by id. */
+  /** The folded snapshots, by id. */
   readonly snapshots: Map<string, FoldedSnapshot> = new Map();
   /**
-   * Live trees that could not be read (hex id, and why): their children are not counted. No checkpoint is written of
-   * such a state and nothing is compacted by it, because chunks that are needed look dead to it.
+   * Live trees that could not be read: hex id and reason. Their children are not counted, so chunks that are still
+   * needed look dead. Such a state is never written as a checkpoint and never used for compaction.
    */
   readonly unreadableTrees: Map<string, string> = new Map();
   #isChanging = false;
@@ -47,14 +47,16 @@ export class FilterState {
     this.packs = packs;
   }
 
-  /** Whether every reference is counted and every live chunk has a location, so that "dead" can be believed. */
+  /**
+   * Whether every reference is counted and every live chunk has a location. Only then are dead chunks really unused.
+   */
   get isComplete(): boolean {
     return !this.#isChanging && this.unreadableTrees.size === 0 && this.filter.missingCount === 0;
   }
 
   /**
-   * Whether folding only what is new leads to the state that a rebuild would give. It does not when a folded segment
-   * or a pack has gone, or a pack that was absent is back: then a chunk's location would differ.
+   * Whether folding only the new segments and snapshots gives the same state as a rebuild. It does not if a folded
+   * segment or a pack has disappeared, or if an absent pack has reappeared, because chunk locations would then differ.
    */
   isCurrent(listing: RepositoryListing): boolean {
     for (const id of this.segments) if (!listing.segmentIds.has(id)) return false;
@@ -66,9 +68,9 @@ export class FilterState {
     return areAllPresent;
   }
 
-  /** Marks the state as half changed until `endChange`; a change that failed leaves it so for good. */
+  /** Marks the state as half changed until `endChange`. If the change fails, the state remains marked. */
   beginChange(): void {
-    assert(!this.#isChanging, 'a change of this filter state is under way or has failed');
+    assert(!this.#isChanging, 'a change of this filter state is in progress or has failed');
     this.#isChanging = true;
   }
 

@@ -12,29 +12,29 @@ export interface FilterStatistics {
   /** k */
   readonly hashes: number;
   readonly counterBits: number;
-  /** The part of the counters that are not 0. */
+  /** Fraction of the counters that are not 0. */
   readonly fillRatio: number;
-  /** For the present n, by formula (1) and the repeats that double hashing adds. */
+  /** For the current n, from formula (1) plus the repeats caused by double hashing. */
   readonly fprPredicted: number;
-  /** From probes with ids that are absent. */
+  /** Measured by probing with absent ids. */
   readonly fprMeasured: number;
-  /** How many ids were probed, and the seed that they come from. */
+  /** Number of ids probed, and the seed that generated them. */
   readonly fprProbes: { readonly count: number; readonly seed: number };
-  /** At index c: how many counters are at c. */
+  /** `counterHistogram[c]` is the number of counters with value c. */
   readonly counterHistogram: readonly number[];
   readonly counterMax: number;
-  /** Counters that lost count. */
+  /** Number of saturated counters. */
   readonly saturated: number;
   readonly memoryBytes: number;
-  /** n_max: how many live chunks fit before the filter grows. */
+  /** n_max: number of live chunks that fit before the filter grows. */
   readonly capacity: number;
-  /** As the LDM paper defines them, by exact link position. */
+  /** Chains as the LDM paper defines them, by exact link position. */
   readonly chains: ChainStatistics;
-  /** As a look-up walks them: neighbouring link positions share a chain. */
+  /** Chains that a lookup walks; neighbouring link positions share one. */
   readonly walkedChains: ChainStatistics;
 }
 
-/** What the statistics need of a filter. */
+/** The part of a filter that the statistics use. */
 export interface FilterView extends ChainView {
   readonly plan: FilterPlan;
   readonly liveCount: number;
@@ -42,7 +42,7 @@ export interface FilterView extends ChainView {
   mayBeLive(ids: Uint8Array, offset: number): boolean;
 }
 
-/** Enough to measure a rate of 0.01 to within 2 % (one standard deviation), and less than 0.1 s. */
+/** Measures a rate of 0.01 to within 2 % (one standard deviation) in less than 0.1 s. */
 const PROBE_COUNT = 2 ** 18;
 const PROBE_SEED = 20;
 
@@ -69,7 +69,7 @@ export function collectStatistics(filter: FilterView, counters: CounterArray): F
   };
 }
 
-/** The part of random ids, all of them absent, for which the counters cannot say that they are absent. */
+/** Returns the fraction of random, absent ids that the counters do not rule out. */
 export function measureFalsePositives(filter: FilterView, probeCount: number, seed: number): number {
   const nextWord = randomWords(seed);
   const id = new Uint8Array(ID_BYTES);

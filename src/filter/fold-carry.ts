@@ -5,11 +5,12 @@ import type { FilterState } from './filter-state.ts';
 import { NO_ENTRY } from './ldm-filter.ts';
 
 /**
- * Gives a state that has segments but no snapshots the snapshots and counts of a complete one, without reading a tree:
- * the counts depend on the snapshots only, the locations on the segments only. For a compaction, whose chunks move from
- * one set of segments to another. The result is what `retainSnapshot` of each snapshot would give.
+ * Copies the snapshots and reference counts of a complete state to a state that has segments but no snapshots, without
+ * reading a tree: the counts depend only on the snapshots, and the locations only on the segments. Compaction uses this
+ * because it moves chunks from one set of segments to another. The result is the same as calling `retainSnapshot` for
+ * each snapshot.
  *
- * Throws `RebuildNeededError` if a live chunk is in none of the target's segments; the target is useless then.
+ * Throws `RebuildNeededError` if no segment of the target contains a live chunk; the target is then unusable.
  */
 export function carrySnapshots(target: FilterState, source: FilterState): void {
   assert(target.snapshots.size === 0 && source.isComplete);
@@ -20,7 +21,7 @@ export function carrySnapshots(target: FilterState, source: FilterState): void {
     if (!isLive) return;
     source.filter.copyId(entry, id, 0);
     const moved = target.filter.find(id, 0);
-    if (moved === NO_ENTRY) throw new RebuildNeededError(`chunk ${id.toString('hex')} is in no segment`);
+    if (moved === NO_ENTRY) throw new RebuildNeededError(`chunk ${id.toString('hex')} is not in any segment`);
     for (let left = source.filter.refs(entry); left > 0; left -= 1) target.filter.retain(moved);
   });
   for (const [snapshotId, folded] of source.snapshots) target.snapshots.set(snapshotId, folded);

@@ -1,19 +1,19 @@
-/** Entries of a filter: at most 2^32 - 2, so that entry + 1 fits in 32 bits and 0 marks a free slot. */
+/** Marks a free slot. A key is entry + 1, which fits in 32 bits because a filter has at most 2^32 - 2 entries. */
 const FREE = 0;
 const SLOTS_MIN = 16;
-/** 2^32 divided by the golden ratio: spreads neighbouring entries over the table (Knuth, TAOCP 3, 6.4). */
+/** 2^32 divided by the golden ratio: spreads neighbouring entries across the table (Knuth, TAOCP 3, 6.4). */
 const SPREAD = 0x9e3779b1;
 
 /**
- * References that would be taken away, counted beside the filter that stays as it is. An open-addressing table in
- * typed arrays: 16 to 32 bytes for each entry that is touched, and no limit at 2^24 as a Map has.
+ * Counts the references that would be released without changing the filter. An open-addressing table in typed arrays
+ * uses 16 to 32 bytes for each affected entry and, unlike a Map, is not limited to 2^24 entries.
  */
 export class FoldOverlay {
   #keys: Uint32Array = new Uint32Array(SLOTS_MIN);
   #counts: Uint32Array = new Uint32Array(SLOTS_MIN);
   #used = 0;
 
-  /** Counts one more reference to `entry` as taken away, and returns how many are now. */
+  /** Counts one more released reference to `entry` and returns the new count. */
   add(entry: number): number {
     if (this.#used * 2 >= this.#keys.length) this.#grow();
     const slot = this.#slotOf(entry);

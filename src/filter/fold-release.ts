@@ -9,31 +9,31 @@ import { hexIdOf } from './fold.ts';
 import type { ReadTree } from './fold.ts';
 import { NO_ENTRY } from './ldm-filter.ts';
 
-/** What a set of snapshots needs and no other folded snapshot does. */
+/** The data that a set of snapshots needs and no other folded snapshot uses. */
 export interface ReleaseMeasure {
-  /** Chunks of files; trees are counted apart. */
+  /** Number of file chunks; trees are counted separately. */
   readonly chunkCount: number;
   readonly treeCount: number;
-  /** Bytes of these chunks and trees before compression. */
+  /** Size of these chunks and trees in bytes before compression. */
   readonly rawBytes: number;
-  /** Their shares of the blocks that hold them. */
+  /** Size of their shares of the compressed blocks in bytes. */
   readonly storedBytes: number;
 }
 
-/** References only ever stop counting at the top: from there on the chunk is never taken for dead. */
+/** Reference counts saturate here; a chunk with a saturated count is never considered dead. */
 const REFS_STICKY = 0xffff_ffff;
 
 /**
- * Takes away the references of a folded snapshot (design: `release`). What nothing refers to any more is dead
- * afterwards. Every tree that dies is read before anything is changed: when one cannot be read (`CorruptDataError`),
- * when the storage fails, or when the counts are too low (`RebuildNeededError`), the state is as it was, and the
- * caller uses an older checkpoint or rebuilds.
+ * Releases the references of a folded snapshot (design: `release`). Chunks whose last reference is released become
+ * dead. Every tree that dies is read before anything changes, so the state is unchanged if a tree cannot be read
+ * (`CorruptDataError`), the storage fails, or a count is too low (`RebuildNeededError`). The caller then uses an older
+ * checkpoint or rebuilds.
  */
 export function releaseSnapshot(state: FilterState, snapshotId: string, readTree: ReadTree): Promise<void> {
   return releaseSnapshots(state, [snapshotId], readTree);
 }
 
-/** Releases a set of snapshots in one go, all of them or, on an error, none. */
+/** Releases a set of snapshots at once: all of them or, on an error, none. */
 export async function releaseSnapshots(
   state: FilterState,
   snapshotIds: readonly string[],
@@ -47,9 +47,9 @@ export async function releaseSnapshots(
 }
 
 /**
- * What releasing a set of folded snapshots would free: exact, since what only the set's members share counts, once.
- * The state is not changed. Reads the trees that would be freed and takes memory in proportion to what would be.
- * Where trees are unreadable already the figures lack what is below them.
+ * Measures what releasing a set of folded snapshots would free, without changing the state. The result is exact: data
+ * that only members of the set share is included, once. Reads the trees that would be freed; memory is proportional to
+ * the freed data. If trees are already unreadable, the figures exclude everything below them.
  */
 export async function measureRelease(
   state: FilterState,
@@ -73,7 +73,7 @@ export async function measureRelease(
 
 interface ReleasePlan {
   readonly overlay: FoldOverlay;
-  /** How many of the freed chunks are trees. */
+  /** Number of trees among the freed chunks. */
   readonly treeCount: number;
 }
 
@@ -105,7 +105,7 @@ async function planRelease(
   return { overlay, treeCount };
 }
 
-/** Takes one reference away on the overlay; the entry if that was its last one, else NO_ENTRY. */
+/** Counts one released reference on the overlay. Returns the entry if this was its last reference, else NO_ENTRY. */
 function releaseOn(overlay: FoldOverlay, { filter }: FilterState, ids: Uint8Array, offset: number): number {
   const entry = filter.find(ids, offset);
   const refs = entry === NO_ENTRY ? 0 : filter.refs(entry);
@@ -116,7 +116,7 @@ function releaseOn(overlay: FoldOverlay, { filter }: FilterState, ids: Uint8Arra
   return taken === refs ? entry : NO_ENTRY;
 }
 
-/** The children of a tree that could not be read were never counted, so there is nothing to take away from them. */
+/** The children of an unreadable tree were never counted, so there are no references to release. */
 function hasCountedChildren(state: FilterState, entry: number): boolean {
   return state.unreadableTrees.size === 0 || !state.unreadableTrees.has(hexIdOf(state, entry));
 }
@@ -127,11 +127,11 @@ function dropReferences(state: FilterState, entry: number, count: number): void 
   for (let taken = 0; taken < count; taken += 1) refs = filter.release(entry);
   if (refs > 0) return;
   if (state.unreadableTrees.size > 0) state.unreadableTrees.delete(hexIdOf(state, entry));
-  // Dead and nowhere: a rebuild would never hear of it.
+  // A rebuild would not know a dead chunk without a location, so forget it here as well.
   if (!filter.hasLocation(entry)) filter.forget(entry);
 }
 
 function countsTooLow(ids: Uint8Array, offset: number): RebuildNeededError {
   const id = Buffer.from(ids.subarray(offset, offset + CHUNK_ID_BYTES)).toString('hex');
-  return new RebuildNeededError(`chunk ${id} has fewer references than the snapshots say`);
+  return new RebuildNeededError(`chunk ${id} has fewer references than the snapshots require`);
 }

@@ -11,8 +11,8 @@ import { NO_ENTRY, NO_PACK } from './ldm-filter.ts';
 import type { ChunkLocation } from './ldm-filter.ts';
 
 /**
- * The bytes of a tree, checked against its id; valid until the next call only. Throws `CorruptDataError` when the
- * repository's bytes are damaged, and `BackendError` when its storage fails.
+ * Returns the bytes of a tree, verified against its id and valid only until the next call. Throws `CorruptDataError` if
+ * the data is damaged, and `BackendError` if the storage fails.
  */
 export type ReadTree = (entry: number) => Uint8Array | Promise<Uint8Array>;
 
@@ -25,12 +25,13 @@ const NOWHERE: ChunkLocation = {
 };
 
 /**
- * Adds the chunks of a segment's packs to the filter, as dead ones until a snapshot refers to them. Packs that are not
- * present are skipped and remembered. Of several copies of a chunk the one in the pack with the smallest id counts, in
- * one pack the first, so that the order of the segments makes no difference. Does nothing if the segment is folded.
+ * Adds the chunks of the packs in a segment to the filter. They are dead until a snapshot refers to them. Absent packs
+ * are skipped and recorded. If several packs contain a chunk, the pack with the smallest id takes precedence; within a
+ * pack, the first copy does. The order of the segments therefore makes no difference. Does nothing if the segment is
+ * already folded.
  *
- * Throws `RebuildNeededError`, with the state as it was, if a pack holds a tree that the state has counted as
- * unreadable: that tree's children would stay uncounted.
+ * Throws `RebuildNeededError`, leaving the state unchanged, if a pack contains a tree that the state has recorded as
+ * unreadable, because the children of that tree would remain uncounted.
  */
 export function addSegment(
   state: FilterState,
@@ -53,13 +54,13 @@ export function addSegment(
 }
 
 /**
- * Counts the references of a snapshot: one to its root tree and, for each tree that was not live before, one to each
- * of its children (design: `retain`). A chunk that no segment knows becomes a live one without a location. The work
- * and the reads are in proportion to the trees that no other folded snapshot has; the memory to a tree's fan-out along
- * the path from the root, whatever the depth.
+ * Counts the references of a snapshot: one to its root tree and, for each tree that was not live before, one to each of
+ * its children (design: `retain`). A chunk that is in no segment becomes live without a location. The time and the
+ * number of reads are proportional to the number of trees that no other folded snapshot has; the memory is proportional
+ * to the fan-out of the trees on the path from the root.
  *
- * A damaged or missing tree is noted in `state.unreadableTrees`. Any other error leaves the state half changed, and it
- * refuses further use.
+ * A damaged or missing tree is recorded in `state.unreadableTrees`. Any other error leaves the state half changed, and
+ * later calls then refuse to use it.
  */
 export async function retainSnapshot(
   state: FilterState,
@@ -67,7 +68,7 @@ export async function retainSnapshot(
   folded: FoldedSnapshot,
   readTree: ReadTree,
 ): Promise<void> {
-  assert(!state.snapshots.has(snapshotId), `snapshot ${snapshotId} is folded already`);
+  assert(!state.snapshots.has(snapshotId), `snapshot ${snapshotId} is already folded`);
   state.beginChange();
   const newTrees: number[] = [];
   retainChunk(state, { ids: folded.tree, offset: 0, kind: 'tree' }, newTrees);
@@ -75,9 +76,9 @@ export async function retainSnapshot(
     const entry = newTrees.pop()!;
     try {
       const reading = readTree(entry);
-      // Most trees are at hand: a pause for each would cost more than counting it.
+      // Most trees are already in memory, and an `await` for each would cost more than counting it.
       const tree = reading instanceof Promise ? await reading : reading;
-      // A malformed tree is refused before its first child is visited, so that none of it is counted.
+      // A malformed tree is rejected before its first child is visited, so that none of it is counted.
       forEachChild(tree, (kind, offset) => retainChunk(state, { ids: tree, offset, kind }, newTrees));
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -88,7 +89,7 @@ export async function retainSnapshot(
   state.endChange();
 }
 
-/** A chunk's id in hex, as `unreadableTrees` has it. */
+/** Id of a chunk in hex, the key of `unreadableTrees`. */
 export function hexIdOf(state: FilterState, entry: number): string {
   const id = Buffer.alloc(CHUNK_ID_BYTES);
   state.filter.copyId(entry, id, 0);
@@ -131,7 +132,7 @@ function refuseFoundTrees(state: FilterState, packs: readonly PackContents[]): v
       for (let offset = 0; offset < ids.length; offset += CHUNK_ID_BYTES) {
         const id = ids.toString('hex', offset, offset + CHUNK_ID_BYTES);
         if (state.unreadableTrees.has(id)) {
-          throw new RebuildNeededError(`tree ${id} could not be read before and is now in pack ${pack.id}`);
+          throw new RebuildNeededError(`tree ${id} was unreadable before and is now in pack ${pack.id}`);
         }
       }
     }
@@ -150,5 +151,5 @@ function retainChunk(state: FilterState, { ids, offset, kind }: Reference, newTr
   const entry = known === NO_ENTRY ? filter.insert(ids, offset, NOWHERE) : known;
   if (filter.retain(entry) > 1 || kind === 'data') return;
   if (filter.hasLocation(entry)) newTrees.push(entry);
-  else state.unreadableTrees.set(hexIdOf(state, entry), 'it is in no pack that is present');
+  else state.unreadableTrees.set(hexIdOf(state, entry), 'no available pack contains it');
 }

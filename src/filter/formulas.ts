@@ -2,11 +2,11 @@ import { RefusedError, UsageError } from '../errors.ts';
 import { repeatRate } from './double-hashing.ts';
 import { nextPrime } from './prime.ts';
 
-/** Formulas (1) to (3) of the LDM paper, and the plan that follows from n (elements), m (positions) and k (hashes). */
+/** Formulas (1) to (3) of the LDM paper, and the plan derived from n (elements), m (positions) and k (hashes). */
 
 /**
- * Formula (1): how often an absent chunk finds all its positions taken, `(1 - (1 - 1/m)^(k n))^k`, if the positions are
- * independent. `log1p` and `expm1` keep the digits that `1 - 1/m` would lose for a large m.
+ * Formula (1): the probability that all positions of an absent chunk are taken, `(1 - (1 - 1/m)^(k n))^k`, assuming
+ * independent positions. `log1p` and `expm1` keep the digits that `1 - 1/m` would lose for a large m.
  */
 export function falsePositiveRate(positions: number, elements: number, hashes: number): number {
   if (elements === 0) return 0;
@@ -14,13 +14,13 @@ export function falsePositiveRate(positions: number, elements: number, hashes: n
   return fillRatio ** hashes;
 }
 
-/** The false positive rate of a filter with double hashing: formula (1), or the positions of one chunk repeated. */
+/** The false positive rate of a filter with double hashing: formula (1) plus the probability of repeated positions. */
 export function predictedRate(positions: number, elements: number, hashes: number): number {
   const independent = falsePositiveRate(positions, elements, hashes);
   return independent + (1 - independent) * repeatRate(positions, elements, hashes);
 }
 
-/** Formula (2) solved for m: the positions at which `hashes` is the best number of hashes, `m = k n / ln 2`, rounded. */
+/** Formula (2) solved for m: the number of positions for which `hashes` is optimal, `m = k n / ln 2`, rounded. */
 export function positionsFor(elements: number, hashes: number): number {
   return Math.round((hashes * elements) / Math.LN2);
 }
@@ -30,13 +30,13 @@ export function optimalHashes(positions: number, elements: number): number {
   return Math.max(1, Math.round((positions / elements) * Math.LN2));
 }
 
-/** Formula (1) solved for m: the fewest positions at which the false positive rate is `rate` or less. */
+/** Formula (1) solved for m: the fewest positions with a false positive rate of at most `rate`. */
 export function positionsForRate(elements: number, hashes: number, rate: number): number {
   const fillRatio = rate ** (1 / hashes);
   return Math.ceil(-1 / Math.expm1(Math.log1p(-fillRatio) / (hashes * elements)));
 }
 
-/** The fewest positions at which the predicted rate is `rate` or less; more than MAX_POSITIONS if there are none. */
+/** The fewest positions with a predicted rate of at most `rate`, or more than MAX_POSITIONS if no number suffices. */
 function positionsForPrediction(elements: number, hashes: number, rate: number): number {
   let tooFew = 1;
   let enough = MAX_POSITIONS + 1;
@@ -48,24 +48,24 @@ function positionsForPrediction(elements: number, hashes: number, rate: number):
   return enough;
 }
 
-/** Formula (3): the position at which a chunk's chain hangs, the sum of its hash values modulo m. */
+/** Formula (3): the link position of a chunk, the sum of its hash values modulo m. */
 export function linkPosition(values: readonly number[], positions: number): number {
   let sum = 0;
   for (const value of values) sum += value;
   return sum % positions;
 }
 
-/** How large a filter is and what it promises. */
+/** The size of a filter and its guaranteed false positive rate. */
 export interface FilterPlan {
-  /** n_max: how many live chunks the filter holds before it grows. */
+  /** n_max: number of live chunks that the filter holds before it grows. */
   readonly capacity: number;
   /** k */
   readonly hashes: number;
-  /** m: a prime at or above the value of formula (2). */
+  /** m: a prime at least as large as the value of formula (2). */
   readonly positions: number;
-  /** The false positive rate that is never exceeded. */
+  /** The upper bound of the false positive rate. */
   readonly fprTarget: number;
-  /** The predicted rate at full capacity. */
+  /** The predicted rate at capacity. */
   readonly fprPredicted: number;
 }
 
@@ -80,19 +80,20 @@ export const DEFAULT_FPR = 0.01;
 export const MAX_HASHES = 32;
 /** 128 Mi chunks: 128 TiB of unique data at the default average of 1 MiB, and 8 GiB of memory. */
 export const MAX_CAPACITY: number = 2 ** 27;
-/** Positions are handled with signed 32-bit operators. Enough for MAX_CAPACITY with 11 hashes. */
+/** Positions use signed 32-bit operators. This is enough for MAX_CAPACITY with 11 hashes. */
 export const MAX_POSITIONS: number = 2 ** 31 - 1;
-/** A rate that people round when they type it (0.0078 for 2^-7) must not cost them another hash: m makes up for it. */
+/** A rate that a user rounds (0.0078 for 2^-7) must not require another hash; a larger m compensates. */
 const RATE_TOLERANCE = 1.01;
-/** Growth leaves a few positions free: the target may need more of them than formula (2) gives. */
+/** Growth keeps a few positions in reserve, because the target may need more than formula (2) gives. */
 const GROWTH_POSITIONS_MAX = MAX_POSITIONS * 0.97;
 
 /**
- * The set-up flow of the LDM paper: choose k, take n_max, m by formula (2), the false positive rate by formula (1), and
- * accept it or go on with the next larger k. m is the next prime: with `h_i = a + i b` the link positions are uniform
- * only when m shares no factor with k. A rate that is asked for holds for the predicted rate, which is above formula (1)
- * in small filters; there m is larger. Without one, the target is what formula (2) leads to.
- * @throws UsageError for values out of range, or hashes and a rate that do not agree.
+ * Plans a filter with the set-up procedure of the LDM paper: choose k, take n_max, compute m with formula (2) and the
+ * false positive rate with formula (1), then accept the result or continue with the next larger k. m is the next prime:
+ * with `h_i = a + i b` the link positions are uniform only if m shares no factor with k. A requested rate applies to
+ * the predicted rate, which is higher than formula (1) in small filters; m is larger there. Without a requested rate,
+ * the result of formula (2) is the target.
+ * @throws UsageError if a value is out of range, or if the hashes and the rate contradict each other
  */
 export function planFilter(options: PlanOptions = {}): FilterPlan {
   const capacity = options.capacity ?? DEFAULT_CAPACITY;
@@ -106,13 +107,13 @@ export function planFilter(options: PlanOptions = {}): FilterPlan {
   if (options.hashes !== undefined && options.hashes < needed) {
     throw new UsageError(
       `${options.hashes} hashes give a false positive rate of ${(2 ** -options.hashes).toPrecision(2)}, not ${fprTarget}`,
-      { hint: `Use ${needed} hashes, or give only one of the two.` },
+      { hint: `Use ${needed} hashes, or give only one of the two values.` },
     );
   }
   return makePlan(capacity, options.hashes ?? needed, fprTarget);
 }
 
-/** The plan for more chunks under the same promise: the same hashes and target, more positions. */
+/** Plans a larger capacity with the same hashes and target rate, and more positions. */
 export function growPlan(plan: FilterPlan, capacity: number): FilterPlan {
   const highest = Math.min(MAX_CAPACITY, Math.floor((GROWTH_POSITIONS_MAX * Math.LN2) / plan.hashes));
   if (plan.capacity >= highest) {
@@ -126,7 +127,7 @@ export function growPlan(plan: FilterPlan, capacity: number): FilterPlan {
 function hashesFor(fpr: number): number {
   const lowest = 2 ** -MAX_HASHES;
   if (!(fpr >= lowest && fpr < 1)) {
-    throw new UsageError(`a false positive rate of ${fpr} is not possible`, {
+    throw new UsageError(`a false positive rate of ${fpr} is out of range`, {
       hint: `Give a rate from ${lowest.toExponential(1)} to less than 1, such as ${DEFAULT_FPR}.`,
     });
   }
@@ -140,9 +141,9 @@ function makePlan(capacity: number, hashes: number, rate: number | undefined): F
   const positions = nextPrime(Math.max(positionsFor(capacity, hashes), needed));
   if (positions > MAX_POSITIONS) {
     throw new UsageError(
-      `${capacity} chunks with ${hashes} hashes need ${positions} positions, more than is possible`,
+      `${capacity} chunks with ${hashes} hashes need ${positions} positions, more than the maximum of ${MAX_POSITIONS}`,
       {
-        hint: `Choose fewer hashes or a higher rate, or a lower capacity: the filter grows by itself.`,
+        hint: `Choose fewer hashes or a higher rate, or a lower capacity: the filter grows automatically.`,
       },
     );
   }
@@ -152,5 +153,5 @@ function makePlan(capacity: number, hashes: number, rate: number | undefined): F
 
 function checkWhole(what: string, value: number, highest: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= highest) return;
-  throw new UsageError(`a ${what} of ${value} is not possible`, { hint: `Give a whole number from 1 to ${highest}.` });
+  throw new UsageError(`a ${what} of ${value} is out of range`, { hint: `Give a whole number from 1 to ${highest}.` });
 }

@@ -7,18 +7,17 @@ import { falsePositiveRate, MAX_CAPACITY, MAX_HASHES, MAX_POSITIONS, type Filter
 import { ID_WORDS, linkFrom, startOf, stepFrom, strideOf } from './positions.ts';
 import { isPrime } from './prime.ts';
 
-/** The parts of a filter as they were read from an image, with all pages in memory. */
+/** The parts of a filter read from an image, with all pages in memory. */
 export interface ImageParts extends FilterParts {
   readonly pages: readonly Uint32Array[];
 }
 
 /**
- * Verifies that the arrays of an image are what `arrangeEntries` writes. A correct digest only says that the bytes are
- * those that were written: a chain with a cycle would never end, and a counter that is too low would hide a chunk.
- * Entries have exactly one valid order, so heads, chains and duplicates are verified in one pass over them.
+ * Verifies that `arrangeEntries` could have written the arrays of an image. A correct digest only shows that the bytes
+ * are the written ones: following a chain with a cycle would never end, and a counter that is too low would hide a
+ * chunk. Entries have exactly one valid order, so heads, chains and duplicates are verified in one pass over them.
  *
- * Not verified here, because an image cannot show it: whether the chunks are in their packs (`LocationCheck`), and
- * how many references they have.
+ * An image cannot show whether the chunks are in their packs (see `LocationCheck`) or how many references they have.
  * @throws CorruptDataError
  */
 export function checkParts(parts: ImageParts, packCount: number): void {
@@ -73,12 +72,12 @@ interface ChainKind {
   readonly heads: Uint32Array;
   readonly start: number;
   readonly end: number;
-  /** Entries are ordered by this, and by id where it is equal. */
+  /** Sort key of the entries; entries with equal keys are sorted by id. */
   readonly keyOf: (page: Uint32Array, base: number) => number;
   readonly headOf: (key: number) => number;
 }
 
-/** Follows the entries in their order: each begins the chain of its head or continues that of the entry before it. */
+/** Follows the entries in order: each either starts the chain of its head or continues that of the preceding entry. */
 function checkChains(parts: ImageParts, packCount: number, kind: ChainKind): void {
   const { pages, liveCount } = parts;
   const { heads, start, end, keyOf, headOf } = kind;
@@ -130,9 +129,9 @@ function countUsed(heads: Uint32Array): number {
 }
 
 /**
- * Verifies the counters against the live entries. To count again would cost a cache miss for each position of each
- * chunk. Instead every position has a pseudo-random weight, and the weighted sum of the counters must be the sum of
- * the weights of all positions of the entries. Counters at their maximum have lost count; then all are counted again.
+ * Verifies the counters against the live entries. Recounting would cost a cache miss for each position of each chunk.
+ * Instead, every position has a pseudo-random weight, and the weighted sum of the counters must equal the sum of the
+ * weights of all positions of the entries. If any counter is saturated, all are recounted.
  */
 function checkCounters(parts: ImageParts, expectedWeights: number): void {
   const { counters, liveCount, plan } = parts;

@@ -22,7 +22,7 @@ import type { ImageParts } from './image-check.ts';
 import { bytesOver, refuseBigEndian } from './image-words.ts';
 import { LdmFilter } from './ldm-filter.ts';
 
-/** A checkpoint to be read; `readRange` fills all of `target` from `offset`. */
+/** A checkpoint to read; `readRange` fills `target` completely from `offset`. */
 export interface ImageSource {
   readonly sizeBytes: number;
   readRange(offset: number, target: Uint8Array): Promise<void>;
@@ -32,10 +32,10 @@ const WHAT = 'checkpoint';
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 /**
- * Reads an image into the state that was written. The bytes go straight into the filter's arrays and are hashed on the
- * way; nothing is allocated before the header is known to fit the file.
- * @throws CorruptDataError for any byte that is not as it was written, and for content that no state can have
- * @throws UnsupportedFormatError for another version
+ * Reads an image and returns the state that was written. The bytes go directly into the arrays of the filter and are
+ * hashed on the way. Nothing is allocated before the header is known to match the file size.
+ * @throws CorruptDataError if any byte has changed, or if no state can have this content
+ * @throws UnsupportedFormatError if the version is unknown
  */
 export async function readImage(source: ImageSource): Promise<FilterState> {
   refuseBigEndian();
@@ -59,19 +59,20 @@ export async function readImage(source: ImageSource): Promise<FilterState> {
   return state;
 }
 
-/** Ids that are listed twice: a second pack of one id would shift the places of all packs after it. */
+/** Rejects duplicate ids, because a duplicate pack would shift the indexes of all packs after it. */
 function refuseDuplicates(state: FilterState, header: CheckpointHeader): void {
   const isEachOnce =
     state.segments.size === header.segmentCount &&
     state.absentPacks.size === header.absentPackCount &&
     state.snapshots.size === header.snapshotCount &&
     state.packs.count === header.packCount;
-  if (!isEachOnce) throw new CorruptDataError(`${WHAT}: it lists an id twice`);
+  if (!isEachOnce) throw new CorruptDataError(`${WHAT}: it contains an id twice`);
   const { filter } = state;
   const id = new Uint8Array(CHUNK_ID_BYTES);
   for (let entry = filter.liveCount; entry < filter.liveCount + filter.deadCount; entry += 1) {
     filter.copyId(entry, id, 0);
-    if (filter.find(id, 0) !== entry) throw new CorruptDataError(`${WHAT}: entry ${entry} is of a chunk that is live`);
+    if (filter.find(id, 0) !== entry)
+      throw new CorruptDataError(`${WHAT}: entry ${entry} is dead, but its chunk is live`);
   }
 }
 
@@ -99,7 +100,7 @@ async function readParts(reader: ImageReader, header: CheckpointHeader): Promise
     pages.push(await reader.words(Math.min(PAGE_ENTRIES, entryCount - start) * ENTRY_WORDS));
   }
   const { liveCount, deadCount } = header;
-  // An image is of a complete state, in which no chunk is missing.
+  // An image contains a complete state, in which no chunk is missing.
   return { plan: planOf(header), liveCount, deadCount, missingCount: 0, counters, heads, deadHeads, pages };
 }
 
@@ -107,7 +108,7 @@ function planOf({ capacity, hashes, positions, fprTarget }: CheckpointHeader): F
   return { capacity, hashes, positions, fprTarget, fprPredicted: predictedRate(positions, capacity, hashes) };
 }
 
-/** Reads an image from front to back and hashes what it reads. */
+/** Reads an image from start to end and hashes it. */
 class ImageReader {
   readonly #source: ImageSource;
   readonly #digest: Hash = createHash('sha256');

@@ -2,8 +2,8 @@ import { endianness } from 'node:os';
 import { UnsupportedFormatError } from '../errors.ts';
 
 /**
- * The image holds little-endian words that are read straight into memory.
- * @throws UnsupportedFormatError on a machine that keeps its words the other way round
+ * Rejects a big-endian machine, because the little-endian words of the image are read directly into memory.
+ * @throws UnsupportedFormatError on a big-endian machine
  */
 export function refuseBigEndian(byteOrder: 'BE' | 'LE' = endianness()): void {
   if (byteOrder === 'LE') return;
@@ -12,7 +12,7 @@ export function refuseBigEndian(byteOrder: 'BE' | 'LE' = endianness()): void {
   });
 }
 
-/** The memory of a typed array as bytes. */
+/** Returns a byte view of the memory of a typed array. */
 export function bytesOver(words: Uint32Array): Uint8Array {
   return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 }

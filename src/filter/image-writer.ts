@@ -13,21 +13,22 @@ import type { FilterState } from './filter-state.ts';
 import { bytesOver, refuseBigEndian } from './image-words.ts';
 import type { PackInfo } from './pack-table.ts';
 
-/** Large arrays are handed on in pieces of this size, so that hashing and writing take turns. */
+/** Large arrays are passed on in pieces of this size, so that hashing alternates with writing. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 /**
- * Writes the image of a complete state. `append` may use its argument until its promise settles and no longer; the
- * state must not change meanwhile. Counters that have lost count are set right first, in the state as well; the pack
- * indexes in the image have no gaps.
+ * Writes the image of a complete state. `append` may use its argument only until its promise settles, and the state
+ * must not change while the image is written. Saturated counters are rebuilt first, in the state as well. Pack indexes
+ * are renumbered without gaps in the image.
  *
- * Entries are put in order a page at a time: beside the state this needs about 10 bytes a chunk, not a second image.
+ * Entries are sorted one page at a time, so this needs about 10 bytes per chunk in addition to the state instead of a
+ * second image.
  */
 export async function writeImage(
   state: FilterState,
   append: (bytes: Uint8Array) => Promise<void>,
 ): Promise<{ sizeBytes: number }> {
-  assert(state.isComplete, 'a state that is not complete must not become a checkpoint');
+  assert(state.isComplete, 'an incomplete state must not become a checkpoint');
   refuseBigEndian();
   const digest = createHash('sha256');
   let sizeBytes = 0;
@@ -82,7 +83,7 @@ function describe(state: FilterState, parts: FilterParts, snapshotsBytes: number
   };
 }
 
-/** The packs that are left, and each one's index among them at its present index. */
+/** Returns the remaining packs and, for each current index, the new index of its pack. */
 function numberPacks(state: FilterState): { packs: PackInfo[]; indexes: number[] } {
   const packs: PackInfo[] = [];
   const indexes: number[] = [];

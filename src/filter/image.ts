@@ -1,4 +1,6 @@
-/** The image of the LDM filter, its checkpoint: never the truth, only a state that need not be rebuilt. */
+/**
+ * The image of the LDM filter, stored as a checkpoint. It is only a cache that saves a rebuild, never authoritative.
+ */
 export { readImage } from './image-reader.ts';
 export type { ImageSource } from './image-reader.ts';
 export { writeImage } from './image-writer.ts';

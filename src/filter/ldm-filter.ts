@@ -14,30 +14,30 @@ export { NO_PACK, type ChunkLocation } from './chunk-location.ts';
 export const NO_ENTRY = -1;
 
 const REFS_MAX = 0xffff_ffff;
-/** More would cost memory, less would cost time. With 7 hashes, counters and heads are 9 to 14 bytes a chunk. */
+/** A larger factor costs memory, a smaller one time. With 7 hashes, counters and heads take 9 to 14 bytes per chunk. */
 export const GROWTH_FACTOR = 1.5;
 
 /**
- * The LDM filter: which chunks are known, where each is, and how many references it has.
+ * The LDM filter: it stores which chunks are known, their locations, and their reference counts.
  *
- * Every known chunk has one entry in a table of typed arrays, and an entry keeps its number for as long as it is known.
- * A chunk with references is live: counted at its k positions, and on the chain at its link position. A known chunk
- * without references is dead: out of the counters, on a chain of the dead. The counters answer one question only, "may
- * I skip the chain?"; what is known, and how often it is referenced, is exact.
+ * Every known chunk has one entry in a table of typed arrays and keeps its entry number as long as it is known. A chunk
+ * with references is live: it is counted at its k positions and is on the chain at its link position. A known chunk
+ * without references is dead: it is not counted and is on a chain of dead chunks. The counters only decide whether a
+ * lookup can skip the chain; membership and reference counts are exact.
  *
- * When the live chunks would pass the capacity, counters and chains are laid out anew for a larger one from the ids in
- * memory, so the false positive rate never passes its target.
+ * When the number of live chunks would exceed the capacity, counters and chains are rebuilt with a larger capacity from
+ * the ids in memory, so the false positive rate never exceeds its target.
  */
 export class LdmFilter {
   readonly #entries: EntryTable;
   readonly #dead: DeadChains;
-  /** The id that is being looked up or inserted. */
+  /** The id of the current lookup or insertion. */
   readonly #id: Uint32Array = new Uint32Array(ID_WORDS);
   #live: LiveChunks;
   #liveCount: number;
   #missingCount: number;
 
-  /** @param parts - a filter that was saved; use `LdmFilter.restore`. */
+  /** @param parts - a saved filter; callers use `LdmFilter.restore`. */
   constructor(plan: FilterPlan, parts?: FilterParts) {
     this.#entries =
       parts === undefined
@@ -50,16 +50,16 @@ export class LdmFilter {
   }
 
   /**
-   * The filter that `parts()` described. Takes the arrays over as they are: nothing is parsed, copied (but for a last
-   * page that is short) or checked, so the caller has verified that they are what was saved.
+   * Restores the filter that `parts()` described. It adopts the arrays without parsing, verifying or copying them
+   * (except for a short last page), so the caller must have verified that they are unchanged.
    */
   static restore(parts: FilterParts): LdmFilter {
     return new LdmFilter(parts.plan, parts);
   }
 
   /**
-   * What a saved filter consists of, with the entries in the order of their chains. The pages are made one at a time
-   * while they are read; each is valid until the next is asked for, and the filter must not change meanwhile.
+   * Returns the contents of the filter for saving, with the entries sorted by chain. Pages are generated on demand;
+   * each is valid only until the next one is requested, and the filter must not change during the iteration.
    */
   parts(): FilterParts {
     return arrangeEntries({
@@ -71,7 +71,7 @@ export class LdmFilter {
     });
   }
 
-  /** The present plan: capacity and positions grow with the filter, hashes and target stay. */
+  /** The current plan: capacity and positions grow with the filter; hashes and target rate stay constant. */
   get plan(): FilterPlan {
     return this.#live.plan;
   }
@@ -84,12 +84,12 @@ export class LdmFilter {
     return this.#dead.count;
   }
 
-  /** Live chunks whose location is unknown. */
+  /** Number of live chunks whose location is unknown. */
   get missingCount(): number {
     return this.#missingCount;
   }
 
-  /** Counters that lost count and will stay at their maximum until `rebuildCounters`. */
+  /** Number of saturated counters, which keep their maximum until `rebuildCounters`. */
   get saturatedCount(): number {
     return this.#live.counters.saturatedCount;
   }
@@ -99,7 +99,7 @@ export class LdmFilter {
     return this.#entries.memoryBytes + this.#live.counters.bytes.byteLength + headBytes;
   }
 
-  /** The entry of a known chunk, live or dead, or NO_ENTRY. */
+  /** Returns the entry of a known chunk, live or dead, or NO_ENTRY. */
   find(ids: Uint8Array, offset: number): number {
     readIdWords(ids, offset, this.#id);
     let entry = this.#live.find(this.#id);
@@ -107,13 +107,13 @@ export class LdmFilter {
     return entry === NIL ? NO_ENTRY : entry;
   }
 
-  /** What the counters alone say: false is certain, true is wrong for an absent chunk as often as the FPR says. */
+  /** The answer of the counters alone: false is certain; true may be a false positive at the rate of the filter. */
   mayBeLive(ids: Uint8Array, offset: number): boolean {
     readIdWords(ids, offset, this.#id);
     return this.#live.mayContain(this.#id);
   }
 
-  /** Makes a chunk known, without references (dead). It must not be known yet. Returns its entry. */
+  /** Adds an unknown chunk without references (dead) and returns its entry. */
   insert(ids: Uint8Array, offset: number, location: ChunkLocation): number {
     readIdWords(ids, offset, this.#id);
     const entry = this.#entries.allocate(this.#id);
@@ -122,7 +122,7 @@ export class LdmFilter {
     return entry;
   }
 
-  /** One reference more; the first one makes the chunk live. Returns the new count, which sticks at 2^32 - 1. */
+  /** Adds a reference; the first one makes the chunk live. Returns the new count, which saturates at 2^32 - 1. */
   retain(entry: number): number {
     const refs = this.refs(entry);
     if (refs === REFS_MAX) return refs;
@@ -131,10 +131,13 @@ export class LdmFilter {
     return refs + 1;
   }
 
-  /** One reference less; the last one makes the chunk dead. Returns the new count. A count that sticks stays. */
+  /**
+   * Removes a reference; removing the last one makes the chunk dead. Returns the new count. A saturated count never
+   * changes.
+   */
   release(entry: number): number {
     const refs = this.refs(entry);
-    assert(refs > 0, 'a chunk without references is released');
+    assert(refs > 0, 'cannot release a chunk without references');
     if (refs === REFS_MAX) return refs;
     this.#entries.set(entry, REFS, refs - 1);
     if (refs === 1) this.#layToRest(entry);
@@ -145,7 +148,7 @@ export class LdmFilter {
     return this.#entries.get(entry, REFS);
   }
 
-  /** Where the chunk is; fills `target` if given, so that a loop need not allocate. */
+  /** Returns the location of a chunk. Fills `target` if given, to avoid an allocation in loops. */
   location(entry: number, target?: ChunkLocation): ChunkLocation {
     const result = target ?? { packIndex: 0, blockOffset: 0, offsetInBlock: 0, lengthBytes: 0, storedBytes: 0 };
     this.#entries.readLocation(entry, result);
@@ -179,39 +182,41 @@ export class LdmFilter {
     this.#entries.copyId(entry, target, offset);
   }
 
-  /** Removes a dead entry altogether. Its number will be used again. */
+  /** Removes a dead entry. Its number will be reused. */
   forget(entry: number): void {
-    assert(this.refs(entry) === 0, 'a live chunk is forgotten');
+    assert(this.refs(entry) === 0, 'cannot forget a live chunk');
     this.#dead.remove(entry);
     this.#entries.free(entry);
   }
 
-  /** Visits every known chunk, in memory order. The visitor may retain, release and forget the entry it is given. */
+  /** Visits every known chunk, in memory order. The visitor may retain, release and forget the visited entry. */
   forEachEntry(visit: (entry: number, isLive: boolean) => void): void {
     this.#entries.forEach((entry) => visit(entry, this.refs(entry) > 0));
   }
 
-  /** As `forEachEntry`, with the words of the entry at `page[base]` and on, which the visitor must not change. */
+  /**
+   * Like `forEachEntry`, but passes the words of each entry, from `page[base]` on, which the visitor must not change.
+   */
   forEachEntryWords(visit: (page: Uint32Array, base: number) => void): void {
     this.#entries.forEachWords(visit);
   }
 
-  /** Visits the live chunks in the order of their link positions. The visitor must not change the filter. */
+  /** Visits the live chunks sorted by link position. The visitor must not change the filter. */
   forEachLiveInChainOrder(visit: (entry: number, link: number) => void): void {
     this.#live.chains.forEachInOrder(this.plan.hashes, visit);
   }
 
-  /** Which chain the chunks of a link position are on: neighbouring positions share one. */
+  /** Index of the chain for a link position; neighbouring positions share a chain. */
   headOf(link: number): number {
     return this.#live.chains.headOf(link);
   }
 
-  /** Makes room for so many live chunks at once, which saves growing step by step. Never shrinks. */
+  /** Reserves capacity for `liveCount` chunks at once instead of growing step by step. Never shrinks. */
   reserve(liveCount: number): void {
     if (liveCount > this.plan.capacity) this.#live = LiveChunks.layOut(growPlan(this.plan, liveCount), this.#entries);
   }
 
-  /** Counts every live chunk anew, which sets saturated counters right. */
+  /** Recounts every live chunk, which corrects saturated counters. */
   rebuildCounters(): void {
     this.#live = LiveChunks.layOut(this.plan, this.#entries);
   }
@@ -235,7 +240,7 @@ export class LdmFilter {
     if (!this.hasLocation(entry)) this.#missingCount--;
   }
 
-  /** A fold makes all chunks of a segment known before it retains them: then one step makes room for all. */
+  /** A fold inserts all chunks of a segment before it retains them, so reserving for all entries grows only once. */
   #grow(): void {
     this.reserve(Math.max(Math.ceil(this.plan.capacity * GROWTH_FACTOR), this.#entries.count));
   }

@@ -4,14 +4,14 @@ import { baseOf, NIL, type EntryTable } from './entry-table.ts';
 import type { FilterPlan } from './formulas.ts';
 import { linkFrom, startOf, strideOf } from './positions.ts';
 
-/** The live chunks under one plan: their counters and their chains. A larger plan is another object. */
+/** The counters and chains of the live chunks for one plan. A larger plan needs a new object. */
 export class LiveChunks {
   readonly plan: FilterPlan;
   readonly counters: CounterArray;
   readonly chains: LiveChains;
   readonly #entries: EntryTable;
 
-  /** @param saved - counters and chain heads that were saved; without them there are no live chunks. */
+  /** @param saved - saved counters and chain heads; if omitted, there are no live chunks. */
   constructor(
     plan: FilterPlan,
     entries: EntryTable,
@@ -23,14 +23,16 @@ export class LiveChunks {
     this.chains = new LiveChains(entries, plan.positions, saved?.heads ?? plan.capacity);
   }
 
-  /** Counters and chains laid out anew, from nothing but the entries in memory. */
+  /** Rebuilds counters and chains from the entries in memory. */
   static layOut(plan: FilterPlan, entries: EntryTable): LiveChunks {
     const live = new LiveChunks(plan, entries);
     entries.forEachReferenced((entry, page, base) => live.#enter(entry, page, base));
     return live;
   }
 
-  /** The entry of a live chunk or NIL. Any counter at 0 says that there is none; only else the one chain is walked. */
+  /**
+   * Returns the entry of a live chunk, or NIL. If any counter is 0 the chunk is absent, and the chain is not walked.
+   */
   find(id: Uint32Array): number {
     const { positions, hashes } = this.plan;
     const start = startOf(id, 0, positions);
@@ -39,13 +41,13 @@ export class LiveChunks {
     return this.chains.find(linkFrom(start, stride, positions, hashes), id);
   }
 
-  /** Only the first half of `find`. */
+  /** Probes the counters only, like the first half of `find`. */
   mayContain(id: Uint32Array): boolean {
     const { positions } = this.plan;
     return this.counters.probe(startOf(id, 0, positions), strideOf(id, 0, positions));
   }
 
-  /** Counts a chunk at its k positions and puts it on the chain at its link position. */
+  /** Increments the k counters of a chunk and adds it to the chain at its link position. */
   add(entry: number): void {
     this.#enter(entry, this.#entries.pageOf(entry), baseOf(entry));
   }

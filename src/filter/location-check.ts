@@ -9,21 +9,22 @@ import { packInfoOf } from './pack-table.ts';
 import { ID_WORDS, readIdWords } from './positions.ts';
 
 /**
- * Compares the chunks of a state and their locations with the segments that it has folded, so that nothing relies on a
- * chunk that is in no pack.
+ * Compares the chunks of a state and their locations with the folded segments, so that no backup relies on a chunk that
+ * no pack contains.
  *
- * To look up every chunk would cost several cache misses each. Instead each pack has two sums of hashes over what the
- * entries say of its chunks; what its segment says is subtracted, and equal sets leave 0. They differ legitimately only
- * where a chunk is in two packs, since its entry names one of them: those packs are then compared chunk by chunk.
+ * Looking up every chunk would cost several cache misses each. Instead, each pack has two sums of hashes over the
+ * entries that refer to it. The same sums over its segment are subtracted, and equal sets leave 0. The sets differ
+ * legitimately only if two packs contain a chunk, because its entry refers to one of them; such packs are then compared
+ * chunk by chunk.
  */
 export class LocationCheck {
   readonly #state: FilterState;
   readonly #sums: Uint32Array;
-  /** How many entries name each pack. */
+  /** Number of entries that refer to each pack. */
   readonly #entryCounts: Uint32Array;
   readonly #id: Uint32Array = new Uint32Array(ID_WORDS);
 
-  /** The state is as it was loaded: the indexes of its packs have no gaps. */
+  /** Requires a state as it was loaded: the indexes of its packs have no gaps. */
   constructor(state: FilterState) {
     this.#state = state;
     this.#sums = new Uint32Array(state.packs.count * 2);
@@ -38,7 +39,7 @@ export class LocationCheck {
   }
 
   /**
-   * Compares a pack as a segment, or its own footer, lists it. Call it once for each pack.
+   * Compares a pack as listed in a segment or in its own footer. Must be called once for each pack.
    * @throws CorruptDataError
    */
   verify(pack: PackContents): void {
@@ -63,7 +64,9 @@ export class LocationCheck {
     }
   }
 
-  /** Compares a pack chunk by chunk: each is here, or earlier in this pack, or in one with a smaller id. */
+  /**
+   * Compares a pack chunk by chunk: each chunk is located here, earlier in this pack, or in a pack with a smaller id.
+   */
   #compare(pack: PackContents, index: number): void {
     let hereCount = 0;
     for (const block of pack.blocks) {
@@ -75,7 +78,10 @@ export class LocationCheck {
     if (hereCount !== this.#entryCounts[index]) fail(`it has chunks that are not in pack ${pack.id}`);
   }
 
-  /** Whether the entry of a chunk names this location. It may name another copy only if that one takes precedence. */
+  /**
+   * Whether the entry of a chunk refers to this location. It may refer to another copy only if that one takes
+   * precedence.
+   */
   #isHere(ids: Uint8Array, offset: number, here: ChunkLocation): boolean {
     const { filter, packs } = this.#state;
     const entry = filter.find(ids, offset);
@@ -110,7 +116,7 @@ function hashOf(
   return mix(mix(mix(hash, blockOffset), offsetInBlock), lengthBytes);
 }
 
-/** One to one in either argument, so that a change of a single number always shows. */
+/** Injective in either argument, so that a change of a single number is always detected. */
 function mix(hash: number, value: number): number {
   const mixed = Math.imul(hash ^ value, 0x85eb_ca6b);
   return mixed ^ (mixed >>> 15);

@@ -3,20 +3,20 @@ import { blockBytes } from '../format/block.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 
-/** What the filter state knows of a pack; its chunks are in the filter. */
+/** The data that the filter state keeps about a pack whose chunks are in the filter. */
 export interface PackInfo {
-  /** The digest of the pack's bytes, 64 lowercase hex digits. */
+  /** Hex digest of the pack (BLAKE3 or SHA-256), 64 lowercase digits. */
   readonly id: string;
   readonly kind: ChunkKind;
   readonly sizeBytes: number;
   readonly chunkCount: number;
-  /** The blocks with their headers and tables: what the shares of the pack's chunks add up to. */
+  /** Size of the blocks including their headers and tables, the sum of the shares of all chunks in the pack. */
   readonly storedBytes: number;
 }
 
 /**
- * The packs of a filter state. A location in the filter names a pack by its index here, four bytes instead of
- * thirty-two. An index is never used a second time, so that a location can be stale but never wrong.
+ * The packs of a filter state. A location in the filter refers to a pack by its index here, 4 bytes instead of 32. An
+ * index is never reused, so a location can be stale but never refer to the wrong pack.
  */
 export class PackTable {
   readonly #packs: (PackInfo | undefined)[] = [];
@@ -26,7 +26,7 @@ export class PackTable {
     return this.#indexes.size;
   }
 
-  /** The index of the pack, which is added unless a pack with its id is known. */
+  /** Returns the index of the pack, and adds the pack if its id is unknown. */
   add(pack: PackContents): number {
     return this.find(pack.id) ?? this.addInfo(packInfoOf(pack));
   }
@@ -57,7 +57,7 @@ export class PackTable {
     return pack;
   }
 
-  /** The caller has moved or forgotten every chunk whose location names this index. */
+  /** Removes a pack. The caller must first have moved or forgotten every chunk whose location uses this index. */
   remove(index: number): void {
     this.#indexes.delete(this.get(index).id);
     this.#packs[index] = undefined;

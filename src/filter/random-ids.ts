@@ -1,6 +1,6 @@
-/** A seeded source of 32-bit numbers (xoshiro128**), for ids that are random and yet the same in every run. */
+/** A seeded generator of 32-bit numbers (xoshiro128**), for random ids that are the same in every run. */
 export function randomWords(seed: number): () => number {
-  // splitmix32 spreads a small seed over the four words of state.
+  // splitmix32 spreads a small seed over the four state words.
   let mixed = seed | 0;
   const nextMixed = (): number => {
     mixed = (mixed + 0x9e37_79b9) | 0;
@@ -26,7 +26,7 @@ export function randomWords(seed: number): () => number {
   };
 }
 
-/** Fills a buffer of whole words with random ids. */
+/** Fills a buffer, whose length is a multiple of 4, with random ids. */
 export function fillRandomIds(target: Uint8Array, nextWord: () => number): void {
   for (let at = 0; at < target.length; at += 4) {
     const word = nextWord();

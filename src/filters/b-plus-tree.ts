@@ -11,7 +11,7 @@ import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
 import { checkSaved } from './saved-filter.ts';
 
 const KEY_BYTES_MAX = 1978;
-/** Changes that are written together: each batch writes every page that it touches once. */
+/** Changes per batch. A batch writes every page that it changes only once. */
 const BATCH_CHANGES = 20_000;
 const NO_VALUE = Buffer.alloc(0);
 
@@ -23,23 +23,23 @@ interface TreeStatistics {
 }
 
 export interface BPlusTreeOptions {
-  /** The tree grows by itself: nothing is made for the capacity. */
+  /** Ignored, because the tree grows as needed. */
   readonly capacity?: number;
-  /** Where its temporary directory is made; the system's place for such without it. */
+  /** Parent of its temporary directory; default: the temporary directory of the system. */
   readonly directory?: string;
-  /** Changes that are written together; 20,000 without it. */
+  /** Changes per batch; default: 20,000. */
   readonly batchChanges?: number;
 }
 
 type Database = Lmdb.RootDatabase<Uint8Array, Uint8Array>;
 
 /**
- * The exact baseline on disk: the B+ tree of LMDB (optional package `lmdb`), in a temporary directory of its own that `close`
- * removes. FPR 0; an id that is added twice is in once. Ids have 1 to 1978 bytes.
+ * The exact baseline on disk: the B+ tree of LMDB (optional package `lmdb`), in its own temporary directory that
+ * `close` removes. FPR 0; adding an id twice stores it once. Ids have 1 to 1978 bytes.
  *
- * Nothing is forced to the disk, for the tree does not outlive its process: what is measured is the structure and the
- * system's page cache. Changes are gathered in memory and written in batches; the first one makes the tree. `save` gives
- * the ids in the order of the tree, and `load` makes another tree of them.
+ * Nothing is synced to disk, because the tree does not outlive its process: the measurement covers the structure and
+ * the page cache of the system. Changes are collected in memory and written in batches; the first batch creates the
+ * tree. `save` writes the ids in tree order, and `load` builds a new tree from them.
  *
  * Source: Bayer, McCreight: "Organization and Maintenance of Large Ordered Indexes" (1972); LMDB by Howard Chu.
  */
@@ -47,7 +47,7 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
   readonly name = 'b-plus-tree';
   readonly #parentDirectory: string;
   readonly #batchChanges: number;
-  /** What is not written yet: true for an id to be put in, false for one to be taken out. */
+  /** Unwritten changes: true for an id to insert, false for an id to remove. */
   readonly #pending: Map<ByteString, boolean> = new Map();
   #directory: string | undefined;
   #database: Database | undefined;
@@ -62,17 +62,17 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
     return new BPlusTreeFilter(options);
   }
 
-  /** @throws MissingPackageError where the library that the tree is made with is not installed */
+  /** @throws MissingPackageError if the package `lmdb` is not installed */
   static assertAvailable(): void {
     loadLmdb();
   }
 
-  /** @throws CorruptDataError for anything that `save` did not write */
+  /** @throws CorruptDataError if `save` did not write the bytes */
   static load(bytes: Uint8Array, options: BPlusTreeOptions = {}): BPlusTreeFilter {
-    // Everything is checked before there is a tree that would have to be closed again.
+    // Check everything before creating a tree, which would have to be closed after an error.
     let last: Uint8Array = NO_VALUE;
     decodeIds('b-plus-tree', bytes, (id) => {
-      checkSaved(id.length <= KEY_BYTES_MAX && Buffer.compare(last, id) < 0, 'b-plus-tree', 'its ids are not in order');
+      checkSaved(id.length <= KEY_BYTES_MAX && Buffer.compare(last, id) < 0, 'b-plus-tree', 'its ids are not sorted');
       last = id;
     });
     const filter = new BPlusTreeFilter(options);
@@ -84,7 +84,9 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
     return this.#elements;
   }
 
-  /** Bytes on disk: the pages of the tree, with all changes written. In memory is what the system finds room for. */
+  /**
+   * Size of the tree pages on disk in bytes, after writing all changes. The page cache decides how much is in memory.
+   */
   get memoryBytes(): number {
     this.#flush();
     if (this.#database === undefined) return 0;
@@ -93,7 +95,7 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
     return pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);
   }
 
-  /** @throws UsageError for an id without bytes, or with more than 1978 */
+  /** @throws UsageError if the id is empty or longer than 1978 bytes */
   add(id: Uint8Array): void {
     const key = keyOf(id);
     if (this.#isIn(key, id)) return;
@@ -125,7 +127,7 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
     return encodeIds('b-plus-tree', () => this.#ids());
   }
 
-  /** Removes the tree and its directory. Afterwards it is empty. */
+  /** Removes the tree and its directory; the filter is empty afterwards. */
   async close(): Promise<void> {
     const database = this.#database;
     const directory = this.#directory;
@@ -146,7 +148,7 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
     if (this.#pending.size >= this.#batchChanges) this.#flush();
   }
 
-  /** All ids in the order of their bytes. What fits one batch needs no tree for that. */
+  /** Returns all ids in byte order. Ids that fit in one batch do not need a tree. */
   #ids(): Iterable<Uint8Array> {
     if (this.#database !== undefined) this.#flush();
     if (this.#database !== undefined) return this.#database.getKeys();
@@ -157,7 +159,7 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
   #flush(): void {
     if (this.#pending.size === 0) return;
     const database = (this.#database ??= this.#openDatabase());
-    // In the order of the tree, neighbours are on the page that is at hand.
+    // In tree order, consecutive changes often affect the same page.
     const keys = [...this.#pending.keys()].sort();
     database.transactionSync(() => {
       for (const key of keys) {
@@ -183,7 +185,7 @@ export class BPlusTreeFilter implements ErasableFilter, MergeableFilter<BPlusTre
   }
 }
 
-/** An optional package: loaded by the first tree, and only there. */
+/** Loaded by the first tree, because the package is optional. */
 function loadLmdb(): typeof Lmdb {
   try {
     return createRequire(import.meta.url)('lmdb') as typeof Lmdb;
@@ -194,7 +196,7 @@ function loadLmdb(): typeof Lmdb {
 
 function keyOf(id: Uint8Array): ByteString {
   if (id.length >= 1 && id.length <= KEY_BYTES_MAX) return byteStringFromBytes(id);
-  throw new UsageError(`an id of ${id.length} bytes cannot be in a B+ tree`, {
+  throw new UsageError(`a B+ tree cannot store an id of ${id.length} bytes`, {
     hint: `Use ids of 1 to ${KEY_BYTES_MAX} bytes.`,
   });
 }

@@ -7,20 +7,21 @@ import { murmur3 } from './murmur3.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
 
 export interface BloomOptions extends IdHashOption {
-  /** n_max: ids for which the rate holds. */
+  /** n_max: number of ids for which the rate holds. */
   readonly capacity: number;
   readonly falsePositiveRate: number;
 }
 
 /**
- * The standard Bloom filter (Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", CACM 1970): m bits, of
- * which each id sets k. False positive rate `(1 - e^(-kn/m))^k`, lowest for `k = (m/n) ln 2`, where it is `2^-k`.
+ * The standard Bloom filter (Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", CACM 1970): m bits,
+ * of which each id sets k. The false positive rate is `(1 - e^(-kn/m))^k`; its minimum is `2^-k` at `k = (m/n) ln 2`.
  *
- * Bit for bit the `BloomFilter` of Google Guava with the strategy MURMUR128_MITZ_64: `save` gives what `writeTo` writes
- * there and `load` reads it. `add` and `has` are those of its byte-array funnel; for others hash what `stringFunnel` or
- * `longFunnel` gives.
+ * Bit-compatible with the `BloomFilter` of Google Guava with the strategy MURMUR128_MITZ_64: `save` writes the same
+ * bytes as `writeTo`, and `load` reads them. `add` and `has` match the byte-array funnel of Guava; for other funnels,
+ * pass the result of `stringFunnel` or `longFunnel`.
  *
- * Ids cannot be counted, since one that was added before looks like a false positive; `elements` is an estimate.
+ * Ids cannot be counted exactly, because an id that was added before looks like a false positive; `elements` is an
+ * estimate.
  */
 export class BloomFilter implements MergeableFilter<BloomFilter> {
   readonly name = 'bloom';
@@ -30,9 +31,9 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   readonly hashes: number;
   readonly #words: Int32Array;
   readonly #hash = new Uint32Array(4);
-  /** 2^63 modulo m: what a position loses where the sum of the hashes wraps. */
+  /** 2^63 modulo m, subtracted from a position when the sum of the hashes wraps. */
   readonly #wrap: number;
-  /** Of the id at hand; and in filters too large for them. */
+  /** Positions of the current id; `#widePositions` replaces `#positions` in filters that are too large for 32 bits. */
   readonly #positions: Int32Array;
   readonly #widePositions: Float64Array | undefined;
   readonly #idHash: IdHash;
@@ -50,8 +51,9 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   }
 
   /**
-   * As Guava sizes it: `m = -n ln p / (ln 2)^2`, up to whole longs, and `k = -log2 p`, rounded and at least 1.
-   * @throws UsageError for values out of range
+   * Uses the sizes of Guava: `m = -n ln p / (ln 2)^2`, rounded up to whole longs, and `k = -log2 p`, rounded and at
+   * least 1.
+   * @throws UsageError if a value is out of range
    */
   static forCapacity({ capacity, falsePositiveRate, idHash }: BloomOptions): BloomFilter {
     checkCapacity(capacity);
@@ -59,17 +61,17 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
     const bits = Math.max(1, Math.trunc((-capacity * Math.log(falsePositiveRate)) / (Math.LN2 * Math.LN2)));
     const hashes = Math.max(1, Math.round(-Math.log(falsePositiveRate) / Math.LN2));
     if (bits > BITS_MAX || hashes > HASHES_MAX) {
-      throw new UsageError(`a Bloom filter of ${bits} bits with ${hashes} hashes is not possible`, {
-        hint: `At most ${BITS_MAX} bits and ${HASHES_MAX} hashes: choose a higher rate or a lower capacity.`,
+      throw new UsageError(`a Bloom filter of ${bits} bits with ${hashes} hashes is not supported`, {
+        hint: `The maximum is ${BITS_MAX} bits and ${HASHES_MAX} hashes: choose a higher rate or a lower capacity.`,
       });
     }
     return new BloomFilter(hashes, new Int32Array(Math.ceil(bits / LONG_BITS) * 2), 0, idHash);
   }
 
   /**
-   * Reads what `save`, or Guava, wrote. The form has no checksum: the header and the length are checked, but bits that
-   * turned cannot be told from others.
-   * @throws CorruptDataError
+   * Reads bytes written by `save` or by Guava. The format has no checksum: header and length are checked, but flipped
+   * bits cannot be detected.
+   * @throws CorruptDataError if the header or the length is invalid
    */
   static load(bytes: Uint8Array): BloomFilter {
     const { hashes, words } = decodeGuava(bytes);
@@ -82,8 +84,8 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   }
 
   /**
-   * Guava's approximateElementCount: `-(m/k) ln(1 - X/m)` with X bits set, rounded (Swamidass and Baldi 2007). With all
-   * bits set nothing can be said; it is what it would be with one bit less.
+   * The `approximateElementCount` of Guava: `-(m/k) ln(1 - X/m)` with X bits set, rounded (Swamidass and Baldi 2007).
+   * If all bits are set, the formula gives no result, so one bit less is assumed.
    */
   get elements(): number {
     const fill = Math.min(this.#bitCount, this.bits - 1) / this.bits;
@@ -94,12 +96,12 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
     return this.#words.byteLength;
   }
 
-  /** How many bits are set. */
+  /** Number of set bits. */
   get bitCount(): number {
     return this.#bitCount;
   }
 
-  /** Guava's expectedFpp: `(X/m)^k` with X bits set. It takes the positions as independent, which double hashing is not. */
+  /** The `expectedFpp` of Guava: `(X/m)^k` with X bits set. It assumes independent positions, unlike double hashing. */
   falsePositiveRate(): number {
     return (this.#bitCount / this.bits) ** this.hashes;
   }
@@ -137,8 +139,8 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   }
 
   /**
-   * Takes in the ids of another of the same m and k.
-   * @throws UsageError where they differ
+   * Adds the ids of another filter with the same m and k.
+   * @throws UsageError if they differ
    */
   merge(other: BloomFilter): void {
     if (other.bits !== this.bits || other.hashes !== this.hashes) {
@@ -176,7 +178,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
 function countBits(words: Int32Array): number {
   let count = 0;
   for (const word of words) {
-    // Sums of 2, 4 and 8 neighbouring bits, and the four bytes added by a multiplication.
+    // Add neighbouring groups of 2, 4 and 8 bits, then sum the four bytes with a multiplication.
     let sums = word - ((word >>> 1) & 0x5555_5555);
     sums = (sums & 0x3333_3333) + ((sums >>> 2) & 0x3333_3333);
     sums = (sums + (sums >>> 4)) & 0x0f0f_0f0f;

@@ -1,16 +1,16 @@
 import { stepFrom } from '../filter/positions.ts';
 
-/** What all the Bloom filters of a list have in common. */
+/** The parameters that all Bloom filters of a list share. */
 export interface Shape {
-  /** c: ids that a filter takes in. */
+  /** c: number of ids per filter. */
   readonly filterCapacity: number;
-  /** m: bits of a filter, a prime below 2^31. */
+  /** m: bits per filter, a prime below 2^31. */
   readonly positions: number;
   /** k */
   readonly hashes: number;
 }
 
-/** One of them. Positions come as a start and a stride, the same in all: start, start + stride, ..., modulo m. */
+/** One Bloom filter of a list. All of them use the same start and stride: start, start + stride, ..., modulo m. */
 export interface Slice {
   readonly words: Uint32Array;
   bitCount: number;

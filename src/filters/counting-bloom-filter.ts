@@ -15,16 +15,17 @@ import { PackedCounters, wordsFor, type CounterBits } from './packed-counters.ts
 import { bytesOfWords, checkSaved, decodeSaved, encodeSaved, isWholeNumber, wordsOfBytes } from './saved-filter.ts';
 
 /**
- * The counting Bloom filter (Fan, Cao, Almeida and Broder, "Summary Cache", SIGCOMM 1998): m counters instead of bits, of
- * which each id has k; an id can be taken out again. False positive rate `(X/m)^k` with X counters above 0, that is
- * `(1 - e^(-kn/m))^k` for n ids, and with start and stride the repeats of `repeatRate`, which matter at a low fill.
+ * The counting Bloom filter (Fan, Cao, Almeida and Broder, "Summary Cache", SIGCOMM 1998): m counters instead of bits.
+ * Each id increments k of them, so it can be deleted again. With X counters above 0 the false positive rate is
+ * `(X/m)^k`, which is `(1 - e^(-kn/m))^k` for n ids. With start and stride, the rate of `repeatRate` is added, which
+ * matters at a low fill.
  *
- * The k positions come from MurmurHash3: a start and a stride modulo the prime m (Kirsch and Mitzenmacher, "Less Hashing,
- * Same Performance", 2006); or, partitioned, one hash modulo the size of each partition, which are consecutive primes
- * (Lu and others, "One-Hashing Bloom Filter", 2015).
+ * The k positions come from MurmurHash3: a start and a stride modulo the prime m (Kirsch and Mitzenmacher, "Less
+ * Hashing, Same Performance", 2006); or, if partitioned, one hash modulo the size of each partition, and the sizes are
+ * consecutive primes (Lu and others, "One-Hashing Bloom Filter", 2015).
  *
- * Counters saturate and stick, so an id whose counters all did stays for ever. Take out only what was added: a false
- * positive that is deleted takes counts from other ids, which may be missed from then on.
+ * Counters saturate permanently, so an id whose counters are all saturated can never be deleted. Delete only ids that
+ * were added: deleting a false positive decrements the counters of other ids, which may cause false negatives.
  */
 export class CountingBloomFilter implements ErasableFilter, MergeableFilter<CountingBloomFilter> {
   readonly name = 'counting-bloom';
@@ -46,19 +47,19 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
     this.#elements = elements;
   }
 
-  /** @throws UsageError for values out of range */
+  /** @throws UsageError if a value is out of range */
   static forCapacity(options: CountingOptions & IdHashOption): CountingBloomFilter {
     return new CountingBloomFilter(planCounting(options), 0, undefined, options.idHash);
   }
 
-  /** @throws CorruptDataError for anything that `save` did not write */
+  /** @throws CorruptDataError if `save` did not write the bytes */
   static load(bytes: Uint8Array): CountingBloomFilter {
     const { numbers, arrays } = decodeSaved('counting-bloom', bytes);
     const check: (holds: boolean, problem: string) => asserts holds = (holds, problem) =>
       checkSaved(holds, 'counting-bloom', problem);
-    check(numbers.length === 6 && arrays.length === 1, 'it has not the parts of one');
+    check(numbers.length === 6 && arrays.length === 1, 'it does not have the expected parts');
     const [counterBits, hashes, partitioned, firstSize, seed, elements] = numbers as [CounterBits, ...number[]];
-    check(partitioned === 0 || partitioned === 1, `whether it is partitioned is ${partitioned}`);
+    check(partitioned === 0 || partitioned === 1, `its partition flag is ${partitioned}`);
     check(!Object.is(partitioned, -0) && isWholeNumber(elements, 0, Number.MAX_SAFE_INTEGER), `it has ${elements} ids`);
     const shape = {
       counterBits,
@@ -67,12 +68,12 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
       firstSize: firstSize!,
       seed: seed!,
     };
-    check(isPossible(shape), 'its shape is not possible');
+    check(isPossible(shape), 'its shape is not valid');
     const neededBytes = wordsFor(total(sizesOf(shape)), counterBits) * 4;
-    check(arrays[0]!.length === neededBytes, `it needs ${neededBytes} bytes of counters, and has ${arrays[0]!.length}`);
+    check(arrays[0]!.length === neededBytes, `it needs ${neededBytes} bytes of counters, but has ${arrays[0]!.length}`);
     const filter = new CountingBloomFilter(shape, elements, wordsOfBytes(arrays[0]!));
     const counters = filter.#counters;
-    check(counters.isPaddedWithZeros(), 'there is something behind its last counter');
+    check(counters.isPaddedWithZeros(), 'it has data after its last counter');
     const isSumRight = counters.saturatedCount > 0 || counters.sum() === elements * shape.hashes;
     check(isSumRight, `its counters do not add up to ${elements} ids`);
     return filter;
@@ -85,7 +86,7 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
     return encodeSaved(this.name, numbers, [bytesOfWords(this.#counters.words)]);
   }
 
-  /** An id that was added twice counts twice. */
+  /** Number of ids; an id that was added twice counts twice. */
   get elements(): number {
     return this.#elements;
   }
@@ -94,22 +95,25 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
     return this.#counters.words.byteLength;
   }
 
-  /** m, over all partitions. */
+  /** m, the sum over all partitions. */
   get positions(): number {
     return this.#counters.length;
   }
 
-  /** How many counters have lost count. */
+  /** Number of saturated counters. */
   get saturatedCount(): number {
     return this.#counters.saturatedCount;
   }
 
-  /** Which part of the counters is above 0; half of them at full capacity. */
+  /** Fraction of the counters that are above 0; one half at full capacity. */
   get fillRatio(): number {
     return this.#counters.takenCount / this.#counters.length;
   }
 
-  /** Different ids, from the filling: `-(m/k) ln(1 - X/m)` (Swamidass and Baldi 2007); Infinity where all are taken. */
+  /**
+   * Estimate of the distinct ids from the fill: `-(m/k) ln(1 - X/m)` (Swamidass and Baldi 2007); Infinity if all
+   * counters are taken.
+   */
   estimatedElements(): number {
     return Math.round((-Math.log1p(-this.fillRatio) * this.positions) / this.shape.hashes);
   }
@@ -132,7 +136,7 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
 
   delete(id: Uint8Array): boolean {
     const positions = this.#positionsOf(id);
-    // With nothing in it, what is taken are counters that stick.
+    // In an empty filter, only saturated counters are above 0.
     if (this.#elements === 0 || !this.#counters.areTaken(positions)) return false;
     this.#counters.decrement(positions);
     this.#elements--;
@@ -140,8 +144,8 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
   }
 
   /**
-   * Takes in the ids of another of the same shape; counters saturate.
-   * @throws UsageError where the shapes differ
+   * Adds the ids of another filter with the same shape; counters saturate.
+   * @throws UsageError if the shapes differ
    */
   merge(other: CountingBloomFilter): void {
     if (JSON.stringify(other.shape) !== JSON.stringify(this.shape)) {
@@ -156,7 +160,7 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
     this.#elements += other.#elements;
   }
 
-  /** In an array that the next call uses again. */
+  /** Returns an array that the next call overwrites. */
   #positionsOf(id: Uint8Array): Int32Array {
     const hash = this.#hash;
     const positions = this.#positions;
@@ -176,7 +180,7 @@ function fillStrided(hash: Uint32Array, size: number, positions: Int32Array): vo
   }
 }
 
-/** 53 bits of the hash modulo the size of each partition; exact, since no product passes 2^53. */
+/** Takes 53 bits of the hash modulo the size of each partition. Exact, because no product exceeds 2^53. */
 function fillPartitioned(hash: Uint32Array, sizes: Int32Array, positions: Int32Array): void {
   const value = (hash[1]! & 0x1f_ffff) * 2 ** 32 + hash[0]!;
   let begin = 0;

@@ -5,35 +5,36 @@ import type { CounterBits } from './packed-counters.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
 
 export interface CountingOptions {
-  /** n_max: ids for which the rate holds. */
+  /** n_max: number of ids for which the rate holds. */
   readonly capacity: number;
   readonly falsePositiveRate: number;
-  /** 4 suffice for ids that are added once: at full capacity a counter reaches 15 with a probability of 2^-49. */
+  /** 4 bits suffice if each id is added once: at full capacity a counter reaches 15 with a probability of 2^-49. */
   readonly counterBits?: CounterBits | undefined;
-  /** A partition of its own for each hash, of the sizes of consecutive primes. */
+  /** Uses a separate partition for each hash; the sizes are consecutive primes. */
   readonly isPartitioned?: boolean | undefined;
   readonly seed?: number | undefined;
 }
 
-/** All that decides where ids are counted. */
+/** The parameters that determine the counters of an id. */
 export interface CountingShape {
   readonly counterBits: CounterBits;
   /** k */
   readonly hashes: number;
   readonly isPartitioned: boolean;
-  /** m, or how many counters the first partition has; a prime. */
+  /** m, or the number of counters in the first partition; a prime. */
   readonly firstSize: number;
   readonly seed: number;
 }
 
-/** Positions are handled with signed 32-bit operators. */
+/** Positions use signed 32-bit operators. */
 const POSITIONS_MAX = 2 ** 31 - 1;
 const HASHES_MAX = 64;
 const SEED_MAX = 2 ** 32 - 1;
 
 /**
- * `k = -log2 p`, rounded, and the fewest counters at which `(1 - (1 - 1/m)^(kn))^k` is the rate; up to a prime.
- * @throws UsageError for values out of range
+ * Chooses `k = -log2 p`, rounded, and the fewest counters for which `(1 - (1 - 1/m)^(kn))^k` reaches the rate, rounded
+ * up to a prime.
+ * @throws UsageError if a value is out of range
  */
 export function planCounting(options: CountingOptions): CountingShape {
   const { capacity, falsePositiveRate, counterBits = 4, isPartitioned = false, seed = 0 } = options;
@@ -47,25 +48,25 @@ export function planCounting(options: CountingOptions): CountingShape {
     if (isPossible(shape)) return shape;
   }
   throw new UsageError(
-    `a counting Bloom filter of ${positions} counters of ${counterBits} bits with ${hashes} hashes and seed ${seed} is not possible`,
+    `a counting Bloom filter of ${positions} counters of ${counterBits} bits with ${hashes} hashes and seed ${seed} is not supported`,
     {
-      hint: `At most ${POSITIONS_MAX} counters of 4, 8 or 16 bits, ${HASHES_MAX} hashes and seeds from 0 to ${SEED_MAX}.`,
+      hint: `Use at most ${POSITIONS_MAX} counters of 4, 8 or 16 bits, at most ${HASHES_MAX} hashes, and a seed from 0 to ${SEED_MAX}.`,
     },
   );
 }
 
-/** Whether a filter may have this shape; for ones that were read. */
+/** Whether a filter can have this shape, which may come from a file. */
 export function isPossible({ counterBits, hashes, isPartitioned, firstSize, seed }: CountingShape): boolean {
   const areWhole = [hashes, firstSize, seed].every((value) => Number.isInteger(value) && !Object.is(value, -0));
   if (!areWhole || ![4, 8, 16].includes(counterBits) || hashes < 1 || hashes > HASHES_MAX) return false;
   if (seed < 0 || seed > SEED_MAX || firstSize < 2 || firstSize > POSITIONS_MAX) return false;
   if (!isPrime(firstSize)) return false;
-  // The k positions of an id differ only if there are more than k.
+  // The k positions of an id are distinct only if there are more than k positions.
   if (!isPartitioned) return firstSize > hashes;
   return partitionSizes(firstSize, hashes).reduce((sum, size) => sum + size, 0) <= POSITIONS_MAX;
 }
 
-/** That many consecutive primes. */
+/** Returns `count` consecutive primes, starting with `firstSize`. */
 export function partitionSizes(firstSize: number, count: number): number[] {
   const sizes = [firstSize];
   while (sizes.length < count) sizes.push(nextPrime(sizes.at(-1)! + 1));

@@ -8,27 +8,30 @@ import { murmur3 } from './murmur3.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
 
-/** With fewer bits there are too few buckets that a fingerprint can move to, and a large table fills badly. */
+/** With fewer bits a fingerprint has too few alternative buckets, and a large table cannot be filled well. */
 const FINGERPRINT_BITS_MIN = 8;
 const FINGERPRINT_BITS_MAX = 31;
 const BUCKETS_MAX = 2 ** 26;
 const LOAD_MAX = 0.95;
-/** Slots beyond that load, as a multiple of the root of the capacity: the load a small table reaches varies by chance. */
+/**
+ * Extra slots, as a multiple of the square root of the capacity: the load that a small table reaches varies by chance.
+ */
 const SPARE_SLOTS = 4;
 const CAPACITY_MAX = 250_000_000;
-/** An id is looked for in the slots of two buckets. */
+/** A lookup checks the slots of two buckets. */
 const CANDIDATE_SLOTS = 2 * BUCKET_SLOTS;
 const RATE_MIN = CANDIDATE_SLOTS / 2 ** FINGERPRINT_BITS_MAX;
 const KICKS_MAX = 500;
 const SEED = 0;
 
 /**
- * Cuckoo filter: of each id a fingerprint of f bits, in one of two buckets of b = 4 slots. The second bucket is
- * `i2 = i1 xor hash(fingerprint)`, and that of i2 is i1, so that a fingerprint can move without its id.
+ * Cuckoo filter: stores a fingerprint of f bits for each id, in one of two buckets of b = 4 slots. The second bucket is
+ * `i2 = i1 xor hash(fingerprint)`, and the same formula leads from i2 back to i1, so a fingerprint can move without its
+ * id.
  *
- * FPR `1 - (1 - 1 / (2^f - 1))^(2 b a)` at load a, about `2 b a / 2^f`; so `f = log2(2 b / rate)`, rounded up.
- * Memory: f bits a slot, and a power of two of buckets that are filled to 95 % at most: f / 0.95 to 2 f / 0.95 bits an id.
- * An id that is added more than once is stored more than once, eight times at most.
+ * FPR `1 - (1 - 1 / (2^f - 1))^(2 b a)` at load a, about `2 b a / 2^f`; therefore `f = log2(2 b / rate)`, rounded up.
+ * Memory: f bits per slot. The number of buckets is a power of two, and they are filled to at most 95 %: f / 0.95 to 2
+ * f / 0.95 bits per id. An id that is added more than once is stored more than once, at most eight times.
  *
  * Source: Fan, Andersen, Kaminsky, Mitzenmacher: "Cuckoo Filter: Practically Better Than Bloom" (CoNEXT 2014).
  */
@@ -38,7 +41,7 @@ export class CuckooFilter implements ErasableFilter {
   readonly #idHash: IdHash;
   #elements: number;
   readonly #hash: Uint32Array = new Uint32Array(4);
-  /** The slots that were kicked, so that kicks which led nowhere can be undone. */
+  /** The displaced slots, so that an unsuccessful series of moves can be undone. */
   readonly #kicked: Uint32Array = new Uint32Array(KICKS_MAX);
 
   private constructor(table: CuckooTable, idHash: IdHash = murmur3) {
@@ -47,7 +50,7 @@ export class CuckooFilter implements ErasableFilter {
     this.#elements = table.countUsed();
   }
 
-  /** @throws UsageError for a capacity above 250 million, or a rate below 3.8e-9 */
+  /** @throws UsageError if the capacity is above 250 million or the rate below 3.8e-9 */
   static forCapacity({ capacity, falsePositiveRate, idHash }: CapacityOptions & IdHashOption): CuckooFilter {
     checkCapacity(capacity, CAPACITY_MAX);
     checkRate(falsePositiveRate);
@@ -58,7 +61,7 @@ export class CuckooFilter implements ErasableFilter {
     return new CuckooFilter(new CuckooTable(bucketCount, fingerprintBits), idHash);
   }
 
-  /** @throws CorruptDataError for anything that `save` did not write */
+  /** @throws CorruptDataError if `save` did not write the bytes */
   static load(bytes: Uint8Array): CuckooFilter {
     refuseBigEndian();
     const { numbers, arrays } = decodeSaved('cuckoo', bytes);
@@ -68,7 +71,7 @@ export class CuckooFilter implements ErasableFilter {
       Number.isInteger(Math.log2(bucketCount)) &&
       isWholeNumber(fingerprintBits, FINGERPRINT_BITS_MIN, FINGERPRINT_BITS_MAX) &&
       arrays[0]?.length === CuckooTable.wordCount(bucketCount, fingerprintBits) * 4;
-    checkSaved(isPlausible && numbers.length === 2 && arrays.length === 1, 'cuckoo', 'its numbers do not agree');
+    checkSaved(isPlausible && numbers.length === 2 && arrays.length === 1, 'cuckoo', 'its numbers are inconsistent');
     return new CuckooFilter(new CuckooTable(bucketCount, fingerprintBits, new Uint32Array(arrays[0]!.buffer)));
   }
 
@@ -80,19 +83,19 @@ export class CuckooFilter implements ErasableFilter {
     return this.#table.words.byteLength;
   }
 
-  /** f: bits of a fingerprint. */
+  /** f: bits per fingerprint. */
   get fingerprintBits(): number {
     return this.#table.fingerprintBits;
   }
 
-  /** The part of the slots that are taken. */
+  /** Fraction of the slots that are taken. */
   get load(): number {
     return this.#elements / this.#table.slotCount;
   }
 
   /**
-   * Adds an id, once more if it is in. Where both its buckets are full, fingerprints are moved to their other buckets.
-   * @throws FilterFullError after 500 moves, or for the ninth copy of one id; then nothing has changed
+   * Adds a copy of an id. If both of its buckets are full, fingerprints move to their alternative buckets.
+   * @throws FilterFullError after 500 moves, or for the ninth copy of an id; the filter is unchanged then
    */
   add(id: Uint8Array): void {
     const table = this.#table;
@@ -110,8 +113,8 @@ export class CuckooFilter implements ErasableFilter {
   }
 
   /**
-   * Takes out one copy; false where no fingerprint matches. Only for ids that were added: for one that was not, and that
-   * `has` takes for one that was, the fingerprint of another goes.
+   * Deletes one copy and returns true, or returns false if no fingerprint matches. Delete only ids that were added:
+   * deleting a false positive removes the fingerprint of another id.
    */
   delete(id: Uint8Array): boolean {
     const slot = this.#find(id);
@@ -140,7 +143,10 @@ export class CuckooFilter implements ErasableFilter {
     return slot >= 0 ? slot : this.#table.find(this.#otherBucket(bucket, fingerprint), fingerprint);
   }
 
-  /** 1 to 2^f - 1. Hashes the id; its first bucket is then `#bucketOf()`. */
+  /**
+   * Hashes the id and returns a fingerprint from 1 to 2^f - 1. Afterwards `#bucketOf()` returns the first bucket of the
+   * id.
+   */
   #fingerprintOf(id: Uint8Array): number {
     this.#idHash(id, SEED, this.#hash);
     return 1 + Math.floor(this.#hash[2]! * 2 ** -32 * (2 ** this.#table.fingerprintBits - 1));
@@ -150,7 +156,7 @@ export class CuckooFilter implements ErasableFilter {
     return this.#hash[0]! & (this.#table.bucketCount - 1);
   }
 
-  /** Never the same bucket: an id always has eight slots. */
+  /** Never returns the same bucket, so an id always has eight slots. */
   #otherBucket(bucket: number, fingerprint: number): number {
     let mixed = Math.imul(fingerprint ^ (fingerprint >>> 16), 0x85eb_ca6b);
     mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
@@ -158,7 +164,7 @@ export class CuckooFilter implements ErasableFilter {
     return bucket ^ (distance === 0 ? 1 : distance);
   }
 
-  /** Puts a fingerprint in the place of another, that one in the place of a third, until one finds an empty slot. */
+  /** Replaces a fingerprint, moves the replaced one to its other bucket, and repeats this until a slot is free. */
   #kick(startBucket: number, startFingerprint: number): boolean {
     const table = this.#table;
     let random = this.#hash[1]!;

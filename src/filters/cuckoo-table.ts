@@ -1,9 +1,9 @@
-/** b: slots in a bucket. With 4, a table can be filled to 95 % (Fan et al. 2014, table 2). */
+/** b: slots per bucket. With 4, a table can be filled to 95 % (Fan et al. 2014, table 2). */
 export const BUCKET_SLOTS = 4;
 
 /**
- * Buckets of four fingerprints of f bits each, without gaps: 4 f bits a bucket, in 32-bit words. 0 is an empty slot. The
- * bits are counted in fours, which stay below 2^31 with f <= 31 and 2^26 buckets at most.
+ * Buckets of four fingerprints of f bits each, without gaps: 4 f bits per bucket, in 32-bit words. 0 marks an empty
+ * slot. Offsets count units of 4 bits, which stay below 2^31 with f <= 31 and at most 2^26 buckets.
  */
 export class CuckooTable {
   readonly bucketCount: number;
@@ -11,7 +11,7 @@ export class CuckooTable {
   readonly words: Uint32Array;
   readonly #mask: number;
 
-  /** @param words - a table that was saved, `CuckooTable.wordCount` long; without it all slots are empty. */
+  /** @param words - a saved table of `CuckooTable.wordCount` words; if omitted, all slots are empty. */
   constructor(bucketCount: number, fingerprintBits: number, words?: Uint32Array) {
     this.bucketCount = bucketCount;
     this.fingerprintBits = fingerprintBits;
@@ -19,7 +19,7 @@ export class CuckooTable {
     this.#mask = 2 ** fingerprintBits - 1;
   }
 
-  /** A slot is read as two words, so there is one behind the last. */
+  /** Includes one extra word, because reading a slot reads two words. */
   static wordCount(bucketCount: number, fingerprintBits: number): number {
     return Math.ceil((bucketCount * fingerprintBits) / 8) + 1;
   }
@@ -43,7 +43,7 @@ export class CuckooTable {
     this.words[at + 1]! ^= (changed >>> 1) >>> (31 - (bit & 31));
   }
 
-  /** The first slot of the bucket that holds the fingerprint (0: an empty one), or -1. */
+  /** Returns the first slot of the bucket that holds the fingerprint (0: an empty slot), or -1. */
   find(bucket: number, fingerprint: number): number {
     const { words, fingerprintBits } = this;
     const mask = this.#mask;
@@ -64,7 +64,7 @@ export class CuckooTable {
   }
 }
 
-/** The 32 bits that begin at a bit of a word. A shift by 32 does nothing in JavaScript, so it is done as 1 and 31. */
+/** Reads 32 bits from a bit of a word. A shift by 32 does nothing in JavaScript, so shift by 1 and by up to 31. */
 function readBits(words: Uint32Array, at: number, bit: number): number {
   return (words[at]! >>> bit) | ((words[at + 1]! << 1) << (31 - bit));
 }

@@ -4,20 +4,20 @@ import { emptyHeads } from '../filter/chains.ts';
 
 const PAGE_BITS = 12;
 const PAGE_MASK = 2 ** PAGE_BITS - 1;
-/** The id and the number of the next entry of the chain. */
+/** The id, then the number of the next entry in the chain. */
 const ENTRY_WORDS = ID_WORDS + 1;
 const NIL = 0xffff_ffff;
 
-/** The square array of the DIBF: each cell holds a chain of index values, the numbers of the ids in the order they came. */
+/** The square array of the DIBF: each cell holds a chain of index values, which number the ids in insertion order. */
 export class IndexArray {
-  /** Cells in a row, and rows. */
+  /** Number of rows, and of columns. */
   readonly side: number;
   readonly #heads: Uint32Array;
   readonly #pages: Uint32Array[] = [];
   readonly #id: Uint32Array = new Uint32Array(ID_WORDS);
   #count = 0;
 
-  /** The smallest square of at least `cellsMin` cells. */
+  /** Creates the smallest square with at least `cellsMin` cells. */
   constructor(cellsMin: number) {
     this.side = Math.ceil(Math.sqrt(cellsMin));
     this.#heads = emptyHeads(this.side * this.side);
@@ -31,7 +31,7 @@ export class IndexArray {
     return this.#heads.byteLength + this.#pages.length * 2 ** PAGE_BITS * ENTRY_WORDS * 4;
   }
 
-  /** Row and column from two words of a hash: a fraction of 32 bits times the side. */
+  /** Derives row and column from two words of a hash: a 32-bit fraction times the side. */
   cellOf(rowWord: number, columnWord: number): number {
     return Math.floor(rowWord * 2 ** -32 * this.side) * this.side + Math.floor(columnWord * 2 ** -32 * this.side);
   }
@@ -61,7 +61,7 @@ export class IndexArray {
     this.#heads[cell] = entry;
   }
 
-  /** How many cells have no chain. */
+  /** Number of cells without a chain. */
   get emptyCells(): number {
     return this.#heads.reduce((count, head) => count + Number(head === NIL), 0);
   }
@@ -75,7 +75,7 @@ export class IndexArray {
     return describeChains(histogram);
   }
 
-  /** The words of all ids in the order of their index values. */
+  /** Words of all ids, in the order of their index values. */
   idWords(): Uint32Array {
     const words = new Uint32Array(this.#count * ID_WORDS);
     for (let entry = 0; entry < this.#count; entry++) {

@@ -11,21 +11,25 @@ import { murmur3 } from './murmur3.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
 
-/** So that the bits of the Bloom filter are more than the cells, and a saved one cannot claim cells that it has no bytes for. */
+/**
+ * Ensures that the Bloom filter has more bits than the array has cells, so that a saved filter cannot claim more cells
+ * than its size justifies.
+ */
 const RATE_MAX = 0.5;
 const CAPACITY_MAX = 2 ** 31;
-/** Not the one of the Bloom filter: a cell must tell nothing about the bits. */
+/** Differs from the seed of the Bloom filter, so that the cell is independent of the bits. */
 const CELL_SEED = 1;
 
 /**
- * DIBF, the dynamic index Bloom filter, to which the LDM paper compares itself: a Bloom filter, and a square array of at
- * least n_max cells (40 x 40 for 1600) that hold chains of index values. Where the Bloom filter says "perhaps", the chain
- * of one cell gives the exact answer. Its chains hang on n_max cells. Those of the LDM filter, as the paper defines them,
- * hang on about ten times as many link positions and are shorter; theory expects the longest to have 5.17 ids at
- * n_max = 640 and 5.75 at 1600, and 2.65 and 2.97 with LDM.
+ * DIBF, the dynamic index Bloom filter, which the LDM paper uses for comparison: a Bloom filter, and a square array of
+ * at least n_max cells (40 x 40 for 1600) that hold chains of index values. If the Bloom filter answers "perhaps", the
+ * chain of one cell gives the exact answer. Its chains are spread over n_max cells. The chains of the LDM filter, as
+ * the paper defines them, are spread over about ten times as many link positions and are shorter; theory predicts a
+ * longest chain of 5.17 ids at n_max = 640 and 5.75 at 1600, and of 2.65 and 2.97 with LDM.
  *
- * FPR 0; that of the Bloom filter, `(1 - e^(-kn/m))^k`, says how often a chain is walked in vain. Nothing can be deleted.
- * Beyond n_max the chains and that rate grow. Memory: 4 bytes a cell, 24 an id, and the Bloom filter.
+ * FPR 0. The rate of the Bloom filter, `(1 - e^(-kn/m))^k`, gives the probability of an unnecessary chain walk.
+ * Deletion is not supported. Beyond n_max, the chains and that rate grow. Memory: 4 bytes per cell, 24 per id, plus the
+ * Bloom filter.
  *
  * Source: the LDM paper (cloud-storage deduplication on a modified Bloom filter), its comparison.
  */
@@ -45,8 +49,8 @@ export class DibfFilter implements MembershipFilter {
   }
 
   /**
-   * @param options.falsePositiveRate - that of the Bloom filter; half of all at most
-   * @throws UsageError for values out of range
+   * @param options.falsePositiveRate - rate of the Bloom filter, at most 0.5
+   * @throws UsageError if a value is out of range
    */
   static forCapacity({ capacity, falsePositiveRate, idHash }: CapacityOptions & IdHashOption): DibfFilter {
     checkCapacity(capacity, CAPACITY_MAX);
@@ -55,7 +59,7 @@ export class DibfFilter implements MembershipFilter {
     return new DibfFilter(capacity, BloomFilter.forCapacity({ capacity, falsePositiveRate: rate, idHash }), idHash);
   }
 
-  /** @throws CorruptDataError for anything that `save` did not write */
+  /** @throws CorruptDataError if `save` did not write the bytes */
   static load(bytes: Uint8Array): DibfFilter {
     refuseBigEndian();
     const { numbers, arrays } = decodeSaved('dibf', bytes);
@@ -64,7 +68,7 @@ export class DibfFilter implements MembershipFilter {
     const bloom = BloomFilter.load(bloomBytes!);
     const [capacity] = numbers;
     const isPlausible = numbers.length === 1 && isWholeNumber(capacity, 1, Math.min(CAPACITY_MAX, bloom.bits));
-    checkSaved(isPlausible, 'dibf', 'its capacity does not fit its Bloom filter');
+    checkSaved(isPlausible, 'dibf', 'its capacity does not match its Bloom filter');
     const filter = new DibfFilter(capacity, bloom);
     for (let at = 0; at < ids!.length; at += ID_BYTES) filter.#restore(ids!.subarray(at, at + ID_BYTES));
     return filter;
@@ -78,12 +82,12 @@ export class DibfFilter implements MembershipFilter {
     return this.#bloom.memoryBytes + this.#index.memoryBytes;
   }
 
-  /** Rows, and columns, of the index array. */
+  /** Number of rows, and of columns, of the index array. */
   get side(): number {
     return this.#index.side;
   }
 
-  /** An id that is in is not added again. */
+  /** Adds an id unless it is present. */
   add(id: Uint8Array): void {
     const chunkId = toChunkId(id);
     const cell = this.#cellOf(chunkId);
@@ -101,17 +105,17 @@ export class DibfFilter implements MembershipFilter {
     return 0;
   }
 
-  /** What the Bloom filter alone says of an id: false is certain. */
+  /** The answer of the Bloom filter alone; false is certain. */
   mayHave(id: Uint8Array): boolean {
     return this.#bloom.has(toChunkId(id));
   }
 
-  /** How likely `mayHave` is true for an id that is not in. */
+  /** Probability that `mayHave` is true for an absent id. */
   bloomRate(): number {
     return this.#bloom.falsePositiveRate();
   }
 
-  /** Ids in each cell that has any. */
+  /** Chains of ids in the non-empty cells. */
   chains(): ChainStatistics {
     return this.#index.chains();
   }
@@ -120,7 +124,7 @@ export class DibfFilter implements MembershipFilter {
     return this.chains().max;
   }
 
-  /** How many of the `side` by `side` cells have no id. */
+  /** Number of empty cells among the `side` by `side` cells. */
   get emptyCells(): number {
     return this.#index.emptyCells;
   }
@@ -134,7 +138,7 @@ export class DibfFilter implements MembershipFilter {
   #restore(id: Uint8Array): void {
     const cell = this.#cellOf(id);
     checkSaved(this.#bloom.has(id), 'dibf', 'an id is not in its Bloom filter');
-    checkSaved(!this.#index.has(cell, id), 'dibf', 'an id is in it twice');
+    checkSaved(!this.#index.has(cell, id), 'dibf', 'it contains an id twice');
     this.#index.push(cell, id);
   }
 

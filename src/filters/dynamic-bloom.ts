@@ -13,7 +13,7 @@ import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-fil
 import { checkCapacity, checkRate } from './sizing.ts';
 
 export interface DynamicBloomOptions extends CapacityOptions, IdHashOption {
-  /** c: ids in each of the filters; an eighth of the capacity without it. */
+  /** c: ids per filter of the list; default: an eighth of the capacity. */
   readonly filterCapacity?: number;
 }
 
@@ -24,15 +24,15 @@ const POSITIONS_MAX = 2 ** 31 - 1;
 const SEED = 0;
 
 /**
- * Dynamic Bloom filter: a list of equal Bloom filters of m bits and k hashes. An id goes into the first that has fewer
- * than c ids, and where there is none the list grows by one. An id is in if any of them has it: the k positions are the
- * same in all, but each has to be asked.
+ * Dynamic Bloom filter: a list of equal Bloom filters of m bits and k hashes. An id is added to the first filter with
+ * fewer than c ids; if all are full, a filter is appended. An id is present if any filter has it: all filters use the
+ * same k positions, but each must be probed.
  *
- * FPR `1 - prod(1 - f_i)` with f_i = (X_i / m)^k for X_i bits set, and the repeats of `repeatRate` in each. With s filters at n_max each one has the rate
- * `1 - (1 - rate)^(1/s)`; beyond n_max the list, its rate and its look-ups grow on.
- * Memory: `-log2(1 - (1 - rate)^(1/s)) / ln 2` bits an id, which is log2(s) / ln 2 more than one filter takes.
+ * FPR `1 - prod(1 - f_i)` with f_i = (X_i / m)^k for X_i set bits, plus `repeatRate` in each filter. With s filters at
+ * n_max, each has the rate `1 - (1 - rate)^(1/s)`; beyond n_max the list, its rate and its lookup time keep growing.
+ * Memory: `-log2(1 - (1 - rate)^(1/s)) / ln 2` bits per id, log2(s) / ln 2 more than a single filter.
  *
- * An id that is in, or seems to be, is not added again: `elements` falls short by as many as were false positives.
+ * An id that is or seems present is not added again, so `elements` is too low by the number of false positives.
  *
  * Source: Guo, Wu, Chen, Yuan, Luo: "The Dynamic Bloom Filters" (IEEE TKDE 22, 2010).
  */
@@ -42,7 +42,7 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
   readonly #idHash: IdHash;
   readonly #slices: Slice[];
   readonly #hash: Uint32Array = new Uint32Array(4);
-  /** Filters before this one are full. */
+  /** All filters before this index are full. */
   #active = 0;
 
   private constructor(shape: Shape, slices: Slice[], idHash: IdHash = murmur3) {
@@ -51,7 +51,7 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
     this.#slices = slices;
   }
 
-  /** @throws UsageError for values out of range */
+  /** @throws UsageError if a value is out of range */
   static forCapacity(options: DynamicBloomOptions): DynamicBloomFilter {
     const { capacity, falsePositiveRate } = options;
     const filterCapacity = options.filterCapacity ?? Math.ceil(capacity / DEFAULT_FILTERS);
@@ -74,7 +74,7 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
     return new DynamicBloomFilter(shape, [emptySlice(shape)], options.idHash);
   }
 
-  /** @throws CorruptDataError for anything that `save` did not write */
+  /** @throws CorruptDataError if `save` did not write the bytes */
   static load(bytes: Uint8Array): DynamicBloomFilter {
     refuseBigEndian();
     const { numbers, arrays } = decodeSaved('dynamic-bloom', bytes);
@@ -85,20 +85,20 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
       isWholeNumber(hashes, 1, HASHES_MAX) &&
       arrays.length > 0 &&
       arrays.length === elements.length;
-    checkSaved(isPlausible, 'dynamic-bloom', 'its numbers do not agree');
+    checkSaved(isPlausible, 'dynamic-bloom', 'its numbers are inconsistent');
     const slices = arrays.map((array, index): Slice => {
       const count = elements[index];
       const isWhole = array.length === wordCount(positions) * 4 && isWholeNumber(count, 0, filterCapacity);
-      checkSaved(isWhole, 'dynamic-bloom', `filter ${index} does not fit the numbers`);
+      checkSaved(isWhole, 'dynamic-bloom', `filter ${index} does not match the numbers`);
       const words = new Uint32Array(array.buffer);
       const isClean = positions % 32 === 0 || words.at(-1)! >>> (positions % 32) === 0;
-      checkSaved(isClean, 'dynamic-bloom', `filter ${index} has bits behind its end`);
+      checkSaved(isClean, 'dynamic-bloom', `filter ${index} has bits after its end`);
       return { words, bitCount: countBits(words), elements: count };
     });
     return new DynamicBloomFilter({ filterCapacity, positions, hashes }, slices);
   }
 
-  /** Ids that were added and did not seem to be in. */
+  /** Number of ids that were added and did not seem present. */
   get elements(): number {
     return this.#slices.reduce((sum, slice) => sum + slice.elements, 0);
   }
@@ -107,7 +107,7 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
     return this.#slices.length * wordCount(this.#shape.positions) * 4;
   }
 
-  /** s: how many filters there are. */
+  /** s: number of filters. */
   get filterCount(): number {
     return this.#slices.length;
   }
@@ -115,7 +115,7 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
   add(id: Uint8Array): void {
     if (this.has(id)) return;
     const slice = this.#activeSlice();
-    // `has` left the hash of the id.
+    // `has` has left the hash of the id in `#hash`.
     const start = startOf(this.#hash, 0, this.#shape.positions);
     addToSlice(slice, start, strideOf(this.#hash, 0, this.#shape.positions), this.#shape);
   }
@@ -132,8 +132,8 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
   }
 
   /**
-   * Takes in the filters of another list of the same shape.
-   * @throws UsageError where the filters differ in capacity, bits or hashes
+   * Adds the filters of another list with the same shape.
+   * @throws UsageError if the filters differ in capacity, bits or hashes
    */
   merge(other: DynamicBloomFilter): void {
     const [own, others] = [this.#shape, other.#shape];

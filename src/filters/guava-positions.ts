@@ -1,29 +1,32 @@
 import { carryOf } from './murmur3.ts';
 
 /*
- * The positions of Guava's strategy MURMUR128_MITZ_64: ((hash1 + i hash2) mod 2^63) mod m for i = 0 to k - 1, where
- * hash1 and hash2 are the halves of MurmurHash3 x64 128 with seed 0. Nothing here needs 64-bit numbers: the sums modulo
- * 2^63 go on in two words, only to see when they wrap, and their remainders modulo m in doubles.
+ * Computes the positions of the Guava strategy MURMUR128_MITZ_64: ((hash1 + i hash2) mod 2^63) mod m for i = 0 to k -
+ * 1, where hash1 and hash2 are the halves of MurmurHash3 x64 128 with seed 0. No 64-bit numbers are needed: two words
+ * track the sums modulo 2^63 to detect wrapping, and doubles hold the remainders modulo m.
  */
 
-/** Up to this many bits positions are handled with signed 32-bit operators. */
+/** Up to this number of bits, positions use signed 32-bit operators. */
 export const NARROW_BITS_MAX: number = 2 ** 31 - 64;
-/** Guava's limit, 2^31 - 1 longs. It suits `remainderOf`, for which m 2^16 must be exact. */
+/** The limit of Guava, 2^31 - 1 longs. `remainderOf` relies on it, because m 2^16 must be exact. */
 export const BITS_MAX: number = (2 ** 31 - 1) * 64;
 
 const TWO_POW_16 = 2 ** 16;
 
-/** (high 2^32 + low) modulo `bits`; `low` as an unsigned word, `high` at most 2^32. Exact for `bits` up to BITS_MAX. */
+/**
+ * Returns (high 2^32 + low) modulo `bits`. `low` is an unsigned word and `high` at most 2^32. Exact for `bits` up to
+ * BITS_MAX.
+ */
 export function remainderOf(high: number, low: number, bits: number): number {
   let rest = high - Math.floor(high / bits) * bits;
-  // Dividends stay below 2^53, so that the rounded quotient never reaches the next whole number.
+  // Dividends stay below 2^53, so rounding cannot raise the quotient to the next integer.
   rest = rest * TWO_POW_16 + (low >>> 16);
   rest -= Math.floor(rest / bits) * bits;
   rest = rest * TWO_POW_16 + (low & 0xffff);
   return rest - Math.floor(rest / bits) * bits;
 }
 
-/** All positions of a hash, for at most NARROW_BITS_MAX bits; `wrap` is 2^63 modulo `bits`. */
+/** Computes all positions of a hash, for at most NARROW_BITS_MAX bits; `wrap` is 2^63 modulo `bits`. */
 export function fillNarrowPositions(hash: Uint32Array, bits: number, wrap: number, positions: Int32Array): void {
   let low = hash[0]! | 0;
   let high = hash[1]! & 0x7fff_ffff;
@@ -39,21 +42,21 @@ export function fillNarrowPositions(hash: Uint32Array, bits: number, wrap: numbe
     const sumHigh = (high + stepHigh + carryOf(low, stepLow, sum)) | 0;
     low = sum;
     high = sumHigh & 0x7fff_ffff;
-    // The sign of the sum is its 64th bit: 2^63 was passed.
+    // The sign bit of the sum is bit 63: the sum has passed 2^63.
     position = addNarrow(position, advance + (atWrap & (sumHigh >> 31)), bits);
   }
 }
 
 /**
- * A sum that is at least -bits, modulo `bits`, without a branch: which way it goes is random, and a processor that guesses
- * wrong every other time doubles the cost.
+ * Reduces a sum that is at least -bits modulo `bits`, without a branch. The branch would be random, and mispredicting
+ * it half of the time doubles the cost.
  */
 function addNarrow(position: number, advance: number, bits: number): number {
   const next = (position + advance) | 0;
   return next + (bits & (next >> 31));
 }
 
-/** All positions of a hash, for any number of bits up to BITS_MAX; `wrap` is 2^63 modulo `bits`. */
+/** Computes all positions of a hash, for up to BITS_MAX bits; `wrap` is 2^63 modulo `bits`. */
 export function fillWidePositions(hash: Uint32Array, bits: number, wrap: number, positions: Float64Array): void {
   let low = hash[0]!;
   let high = hash[1]! & 0x7fff_ffff;

@@ -4,16 +4,16 @@ import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
 import { checkSaved } from './saved-filter.ts';
 
 /**
- * A Set of V8 ends at 2^24 entries, and deleted ones count until it is laid out anew. At half of that it can lose and
- * gain any number of entries.
+ * A V8 Set holds at most 2^24 entries, and deleted ones count until it is rehashed. Half of that limit allows any
+ * number of deletions and additions.
  */
 const SET_ENTRIES_MAX = 2 ** 23;
 const STRING_HEADER_BYTES = 16;
-/** A Set is a table for a power of two of entries, with 16 bytes for each and half as many buckets of 8 bytes. */
+/** A Set allocates a power of two of entries of 16 bytes, and half as many buckets of 8 bytes. */
 const SET_ENTRY_BYTES = 20;
 
 /**
- * The exact baseline in memory: JavaScript Sets of strings, one string an id. FPR 0; an id that is added twice is in once.
+ * The exact baseline in memory: JavaScript Sets with one string per id. FPR 0; adding an id twice stores it once.
  * Memory: about 40 + 20 to 40 bytes for an id of 20 bytes.
  */
 export class HashSetFilter implements ErasableFilter, MergeableFilter<HashSetFilter> {
@@ -27,18 +27,18 @@ export class HashSetFilter implements ErasableFilter, MergeableFilter<HashSetFil
   }
 
   /**
-   * A Set grows by itself: nothing is made for the capacity.
-   * @param options.setEntriesMax - how many ids go into one Set
+   * The capacity is ignored, because a Set grows as needed.
+   * @param options.setEntriesMax - maximum number of ids per Set
    */
   static forCapacity(options?: { readonly capacity?: number; readonly setEntriesMax?: number }): HashSetFilter {
     return new HashSetFilter(options?.setEntriesMax ?? SET_ENTRIES_MAX);
   }
 
-  /** @throws CorruptDataError for anything that `save` did not write */
+  /** @throws CorruptDataError if `save` did not write the bytes */
   static load(bytes: Uint8Array, setEntriesMax: number = SET_ENTRIES_MAX): HashSetFilter {
     const filter = new HashSetFilter(setEntriesMax);
     const count = decodeIds('hash-set', bytes, (id) => filter.add(id));
-    checkSaved(count === filter.elements, 'hash-set', 'an id is in it twice');
+    checkSaved(count === filter.elements, 'hash-set', 'it contains an id twice');
     return filter;
   }
 
@@ -46,7 +46,7 @@ export class HashSetFilter implements ErasableFilter, MergeableFilter<HashSetFil
     return this.#sets.reduce((sum, set) => sum + set.size, 0);
   }
 
-  /** An estimate: V8 does not tell what an object takes. */
+  /** An estimate, because V8 does not report the size of an object. */
   get memoryBytes(): number {
     const tables = this.#sets.reduce((sum, set) => sum + 2 ** Math.ceil(Math.log2(Math.max(4, set.size))), 0);
     return tables * SET_ENTRY_BYTES + this.#idBytes;

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { ID_WORDS } from '../filter/positions.ts';
 import { murmur3 } from './murmur3.ts';
 
-/** Makes four words of an id, other ones with another seed. */
+/** Derives four words from an id; a different seed gives different words. */
 export type IdHash = (id: Uint8Array, seed: number, out: Uint32Array) => void;
 
-/** An option of the structures that hash their ids. */
+/** Option of the structures that hash their ids. */
 export interface IdHashOption {
   /**
-   * MurmurHash3 without it. `takeUniformId` is for measurements with ids that are uniform already: such a filter is
-   * neither saved nor merged, because nothing in its bytes would say how its ids were put in.
+   * Default: MurmurHash3. `takeUniformId` is for measurements with ids that are already uniform. A filter with it can
+   * be neither saved nor merged, because its bytes do not record how the ids were hashed.
    */
   readonly idHash?: IdHash | undefined;
 }
 
-/** The words of an id of 20 uniform bytes as they are, from the first word on, or from the last one on with another seed than 0. */
+/** Copies words of an id of 20 uniform bytes: from the first word if the seed is 0, else from the last word on. */
 export function takeUniformId(id: Uint8Array, seed: number, out: Uint32Array): void {
   let word = seed === 0 ? 0 : ID_WORDS - 1;
   for (let index = 0; index < out.length; index++) {
@@ -24,7 +24,7 @@ export function takeUniformId(id: Uint8Array, seed: number, out: Uint32Array): v
   }
 }
 
-/** @throws AssertionError for a filter that can be neither saved nor merged */
+/** @throws AssertionError if the filter can be neither saved nor merged */
 export function assertHashed(idHash: IdHash): void {
-  assert(idHash === murmur3, 'a filter with ids that are not hashed can be neither saved nor merged');
+  assert(idHash === murmur3, 'a filter with unhashed ids can be neither saved nor merged');
 }

@@ -4,7 +4,7 @@ import { checkSaved, decodeSaved, encodeSaved } from './saved-filter.ts';
 
 const LENGTH_BYTES = 4;
 
-/** The saved form of an exact set: its ids one after the other, each behind its length (u32). */
+/** The saved form of an exact set: its ids in sequence, each preceded by its length (u32). */
 export function encodeIds(name: FilterName, ids: () => Iterable<Uint8Array>): Uint8Array {
   let sizeBytes = 0;
   let count = 0;
@@ -23,15 +23,15 @@ export function encodeIds(name: FilterName, ids: () => Iterable<Uint8Array>): Ui
 }
 
 /**
- * Hands out the ids that were saved, each as a view of the bytes. Returns how many there are.
- * @throws CorruptDataError for anything that `encodeIds` did not write under this name
+ * Passes each saved id to `visit` as a view of the bytes and returns the number of ids.
+ * @throws CorruptDataError if `encodeIds` did not write the bytes under this name
  */
 export function decodeIds(name: FilterName, bytes: Uint8Array, visit: (id: Uint8Array) => void): number {
   const { numbers, arrays } = decodeSaved(name, bytes);
-  checkSaved(numbers.length === 1 && arrays.length === 1, name, 'is not a list of ids');
+  checkSaved(numbers.length === 1 && arrays.length === 1, name, 'it is not a list of ids');
   const reader = new ByteReader(arrays[0]!, `saved ${name} filter`);
   let count = 0;
   for (; reader.remaining > 0; count++) visit(reader.view(reader.u32()));
-  checkSaved(count === numbers[0], name, 'the number of ids does not fit');
+  checkSaved(count === numbers[0], name, 'the number of ids does not match');
   return count;
 }

@@ -1,4 +1,4 @@
-/** The library of the filter family: sets of ids that answer "was this added?". */
+/** The filter library: sets of ids that answer "was this added?". */
 export { CorruptDataError, FilterFullError, LdmError, MissingPackageError, UsageError } from '../errors.ts';
 export { BPlusTreeFilter } from './b-plus-tree.ts';
 export { BloomFilter } from './bloom-filter.ts';

@@ -18,13 +18,13 @@ import { LdmFilter, NO_PACK } from '../filter/ldm-filter.ts';
 import { ID_WORDS, linkOf, startOf, strideOf } from '../filter/positions.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 
-/** An id and its references. */
+/** An id followed by its reference count. */
 const SAVED_WORDS = ID_WORDS + 1;
 const SAVED_BYTES = SAVED_WORDS * 4;
-/** What a filter without dead chunks has. */
+/** Number of heads in a filter without dead chunks. */
 const DEAD_HEADS = 2 ** 10;
 
-/** The plan, the counters, and the ids with their references in the order of their chains. */
+/** Encodes the plan, the counters, and the ids with their reference counts, sorted by chain. */
 export function encodeLdmSet(filter: LdmFilter): Uint8Array {
   refuseBigEndian();
   const { plan, counters, pages } = filter.parts();
@@ -40,9 +40,10 @@ export function encodeLdmSet(filter: LdmFilter): Uint8Array {
 }
 
 /**
- * The chains are made anew from the ids, so that no byte can lead them astray, and the counters are compared with them.
- * Memory is taken as the counters' own length allows: about the size of the file, and not what its numbers claim.
- * @throws CorruptDataError for anything that `encodeLdmSet` did not write
+ * Rebuilds the chains from the ids, so that no saved byte can corrupt them, and compares the counters with the ids. The
+ * allocated memory depends on the actual length of the counters (about the size of the file), not on the numbers in the
+ * file.
+ * @throws CorruptDataError if `encodeLdmSet` did not write the bytes
  */
 export function decodeLdmSet(bytes: Uint8Array): LdmFilter {
   refuseBigEndian();
@@ -64,17 +65,17 @@ function readPlan(numbers: readonly number[]): FilterPlan {
   const [capacity, hashes, fpr] = numbers;
   const isPlausible =
     numbers.length === 3 && isWholeNumber(capacity, 1, MAX_CAPACITY) && isWholeNumber(hashes, 1, MAX_HASHES);
-  // The range in which a plan of these hashes is possible, so that `planFilter` has nothing to refuse but its size.
-  checkSaved(isPlausible && fpr! >= 2 ** -hashes * 0.98 && fpr! < 1, 'ldm', 'its numbers make no plan');
+  // Outside this range no plan with these hashes exists. Within it, `planFilter` can only reject the size.
+  checkSaved(isPlausible && fpr! >= 2 ** -hashes * 0.98 && fpr! < 1, 'ldm', 'its numbers do not form a valid plan');
   try {
     return planFilter({ capacity, hashes, fpr });
   } catch (cause) {
-    checkSaved(false, 'ldm', `its numbers make no plan: ${(cause as Error).message}`);
+    checkSaved(false, 'ldm', `its numbers do not form a valid plan: ${(cause as Error).message}`);
     throw cause;
   }
 }
 
-/** Counters that lost count may stay as they are; every other one must say what the ids say. */
+/** Accepts saturated counters; every other counter must match the ids. */
 function checkCounters(plan: FilterPlan, words: Uint32Array, counters: Uint8Array): void {
   const { positions, hashes } = plan;
   const expected = new CounterArray(positions, hashes);
@@ -92,7 +93,7 @@ function checkCounters(plan: FilterPlan, words: Uint32Array, counters: Uint8Arra
   }
 }
 
-/** Pages and heads as `FilterParts` has them. The order of the ids is checked, which also rules out that one is twice in. */
+/** Returns pages and heads for `FilterParts`. Checks the order of the ids, which also rules out duplicates. */
 function linkEntries(plan: FilterPlan, words: Uint32Array): { heads: Uint32Array; pages: Uint32Array[] } {
   const heads = emptyHeads(plan.capacity);
   const chains = new LiveChains(new EntryTable(), plan.positions, heads);
@@ -103,7 +104,7 @@ function linkEntries(plan: FilterPlan, words: Uint32Array): { heads: Uint32Array
     if (entry % PAGE_ENTRIES === 0) pages.push(new Uint32Array(PAGE_WORDS));
     const link = linkOf(words, at, plan.positions, plan.hashes);
     const isInOrder = link > lastLink || (link === lastLink && isBefore(words, at - SAVED_WORDS, at));
-    checkSaved(isInOrder && words[at + ID_WORDS]! > 0, 'ldm', 'its ids are not in the order of their chains');
+    checkSaved(isInOrder && words[at + ID_WORDS]! > 0, 'ldm', 'its ids are not sorted by chain');
     const head = chains.headOf(link);
     if (head === lastHead) pages[Math.floor((entry - 1) / PAGE_ENTRIES)]![baseOf(entry - 1) + NEXT] = entry;
     else heads[head] = entry;

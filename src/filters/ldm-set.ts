@@ -9,12 +9,13 @@ import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
 const NOWHERE = { packIndex: NO_PACK, blockOffset: 0, offsetInBlock: 0, lengthBytes: 0, storedBytes: 0 };
 
 /**
- * The LDM filter of the repository as a set of ids: adding an id is one reference more, deleting it one less, and the last
- * one takes it out. Exact, since a chain holds whole ids: the counters only say when the chain can be skipped. When the
- * ids would pass the capacity, it is laid out for half as many again, so the rate of the counters stays below its target.
+ * The LDM filter of the repository as a set of ids: adding an id adds a reference, deleting it removes one, and
+ * removing the last reference deletes the id. Exact, because a chain stores complete ids; the counters only decide
+ * whether the chain can be skipped. When the number of ids would exceed the capacity, the filter is rebuilt with 1.5
+ * times the capacity, so the rate of the counters stays below its target.
  *
- * Memory: 48 bytes an entry, of which 20 are the location that a repository needs, and 9 to 14 for counters and heads.
- * A chunk id (20 bytes) is used as it is and must be uniform, which a keyed hash is; ids of other lengths are hashed.
+ * Memory: 48 bytes per entry, 20 of which are the location that a repository needs, and 9 to 14 for counters and heads.
+ * A chunk id (20 bytes) is used unchanged and must be uniform, as a keyed hash is; ids of other lengths are hashed.
  */
 export class LdmSet implements ErasableFilter, MergeableFilter<LdmSet> {
   readonly name = 'ldm';
@@ -27,20 +28,20 @@ export class LdmSet implements ErasableFilter, MergeableFilter<LdmSet> {
   }
 
   /**
-   * @param options.hashes - k; by the rate without it
-   * @throws UsageError for what cannot be planned
+   * @param options.hashes - k; default: derived from the rate
+   * @throws UsageError if no plan exists for the options
    */
   static forCapacity(options: CapacityOptions & { readonly hashes?: number | undefined }): LdmSet {
     const { capacity, falsePositiveRate: fpr, hashes } = options;
     return new LdmSet(new LdmFilter(planFilter({ capacity, fpr, hashes })));
   }
 
-  /** @throws CorruptDataError for anything that `save` did not write */
+  /** @throws CorruptDataError if `save` did not write the bytes */
   static load(bytes: Uint8Array): LdmSet {
     return new LdmSet(decodeLdmSet(bytes));
   }
 
-  /** References: an id that was added twice counts twice. */
+  /** Number of references: an id that was added twice counts twice. */
   get elements(): number {
     return this.#references;
   }
@@ -53,12 +54,12 @@ export class LdmSet implements ErasableFilter, MergeableFilter<LdmSet> {
     return this.#filter.memoryBytes;
   }
 
-  /** The present plan; its capacity and positions grow. */
+  /** The current plan; its capacity and positions grow. */
   get plan(): FilterPlan {
     return this.#filter.plan;
   }
 
-  /** One reference more. */
+  /** Adds a reference. */
   add(id: Uint8Array): void {
     const chunkId = toChunkId(id);
     const found = this.#filter.find(chunkId, 0);
@@ -71,7 +72,7 @@ export class LdmSet implements ErasableFilter, MergeableFilter<LdmSet> {
     return this.#filter.find(toChunkId(id), 0) !== NO_ENTRY;
   }
 
-  /** One reference less; a count that reached 2^32 - 1 stays. */
+  /** Removes a reference; a count that has reached 2^32 - 1 stays. Returns false if the id is absent. */
   delete(id: Uint8Array): boolean {
     const entry = this.#filter.find(toChunkId(id), 0);
     if (entry === NO_ENTRY) return false;
@@ -82,13 +83,13 @@ export class LdmSet implements ErasableFilter, MergeableFilter<LdmSet> {
     return true;
   }
 
-  /** References to an id; 0 where it is not in. */
+  /** Reference count of an id; 0 if it is absent. */
   references(id: Uint8Array): number {
     const entry = this.#filter.find(toChunkId(id), 0);
     return entry === NO_ENTRY ? 0 : this.#filter.refs(entry);
   }
 
-  /** Afterwards every id has the references of both. */
+  /** Adds the references of `other` to every id. */
   merge(other: LdmSet): void {
     const id = new Uint8Array(20);
     const from = other === this ? LdmSet.load(other.save()).#filter : other.#filter;
@@ -98,22 +99,22 @@ export class LdmSet implements ErasableFilter, MergeableFilter<LdmSet> {
     });
   }
 
-  /** `has` is exact. How often it walks a chain in vain is `counterRate`. */
+  /** `has` is exact. See `counterRate` for the rate of unnecessary chain walks. */
   falsePositiveRate(): number {
     return 0;
   }
 
-  /** What the counters alone say of an id: false is certain. */
+  /** The answer of the counters alone; false is certain. */
   mayHave(id: Uint8Array): boolean {
     return this.#filter.mayBeLive(toChunkId(id), 0);
   }
 
-  /** Ids at each link position: chains as the LDM paper defines them. */
+  /** Chains as the LDM paper defines them: the ids at each link position. */
   chains(): ChainStatistics {
     return measureChains(this.#filter).byLink;
   }
 
-  /** Ids on each chain that a look-up walks: neighbouring link positions share one. */
+  /** Chains that a lookup walks; neighbouring link positions share one. */
   walkedChains(): ChainStatistics {
     return measureChains(this.#filter).walked;
   }

@@ -1,33 +1,33 @@
-/** A set of ids that answers "was this added?": perhaps yes for one that was not, never no for one that was. */
+/** A set of ids that answers "was this added?". False positives are possible, false negatives are not. */
 export interface MembershipFilter {
-  /** Stable name, in tables and in saved bytes. */
+  /** Stable name, used in tables and in saved bytes. */
   readonly name: FilterName;
-  /** Ids that were added and not deleted since. */
+  /** Number of ids that were added and not deleted since. */
   readonly elements: number;
-  /** Bytes of its arrays. */
+  /** Size of its arrays in bytes. */
   readonly memoryBytes: number;
   /**
-   * Adds an id. Adding one twice counts twice where the structure counts, and is nothing otherwise.
-   * @throws FilterFullError where there is no room
+   * Adds an id. Adding it again counts twice in counting structures and has no effect in the others.
+   * @throws FilterFullError if there is no room
    */
   add(id: Uint8Array): void;
   has(id: Uint8Array): boolean;
   /**
-   * How likely `has` is true for an id that is not in, as the filter is filled now; 0 where it is exact.
-   * The source of the formula is in each class.
+   * Probability that `has` is true for an absent id at the current fill; 0 for exact structures. Each class names the
+   * source of its formula.
    */
   falsePositiveRate(): number;
-  /** The filter as bytes, checksummed; `load` of its class gives an equal filter. */
+  /** Encodes the filter with a checksum; `load` of its class restores an equal filter. */
   save(): Uint8Array;
 }
 
-/** One that can forget. */
+/** A filter that supports deletion. */
 export interface ErasableFilter extends MembershipFilter {
-  /** Takes an id out once; false (and nothing changes) where it is surely not in. */
+  /** Deletes an id once. Returns false and changes nothing if the id is certainly absent. */
   delete(id: Uint8Array): boolean;
 }
 
-/** One that can take in another of the same shape. */
+/** A filter that can merge another one of the same shape. */
 export interface MergeableFilter<F> extends MembershipFilter {
   merge(other: F): void;
 }

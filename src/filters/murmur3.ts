@@ -1,10 +1,10 @@
 /**
- * MurmurHash3 x64 128 (Austin Appleby, public domain, `MurmurHash3.cpp` of SMHasher), on 32-bit words: numbers of
- * JavaScript lose the upper bits of a 64-bit product, and BigInt takes tens of times as long.
- * A 64-bit value is a pair `low`, `high`.
+ * MurmurHash3 x64 128 (Austin Appleby, public domain, `MurmurHash3.cpp` of SMHasher), on 32-bit words: JavaScript
+ * numbers lose the upper bits of a 64-bit product, and BigInt is tens of times slower. A 64-bit value is a pair `low`,
+ * `high`.
  */
 
-// As signed words: others are kept as doubles, and converted at every use.
+// Stored as signed words, because V8 keeps other values as doubles and converts them at every use.
 const C1_LOW: number = 0x1142_53d5 | 0;
 const C1_HIGH: number = 0x87c3_7b91 | 0;
 const C2_LOW: number = 0x2745_937f | 0;
@@ -16,7 +16,7 @@ const FMIX2_HIGH: number = 0xc4ce_b9fe | 0;
 const BLOCK_BYTES = 16;
 const TWO_POW_32 = 2 ** 32;
 
-/** Hashes all of `id` with a 32-bit seed into `out`: low and high word of the first half, then of the second. */
+/** Hashes `id` with a 32-bit seed into `out`: low and high word of the first half, then of the second. */
 export function murmur3(id: Uint8Array, seed: number, out: Uint32Array): void {
   const length = id.length;
   let low1 = seed | 0;
@@ -25,7 +25,7 @@ export function murmur3(id: Uint8Array, seed: number, out: Uint32Array): void {
   let high2 = 0;
   for (let at = 0; at < length; at += BLOCK_BYTES) {
     const isWhole = length - at >= BLOCK_BYTES;
-    // h1 ^= rotl(k1 * c1, 31) * c2, here and below with zeros for bytes behind the end
+    // h1 ^= rotl(k1 * c1, 31) * c2; here and below, bytes past the end count as zeros
     let low = wordUpTo(id, at, length);
     let high = productHigh(low, wordUpTo(id, at + 4, length), C1_LOW, C1_HIGH);
     low = Math.imul(low, C1_LOW);
@@ -60,7 +60,7 @@ export function murmur3(id: Uint8Array, seed: number, out: Uint32Array): void {
   finish(low1 ^ length, high1, low2 ^ length, high2, out);
 }
 
-/** h1 += h2, h2 += h1, `avalanche` of both, and the two sums again. */
+/** h1 += h2, h2 += h1, `avalanche` of both, then the two sums again. */
 function finish(low1: number, high1: number, low2: number, high2: number, out: Uint32Array): void {
   const sum1 = (low1 + low2) | 0;
   const sumHigh1 = (high1 + high2 + carryOf(low1, low2, sum1)) | 0;
@@ -76,8 +76,8 @@ function finish(low1: number, high1: number, low2: number, high2: number, out: U
 }
 
 /**
- * fmix64 of the original: each bit of the input turns each bit of the output with a probability of a half.
- * A 64-bit shift by 33 leaves the upper word, shifted by 1, as the lower one.
+ * fmix64 of the original: flipping an input bit flips each output bit with a probability of one half. After a 64-bit
+ * shift by 33, the lower word is the upper word shifted by 1.
  */
 function avalanche(low: number, high: number, out: Uint32Array, half: number): void {
   let mixed = low ^ (high >>> 1);
@@ -88,18 +88,18 @@ function avalanche(low: number, high: number, out: Uint32Array, half: number): v
   out[half + 1] = secondHigh;
 }
 
-/** The carry, 0 or 1, of two words whose sum modulo 2^32 is `sum`. */
+/** The carry (0 or 1) of adding two words whose sum modulo 2^32 is `sum`. */
 export function carryOf(one: number, other: number, sum: number): number {
   return ((one & other) | ((one | other) & ~sum)) >>> 31;
 }
 
-/** The upper word of a 64-bit product modulo 2^64; the lower one is `Math.imul(aLow, bLow)`. */
+/** The upper word of a 64-bit product modulo 2^64; the lower word is `Math.imul(aLow, bLow)`. */
 function productHigh(aLow: number, aHigh: number, bLow: number, bHigh: number): number {
   const a0 = aLow & 0xffff;
   const a1 = aLow >>> 16;
   const b0 = bLow & 0xffff;
   const b1 = bLow >>> 16;
-  // Each of these sums stays below 2^32: as bits they are exact, whatever sign they show.
+  // Each of these sums stays below 2^32, so its bits are exact even if it appears negative.
   const middle = (Math.imul(a1, b0) + (Math.imul(a0, b0) >>> 16)) | 0;
   const other = (Math.imul(a0, b1) + (middle & 0xffff)) | 0;
   const carried = Math.imul(a1, b1) + (middle >>> 16) + (other >>> 16);
@@ -110,7 +110,7 @@ function wordAt(id: Uint8Array, at: number): number {
   return id[at]! | (id[at + 1]! << 8) | (id[at + 2]! << 16) | (id[at + 3]! << 24);
 }
 
-/** As `wordAt`, with zeros for what is at or behind `end`. */
+/** Like `wordAt`, but reads zeros at and after `end`. */
 function wordUpTo(id: Uint8Array, at: number, end: number): number {
   if (at + 4 <= end) return wordAt(id, at);
   let word = 0;

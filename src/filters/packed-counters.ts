@@ -3,23 +3,23 @@ export type CounterBits = 4 | 8 | 16;
 const WORD_BITS = 32;
 
 /**
- * Counters of 4, 8 or 16 bits, several in a word. One that reaches its maximum has lost count and sticks there: to go down
- * from a number that was lost would end in a false negative. The loops over positions are hot: what they need of the
- * object is read once.
+ * Counters of 4, 8 or 16 bits, several per word. A counter that reaches its maximum saturates permanently: decrementing
+ * it could cause a false negative, because its true count is unknown. The loops over positions are hot, so they copy
+ * fields to local variables first.
  */
 export class PackedCounters {
   readonly length: number;
   readonly counterBits: CounterBits;
   readonly words: Int32Array;
   readonly #countMax: number;
-  /** log2 of the counters in a word, and of the bits in a counter. */
+  /** log2 of the counters per word, and of the bits per counter. */
   readonly #indexShift: number;
   readonly #bitShift: number;
   readonly #indexMask: number;
   #takenCount = 0;
   #saturatedCount = 0;
 
-  /** @param words - counters that were saved, `wordsFor` of them; without them all are 0 */
+  /** @param words - saved counters, `wordsFor` words; if omitted, all counters are 0 */
   constructor(length: number, counterBits: CounterBits, words?: Int32Array) {
     this.length = length;
     this.counterBits = counterBits;
@@ -31,12 +31,12 @@ export class PackedCounters {
     if (words !== undefined) this.#recount();
   }
 
-  /** How many counters are above 0. */
+  /** Number of counters above 0. */
   get takenCount(): number {
     return this.#takenCount;
   }
 
-  /** How many counters have lost count. */
+  /** Number of saturated counters. */
   get saturatedCount(): number {
     return this.#saturatedCount;
   }
@@ -45,7 +45,7 @@ export class PackedCounters {
     return (this.words[position >>> this.#indexShift]! >>> this.#shiftOf(position)) & this.#countMax;
   }
 
-  /** Whether the counters at all the positions are above 0. */
+  /** Whether the counters at all positions are above 0. */
   areTaken(positions: Int32Array): boolean {
     const words = this.words;
     const indexShift = this.#indexShift;
@@ -60,7 +60,7 @@ export class PackedCounters {
     return true;
   }
 
-  /** One more at each of the positions. */
+  /** Increments the counter at each position. */
   increment(positions: Int32Array): void {
     const words = this.words;
     const indexShift = this.#indexShift;
@@ -79,7 +79,7 @@ export class PackedCounters {
     }
   }
 
-  /** One less at each of the positions, of which none may be 0; nothing where a counter sticks. */
+  /** Decrements the counter at each position, which must be above 0; saturated counters stay unchanged. */
   decrement(positions: Int32Array): void {
     const words = this.words;
     const indexShift = this.#indexShift;
@@ -97,7 +97,7 @@ export class PackedCounters {
     }
   }
 
-  /** Adds counters of the same number and size, each up to the maximum. */
+  /** Adds counters of the same number and size; each saturates at the maximum. */
   addAll(other: PackedCounters): void {
     for (let position = 0; position < this.length; position++) {
       const sum = this.countAt(position) + other.countAt(position);
@@ -109,14 +109,13 @@ export class PackedCounters {
     this.#recount();
   }
 
-  /** The sum of all counters. */
   sum(): number {
     let sum = 0;
     for (let position = 0; position < this.length; position++) sum += this.countAt(position);
     return sum;
   }
 
-  /** Whether the last word has nothing behind the last counter. */
+  /** Whether the unused part of the last word is 0. */
   isPaddedWithZeros(): boolean {
     const end = this.words.length << this.#indexShift;
     for (let position = this.length; position < end; position++) if (this.countAt(position) !== 0) return false;

@@ -7,8 +7,8 @@ import type { FilterName } from './membership-filter.ts';
  * A saved filter, little-endian:
  *   magic 'LDMSET' | version u16 | length of the name u8 | name
  *   numbers u32    | each float64
- *   arrays u32     | the length of each in bytes, u64 | the bytes of each, one behind the other
- *   CRC-32 of all before, u32
+ *   arrays u32     | the length of each in bytes, u64 | the bytes of each, in sequence
+ *   CRC-32 of all preceding bytes, u32
  */
 const MAGIC = 'LDMSET';
 const VERSION = 1;
@@ -17,11 +17,11 @@ const NUMBER_BYTES = 8;
 
 export interface SavedFilter {
   readonly numbers: number[];
-  /** Each a copy that begins its own buffer. */
+  /** Each is a copy at the start of its own buffer. */
   readonly arrays: Uint8Array<ArrayBuffer>[];
 }
 
-/** The saved form of a filter: what kind it is, its numbers (sizes, seeds, counts) and its arrays. */
+/** Encodes a filter: its name, its numbers (sizes, seeds, counts) and its arrays. */
 export function encodeSaved(name: FilterName, numbers: readonly number[], arrays: readonly Uint8Array[]): Uint8Array {
   const lengthsAt = MAGIC.length + 3 + name.length + 4 + numbers.length * NUMBER_BYTES + 4;
   let at = lengthsAt + arrays.length * NUMBER_BYTES;
@@ -44,8 +44,8 @@ export function encodeSaved(name: FilterName, numbers: readonly number[], arrays
 }
 
 /**
- * What `encodeSaved` was given. Whether the numbers and arrays fit each other is for the filter to check: see `checkSaved`.
- * @throws CorruptDataError for anything that `encodeSaved` did not write under this name
+ * Decodes the output of `encodeSaved`. The filter itself checks that the numbers and arrays match: see `checkSaved`.
+ * @throws CorruptDataError if `encodeSaved` did not write the bytes under this name
  */
 export function decodeSaved(name: FilterName, bytes: Uint8Array): SavedFilter {
   const what = `saved ${name} filter`;
@@ -55,13 +55,13 @@ export function decodeSaved(name: FilterName, bytes: Uint8Array): SavedFilter {
   const reader = new ByteReader(body, what);
   reader.magic(MAGIC);
   const version = reader.u16();
-  checkSaved(version === VERSION, name, `has version ${version}, and this one reads ${VERSION}`);
+  checkSaved(version === VERSION, name, `it has version ${version}, but only version ${VERSION} is supported`);
   const found = reader.latin1(reader.u8());
-  checkSaved(found === name, name, `holds a filter of the kind ${JSON.stringify(found)}`);
+  checkSaved(found === name, name, `it contains a filter of the kind ${JSON.stringify(found)}`);
   checkSaved(
     checksumOf(body) === bufferOver(bytes).readUInt32LE(bodyBytes),
     name,
-    'the checksum does not fit the bytes',
+    'the checksum does not match the bytes',
   );
 
   const numberBytes = bufferOver(reader.view(reader.u32() * NUMBER_BYTES));
@@ -81,21 +81,21 @@ export function checkSaved(holds: boolean, name: FilterName, problem: string): a
   });
 }
 
-/** Whether a saved number is a whole one from `lowest` to `highest`. */
+/** Whether a saved number is an integer from `lowest` to `highest`. */
 export function isWholeNumber(value: number | undefined, lowest: number, highest: number): value is number {
-  // -0 would be saved again as 0.
+  // Reject -0, because it would be saved as 0.
   return Number.isInteger(value) && value! >= lowest && value! <= highest && !Object.is(value, -0);
 }
 
 const IS_LITTLE_ENDIAN = endianness() === 'LE';
 
-/** The words as little-endian bytes, for `encodeSaved`: the same memory where the machine keeps them so. */
+/** Returns the words as little-endian bytes, for `encodeSaved`; shares memory on a little-endian machine. */
 export function bytesOfWords(words: Int32Array | Uint32Array): Uint8Array {
   const bytes = Buffer.from(words.buffer, words.byteOffset, words.byteLength);
   return IS_LITTLE_ENDIAN ? bytes : Buffer.from(bytes).swap32();
 }
 
-/** The opposite, of an array that `decodeSaved` gave; in the same memory. Its length must be a multiple of 4. */
+/** The inverse, for an array from `decodeSaved`; shares its memory. The length must be a multiple of 4. */
 export function wordsOfBytes(bytes: Uint8Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   if (!IS_LITTLE_ENDIAN) bufferOver(bytes).swap32();
   return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);

@@ -3,19 +3,19 @@ import { CorruptDataError } from '../errors.ts';
 import { ID_BYTES } from '../filter/positions.ts';
 
 /**
- * The raw form in which the ids of a repository travel, exact where a Bloom filter is not (docs/filters.md):
- * 8 bytes "LDMIDS1\n", the number of ids as a 64-bit little-endian integer, the ids of 20 bytes each in ascending byte
- * order, and the SHA-256 of everything before.
+ * The raw export format for the ids of a repository, exact unlike a Bloom filter (docs/filters.md): 8 bytes
+ * "LDMIDS1\n", the number of ids as a 64-bit little-endian integer, the ids of 20 bytes each in ascending byte order,
+ * and the SHA-256 of all preceding bytes.
  */
 const MAGIC = Buffer.from('LDMIDS1\n', 'latin1');
 const COUNT_OFFSET = MAGIC.length;
 const IDS_OFFSET = COUNT_OFFSET + 8;
 const CHECKSUM_BYTES = 32;
 
-/** Buckets by the first two bytes: ids are uniform, so each holds few. */
+/** Buckets by the first two bytes; ids are uniform, so each bucket is small. */
 const BUCKET_COUNT = 2 ** 16;
 
-/** A sorted list of ids: look-ups by halving, no false positives. */
+/** A sorted list of ids with binary search and without false positives. */
 export class SortedIds {
   readonly #ids: Buffer;
 
@@ -23,20 +23,23 @@ export class SortedIds {
     this.#ids = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
   }
 
-  /** Whether bytes claim to be of this form. What they claim may still be false: `load` looks. */
+  /** Whether the bytes start like this format. Only `load` verifies them. */
   static isRecognised(bytes: Uint8Array): boolean {
     return bytes.length >= MAGIC.length && MAGIC.equals(bytes.subarray(0, MAGIC.length));
   }
 
-  /** @throws CorruptDataError on anything that `encodeSortedIds` did not write. Keeps a view of the bytes. */
+  /**
+   * Keeps a view of the bytes.
+   * @throws CorruptDataError if `encodeSortedIds` did not write the bytes
+   */
   static load(bytes: Uint8Array): SortedIds {
     const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (!SortedIds.isRecognised(view)) throw damaged('it does not begin as one');
-    if (view.length < IDS_OFFSET + CHECKSUM_BYTES) throw damaged('it is cut short');
+    if (!SortedIds.isRecognised(view)) throw damaged('it does not start with the expected header');
+    if (view.length < IDS_OFFSET + CHECKSUM_BYTES) throw damaged('it is truncated');
     const end = view.length - CHECKSUM_BYTES;
     const count = view.readBigUInt64LE(COUNT_OFFSET);
     if (count * BigInt(ID_BYTES) !== BigInt(end - IDS_OFFSET)) {
-      throw damaged(`it says ${count} ids and is ${view.length} bytes long`);
+      throw damaged(`its header says ${count} ids, but it is ${view.length} bytes long`);
     }
     if (!checksumOf(view.subarray(0, end)).equals(view.subarray(end))) throw damaged('wrong checksum');
     const ids = view.subarray(IDS_OFFSET, end);
@@ -52,7 +55,7 @@ export class SortedIds {
     return this.#ids.length / ID_BYTES;
   }
 
-  /** Exact: true if and only if the id is in the list. An id of another length never is. */
+  /** Exact; an id of another length is never in the list. */
   has(id: Uint8Array): boolean {
     if (id.length !== ID_BYTES) return false;
     let low = 0;
@@ -68,7 +71,7 @@ export class SortedIds {
   }
 }
 
-/** @param ids - 20 bytes each, in any order, each once. */
+/** @param ids - 20 bytes each, distinct, in any order */
 export function encodeSortedIds(ids: Uint8Array): Uint8Array {
   const bytes = Buffer.alloc(IDS_OFFSET + ids.length + CHECKSUM_BYTES);
   MAGIC.copy(bytes);
@@ -79,7 +82,7 @@ export function encodeSortedIds(ids: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Orders by the first two bytes by counting, and what shares them by comparing. */
+/** Sorts by the first two bytes with a counting sort, then each bucket by comparison. */
 function sortIdsInto(ids: Uint8Array, target: Uint8Array): void {
   const starts = new Uint32Array(BUCKET_COUNT + 1);
   for (let at = 0; at < ids.length; at += ID_BYTES) starts[bucketAt(ids, at) + 1]!++;

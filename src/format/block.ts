@@ -16,20 +16,20 @@ import {
 
 export { BLOCK_HEADER_BYTES } from './constants.ts';
 
-/** How a block's payload is written. */
+/** Encoding of a block's payload. */
 export type Codec = 'raw' | 'zstd';
 
 export interface BlockHeader {
   readonly kind: ChunkKind;
   readonly codec: Codec;
-  /** The chunks together, before the codec. */
+  /** Total size of the chunks before compression. */
   readonly rawBytes: number;
-  /** The payload as it stands in the file. */
+  /** Size of the payload in the file. */
   readonly storedBytes: number;
   readonly chunkLengths: Uint32Array;
 }
 
-/** What the first 24 bytes of a block say. */
+/** The contents of the first 24 bytes of a block. */
 export interface BlockPrefix {
   readonly kind: ChunkKind;
   readonly codec: Codec;
@@ -45,19 +45,19 @@ export function codeOfCodec(codec: Codec): number {
   return codec === 'raw' ? CODEC_RAW : CODEC_ZSTD;
 }
 
-/** @throws CorruptDataError for a code that names no codec */
+/** @throws CorruptDataError if the code is unknown */
 export function codecOfCode(code: number, what: string): Codec {
   if (code === CODEC_RAW) return 'raw';
   if (code === CODEC_ZSTD) return 'zstd';
   throw new CorruptDataError(`${what}: codec ${code} is neither raw (${CODEC_RAW}) nor zstd (${CODEC_ZSTD})`);
 }
 
-/** The length of a whole block in a pack: header, table and payload. */
+/** Size of a complete block in a pack: header, table and payload. */
 export function blockBytes(chunkCount: number, storedBytes: number): number {
   return BLOCK_HEADER_BYTES + chunkCount * BLOCK_TABLE_ENTRY_BYTES + storedBytes;
 }
 
-/** Header and table of a block; its payload of `storedBytes` follows in the file. */
+/** Encodes the header and table of a block; its payload of `storedBytes` follows in the file. */
 export function encodeBlockHeader(header: BlockHeader): Buffer {
   const problem = findSizeProblem(header) ?? findLengthProblem(header.chunkLengths, header.rawBytes);
   assert(problem === undefined, problem);
@@ -77,9 +77,9 @@ export function encodeBlockHeader(header: BlockHeader): Buffer {
 }
 
 /**
- * Reads the first 24 bytes of a block, to learn how long the rest is. Nothing vouches for them yet: only the limits
- * are checked, so that no caller allocates what a damaged number asks for.
- * @throws CorruptDataError
+ * Decodes the first 24 bytes of a block, to learn the size of the rest. They are not verified yet: only the limits are
+ * checked, so that no caller allocates memory based on a damaged number.
+ * @throws CorruptDataError if a limit is exceeded
  */
 export function decodeBlockPrefix(bytes: Uint8Array, what = 'block'): BlockPrefix {
   const reader = new ByteReader(bytes, what);
@@ -100,7 +100,7 @@ export function decodeBlockPrefix(bytes: Uint8Array, what = 'block'): BlockPrefi
 }
 
 /**
- * Reads header and table; bytes behind them are not looked at.
+ * Decodes and verifies header and table; ignores any bytes after them.
  * @throws CorruptDataError
  */
 export function decodeBlockHeader(bytes: Uint8Array, what = 'block'): BlockHeader {
@@ -114,7 +114,7 @@ export function decodeBlockHeader(bytes: Uint8Array, what = 'block'): BlockHeade
   return { kind, codec, rawBytes, storedBytes, chunkLengths };
 }
 
-/** What is wrong with a block's numbers, if anything. */
+/** Describes the first invalid number of a block, if any. */
 export function findSizeProblem(block: {
   readonly codec: Codec;
   readonly rawBytes: number;
@@ -132,7 +132,7 @@ export function findSizeProblem(block: {
   return undefined;
 }
 
-/** What is wrong with the lengths of a block's chunks, if anything. */
+/** Describes the first problem with the lengths of the chunks in a block, if any. */
 export function findLengthProblem(chunkLengths: Uint32Array, rawBytes: number): string | undefined {
   let sum = 0;
   for (let i = 0; i < chunkLengths.length; i++) {

@@ -2,19 +2,19 @@ import { crc32 } from 'node:zlib';
 import { CorruptDataError } from '../errors.ts';
 import { MAX_U32 } from './constants.ts';
 
-/** Whether this machine keeps numbers as the format does, so that typed arrays can be copied as bytes. */
+/** Whether this machine has the byte order of the format, so that typed arrays can be copied as bytes. */
 const LITTLE_ENDIAN: boolean = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
 
-/** Below it, making the views for a copy costs more than the copy. */
+/** Below this length, creating the views for a copy costs more than the copy. */
 const BULK_COPY_LENGTH = 64;
 
-/** Reads little-endian values one after the other; never past the end. */
+/** Reads little-endian values in sequence, and never past the end. */
 export class ByteReader {
   readonly #bytes: Buffer;
   readonly #what: string;
   #offset: number;
 
-  /** `what` begins the messages of errors. */
+  /** `what` prefixes error messages. */
   constructor(bytes: Uint8Array, what: string, offset = 0) {
     this.#bytes = bufferOver(bytes);
     this.#what = what;
@@ -41,7 +41,7 @@ export class ByteReader {
     return this.#bytes.readUInt32LE(this.#take(4));
   }
 
-  /** @throws CorruptDataError for what a number cannot hold exactly */
+  /** @throws CorruptDataError if a JavaScript number cannot represent the value exactly */
   u64(): number {
     const offset = this.#take(8);
     const value = this.#bytes.readUInt32LE(offset + 4) * (MAX_U32 + 1) + this.#bytes.readUInt32LE(offset);
@@ -53,13 +53,13 @@ export class ByteReader {
     return this.#bytes.readBigUInt64LE(this.#take(8));
   }
 
-  /** A view, not a copy. */
+  /** Returns a view, not a copy. */
   bytes(length: number): Buffer {
     const offset = this.#take(length);
     return this.#bytes.subarray(offset, offset + length);
   }
 
-  /** As `bytes`, without making a Buffer, which takes several times as long. */
+  /** Like `bytes`, but without creating a Buffer, which takes several times as long. */
   view(length: number): Uint8Array {
     const offset = this.#take(length);
     return new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset + offset, length);
@@ -76,7 +76,7 @@ export class ByteReader {
     return this.#bytes.toString('hex', offset, offset + length);
   }
 
-  /** A copy. */
+  /** Returns a copy. */
   u32Array(length: number): Uint32Array {
     const offset = this.#take(length * 4);
     const values = new Uint32Array(length);
@@ -88,7 +88,7 @@ export class ByteReader {
     return values;
   }
 
-  /** Bytes that this version leaves free. */
+  /** Reads reserved bytes, which must be 0. */
   zeros(length: number): void {
     const offset = this.#take(length);
     for (let i = offset; i < offset + length; i++) {
@@ -96,7 +96,7 @@ export class ByteReader {
     }
   }
 
-  /** Text in ASCII that must be there. */
+  /** Reads a fixed ASCII text. */
   magic(expected: string): void {
     const found = this.latin1(expected.length);
     if (found !== expected) this.fail(`begins with ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
@@ -120,12 +120,12 @@ export class ByteReader {
   }
 }
 
-/** The same memory as a Buffer. */
+/** Returns a Buffer over the same memory. */
 export function bufferOver(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** CRC-32 (ISO-HDLC, as in zlib) over several pieces as if they were one. */
+/** CRC-32 (ISO-HDLC, as in zlib) of the concatenated pieces. */
 export function checksumOf(...pieces: readonly Uint8Array[]): number {
   return pieces.reduce((checksum, piece) => crc32(piece, checksum), 0);
 }

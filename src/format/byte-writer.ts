@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { MAX_U32 } from './constants.ts';
 
-/** Up to it a loop copies faster than a call of `set`. */
+/** Up to this length, a loop copies faster than a call of `set`. */
 const SHORT_BYTES = 40;
 
-/** Fills a buffer of known length with little-endian values. A value that does not fit is a programmer error. */
+/** Fills a buffer of known length with little-endian values. A value that does not fit is a programming error. */
 export class ByteWriter {
   readonly buffer: Buffer;
   #offset = 0;
@@ -42,7 +42,7 @@ export class ByteWriter {
     else this.#offset = this.buffer.writeBigUInt64LE(value, this.#offset);
   }
 
-  /** A whole number with a sign, in two's complement. */
+  /** Writes a signed integer in two's complement. */
   i64(value: number): void {
     assert(Number.isSafeInteger(value));
     const high = Math.floor(value / (MAX_U32 + 1));
@@ -64,12 +64,12 @@ export class ByteWriter {
     this.#offset += written;
   }
 
-  /** Bytes that stay 0. */
+  /** Leaves bytes at 0. */
   skip(length: number): void {
     this.#offset += length;
   }
 
-  /** The buffer, which must be full. */
+  /** Returns the buffer, which must be full. */
   finish(): Buffer {
     assert(this.#offset === this.buffer.length);
     return this.buffer;

@@ -6,18 +6,18 @@ import { chunkKindOfCode, codeOfChunkKind } from './chunk-kind.ts';
 import type { ChunkKind } from './chunk-kind.ts';
 import { CHUNK_ID_BYTES, FILE_ID_BYTES } from './constants.ts';
 
-/** The parts of a checkpoint, the image of the LDM filter, that are not plain arrays. See docs/format.md. */
+/** The parts of a checkpoint (the image of the LDM filter) that are not plain arrays. See docs/format.md. */
 
 export const CHECKPOINT_MAGIC = 'LDMFILT1';
 export const CHECKPOINT_VERSION = 1;
 export const CHECKPOINT_HEADER_BYTES = 84;
 export const CHECKPOINT_HEADER_CHECKSUM_OFFSET = 80;
-/** A snapshot before its manifest. */
+/** A snapshot entry without its manifest. */
 export const CHECKPOINT_SNAPSHOT_BYTES: number = FILE_ID_BYTES + CHUNK_ID_BYTES + 4;
 export const CHECKPOINT_PACK_BYTES = 56;
 export const CHECKPOINT_ENTRY_BYTES = 48;
 export const CHECKPOINT_HEAD_BYTES = 4;
-/** SHA-256 of everything before it. */
+/** SHA-256 of all preceding bytes. */
 export const CHECKPOINT_DIGEST_BYTES = 32;
 
 export interface CheckpointHeader {
@@ -28,7 +28,7 @@ export interface CheckpointHeader {
   readonly segmentCount: number;
   readonly absentPackCount: number;
   readonly snapshotCount: number;
-  /** All snapshots with their manifests. */
+  /** Size of all snapshot entries including their manifests. */
   readonly snapshotsBytes: number;
   readonly packCount: number;
   readonly counterBytes: number;
@@ -77,10 +77,11 @@ export function encodeCheckpointHeader(header: CheckpointHeader): Buffer {
 }
 
 /**
- * Reads a checkpoint's first 84 bytes. What they promise fits the file when `checkpointBytes` of it is the file's size.
- * The checksum is the same in every version, so that a damaged version is not taken for another one.
+ * Decodes the first 84 bytes of a checkpoint. The header matches the file if `checkpointBytes` of it equals the file
+ * size. The checksum is the same in every version, so that a damaged version number is not mistaken for another
+ * version.
  * @throws CorruptDataError
- * @throws UnsupportedFormatError for another version
+ * @throws UnsupportedFormatError if the version is unknown
  */
 export function decodeCheckpointHeader(bytes: Uint8Array, what = 'checkpoint'): CheckpointHeader {
   const reader = new ByteReader(bytes, what);
@@ -125,7 +126,7 @@ export function decodeCheckpointHeader(bytes: Uint8Array, what = 'checkpoint'): 
   };
 }
 
-/** The size of the whole file that a header announces. */
+/** Size of the complete file according to a header. */
 export function checkpointBytes(header: CheckpointHeader): number {
   return (
     CHECKPOINT_HEADER_BYTES +
@@ -162,7 +163,7 @@ export function encodeCheckpointSnapshot({ id, tree, manifest }: CheckpointSnaps
   return writer.finish();
 }
 
-/** Snapshots as they follow one another; the result has copies of the bytes. */
+/** Decodes consecutive snapshot entries; the result contains copies of the bytes. */
 export function decodeCheckpointSnapshots(bytes: Uint8Array, count: number, what = 'checkpoint'): CheckpointSnapshot[] {
   const reader = new ByteReader(bytes, what);
   const snapshots: CheckpointSnapshot[] = [];

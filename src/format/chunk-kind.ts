@@ -1,6 +1,6 @@
 import { CorruptDataError } from '../errors.ts';
 
-/** What a chunk holds: a piece of a file, or one serialised directory. */
+/** The content of a chunk: a piece of a file, or one serialised directory. */
 export type ChunkKind = 'data' | 'tree';
 
 const KIND_DATA = 1;
@@ -10,7 +10,7 @@ export function codeOfChunkKind(kind: ChunkKind): number {
   return kind === 'data' ? KIND_DATA : KIND_TREE;
 }
 
-/** @throws CorruptDataError for a code that names no kind */
+/** @throws CorruptDataError if the code is unknown */
 export function chunkKindOfCode(code: number, what: string): ChunkKind {
   if (code === KIND_DATA) return 'data';
   if (code === KIND_TREE) return 'tree';

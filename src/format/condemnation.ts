@@ -10,13 +10,16 @@ import {
   NONCE_BYTES,
 } from './constants.ts';
 
-/** Segments and packs, by hex id, that are about to be removed: no backup may newly rely on them. */
+/** Hex ids of segments and packs that are about to be removed. No backup may start to rely on them. */
 export interface Condemned {
   readonly segmentIds: readonly string[];
   readonly packIds: readonly string[];
 }
 
-/** The bytes of a condemnation; its name is their SHA-256. `nonce`: 16 random bytes, so that no name is used twice. */
+/**
+ * Encodes a condemnation, which is named by the SHA-256 of its bytes. `nonce`: 16 random bytes, so that no name is
+ * reused.
+ */
 export function encodeCondemnation({ segmentIds, packIds }: Condemned, nonce: Uint8Array): Buffer {
   assert(nonce.length === NONCE_BYTES);
   const ids = [...segmentIds, ...packIds];
@@ -35,14 +38,14 @@ export function encodeCondemnation({ segmentIds, packIds }: Condemned, nonce: Ui
 
 /**
  * @throws CorruptDataError
- * @throws UnsupportedFormatError for another version
+ * @throws UnsupportedFormatError if the version is unknown
  */
 export function decodeCondemnation(bytes: Uint8Array, what = 'condemnation'): Condemned {
   const reader = new ByteReader(bytes, what);
   reader.magic(CONDEMNATION_MAGIC);
   const version = reader.u32();
   if (version !== CONDEMNATION_VERSION) {
-    throw new UnsupportedFormatError(`${what}: version ${version} of condemnations is not known`);
+    throw new UnsupportedFormatError(`${what}: condemnation version ${version} is not supported`);
   }
   const segmentCount = reader.u32();
   const packCount = reader.u32();

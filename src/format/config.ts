@@ -4,7 +4,7 @@ import { CorruptDataError, UnsupportedFormatError } from '../errors.ts';
 import { CONFIG_VERSION, FILE_ID_BYTES, MAX_CHUNK_BYTES, MAX_CONFIG_BYTES } from './constants.ts';
 import { JsonReader, hexPattern, isUtcTime, parseJson } from './json-reader.ts';
 
-/** How files are cut. Structurally the same as what the chunkers take. */
+/** Chunking parameters. Structurally the same as the parameters of the chunkers. */
 export type ChunkerConfig =
   | {
       readonly kind: 'fastcdc';
@@ -14,7 +14,7 @@ export type ChunkerConfig =
     }
   | { readonly kind: 'fixed'; readonly sizeBytes: number };
 
-/** What is chosen when a repository is created, and never changes. */
+/** The settings of a repository, chosen when it is created and never changed. */
 export interface RepositoryConfig {
   readonly formatVersion: 1;
   /** 64 hex digits. */
@@ -23,21 +23,21 @@ export interface RepositoryConfig {
   readonly created: string;
   readonly chunker: ChunkerConfig;
   readonly chunkHash: 'sha1' | 'sha256';
-  /** What packs are named by. */
+  /** Hash that names the packs. */
   readonly packHash: 'blake3' | 'sha256';
-  /** The key of the chunk ids: 64 hex digits. */
+  /** Key of the chunk ids: 64 hex digits. */
   readonly idKey: string;
   readonly ldm: { readonly fprTarget: number; readonly hashes: number; readonly capacity: number };
   readonly compression: { readonly algorithm: 'zstd'; readonly level: number };
 }
 
-/** Packs are named by BLAKE3. A program that knows only SHA-256 would take each for damaged. */
+/** Packs are named by BLAKE3. A program that supports only SHA-256 would consider every pack damaged. */
 export const BLAKE3_PACKS = 'blake3-packs';
-/** A program that does not know one that is required must not touch the repository. */
+/** A program that does not know a required feature must not access the repository. */
 const KNOWN_FEATURES: readonly string[] = [BLAKE3_PACKS];
 
 const HEX_256 = hexPattern(FILE_ID_BYTES);
-/** The last byte: without it the file was cut, even where what is left can be read. */
+/** The last byte. Without it the file is truncated, even if the rest is valid JSON. */
 const LINE_FEED = 0x0a;
 const MAX_HASHES = 32;
 const MIN_LEVEL = -131_072;
@@ -56,7 +56,7 @@ export function encodeConfig(config: RepositoryConfig): Buffer {
     compression: { algorithm: config.compression.algorithm, level: config.compression.level },
   };
   const bytes = Buffer.from(`${JSON.stringify({ ...body, checksum: checksumOf(body) }, undefined, 2)}\n`);
-  assert.deepEqual(decodeConfig(bytes), config, 'a configuration reads back as it was written');
+  assert.deepEqual(decodeConfig(bytes), config, 'a configuration must decode to its original value');
   return bytes;
 }
 
@@ -72,13 +72,13 @@ function encodeChunker(chunker: ChunkerConfig): Record<string, number | string> 
 
 /**
  * @throws CorruptDataError
- * @throws UnsupportedFormatError for another version, or a required feature that is not known
+ * @throws UnsupportedFormatError if the version or a required feature is unknown
  */
 export function decodeConfig(bytes: Uint8Array, what = 'config'): RepositoryConfig {
   if (bytes.at(-1) !== LINE_FEED) throw new CorruptDataError(`${what}: its last line is incomplete`);
   const parsed = parseJson(bytes, { maxBytes: MAX_CONFIG_BYTES, what });
   const reader = new JsonReader(parsed, what);
-  // The rule of the checksum holds for every version, so that damage is never taken for a newer version.
+  // Every version has the same checksum, so that damage is never mistaken for a newer version.
   const { checksum, ...body } = parsed as Record<string, unknown>;
   if (checksum !== checksumOf(body)) throw new CorruptDataError(`${what}: wrong checksum`);
   const version = reader.count('format_version');
@@ -94,7 +94,7 @@ export function decodeConfig(bytes: Uint8Array, what = 'config'): RepositoryConf
   }
   const ldm = reader.object('ldm');
   const fprTarget = ldm.number('fpr_target');
-  if (fprTarget <= 0 || fprTarget >= 1) ldm.fail('fpr_target', `is ${fprTarget} and not between 0 and 1`);
+  if (fprTarget <= 0 || fprTarget >= 1) ldm.fail('fpr_target', `is ${fprTarget}, which is not between 0 and 1`);
   const compression = reader.object('compression');
   return {
     formatVersion: version,
@@ -125,7 +125,7 @@ function readChunker(reader: JsonReader): ChunkerConfig {
   return { kind, minSizeBytes, averageSizeBytes, maxSizeBytes };
 }
 
-/** Over the members in the order in which they stand, without blanks. */
+/** SHA-256 of the members in their given order, without whitespace. */
 function checksumOf(body: object): string {
   return createHash('sha256').update(JSON.stringify(body)).digest('hex');
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 
-/** The numbers of docs/format.md. A test compares them with the document's tables. */
+/** The numbers of docs/format.md. A test compares them with the tables in the document. */
 
 export const CHUNK_ID_BYTES = 20;
-/** SHA-256 or BLAKE3: names of packs, segments and snapshots. */
+/** SHA-256 or BLAKE3: ids of packs, segments and snapshots. */
 export const FILE_ID_BYTES = 32;
 
 const MIB = 1024 * 1024;
@@ -11,20 +11,20 @@ const GIB = 1024 * MIB;
 
 export const MAX_U32 = 0xffff_ffff;
 
-/** The largest chunk that a chunker may be asked for; trees may be as large. */
+/** The maximum chunk size of a chunker; also the maximum size of a tree. */
 export const MAX_CHUNK_BYTES: number = GIB;
-/** A block gathers chunks up to a target and closes, or holds one large chunk: the slack is far above any target. */
+/** A block collects chunks up to a target size, or holds one large chunk; the margin far exceeds any target size. */
 export const MAX_BLOCK_RAW_BYTES: number = MAX_CHUNK_BYTES + 64 * MIB;
-/** A codec may lengthen what it cannot shorten, by a little. */
+/** A codec may slightly enlarge incompressible data. */
 export const MAX_BLOCK_STORED_BYTES: number = MAX_BLOCK_RAW_BYTES + 16 * MIB;
 export const MAX_BLOCK_CHUNKS = 1_048_576;
-/** Offsets of blocks are 32 bits wide. */
+/** Block offsets have 32 bits. */
 export const MAX_PACK_BYTES: number = MAX_U32;
 
 /** "LDMB" */
 export const BLOCK_MAGIC: number = 0x42_4d_44_4c;
 export const BLOCK_HEADER_BYTES = 24;
-/** The checksum covers what stands before it, and the table behind it. */
+/** The checksum covers the bytes before it and the table after it. */
 export const BLOCK_CHECKSUM_OFFSET = 20;
 export const BLOCK_TABLE_ENTRY_BYTES = 4;
 
@@ -32,12 +32,12 @@ export const PACK_MAGIC = 'LDMPACK1';
 export const PACK_END_MAGIC = 'LDMPEND1';
 export const PACK_VERSION = 2;
 export const PACK_HEADER_BYTES = 32;
-/** Version 1 has no nonce: equal packs had equal names. */
+/** Version 1 has no nonce, so equal packs had equal names. */
 export const PACK_HEADER_BYTES_V1 = 16;
 export const PACK_TRAILER_BYTES = 24;
 export const PACK_TRAILER_CHECKSUM_OFFSET = 12;
 export const PACK_FOOTER_BLOCK_BYTES = 20;
-/** In a footer: id and length. */
+/** Footer entry of a chunk: id and length. */
 export const PACK_FOOTER_CHUNK_BYTES: number = CHUNK_ID_BYTES + 4;
 
 export const SEGMENT_MAGIC = 'LDMSEGM1';
@@ -49,7 +49,7 @@ export const CONDEMNATION_MAGIC = 'LDMCOND1';
 export const CONDEMNATION_VERSION = 1;
 export const CONDEMNATION_HEADER_BYTES = 36;
 
-/** In the headers of packs, segments and condemnations: random bytes, so that no name is ever used twice. */
+/** Random bytes in the headers of packs, segments and condemnations, so that no name is ever reused. */
 export const NONCE_BYTES = 16;
 
 /** "LDMT" */
@@ -57,7 +57,7 @@ export const TREE_MAGIC: number = 0x54_4d_44_4c;
 export const TREE_VERSION = 1;
 export const TREE_HEADER_BYTES = 16;
 export const TREE_OWNER_BYTES = 10;
-/** An entry up to its name. */
+/** Size of an entry before its name. */
 export const TREE_ENTRY_BYTES = 48;
 export const TREE_FILE_BYTES = 12;
 export const TREE_DEVICE_BYTES = 8;

@@ -1,12 +1,12 @@
 import { CorruptDataError } from '../errors.ts';
 import { MAX_U32 } from './constants.ts';
 
-/** Takes members out of a parsed JSON object and insists on their types. Every failure names the member. */
+/** Reads members of a parsed JSON object and checks their types. Every error message names the member. */
 export class JsonReader {
   readonly #members: Readonly<Record<string, unknown>>;
   readonly #what: string;
 
-  /** `what` begins the messages of errors. */
+  /** `what` prefixes error messages. */
   constructor(value: unknown, what: string) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw new CorruptDataError(`${what}: not a JSON object`);
@@ -23,7 +23,7 @@ export class JsonReader {
     return new JsonReader(this.#get(name), `${this.#what}: ${name}`);
   }
 
-  /** `isValid` is the shape or the further condition on the text. */
+  /** `isValid` is a pattern or a further condition for the text. */
   string(name: string, isValid: RegExp | ((text: string) => boolean) = () => true): string {
     return this.#checkString(this.#get(name), name, isValid);
   }
@@ -37,7 +37,7 @@ export class JsonReader {
   oneOf<T extends string>(name: string, values: readonly T[]): T {
     const found = this.string(name);
     const value = values.find((candidate) => candidate === found);
-    return value ?? this.fail(name, `is ${JSON.stringify(found)} and not one of: ${values.join(', ')}`);
+    return value ?? this.fail(name, `is ${JSON.stringify(found)}, not one of: ${values.join(', ')}`);
   }
 
   number(name: string): number {
@@ -45,11 +45,11 @@ export class JsonReader {
     return typeof value === 'number' && Number.isFinite(value) ? value : this.fail(name, 'is not a number');
   }
 
-  /** A whole number from `min` to `max`. */
+  /** Reads an integer from `min` to `max`. */
   integer(name: string, min: number, max: number): number {
     const value = this.number(name);
     if (!Number.isSafeInteger(value) || value < min || value > max) {
-      this.fail(name, `is ${value} and not a whole number from ${min} to ${max}`);
+      this.fail(name, `is ${value}, not a whole number from ${min} to ${max}`);
     }
     return value;
   }
@@ -71,15 +71,15 @@ export class JsonReader {
   }
 
   #checkString(value: unknown, name: string, isValid: RegExp | ((text: string) => boolean)): string {
-    if (typeof value !== 'string') return this.fail(name, 'is not text');
+    if (typeof value !== 'string') return this.fail(name, 'is not a string');
     const valid = typeof isValid === 'function' ? isValid(value) : isValid.test(value);
     return valid ? value : this.fail(name, `is ${JSON.stringify(value.slice(0, 100))}, which is not valid`);
   }
 }
 
 /**
- * Reads UTF-8 bytes as JSON.
- * @throws CorruptDataError
+ * Parses UTF-8 bytes as JSON.
+ * @throws CorruptDataError if the input is longer than `maxBytes` or not JSON
  */
 export function parseJson(bytes: Uint8Array, options: { readonly maxBytes: number; readonly what: string }): unknown {
   const { maxBytes, what } = options;
@@ -92,12 +92,12 @@ export function parseJson(bytes: Uint8Array, options: { readonly maxBytes: numbe
   }
 }
 
-/** Hex digits in lower case, two per byte. */
+/** Returns a pattern for lowercase hex digits, two per byte. */
 export function hexPattern(byteCount: number): RegExp {
   return new RegExp(`^[0-9a-f]{${byteCount * 2}}$`);
 }
 
-/** Whether a text is a moment in UTC as RFC 3339 writes it, with at most nanoseconds. */
+/** Whether a text is a UTC time in RFC 3339 format with at most nanosecond precision. */
 export function isUtcTime(text: string): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(text) && !Number.isNaN(Date.parse(text));
 }

@@ -23,13 +23,13 @@ import {
 
 export { PACK_HEADER_BYTES, PACK_TRAILER_BYTES } from './constants.ts';
 
-/** A block in a pack, and the chunks in it. */
+/** A block in a pack, and its chunks. */
 export interface PackedBlock {
-  /** Where its header begins in the pack. */
+  /** Offset of its header in the pack. */
   readonly offset: number;
   readonly codec: Codec;
   readonly rawBytes: number;
-  /** The payload only. */
+  /** Size of the payload only. */
   readonly storedBytes: number;
   /** 20 bytes per chunk. */
   readonly chunkIds: Uint8Array;
@@ -37,7 +37,7 @@ export interface PackedBlock {
 }
 
 export interface PackContents {
-  /** Hex digest of the file, 32 bytes; format.md says which. */
+  /** Hex digest of the file, 32 bytes; docs/format.md specifies the hash. */
   readonly id: string;
   readonly kind: ChunkKind;
   readonly sizeBytes: number;
@@ -50,7 +50,9 @@ interface Trailer {
   readonly footerBytes: number;
 }
 
-/** `nonce`: 16 random bytes, so that two packs with the same chunks never share a name. */
+/**
+ * Encodes the header of a pack. `nonce`: 16 random bytes, so that two packs with the same chunks never share a name.
+ */
 export function encodePackHeader(kind: ChunkKind, nonce: Uint8Array): Buffer {
   assert(nonce.length === NONCE_BYTES);
   const writer = new ByteWriter(PACK_HEADER_BYTES);
@@ -63,9 +65,9 @@ export function encodePackHeader(kind: ChunkKind, nonce: Uint8Array): Buffer {
 }
 
 /**
- * Reads the header of a pack from its first 32 bytes; version 1 uses only 16 of them.
+ * Decodes the header of a pack from its first 32 bytes; version 1 uses only 16 of them.
  * @throws CorruptDataError
- * @throws UnsupportedFormatError for another version
+ * @throws UnsupportedFormatError if the version is unknown
  */
 export function decodePackHeader(bytes: Uint8Array, what = 'pack'): { kind: ChunkKind; headerBytes: number } {
   const reader = new ByteReader(bytes, what);
@@ -81,12 +83,12 @@ export function decodePackHeader(bytes: Uint8Array, what = 'pack'): { kind: Chun
   return { kind, headerBytes: PACK_HEADER_BYTES };
 }
 
-/** How long the header of a pack is: its first block begins where the header ends. */
+/** Size of the header of a pack, which equals the offset of its first block. */
 export function headerBytesOf(blocks: readonly Pick<PackedBlock, 'offset'>[]): number {
   return blocks[0]?.offset === PACK_HEADER_BYTES_V1 ? PACK_HEADER_BYTES_V1 : PACK_HEADER_BYTES;
 }
 
-/** The list of a pack's blocks and chunks, with the trailer that leads to it. */
+/** Encodes the list of blocks and chunks of a pack, and the trailer that locates it. */
 export function encodePackFooter(blocks: readonly PackedBlock[]): Buffer {
   const chunkCount = blocks.reduce((sum, block) => sum + block.chunkLengths.length, 0);
   const footerBytes = blocks.length * PACK_FOOTER_BLOCK_BYTES + chunkCount * PACK_FOOTER_CHUNK_BYTES;
@@ -121,7 +123,7 @@ function writeBlock(writer: ByteWriter, block: PackedBlock): void {
 }
 
 /**
- * Reads the last 24 bytes of a pack, to learn where its footer is.
+ * Decodes the last 24 bytes of a pack, to locate its footer.
  * @throws CorruptDataError
  */
 export function decodePackTrailer(
@@ -155,8 +157,8 @@ function readTrailer(reader: ByteReader): Trailer {
 }
 
 /**
- * Reads footer and trailer. The ids in the result are views of `bytes`.
- * @throws CorruptDataError also if the blocks do not fill the pack exactly, from its header to its footer
+ * Decodes footer and trailer. The ids in the result are views of `bytes`.
+ * @throws CorruptDataError also if the blocks do not exactly fill the space between header and footer
  */
 export function decodePackFooter(
   bytes: Uint8Array,
@@ -165,7 +167,7 @@ export function decodePackFooter(
 ): PackContents {
   const { id, kind, sizeBytes } = pack;
   const reader = new ByteReader(bytes, what);
-  if (bytes.length < PACK_TRAILER_BYTES) reader.fail(`${bytes.length} bytes are too short for a trailer`);
+  if (bytes.length < PACK_TRAILER_BYTES) reader.fail(`${bytes.length} bytes are too few for a trailer`);
   const trailerOffset = bytes.length - PACK_TRAILER_BYTES;
   const trailer = readTrailer(new ByteReader(bytes, what, trailerOffset));
   if (trailer.footerBytes !== trailerOffset) {
@@ -218,14 +220,17 @@ function readBlock(reader: ByteReader, what: string): PackedBlock {
 }
 
 /**
- * How many bytes of the whole block (header, table and payload) the first `endBytes` of its raw bytes stand for.
- * Differences of these shares add up to the block exactly, whatever the rounding.
+ * Size of the part of the complete block (header, table and payload) that represents its first `endBytes` raw bytes.
+ * The differences of these shares add up to the block exactly, despite rounding.
  */
 export function shareOfBlock(block: PackedBlock, endBytes: number): number {
   return Math.floor((endBytes / block.rawBytes) * blockBytes(block.chunkLengths.length, block.storedBytes));
 }
 
-/** Visits a block's chunks in order; `idOffset` counts into `chunkIds`, and the `storedBytes` add up to the block. */
+/**
+ * Visits the chunks of a block in order; `idOffset` is an offset in `chunkIds`, and the `storedBytes` add up to the
+ * block.
+ */
 export function forEachChunk(
   block: PackedBlock,
   visit: (idOffset: number, offsetInBlock: number, lengthBytes: number, storedBytes: number) => void,

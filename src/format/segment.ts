@@ -14,7 +14,9 @@ import {
 import { decodePackFooter, encodePackFooter } from './pack.ts';
 import type { PackContents } from './pack.ts';
 
-/** The bytes of a segment; its name is their SHA-256. `nonce`: 16 random bytes, so that no name is used twice. */
+/**
+ * Encodes a segment, which is named by the SHA-256 of its bytes. `nonce`: 16 random bytes, so that no name is reused.
+ */
 export function encodeSegment(packs: readonly PackContents[], nonce: Uint8Array): Buffer {
   assert(nonce.length === NONCE_BYTES);
   const footers = packs.map((pack) => encodePackFooter(pack.blocks));
@@ -37,9 +39,9 @@ export function encodeSegment(packs: readonly PackContents[], nonce: Uint8Array)
 }
 
 /**
- * All packs of a segment. The ids in the result are views of `bytes`.
+ * Decodes all packs of a segment. The ids in the result are views of `bytes`.
  * @throws CorruptDataError
- * @throws UnsupportedFormatError for another version
+ * @throws UnsupportedFormatError if the version is unknown
  */
 export function decodeSegment(bytes: Uint8Array, what = 'segment'): PackContents[] {
   const packs: PackContents[] = [];
@@ -48,8 +50,8 @@ export function decodeSegment(bytes: Uint8Array, what = 'segment'): PackContents
 }
 
 /**
- * Visits the packs of a segment one by one, for segments that are too large to hold unpacked. Packs before damaged ones
- * have been visited when the error comes.
+ * Visits the packs of a segment one by one, for segments that are too large to hold decoded. If it throws, the packs
+ * before the damaged one have already been visited.
  * @throws as `decodeSegment`
  */
 export function forEachPack(bytes: Uint8Array, visit: (pack: PackContents) => void, what = 'segment'): void {

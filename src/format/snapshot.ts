@@ -5,16 +5,16 @@ import { CHUNK_ID_BYTES, FILE_ID_BYTES, MAX_SNAPSHOT_BYTES, SNAPSHOT_VERSION } f
 import { JsonReader, hexPattern, isUtcTime, parseJson } from './json-reader.ts';
 import { isEntryName } from './tree-entry-encoder.ts';
 
-/** One backup's manifest. Its id is the hex SHA-256 of its bytes. */
+/** The manifest of one backup. Its id is the hex SHA-256 of its bytes. */
 export interface Snapshot {
   readonly formatVersion: 1;
-  /** Makes the ids of two snapshots differ even if everything else agrees. */
+  /** Random text that makes the ids of otherwise equal snapshots differ. */
   readonly nonce: string;
   /** Hex id of the root tree. */
   readonly tree: string;
-  /** The absolute path that the root tree stands for: the common parent of the roots. */
+  /** The absolute path of the root tree: the common parent of the backed-up paths. */
   readonly base: ByteString;
-  /** The absolute paths that were backed up, sorted by bytes, each once. */
+  /** The absolute paths that were backed up, sorted by bytes, without duplicates. */
   readonly paths: readonly ByteString[];
   /** RFC 3339, UTC. */
   readonly time: string;
@@ -23,7 +23,7 @@ export interface Snapshot {
   readonly uid: number;
   readonly gid: number;
   readonly tags: readonly string[];
-  /** Hex id of the snapshot with which this one was compared. */
+  /** Hex id of the snapshot that this backup was compared with. */
   readonly parent?: string;
   readonly programVersion: string;
   readonly summary: SnapshotSummary;
@@ -73,7 +73,7 @@ export function encodeSnapshot(snapshot: Snapshot): Buffer {
       summary: encodeSummary(snapshot.summary),
     })}\n`,
   );
-  // What cannot be read back must never become a commit.
+  // Verify the encoding, because an unreadable manifest must never be committed.
   decodeSnapshot(bytes, 'new snapshot');
   return bytes;
 }
@@ -99,9 +99,9 @@ function encodeSummary(summary: SnapshotSummary): Record<string, number | string
 }
 
 /**
- * Members that this version does not know are ignored.
+ * Ignores unknown members.
  * @throws CorruptDataError
- * @throws UnsupportedFormatError for another version
+ * @throws UnsupportedFormatError if the version is unknown
  */
 export function decodeSnapshot(bytes: Uint8Array, what = 'snapshot'): Snapshot {
   const reader = new JsonReader(parseJson(bytes, { maxBytes: MAX_SNAPSHOT_BYTES, what }), what);
@@ -170,18 +170,18 @@ function readSummary(reader: JsonReader): SnapshotSummary {
 }
 
 function findPathProblem(base: ByteString, paths: readonly ByteString[]): string | undefined {
-  if (!isAbsolutePath(base)) return 'the base is not an absolute path in its shortest form';
+  if (!isAbsolutePath(base)) return 'the base is not a normalised absolute path';
   if (paths.length === 0) return 'there are no paths';
   const below = joinPath(base, byteStringFromText(''));
   for (const [i, path] of paths.entries()) {
-    if (!isAbsolutePath(path)) return `path ${i} is not an absolute path in its shortest form`;
+    if (!isAbsolutePath(path)) return `path ${i} is not a normalised absolute path`;
     if (path !== base && !path.startsWith(below)) return `path ${i} is not below the base`;
     if (i > 0 && path <= paths[i - 1]!) return 'the paths are not sorted';
   }
   return undefined;
 }
 
-/** Also without '.', '..' and empty names. */
+/** Also rejects '.', '..' and empty names. */
 function isAbsolutePath(path: ByteString): boolean {
   if (path === '/') return true;
   return path.startsWith('/') && (path.slice(1).split('/') as ByteString[]).every(isEntryName);
@@ -195,7 +195,7 @@ function byteStringFromBase64(text: string): ByteString {
   return byteStringFromBytes(Buffer.from(text, 'base64'));
 }
 
-/** In its one canonical form. */
+/** Accepts only the canonical form. */
 function isBase64(text: string): boolean {
   return Buffer.from(text, 'base64').toString('base64') === text;
 }

@@ -30,19 +30,19 @@ import {
 const DOT = 0x2e;
 const SLASH = 0x2f;
 const MAX_NANOSECONDS = 999_999_999;
-/** The upper half of the largest size that a JavaScript number holds exactly. */
+/** The upper half of the largest size that a JavaScript number represents exactly. */
 const MAX_UPPER_HALF = 2 ** 21 - 1;
 
 /**
- * Checks every byte of a tree against the format, so that readers need not check again, and no two readers can disagree
- * on which trees are whole.
- * @returns where the first entry is, and how many there are
+ * Checks every byte of a tree against the format, so that readers need no checks of their own and always agree on which
+ * trees are valid.
+ * @returns offset of the first entry, and number of entries
  * @throws CorruptDataError
- * @throws UnsupportedFormatError for another version
+ * @throws UnsupportedFormatError if the version is unknown
  */
 export function checkTree(tree: Buffer, what: string): { firstEntry: number; entryCount: number } {
   need(tree, 0, TREE_HEADER_BYTES, what);
-  if (tree.readUInt32LE(0) !== TREE_MAGIC) fail(what, 'does not begin as a tree');
+  if (tree.readUInt32LE(0) !== TREE_MAGIC) fail(what, 'does not start with the magic number of a tree');
   const version = tree.readUInt16LE(4);
   if (version !== TREE_VERSION) throw new UnsupportedFormatError(`${what}: tree version ${version} is not supported`);
   if (tree.readUInt16LE(6) !== 0) fail(what, 'bytes 6 and 7 must be 0');
@@ -53,7 +53,8 @@ export function checkTree(tree: Buffer, what: string): { firstEntry: number; ent
   let previous = -1;
   for (let i = 0; i < entryCount; i++) {
     const end = checkEntry(tree, offset, what);
-    if (tree.readUInt32LE(offset + ENTRY_OFFSETS.owner) >= ownerCount) failEntry(tree, offset, what, 'names no owner');
+    if (tree.readUInt32LE(offset + ENTRY_OFFSETS.owner) >= ownerCount)
+      failEntry(tree, offset, what, 'refers to an unknown owner');
     if (previous >= 0 && compareNames(tree, previous, offset) >= 0) failEntry(tree, offset, what, 'is out of order');
     previous = offset;
     offset = end;
@@ -76,7 +77,7 @@ function checkOwners(tree: Buffer, ownerCount: number, what: string): number {
   return offset;
 }
 
-/** @returns where the entry ends */
+/** @returns end offset of the entry */
 function checkEntry(tree: Buffer, offset: number, what: string): number {
   need(tree, offset, TREE_ENTRY_BYTES, what);
   const entryBytes = tree.readUInt32LE(offset);
@@ -89,15 +90,14 @@ function checkEntry(tree: Buffer, offset: number, what: string): number {
   if (type < 1 || type > ENTRY_TYPES.length) failEntry(tree, offset, what, `has the unknown type ${type}`);
   if (flags > (FLAG_CHANGED_WHILE_READ | FLAG_HARDLINK)) failEntry(tree, offset, what, `has unknown flags ${flags}`);
   if (tree.readUInt16LE(offset + ENTRY_OFFSETS.reserved) !== 0)
-    failEntry(tree, offset, what, 'must have 0 bytes before its name');
-  if (tree.readUInt16LE(offset + ENTRY_OFFSETS.mode) > MAX_MODE)
-    failEntry(tree, offset, what, 'has an impossible mode');
+    failEntry(tree, offset, what, 'has non-zero reserved bytes before its name');
+  if (tree.readUInt16LE(offset + ENTRY_OFFSETS.mode) > MAX_MODE) failEntry(tree, offset, what, 'has an invalid mode');
   checkTimes(tree, offset, what);
   let at = offset + ENTRY_OFFSETS.name + nameBytes;
   at = checkContent(tree, { at, end, type, offset }, what);
   if ((flags & FLAG_HARDLINK) !== 0) {
     if (end - at < TREE_HARDLINK_BYTES) failEntry(tree, offset, what, 'is too short for its hardlink group');
-    if (type === TYPE_DIRECTORY) failEntry(tree, offset, what, 'is a directory with several names');
+    if (type === TYPE_DIRECTORY) failEntry(tree, offset, what, 'is a directory in a hardlink group');
     if (tree.readUInt32LE(at + 8) < 2) failEntry(tree, offset, what, 'has a hardlink group of one');
     at += TREE_HARDLINK_BYTES;
   }
@@ -110,10 +110,10 @@ function checkName(tree: Buffer, at: number, nameBytes: number, what: string): v
   need(tree, at, nameBytes, what);
   for (let i = at; i < at + nameBytes; i++) {
     const byte = tree[i]!;
-    if (byte === 0 || byte === SLASH) fail(what, `the name at byte ${at} has the byte ${byte} in it`);
+    if (byte === 0 || byte === SLASH) fail(what, `the name at byte ${at} contains the byte ${byte}`);
   }
   if (tree[at] === DOT && (nameBytes === 1 || (nameBytes === 2 && tree[at + 1] === DOT))) {
-    fail(what, `the name at byte ${at} means a directory itself or its parent`);
+    fail(what, `the name at byte ${at} is "." or ".."`);
   }
 }
 
@@ -122,21 +122,21 @@ function checkTimes(tree: Buffer, offset: number, what: string): void {
     tree.readUInt32LE(offset + ENTRY_OFFSETS.mtimeNanoseconds) > MAX_NANOSECONDS ||
     tree.readUInt32LE(offset + ENTRY_OFFSETS.ctimeNanoseconds) > MAX_NANOSECONDS
   ) {
-    failEntry(tree, offset, what, 'has a time with more nanoseconds than a second has');
+    failEntry(tree, offset, what, 'has a time with more than 999,999,999 nanoseconds');
   }
   const mtime = readSeconds(tree, offset + ENTRY_OFFSETS.mtimeSeconds);
   const ctime = readSeconds(tree, offset + ENTRY_OFFSETS.ctimeSeconds);
   if (!Number.isSafeInteger(mtime) || !Number.isSafeInteger(ctime)) {
-    failEntry(tree, offset, what, 'has a time that is too far away');
+    failEntry(tree, offset, what, 'has a time that is out of range');
   }
 }
 
-/** A 64-bit number of seconds with a sign. */
+/** Reads a signed 64-bit number of seconds. */
 export function readSeconds(tree: Buffer, offset: number): number {
   return tree.readInt32LE(offset + 4) * (MAX_U32 + 1) + tree.readUInt32LE(offset);
 }
 
-/** @returns where the part that belongs to the entry's type ends */
+/** @returns end offset of the type-specific part */
 function checkContent(
   tree: Buffer,
   entry: { readonly at: number; readonly end: number; readonly type: number; readonly offset: number },
@@ -146,7 +146,7 @@ function checkContent(
   const fixedBytes = contentBytes(type);
   if (end - at < fixedBytes) failEntry(tree, offset, what, 'is too short for its type');
   if (type === TYPE_FILE) {
-    if (tree.readUInt32LE(at + 4) > MAX_UPPER_HALF) failEntry(tree, offset, what, 'has an impossible size');
+    if (tree.readUInt32LE(at + 4) > MAX_UPPER_HALF) failEntry(tree, offset, what, 'has an invalid size');
     const idBytes = tree.readUInt32LE(at + 8) * CHUNK_ID_BYTES;
     if (idBytes > end - at - fixedBytes) failEntry(tree, offset, what, 'is too short for its chunk ids');
     return at + fixedBytes + idBytes;
@@ -177,7 +177,7 @@ function checkExtensions(
   let { at } = entry;
   let previousType = -1;
   while (at < entry.end) {
-    if (entry.end - at < TREE_EXTENSION_BYTES) failEntry(tree, entry.offset, what, 'has bytes left over');
+    if (entry.end - at < TREE_EXTENSION_BYTES) failEntry(tree, entry.offset, what, 'has extra bytes at its end');
     const type = tree.readUInt16LE(at);
     const length = tree.readUInt32LE(at + 4);
     if (tree.readUInt16LE(at + 2) !== 0) failEntry(tree, entry.offset, what, 'has an extension with a bad header');
@@ -206,7 +206,7 @@ function need(tree: Buffer, offset: number, length: number, what: string): void 
   }
 }
 
-/** Only where the entry's name is known to be sound. */
+/** Only for entries whose name has been checked. */
 function failEntry(tree: Buffer, offset: number, what: string, problem: string): never {
   const at = offset + ENTRY_OFFSETS.name;
   const name = tree.toString('utf8', at, at + tree.readUInt16LE(offset + ENTRY_OFFSETS.nameBytes));

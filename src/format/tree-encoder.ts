@@ -8,22 +8,22 @@ import type { TreeEntry } from './tree-entry.ts';
 
 // oxlint-disable-next-line no-control-regex -- a control character is a legal byte of a name
 const OWNER_NAME = /^[\u0001-\u00ff]{0,255}$/;
-/** So many entries are kept as objects before they are encoded together. */
+/** Number of entries that are kept as objects before they are encoded together. */
 const BATCH_ENTRIES = 128;
 
 let batchMemory = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Gives memory of at least `sizeBytes` for the tree of a large directory. */
+/** Returns at least `sizeBytes` of memory for the tree of a large directory. */
 export type AllocateTree = (sizeBytes: number) => Buffer;
 
 /** An encoded tree. */
 export interface EncodedTree {
   readonly bytes: Buffer;
-  /** The memory that was allocated for it and begins with the bytes; undefined if none was. */
+  /** The memory allocated for the tree, which starts with `bytes`; undefined if none was allocated. */
   readonly memory: Buffer | undefined;
 }
 
-/** The bytes of a directory. Equal entries give equal bytes. They must be sorted by the bytes of their names. */
+/** Encodes a directory. Equal entries give equal bytes. The entries must be sorted by the bytes of their names. */
 export function encodeTree(entries: readonly TreeEntry[]): Buffer {
   const encoder = new TreeEncoder();
   for (const entry of entries) encoder.add(entry);
@@ -31,9 +31,9 @@ export function encodeTree(entries: readonly TreeEntry[]): Buffer {
 }
 
 /**
- * Encodes the entries of a directory as they come, sorted by the bytes of their names. A large directory is encoded in
- * batches, because the objects take several times as much memory as the bytes. As long as the batches are equal to what
- * the directory was before, not even the bytes are kept.
+ * Encodes the entries of a directory in sequence, sorted by the bytes of their names. A large directory is encoded in
+ * batches, because the objects take several times as much memory as the bytes. As long as the batches equal the
+ * previous tree of the directory, their bytes are not kept either.
  */
 export class TreeEncoder {
   readonly #owners = new OwnerTable();
@@ -43,12 +43,12 @@ export class TreeEncoder {
   #batch: TreeEntry[] = [];
   #lastName = '' as ByteString;
   #count = 0;
-  /** So many bytes are encoded. They are in `#memory` from `#start` on, or else equal to the start of `#before`. */
+  /** Number of bytes encoded. They are in `#memory` from `#start` on, or else they equal the start of `#before`. */
   #encodedBytes = 0;
   #memory: Buffer | undefined;
   #start = 0;
 
-  /** `before`: the directory's tree in an earlier snapshot, which was checked. `expectedBytes`: a guess of the size. */
+  /** `before`: the verified tree of the directory in an earlier snapshot. `expectedBytes`: an estimate of the size. */
   constructor(
     options: { readonly before?: Uint8Array; readonly allocate?: AllocateTree; readonly expectedBytes?: number } = {},
   ) {
@@ -59,14 +59,14 @@ export class TreeEncoder {
 
   add(entry: TreeEntry): void {
     const problem =
-      entry.name > this.#lastName ? findProblem(entry) : 'the entries are not sorted by name, each name once';
+      entry.name > this.#lastName ? findProblem(entry) : 'the entries are not sorted by name, or a name occurs twice';
     if (problem !== undefined) assert.fail(`${JSON.stringify(entry.name)}: ${problem}`);
     this.#lastName = entry.name;
     this.#batch.push(entry);
     if (this.#batch.length === BATCH_ENTRIES) this.#append(this.#encodeBatch());
   }
 
-  /** Ends the directory. If it is as before, the bytes are those given as `before`, the very same object's memory. */
+  /** Finishes the tree. If the directory is unchanged, the result is the memory given as `before`. */
   finish(): EncodedTree {
     const last = this.#encodeBatch();
     const header = this.#encodeHeader();
@@ -74,7 +74,7 @@ export class TreeEncoder {
     this.#append(last);
     if (this.#memory === undefined && this.#isBefore(header)) return { bytes: this.#before!, memory: undefined };
     const memory = this.#reserve(0);
-    // Owners that were first met after the memory was laid out need room before the entries.
+    // Owners that were added after the memory was laid out need more room before the entries.
     const sizeBytes = header.length + this.#encodedBytes;
     const whole = sizeBytes <= memory.length ? memory : this.#allocate(sizeBytes);
     memory.copy(whole, header.length, this.#start, this.#start + this.#encodedBytes);
@@ -102,7 +102,7 @@ export class TreeEncoder {
     return Buffer.compare(batch, this.#before.subarray(start, start + batch.length)) === 0;
   }
 
-  /** Memory that has all encoded entries and room for so many more bytes. */
+  /** Returns memory that contains all encoded entries and has room for `moreBytes`. */
   #reserve(moreBytes: number): Buffer {
     const memory = this.#memory;
     const endBytes = (memory === undefined ? this.#headerBytes() : this.#start) + this.#encodedBytes + moreBytes;
@@ -119,7 +119,7 @@ export class TreeEncoder {
     return larger;
   }
 
-  /** The bytes are valid until the next call, also of another encoder. */
+  /** Returns bytes that are valid until the next call, including calls on other encoders. */
   #encodeBatch(): Buffer {
     const entries = this.#batch;
     const sizeBytes = entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
@@ -147,7 +147,7 @@ export class TreeEncoder {
   }
 }
 
-/** Where the entries of a tree begin. */
+/** Offset of the first entry of a tree. */
 function firstEntryOf(tree: Buffer): number {
   let offset = TREE_HEADER_BYTES;
   for (let left = tree.readUInt32LE(8); left > 0; left--) {
@@ -158,10 +158,10 @@ function firstEntryOf(tree: Buffer): number {
 
 type Owner = Pick<TreeEntry, 'uid' | 'gid' | 'user' | 'group'>;
 
-/** The distinct owners in the order of their first use. */
+/** The distinct owners in the order of first use. */
 class OwnerTable {
   readonly list: Owner[] = [];
-  /** Made when it is needed: 100,000 nested directories can be open at a time. */
+  /** Created on demand, because 100,000 nested directories can be open at a time. */
   #indexes: Map<string, number> | undefined;
   #last = -1;
   sizeBytes = 0;

@@ -20,25 +20,25 @@ const NAME = /^[\u0001-\u002e\u0030-\u00ff]{1,255}$/;
 const LINK_TARGET = /^[\u0001-\u00ff]{1,65535}$/;
 const MAX_NANOSECONDS = 999_999_999;
 
-/** Whether bytes can be the name of an entry. */
+/** Whether the bytes can be the name of an entry. */
 export function isEntryName(name: ByteString): boolean {
   return NAME.test(name) && name !== '.' && name !== '..';
 }
 
-/** Why an entry cannot be encoded, or undefined. */
+/** Describes the first problem with an entry, or returns undefined. */
 export function findProblem(entry: TreeEntry): string | undefined {
   const { type, mode, treeId, chunkIds, hardlink, extensions } = entry;
-  if (!isEntryName(entry.name)) return 'cannot be a name';
+  if (!isEntryName(entry.name)) return 'is not a valid name';
   if (mode < 0 || mode > MAX_MODE) return 'the mode has more than 12 bits';
   if (entry.mtimeNanoseconds > MAX_NANOSECONDS || entry.ctimeNanoseconds > MAX_NANOSECONDS)
     return 'too many nanoseconds';
   if (type !== 'file' && (chunkIds.length > 0 || entry.sizeBytes > 0)) return 'only files have content';
-  if (chunkIds.length % CHUNK_ID_BYTES !== 0) return 'a chunk id is not complete';
+  if (chunkIds.length % CHUNK_ID_BYTES !== 0) return 'a chunk id is incomplete';
   if ((type === 'directory') !== (treeId !== undefined)) return 'directories, and only they, have a tree';
-  if (treeId !== undefined && treeId.length !== CHUNK_ID_BYTES) return 'the id of the tree is not complete';
+  if (treeId !== undefined && treeId.length !== CHUNK_ID_BYTES) return 'the id of the tree is incomplete';
   const linkTargetFits = type === 'symlink' ? LINK_TARGET.test(entry.linkTarget) : entry.linkTarget === '';
   if (!linkTargetFits) return 'symlinks, and only they, have a target';
-  if (!isDevice(entry) && (entry.deviceMajor > 0 || entry.deviceMinor > 0)) return 'only devices have numbers';
+  if (!isDevice(entry) && (entry.deviceMajor > 0 || entry.deviceMinor > 0)) return 'only devices have device numbers';
   if (hardlink !== undefined && (type === 'directory' || hardlink.linkCount < 2)) return 'not a hardlink';
   for (let i = 1; i < extensions.length; i++) {
     if (extensions[i]!.type <= extensions[i - 1]!.type) return 'the extensions are not sorted by type';

@@ -34,9 +34,9 @@ const NO_EXTENSIONS: readonly EntryExtension[] = [];
 const NO_NAME = byteStringFromText('');
 
 /**
- * All entries of a directory. Ids and extensions are views of `bytes`.
+ * Decodes all entries of a directory. Ids and extensions are views of `bytes`.
  * @throws CorruptDataError
- * @throws UnsupportedFormatError for another version
+ * @throws UnsupportedFormatError if the version is unknown
  */
 export function decodeTree(bytes: Uint8Array, what = 'tree'): TreeEntry[] {
   const reader = new TreeReader(bytes, what);
@@ -45,16 +45,22 @@ export function decodeTree(bytes: Uint8Array, what = 'tree'): TreeEntry[] {
   return entries;
 }
 
-/** Decodes the entries of a directory one at a time: all of a million at once take 400 MB. Entries are as of `decodeTree`. */
+/**
+ * Decodes the entries of a directory one at a time, because a million decoded entries take 400 MB. The entries are like
+ * those of `decodeTree`.
+ */
 export class TreeReader {
   readonly #tree: Buffer;
   readonly #owners: readonly Owner[];
   readonly #firstEntry: number;
   #offset: number;
-  /** The name that was looked for last. */
+  /** The last name that was searched for. */
   #sought = NO_NAME;
 
-  /** Checks the whole tree. Throws as `decodeTree`. */
+  /**
+   * Checks the whole tree.
+   * @throws as `decodeTree`
+   */
   constructor(bytes: Uint8Array, what = 'tree') {
     this.#tree = bufferOver(bytes);
     const { firstEntry } = checkTree(this.#tree, what);
@@ -63,7 +69,7 @@ export class TreeReader {
     this.#offset = firstEntry;
   }
 
-  /** The entries in their order. */
+  /** Returns the next entry, or undefined after the last one. */
   next(): TreeEntry | undefined {
     const offset = this.#offset;
     if (offset === this.#tree.length) return undefined;
@@ -71,7 +77,10 @@ export class TreeReader {
     return readEntry(this.#tree, offset, this.#owners);
   }
 
-  /** The entry with a name, found quickly if names are looked for in byte order. Not to be mixed with `next`. */
+  /**
+   * Returns the entry with a name, or undefined. Fast if names are searched for in byte order. Must not be mixed with
+   * `next`.
+   */
   find(name: ByteString): TreeEntry | undefined {
     if (name < this.#sought) this.#offset = this.#firstEntry;
     this.#sought = name;
@@ -85,7 +94,10 @@ export class TreeReader {
   }
 }
 
-/** Below 0 if the entry at `offset` comes before one with `name`, above 0 if it comes after. */
+/**
+ * Returns a negative number if the entry at `offset` sorts before `name`, a positive number if it sorts after it, else
+ * 0.
+ */
 function compareNameAt(tree: Buffer, offset: number, name: ByteString): number {
   const start = offset + ENTRY_OFFSETS.name;
   const nameBytes = tree.readUInt16LE(offset + ENTRY_OFFSETS.nameBytes);
@@ -98,8 +110,8 @@ function compareNameAt(tree: Buffer, offset: number, name: ByteString): number {
 }
 
 /**
- * Visits the ids of a directory's children: of each entry in turn its sub-tree or its chunks, repeated where they repeat.
- * Reference counts are counts of these visits. A damaged tree is reported before anything is visited.
+ * Visits the ids of the children of a directory: for each entry its subtree or its chunks, including duplicates.
+ * Reference counts are counts of these visits. A damaged tree throws before the first visit.
  * @throws as `decodeTree`
  */
 export function forEachChild(
@@ -125,7 +137,7 @@ export function forEachChild(
 }
 
 /**
- * Visits the files of a directory: their size, and where their chunk ids are in `bytes`.
+ * Visits the files of a directory with their size and the range of their chunk ids in `bytes`.
  * @throws as `decodeTree`
  */
 export function forEachFile(
@@ -208,7 +220,7 @@ function readEntry(tree: Buffer, offset: number, owners: readonly Owner[]): Tree
   };
 }
 
-/** Where the part that belongs to the entry's type ends. */
+/** End offset of the type-specific part. */
 function endOfContent(tree: Buffer, type: EntryType, start: number): number {
   switch (type) {
     case 'file':
@@ -238,7 +250,7 @@ function readExtensions(tree: Buffer, start: number, end: number): readonly Entr
   return extensions;
 }
 
-/** Like `subarray`, without making a Buffer, which takes several times as long. */
+/** Like `subarray`, but without creating a Buffer, which takes several times as long. */
 function viewOf(tree: Buffer, start: number, end: number): Uint8Array {
   return new Uint8Array(tree.buffer, tree.byteOffset + start, end - start);
 }

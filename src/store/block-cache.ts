@@ -1,4 +1,4 @@
-/** Blocks that were read lately or are being read. The least recently used go first. */
+/** Caches blocks that were read recently or are being read; evicts the least recently used ones first. */
 export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
   readonly #sizeBytesMax: number;
   readonly #onGone: (block: Block) => void;
@@ -19,7 +19,10 @@ export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
     return block;
   }
 
-  /** Adds a block that is being loaded. If that fails, it is removed, so that the next reader tries again and gets the error. */
+  /**
+   * Adds a block that is being loaded. If loading fails, the block is removed, so that the next reader tries again and
+   * gets the error.
+   */
   put(key: string, loading: Promise<Block>): CachedBlock<Block> {
     const cached: CachedBlock<Block> = { loading, loaded: undefined, userCount: 0 };
     this.#blocks.set(key, cached);
@@ -34,14 +37,14 @@ export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
     return cached;
   }
 
-  /** Takes a loaded block out of the cache. It belongs to the caller then, and `onGone` is not called. */
+  /** Removes a loaded block from the cache without calling `onGone`. The caller then owns it. */
   detach(key: string): void {
     const block = this.#blocks.get(key)?.loaded;
     if (block === undefined || !this.#blocks.delete(key)) return;
     this.#sizeBytes -= block.buffer.length;
   }
 
-  /** Waits for a block and shows it to `action`. The block stays in the cache until then. */
+  /** Waits for a block and passes it to `action`. The block stays in the cache until then. */
   async use(cached: CachedBlock<Block>, action: (block: Block) => void): Promise<void> {
     cached.userCount += 1;
     try {
@@ -65,8 +68,8 @@ export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
 
 export interface CachedBlock<Block> {
   readonly loading: Promise<Block>;
-  /** Set once it is loaded, so that a hit needs no turn of the event loop. */
+  /** Set after loading, so that a cache hit does not need to await a promise. */
   loaded: Block | undefined;
-  /** How many callers wait for it. */
+  /** Number of callers that wait for it. */
   userCount: number;
 }

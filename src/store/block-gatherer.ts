@@ -2,9 +2,9 @@ import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { copyBytes } from '../util/copy-bytes.ts';
 import type { BufferPool } from './buffer-pool.ts';
 
-/** Raw bytes that are compressed together, with the ids and lengths of the chunks in them. */
+/** Raw bytes that are compressed together, with the ids and lengths of their chunks. */
 export interface RawBlock {
-  /** Belongs to the pool; the block's bytes are the first `rawBytes` of it. */
+  /** Owned by the pool; the block is its first `rawBytes` bytes. */
   readonly buffer: Buffer;
   readonly rawBytes: number;
   readonly chunkIds: Uint8Array;
@@ -13,7 +13,7 @@ export interface RawBlock {
 
 const CHUNKS_MAX = 64 * 1024;
 
-/** Gathers chunks into blocks. */
+/** Combines chunks into blocks. */
 export class BlockGatherer {
   readonly #pool: BufferPool;
   readonly #blockRawBytes: number;
@@ -27,7 +27,7 @@ export class BlockGatherer {
     this.#blockRawBytes = blockRawBytes;
   }
 
-  /** Copies a chunk; returns the blocks that this filled. */
+  /** Copies a chunk and returns the blocks that are now full. */
   add(id: Uint8Array, bytes: Uint8Array): RawBlock[] {
     if (this.isLone(bytes.length)) return [this.#copiedBlock(id, bytes)];
     const isFull = this.#rawBytes + bytes.length > this.#blockRawBytes || this.#ids.length === CHUNKS_MAX;
@@ -40,7 +40,7 @@ export class BlockGatherer {
     return full;
   }
 
-  /** The block begun, if there is one. */
+  /** Returns the unfinished block, if any. */
   flush(): RawBlock[] {
     if (this.#buffer === undefined) return [];
     const chunkIds = new Uint8Array(this.#ids.length * CHUNK_ID_BYTES);
@@ -58,7 +58,7 @@ export class BlockGatherer {
     return [block];
   }
 
-  /** A chunk that fills half a block is a block of its own. */
+  /** A chunk that fills more than half a block gets its own block. */
   isLone(lengthBytes: number): boolean {
     return lengthBytes > this.#blockRawBytes / 2;
   }
@@ -70,7 +70,7 @@ export class BlockGatherer {
   }
 }
 
-/** The block of a single chunk. */
+/** Creates a block for a single chunk. */
 export function loneBlock(id: Uint8Array, buffer: Buffer, rawBytes: number): RawBlock {
   return { buffer, rawBytes, chunkIds: id, chunkLengths: Uint32Array.of(rawBytes) };
 }

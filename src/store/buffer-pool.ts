@@ -1,7 +1,7 @@
 /**
- * Reuses the memory of blocks: allocating and clearing a fresh MiB costs a tenth of compressing it. It is shared memory,
- * on which a thread works without a copy; the garbage collector does not see how large that is, so none is thrown away.
- * Sizes are powers of two from `sizeBytesMin` on.
+ * Reuses the memory of blocks, because allocating and clearing a new MiB takes a tenth of the time of compressing it.
+ * The buffers are shared memory, which threads use without a copy. The garbage collector does not account for its size,
+ * so buffers are kept for reuse instead of being dropped. Sizes are powers of two from `sizeBytesMin` on.
  */
 export class BufferPool {
   readonly #free = new Map<number, Buffer[]>();
@@ -11,14 +11,14 @@ export class BufferPool {
     this.#sizeBytesMin = options.sizeBytesMin;
   }
 
-  /** A buffer of at least `sizeBytes`, with arbitrary content. */
+  /** Returns a buffer of at least `sizeBytes`, with arbitrary content. */
   take(sizeBytes: number): Buffer {
     let classBytes = this.#sizeBytesMin;
     while (classBytes < sizeBytes) classBytes *= 2;
     return this.#free.get(classBytes)?.pop() ?? Buffer.from(new SharedArrayBuffer(classBytes));
   }
 
-  /** Gives a buffer back; nobody else may hold it. */
+  /** Returns a buffer to the pool; nothing else may use it any more. */
   give(buffer: Buffer): void {
     const free = this.#free.get(buffer.length);
     if (free === undefined) this.#free.set(buffer.length, [buffer]);

@@ -9,7 +9,7 @@ import { BufferPool } from './buffer-pool.ts';
 import { readHashedBlock } from './pack-reader.ts';
 import type { HashedBlock } from './pack-reader.ts';
 
-/** Where a chunk lies. */
+/** Location of a chunk. */
 export interface StoredChunk {
   readonly id: Uint8Array;
   readonly kind: ChunkKind;
@@ -19,12 +19,12 @@ export interface StoredChunk {
   readonly lengthBytes: number;
 }
 
-/** Blocks are mostly longer; those of a few small trees are not. */
+/** Most blocks are longer; blocks of a few small trees are not. */
 const BUFFER_BYTES_MIN = 64 * 1024;
-/** From here on the memory of a copy counts, and a block holds little else than the chunk. */
+/** From this size on, copying uses significant memory, and the block contains little else than the chunk. */
 const UNCOPIED_BYTES_MIN = 4 * 1024 * 1024;
 
-/** Reads chunks and verifies each against its id: wrong bytes never leave this class. */
+/** Reads chunks and verifies each against its id, so it never returns wrong bytes. */
 export class ChunkReader {
   readonly #backend: Backend;
   readonly #hasher: ChunkHasher;
@@ -37,7 +37,7 @@ export class ChunkReader {
     this.#blocks = new BlockCache(options.cacheBytes, ({ buffer }) => this.#pool.give(buffer));
   }
 
-  /** The bytes of a chunk, which stay valid. No promise if the block is in memory. */
+  /** Returns the bytes of a chunk, which stay valid. Returns no promise if the block is in memory. */
   read(chunk: StoredChunk): Uint8Array | Promise<Uint8Array> {
     let read: Uint8Array | undefined;
     const using = this.use(chunk, (bytes) => {
@@ -49,8 +49,8 @@ export class ChunkReader {
   }
 
   /**
-   * Shows the bytes of a chunk to `action`. They must not be changed, and their memory is used for another block soon
-   * afterwards. No promise if the block is in memory.
+   * Passes the bytes of a chunk to `action`, which must not change them; the memory is soon reused for another block.
+   * Returns no promise if the block is in memory.
    */
   use(chunk: StoredChunk, action: (bytes: Uint8Array) => void): Promise<void> | undefined {
     const cached = this.#block(chunk);
@@ -59,7 +59,7 @@ export class ChunkReader {
     return undefined;
   }
 
-  /** Starts to read the block of a chunk that will be needed soon. A failure shows when the chunk is read. */
+  /** Starts reading the block of a chunk that will be needed soon. A failure is reported when the chunk is read. */
   prefetch(chunk: StoredChunk): void {
     this.#block(chunk);
   }
@@ -78,7 +78,7 @@ function keyOf({ packId, blockOffset }: StoredChunk): string {
   return `${packId}:${blockOffset}`;
 }
 
-/** The block's ids were computed from its bytes, so an equal id at the chunk's place verifies the chunk. */
+/** The ids of the block were computed from its bytes, so comparing the id at the position of the chunk verifies it. */
 function cut(block: HashedBlock, chunk: StoredChunk): Uint8Array {
   const { id, packId, offsetInBlock, blockOffset, lengthBytes } = chunk;
   const index = indexOfStart(block.chunkOffsets, offsetInBlock);
@@ -87,12 +87,15 @@ function cut(block: HashedBlock, chunk: StoredChunk): Uint8Array {
     if (Buffer.compare(found, id) === 0) return block.raw.subarray(offsetInBlock, offsetInBlock + lengthBytes);
   }
   throw new CorruptDataError(
-    `the bytes of chunk ${Buffer.from(id).toString('hex')} in pack ${packId} at offset ${blockOffset} are not what was stored`,
+    `chunk ${Buffer.from(id).toString('hex')} in pack ${packId} at offset ${blockOffset} does not match its id`,
     { hint: 'Run `ldm check --read-data` to see which files are affected, then `ldm repair`.' },
   );
 }
 
-/** The index of `start` in ascending numbers, by binary search: a block may hold 65,536 chunks. Below 0 if absent. */
+/**
+ * Index of `start` in a sorted array, or a negative number if absent. Uses binary search, because a block can hold
+ * 65,536 chunks.
+ */
 function indexOfStart(starts: Uint32Array, start: number): number {
   let low = 0;
   let high = starts.length - 1;

@@ -13,21 +13,24 @@ import { PackWriter } from './pack-writer.ts';
 import type { StoredBlock } from './pack-writer.ts';
 import type { StoreSizes } from './store-sizes.ts';
 
-/** Trees are few bytes, and are read one by one. */
+/** Trees are small and are read individually. */
 const TREE_BLOCK_BYTES_MAX = 1024 * 1024;
-/** A chunk that will not shrink is worth a block of its own from here on, rather than a copy into a common one. */
+/** From this size on, an incompressible chunk gets its own block, which avoids copying it into a shared one. */
 const LONE_DENSE_BYTES_MIN = 256 * 1024;
-/** Thousands of the smallest chunks may be held at a time. */
+/** Small, because thousands of the smallest chunks may be held at the same time. */
 const BUFFER_BYTES_MIN = 16 * 1024;
-/** How many blocks may be on their way through compression: one for every core, and one that is being written. */
+/** Maximum number of blocks in the compression pipeline: one per core, and one that is being written. */
 const IN_FLIGHT_BLOCKS_MAX: number = 1 + Math.max(2, availableParallelism());
 
 /**
- * Takes chunks of one kind, gathers them into blocks, compresses several blocks at a time and writes them, in the order
- * they came, into packs.
+ * Combines chunks of one kind into blocks, compresses several blocks at a time, and writes them to packs in their
+ * original order.
  */
 export class ChunkWriter {
-  /** Chunks that shrink and chunks that do not are kept apart: each block is then worth compressing, or not worth trying. */
+  /**
+   * Separates compressible from incompressible chunks, so that each block is either worth compressing or not worth
+   * trying.
+   */
   readonly #plain: BlockGatherer;
   readonly #dense: BlockGatherer;
   readonly #kind: ChunkKind;
@@ -60,25 +63,27 @@ export class ChunkWriter {
     this.#compressor = options.compressor;
   }
 
-  /** Takes a copy of a chunk. The promise, if there is one, asks the caller to wait for room. */
+  /** Copies a chunk. If it returns a promise, the caller must wait for it, because the pipeline is full. */
   add(id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
     this.#gather(id, bytes, this.#isDense(bytes));
     return this.#inFlightBytes > this.#inFlightBytesMax ? this.#roomAgain() : this.#raise();
   }
 
-  /** Memory for a chunk that is still to be made, shared with the threads; for `addHeld` or `drop`. */
+  /**
+   * Allocates memory, shared with the threads, for a chunk that the caller creates and passes to `addHeld` or `drop`.
+   */
   allocate(sizeBytes: number): Buffer {
     return this.#pool.take(sizeBytes);
   }
 
-  /** Copies a chunk into memory of its own, shared with the threads, for `addHeld` or `drop`. */
+  /** Copies a chunk into its own buffer, shared with the threads, for a later `addHeld` or `drop`. */
   hold(bytes: Uint8Array): HeldChunk {
     const buffer = this.allocate(bytes.length);
     copyBytes(buffer, bytes, 0);
     return { buffer, lengthBytes: bytes.length };
   }
 
-  /** As `add`, for a chunk that was held. One that is a block of its own is not copied again. */
+  /** Like `add`, for a chunk from `hold`. If the chunk gets its own block, it is not copied again. */
   addHeld(id: Uint8Array, held: HeldChunk): Promise<void> | undefined {
     const bytes = bytesOfHeld(held);
     const isDense = this.#isDense(bytes);
@@ -91,18 +96,20 @@ export class ChunkWriter {
     return this.#inFlightBytes > this.#inFlightBytesMax ? this.#roomAgain() : this.#raise();
   }
 
-  /** Gives the memory of a chunk back that need not be stored. */
+  /** Frees the memory of a held chunk that need not be stored. */
   drop({ buffer }: HeldChunk): void {
     this.#pool.give(buffer);
   }
 
-  /** Writes a block that is compressed already, behind everything that was added before. */
+  /** Writes an already compressed block after everything that was added before. */
   async addStored(block: StoredBlock): Promise<void> {
     this.#enqueue(async () => this.#packs.writeBlock(block));
     await this.#settled();
   }
 
-  /** Writes what is gathered and closes the pack: afterwards every chunk that was added is in a published pack. */
+  /**
+   * Writes the unfinished blocks and closes the pack. Afterwards a published pack contains every chunk that was added.
+   */
   async finish(): Promise<void> {
     for (const block of this.#plain.flush()) this.#submit(block, false);
     for (const block of this.#dense.flush()) this.#submit(block, true);
@@ -128,7 +135,7 @@ export class ChunkWriter {
   #submit(block: RawBlock, isDense: boolean): void {
     this.#inFlightBytes += block.buffer.length;
     const compressed = this.#compressor.compress(block.buffer.subarray(0, block.rawBytes), { isDense });
-    // The failure is taken where the block is awaited, in order; until then it must not count as unhandled.
+    // The failure is handled in order, where the block is awaited; until then it must not count as unhandled.
     compressed.catch(() => undefined);
     this.#enqueue(async () => {
       const { codec, bytes } = await compressed;
@@ -173,13 +180,13 @@ export class ChunkWriter {
   }
 
   #raise(): Promise<void> | undefined {
-    // The very error object of the storage, so that its class decides what happens.
+    // Throw the original error object of the storage, because its class determines the exit code.
     // oxlint-disable-next-line typescript/prefer-promise-reject-errors
     return this.#failure === undefined ? undefined : Promise.reject(this.#failure.error);
   }
 }
 
-/** A copy of a chunk, in memory that belongs to the writer's pool. */
+/** A copy of a chunk in a buffer from the pool of the writer. */
 export interface HeldChunk {
   readonly buffer: Buffer;
   readonly lengthBytes: number;

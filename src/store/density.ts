@@ -1,17 +1,17 @@
-/** Bytes looked at per sample: enough to tell text and code (below 7 bits a byte) from what is compressed already. */
+/** Bytes per sample: enough to distinguish text and code (below 7 bits per byte) from compressed data. */
 const SAMPLE_BYTES = 1024;
 /** Bits of order-0 entropy per byte; 1024 random bytes have 7.8. */
 const DENSE_BITS = 7.3;
 
 const counts = new Uint16Array(256);
-/** count x log2(count), so that a sample's entropy is a sum of look-ups. */
+/** count x log2(count), so that the entropy of a sample is a sum of table lookups. */
 const WEIGHTS = Float64Array.from({ length: SAMPLE_BYTES + 1 }, (_, count) =>
   count === 0 ? 0 : count * Math.log2(count),
 );
 
 /**
- * Whether bytes look like media, archives or ciphertext, which do not shrink: by the entropy of samples from the
- * middle and from both quarters. Takes 2 us a sample, where a trial compression takes 100.
+ * Whether the bytes are probably incompressible, like media, archives or ciphertext, judging by the entropy of samples
+ * from the middle and from both quarters. Takes 2 us per sample; a trial compression takes 100.
  */
 export function looksDense(bytes: Uint8Array): boolean {
   if (bytes.length < SAMPLE_BYTES) return false;

@@ -15,7 +15,7 @@ import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { unpack } from '../workers/compression.ts';
 import type { BufferPool } from './buffer-pool.ts';
 
-/** A block as it lies in a pack. */
+/** A block as it is stored in a pack. */
 export interface ReadBlock {
   readonly header: BlockHeader;
   readonly payload: Uint8Array;
@@ -27,8 +27,8 @@ export function packName(id: string): string {
 }
 
 /**
- * Reads one block, header and payload; damage is a `CorruptDataError` that names the pack and the offset. By default it
- * gets memory of its own, so that it can be handed to a thread.
+ * Reads the header and payload of a block. Damage is a `CorruptDataError` with the pack and the offset. By default the
+ * payload gets its own memory, so that it can be transferred to a thread.
  */
 export async function readBlock(
   backend: Backend,
@@ -51,7 +51,7 @@ export async function readBlock(
   }
 }
 
-/** Nothing is allocated on the word of a damaged header. Small blocks need no look at the file. */
+/** Checks the length of the pack before memory is allocated for a size from an unverified header. */
 async function checkWithin(backend: Backend, name: string, endOffset: number): Promise<void> {
   const packBytes = await backend.sizeOf(name);
   if (packBytes === undefined) throw new CorruptDataError(MISSING);
@@ -60,19 +60,21 @@ async function checkWithin(backend: Backend, name: string, endOffset: number): P
 
 const MISSING = 'the pack is missing';
 
-/** A block's raw bytes, and the ids of its chunks as those bytes give them: whoever uses a chunk compares its id. */
+/**
+ * The raw bytes of a block, and the ids of its chunks computed from these bytes. The user of a chunk compares its id.
+ */
 export interface HashedBlock {
-  /** Of the pool that was named; `raw` lies in it. */
+  /** A buffer of the given pool, which contains `raw`. */
   readonly buffer: Buffer;
   readonly kind: ChunkKind;
   readonly raw: Uint8Array;
   readonly chunkIds: Uint8Array;
   readonly chunkLengths: Uint32Array;
-  /** Where each chunk begins in `raw`, ascending. */
+  /** Offset of each chunk in `raw`, ascending. */
   readonly chunkOffsets: Uint32Array;
 }
 
-/** Reads a block; unpacks it and computes the ids of its chunks beside the caller, in shared memory of `pool`. */
+/** Reads a block, decompresses it and hashes its chunks in the task pool, in shared memory of `pool`. */
 export async function readHashedBlock(
   place: { readonly backend: Backend; readonly packId: string; readonly offset: number },
   hasher: ChunkHasher,
@@ -90,7 +92,7 @@ export async function readHashedBlock(
     const target = codec === 'raw' ? undefined : take(rawBytes);
     const proof = { key: hasher.keyOf(kind), chunkLengths };
     const { raw, chunkIds } = await unpack({ codec, payload, rawBytes, target, proof });
-    // The raw bytes are in what was taken last.
+    // The buffer taken last contains the raw bytes.
     const buffer = taken.pop()!;
     return { buffer, raw, chunkIds, kind, chunkLengths, chunkOffsets: startsOf(chunkLengths) };
   } catch (error) {
@@ -106,14 +108,14 @@ function startsOf(lengths: Uint32Array): Uint32Array {
   return starts;
 }
 
-/** What a pack holds, from its own footer. */
+/** Reads the contents of a pack from its own footer. */
 export async function readPackContents(backend: Backend, packId: string): Promise<PackContents> {
   const name = packName(packId);
   try {
     const sizeBytes = await backend.sizeOf(name);
     if (sizeBytes === undefined) throw new CorruptDataError(MISSING);
     if (sizeBytes < PACK_HEADER_BYTES + PACK_TRAILER_BYTES)
-      throw new CorruptDataError(`it has only ${sizeBytes} bytes`);
+      throw new CorruptDataError(`it is only ${sizeBytes} bytes long`);
     const header = Buffer.allocUnsafe(PACK_HEADER_BYTES);
     await backend.readRange(name, 0, header);
     const { kind } = decodePackHeader(header);
@@ -129,7 +131,7 @@ export async function readPackContents(backend: Backend, packId: string): Promis
 }
 
 function located(error: unknown, where: string): unknown {
-  // Gone since it was looked at.
+  // The pack was removed after its size was read.
   if (error instanceof BackendError && error.errno === 'ENOENT') return located(new CorruptDataError(MISSING), where);
   if (!(error instanceof CorruptDataError)) return error;
   return new CorruptDataError(`${where}: ${error.message}`, {

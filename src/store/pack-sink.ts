@@ -1,15 +1,15 @@
 import type { BackendWriter } from '../backend/backend.ts';
 
-/** Where finished packs go. The repository gives it, since the order of durable writes is its business. */
+/** Destination of finished packs. The repository implements it, because it controls the order of durable writes. */
 export interface PackSink {
-  /** A new temporary file. */
+  /** Creates a new temporary file. */
   create(): Promise<PackFile>;
 }
 
-/** A pack while it is written. */
+/** A pack that is being written. */
 export interface PackFile {
   readonly writer: BackendWriter;
-  /** Makes the file durable under its id (the hex digest of its bytes). */
+  /** Makes the file durable under its id, the hex digest of its bytes. */
   publish(id: string): Promise<void>;
   /** Removes the temporary file. */
   abort(): Promise<void>;

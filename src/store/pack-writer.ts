@@ -18,7 +18,7 @@ export interface StoredBlock {
   readonly chunkLengths: Uint32Array;
 }
 
-/** Writes blocks of one kind into packs, one after the other. Calls must not overlap. */
+/** Writes blocks of one kind to packs, one pack after the other. Calls must not overlap. */
 export class PackWriter {
   readonly #sink: PackSink;
   readonly #kind: ChunkKind;
@@ -33,9 +33,9 @@ export class PackWriter {
     readonly sink: PackSink;
     readonly kind: ChunkKind;
     readonly packHash: PackHash;
-    /** A pack with so many bytes is closed. */
+    /** A pack is closed once it reaches this size. */
     readonly packBytes: number;
-    /** Hears of each pack once it is published. */
+    /** Called with each pack after it is published. */
     readonly onPack: (pack: PackContents) => void;
   }) {
     this.#sink = options.sink;
@@ -57,7 +57,7 @@ export class PackWriter {
     if (this.#offset >= this.#packBytes) await this.finish();
   }
 
-  /** Publishes the pack begun, if there is one. */
+  /** Publishes the unfinished pack, if any. */
   async finish(): Promise<void> {
     if (this.#open === undefined) return;
     const { file, digest } = this.#open;
@@ -75,7 +75,7 @@ export class PackWriter {
   }
 
   async #begin(): Promise<void> {
-    // Before the file is there: this fails where an installation is broken.
+    // Created before the file, because this throws if the installation is broken.
     const digest = createPackDigest(this.#packHash);
     this.#open = { file: await this.#sink.create(), digest };
     this.#offset = 0;

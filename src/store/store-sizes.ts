@@ -1,13 +1,13 @@
-/** How much goes into one unit of storage before the next one is begun. */
+/** Target sizes of the units of storage. */
 export interface StoreSizes {
   /**
-   * Small chunks share a block of this many bytes. Measured on 313 MB of files of /usr at level 2: 106.5 MB with blocks
-   * of 1 MiB, 103.6 with 2, 100.8 with 4 and 99.8 with 8; from 1 to 4 MiB the time falls by a tenth.
+   * Small chunks share a block of this size. Measured on 313 MB of files in /usr at level 2: 106.5 MB with blocks of 1
+   * MiB, 103.6 with 2, 100.8 with 4 and 99.8 with 8; from 1 to 4 MiB the time drops by a tenth.
    */
   readonly blockRawBytes: number;
-  /** A pack is closed once it has this many bytes: few files and fsyncs, yet cheap to rewrite when half of it is dead. */
+  /** A pack is closed once it reaches this size: few files and fsyncs, yet cheap to rewrite when half of it is dead. */
   readonly packBytes: number;
-  /** A segment is written whenever this much is in packs that none names yet: so much at most does an interruption lose. */
+  /** A segment is written whenever the unindexed packs reach this size, so an interruption loses at most this much. */
   readonly segmentBytes: number;
 }
 

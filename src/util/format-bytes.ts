@@ -17,11 +17,11 @@ const UNIT_BYTES: Readonly<Record<string, number>> = {
   tb: 1e12,
 };
 
-/** A size in IEC units with one decimal from KiB up: `0 B`, `1.5 KiB`, `12.0 GiB`. */
+/** Formats a size in IEC units with one decimal from KiB up: `0 B`, `1.5 KiB`, `12.0 GiB`. */
 export function formatBytes(sizeBytes: number): string {
   let value = sizeBytes;
   let unit = 0;
-  // 1023.95 would be shown as "1024.0" of the smaller unit.
+  // 1023.95 would be rounded to "1024.0" of the smaller unit.
   while (Math.abs(value) >= (unit === 0 ? 1024 : 1023.95) && unit < IEC_UNITS.length - 1) {
     value /= 1024;
     unit += 1;
@@ -30,8 +30,8 @@ export function formatBytes(sizeBytes: number): string {
 }
 
 /**
- * Reads a size such as `64MiB`, `64M` (both binary), `64MB` (decimal), `1.5 GiB` or `1048576` (bytes).
- * Returns whole bytes, or undefined if the text is not a size or is too large to count exactly.
+ * Parses a size such as `64MiB`, `64M` (both binary), `64MB` (decimal), `1.5 GiB` or `1048576` (bytes). Returns whole
+ * bytes, or undefined if the text is not a size or is too large to represent exactly.
  */
 export function parseSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());

@@ -1,6 +1,6 @@
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A time span for a person: `0.4 s`, `12.3 s`, `4 min 05 s`, `2 h 03 min`. */
+/** Formats a duration for people: `0.4 s`, `12.3 s`, `4 min 05 s`, `2 h 03 min`. */
 export function formatDuration(durationMs: number): string {
   const seconds = durationMs / 1000;
   if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
@@ -10,7 +10,9 @@ export function formatDuration(durationMs: number): string {
   return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`;
 }
 
-/** Reads `30s`, `5m`, `1h30m`, `500ms`, `2d` or `0`. Returns milliseconds, or undefined if the text is not a time span. */
+/**
+ * Parses `30s`, `5m`, `1h30m`, `500ms`, `2d` or `0`. Returns milliseconds, or undefined if the text is not a duration.
+ */
 export function parseDuration(text: string): number | undefined {
   const compact = text.trim().toLowerCase();
   if (compact === '0') return 0;

@@ -3,20 +3,20 @@ import { dirname } from 'node:path';
 
 export interface MakeDirectoriesOptions {
   readonly mode: number;
-  /** What `node:fs` is given for a path; the path itself by default. */
+  /** Converts a path for `node:fs`; by default the path is passed unchanged. */
   readonly toFs?: (path: string) => string | Buffer;
 }
 
 /**
- * Makes a directory with its parents, as `mkdir -p`. Returns the outermost one that was not there, or undefined.
- * Node's own recursive mkdir never ends where a parent exists and still answers ENOENT, as /proc does.
+ * Creates a directory and its parents, like `mkdir -p`. Returns the outermost directory that was created, or undefined.
+ * The recursive mkdir of Node never returns if a parent exists but mkdir still fails with ENOENT, as in /proc.
  */
 export function makeDirectories(path: string, options: MakeDirectoriesOptions): string | undefined {
   const { mode, toFs = (given) => given } = options;
   const missing: string[] = [];
   for (let inner = path; !exists(toFs(inner)) && inner !== dirname(inner); inner = dirname(inner)) missing.push(inner);
   for (const directory of missing.toReversed()) makeOne(toFs(directory), mode);
-  // What has the name already may be a file.
+  // The existing path may be a file.
   if (missing.length === 0) makeOne(toFs(path), mode);
   return missing.at(-1);
 }
@@ -29,7 +29,7 @@ function makeOne(path: string | Buffer, mode: number): void {
   try {
     mkdirSync(path, mode);
   } catch (error) {
-    // Another process may have been quicker.
+    // Another process may have created it first.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }

@@ -1,4 +1,7 @@
-/** Runs `work` on every item, at most `limit` at a time; the first failure ends it once what runs has settled. */
+/**
+ * Runs `work` on every item, at most `limit` at a time. After the first failure it starts no more items, waits for the
+ * running ones, and throws.
+ */
 export async function mapConcurrently<T, R>(
   items: readonly T[],
   limit: number,

@@ -1,6 +1,8 @@
 import { MissingPackageError } from '../errors.ts';
 
-/** Packages that only a few people need, with the versions of `peerDependencies` in package.json (a test compares them). */
+/**
+ * Packages that only some users need, with the versions of `peerDependencies` in package.json (a test compares them).
+ */
 const OPTIONAL_PACKAGES = {
   '@resvg/resvg-js': '^2.6.2',
   'dejavu-fonts-ttf': '^2.37.3',
@@ -10,12 +12,12 @@ const OPTIONAL_PACKAGES = {
 
 export type OptionalPackage = keyof typeof OPTIONAL_PACKAGES;
 
-/** Where npm keeps what was installed for the whole machine. */
+/** Part of the path where npm installs global packages. */
 const GLOBAL_FOLDER = '/lib/node_modules/';
 
 /**
- * The error for packages that cannot be loaded, with the command that installs them beside this program.
- * @param purpose - what needs them, as the subject of a sentence
+ * Creates the error for packages that cannot be loaded, with the command that installs them next to this program.
+ * @param purpose - the feature that needs them, as the subject of a sentence
  */
 export function missingPackageError(
   purpose: string,

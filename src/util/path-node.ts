@@ -1,16 +1,16 @@
 import type { ByteString } from './byte-string.ts';
 
 /**
- * A place in a file tree, given by its name and the directory it is in. Walks use it instead of strings: those of
- * 100,000 nested directories would take a terabyte.
+ * A location in a file tree, given by its name and its parent directory. Walks use it instead of strings, because the
+ * paths of 100,000 nested directories would take a terabyte.
  */
 export interface PathNode {
   readonly parent: PathNode | undefined;
-  /** Empty for a top that other paths are relative to. */
+  /** Empty for the root of relative paths. */
   readonly name: ByteString;
 }
 
-/** Longer paths are shortened where people read them: nobody could use them, and many of them could fill the memory. */
+/** Longer paths are shortened in messages: they are unreadable, and many of them could fill the memory. */
 const SHOWN_BYTES_MAX = 8192;
 
 /** The path from the top. */
@@ -23,7 +23,7 @@ export function shownPathOf(node: PathNode): ByteString {
   return joinShown(namesOf(node));
 }
 
-/** Joins parts of a path, of which the first can be the root `/`, for a message. A very long path loses its middle. */
+/** Joins components of a path for a message; the first can be the root `/`. Omits the middle of a very long path. */
 export function joinShown(parts: readonly ByteString[]): ByteString {
   const lengthBytes = parts.reduce((sum, part) => sum + part.length + 1, -1);
   if (lengthBytes <= SHOWN_BYTES_MAX) return parts.join('/').replace(/^\/\//, '/') as ByteString;
@@ -32,7 +32,7 @@ export function joinShown(parts: readonly ByteString[]): ByteString {
   return [...first, '...', ...last].join('/') as ByteString;
 }
 
-/** As many parts as half of a shown path may have, at least one. */
+/** Returns the first components, at least one, that fit in half of a shown path. */
 function takeShown(parts: readonly ByteString[]): ByteString[] {
   let lengthBytes = 0;
   const end = parts.findIndex((part) => (lengthBytes += part.length + 1) > SHOWN_BYTES_MAX / 2);

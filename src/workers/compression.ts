@@ -4,7 +4,7 @@ import { shrinks } from './tasks.ts';
 import type { ProveTask, UnpackTask, UnpackedBlock } from './tasks.ts';
 import { openZstd } from './zstd.ts';
 
-/** A block's payload as it is stored. */
+/** The payload of a block as it is stored. */
 export interface CompressedBlock {
   readonly codec: Codec;
   readonly bytes: Uint8Array;
@@ -13,18 +13,19 @@ export interface CompressedBlock {
 const PROBE_BYTES = 16 * 1024;
 const PROBE_LEVEL = -5;
 
-/** Compresses blocks beside the caller. */
+/** Compresses blocks in the task pool. */
 export class Compressor {
   readonly #level: number;
 
-  /** `level`: zstd's, from -7 to 22. */
+  /** `level`: a zstd level from -7 to 22. */
   constructor(level: number) {
     this.#level = level;
   }
 
   /**
-   * Compresses, decompresses again and compares. `raw` must not be touched until the promise settles: the output stands
-   * in its place. In shared memory it is not copied. What is called dense is tried on samples first.
+   * Compresses a block, decompresses the result and compares it. The output overwrites `raw`, so the caller must not
+   * use it until the promise settles. Shared memory is not copied. Samples are tried first if `isDense` marks the block
+   * as incompressible.
    */
   async compress(raw: Buffer, options: { readonly isDense?: boolean } = {}): Promise<CompressedBlock> {
     if (options.isDense === true && !looksCompressible(raw)) return { codec: 'raw', bytes: raw };
@@ -33,7 +34,7 @@ export class Compressor {
   }
 }
 
-/** Media, archives and encrypted files do not shrink; three short samples tell for a fraction of the price. */
+/** Media, archives and encrypted files do not compress; three short samples detect this at a fraction of the cost. */
 function looksCompressible(raw: Buffer): boolean {
   if (raw.length < 16 * PROBE_BYTES) return true;
   const starts = [0, Math.floor(raw.length / 2), raw.length - PROBE_BYTES];
@@ -44,14 +45,16 @@ function looksCompressible(raw: Buffer): boolean {
 }
 
 /**
- * Unpacks a stored block beside the caller; exactly `rawBytes` long or `CorruptDataError`. The payload, all of its
- * memory, is given away unless it lies in shared memory.
+ * Decompresses a stored block in the task pool; throws a `CorruptDataError` unless the result has exactly `rawBytes`
+ * bytes. Transfers the entire buffer of the payload to the thread unless it is shared memory.
  */
 export async function unpack(block: Omit<UnpackTask, 'name'>): Promise<UnpackedBlock> {
   return await taskPool.run({ name: 'unpack', ...block });
 }
 
-/** The ids of a stored block's chunks, as its bytes give them; errors as of `unpack`. The payload stays the caller's. */
+/**
+ * Computes the ids of the chunks of a stored block from its bytes; throws like `unpack`. The caller keeps the payload.
+ */
 export async function proveBlock(block: Omit<ProveTask, 'name'>): Promise<Uint8Array> {
   return await taskPool.run({ name: 'prove', ...block });
 }

@@ -8,28 +8,28 @@ import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { unpackFilesToWrite, unpackListed } from './file-lists.ts';
 import type { FilesToWrite, ListedFiles } from './file-lists.ts';
 
-/** Reads small files, one after the other, into one piece of shared memory. */
+/** Reads small files in sequence into one buffer of shared memory. */
 export interface ReadTask {
   readonly name: 'read';
   readonly files: ListedFiles;
-  /** The files stand in it as they come, each with a byte more than it is long. */
+  /** The files are stored in sequence, with one extra byte after each. */
   readonly target: Uint8Array;
   readonly key: ChunkIdKey;
 }
 
-/** By file, what a `ReadTask` found. */
+/** The results of a `ReadTask` for each file. */
 export interface FilesRead {
-  /** 1 where all of the file is in the target, and it still is what was listed. */
+  /** 1 if the target contains the complete file and the file has not changed since it was listed. */
   readonly isAsListed: Uint8Array;
-  /** Of those, the ids of their bytes as one chunk, in a row. */
+  /** The ids of these files, each hashed as a single chunk, concatenated. */
   readonly chunkIds: Uint8Array;
 }
 
-/** Writes small files; gives, by file, 1 where it is there with all that it should have, and 0 where it has to be written again. */
+/** Writes small files. Returns 1 for each file that is complete, and 0 for each that must be written again. */
 export interface WriteTask {
   readonly name: 'write';
   readonly files: FilesToWrite;
-  /** The contents in a row. */
+  /** The concatenated contents. */
   readonly source: Uint8Array;
   readonly policy: TargetPolicy;
 }

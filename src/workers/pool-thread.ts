@@ -5,32 +5,32 @@ import type { TaskJob } from './task-job.ts';
 import { givenAwayBy } from './task-memory.ts';
 import type { TaskOrder, TaskReply } from './task-thread.ts';
 
-/** Of jobs that can be taken back, so many may be unanswered; those that were taken back are, until the thread sees it. */
+/** Maximum number of stealable tasks without a reply; a stolen task counts until the thread skips it. */
 const SLOT_COUNT = 16;
-/** A thread makes little garbage; left alone, V8 would keep 16 MiB for it. */
+/** A thread produces little garbage, but by default V8 would reserve 16 MiB for it. */
 const YOUNG_MEBIBYTES_MAX = 2;
 
 interface Given {
-  /** Undefined where it was taken back. */
+  /** Undefined if the task was stolen. */
   job: TaskJob | undefined;
-  /** Where it can be claimed. */
+  /** Slot in which the task is claimed; undefined if it cannot be stolen. */
   readonly slot: number | undefined;
 }
 
-/** A thread of a pool, as the main thread sees it. */
+/** A worker thread, seen from the main thread. */
 export class PoolThread {
   readonly #worker: Worker;
   readonly #onChange: () => void;
-  /** By slot, whether somebody has begun the job in it. */
+  /** For each slot, whether its task has been claimed. */
   readonly #claims = new Int32Array(new SharedArrayBuffer(SLOT_COUNT * Int32Array.BYTES_PER_ELEMENT));
   readonly #freeSlots = Array.from({ length: SLOT_COUNT }, (_, slot) => slot);
-  /** What the thread has not answered, in the order it was given. */
+  /** Tasks without a reply, in the order they were sent. */
   readonly #given = new Map<number, Given>();
   #lastId = 0;
   #takenBackCount = 0;
   #end: Error | undefined;
 
-  /** `onChange` hears that there is room for another job, or that the thread has ended. */
+  /** `onChange` is called when there is room for another task, or when the thread has ended. */
   constructor(program: string, onChange: () => void) {
     this.#onChange = onChange;
     this.#worker = new Worker(program, {
@@ -44,22 +44,22 @@ export class PoolThread {
     this.#worker.on('exit', (code) => this.#giveUp(new Error(`a worker thread ended with code ${code}`)));
   }
 
-  /** How many jobs it has to do, the one it is at included. */
+  /** Number of tasks to do, including the current one. */
   get jobCount(): number {
     return this.#given.size - this.#takenBackCount;
   }
 
-  /** Whether no job can be given to it that may be taken back. */
+  /** Whether no more stealable tasks can be sent. */
   get isFull(): boolean {
     return this.#freeSlots.length === 0;
   }
 
-  /** Why it will never do anything again. */
+  /** The error that ended the thread. */
   get end(): Error | undefined {
     return this.#end;
   }
 
-  /** What stays is done in the order in which it is given, and is never taken back. */
+  /** Sends a task. With `stays` it cannot be stolen; such tasks run in the order they are sent. */
   give(job: TaskJob, options: { readonly stays: boolean }): void {
     if (this.#end !== undefined) {
       job.reject(this.#end);
@@ -71,23 +71,23 @@ export class PoolThread {
     try {
       if (slot !== undefined) resetClaim(this.#claims, slot);
       this.#worker.postMessage(order, givenAwayBy(job.task));
-      // The process lives as long as it waits for an answer, and no longer.
+      // Keeps the process alive only while it waits for a reply.
       if (this.#given.size === 0) this.#worker.ref();
       this.#given.set(order.id, { job, slot });
     } catch (error) {
-      // A task that cannot be sent.
+      // The task could not be serialised.
       if (slot !== undefined) this.#freeSlots.push(slot);
       job.reject(error);
     }
   }
 
-  /** Whether a job that was given has not been begun; then it is the caller's again. */
+  /** Steals a task unless the thread has started it; returns true if the caller must do it now. */
   takeBack(job: TaskJob): boolean {
     for (const given of this.#given.values()) if (given.job === job) return this.#takeBack(given);
     return false;
   }
 
-  /** A job that has not been begun, taken back; undefined where there is none. */
+  /** Steals any task that the thread has not started; undefined if there is none. */
   takeBackAny(): TaskJob | undefined {
     for (const given of this.#given.values()) {
       const { job } = given;
@@ -105,7 +105,7 @@ export class PoolThread {
 
   #settle({ id, result, failure }: TaskReply): void {
     const given = this.#given.get(id);
-    // An answer may still come after the failure of its thread.
+    // A reply may arrive after the thread has failed.
     if (given === undefined) return;
     this.#given.delete(id);
     if (given.slot !== undefined) this.#freeSlots.push(given.slot);

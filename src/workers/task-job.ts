@@ -16,11 +16,11 @@ export class TaskJob {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // A failure is taken where the result is asked for; until then it must not count as unhandled.
+    // A failure is handled where the result is awaited; until then it must not count as unhandled.
     this.result.catch(() => undefined);
   }
 
-  /** Done by the caller, here and now. */
+  /** Runs the task on the calling thread. */
   perform(): void {
     try {
       this.resolve(perform(this.task));

@@ -1,11 +1,13 @@
 import type { Task } from './tasks.ts';
 
-/** The memory of bytes that go over without a copy, and are gone on this side. Shared memory stays with both. */
+/**
+ * The buffers to transfer without a copy, which the sender then loses. Shared memory stays accessible to both sides.
+ */
 export function transferOf(bytes: Uint8Array): ArrayBuffer[] {
   return bytes.buffer instanceof ArrayBuffer ? [bytes.buffer] : [];
 }
 
-/** What the caller has no more once a task has gone to a thread. */
+/** The buffers that the caller loses when a task is sent to a thread. */
 export function givenAwayBy(task: Task): ArrayBuffer[] {
   return task.name === 'unpack' ? transferOf(task.payload) : [];
 }

@@ -1,8 +1,8 @@
 import type { Task } from './tasks.ts';
 
 /**
- * Takes what is to be done next. Compression comes last: it takes 20 ms, and only what is written in the end waits for
- * it, while an id lets the main thread go on.
+ * Removes the next task from the queue. Compression comes last: it takes 20 ms and only delays the final write, while
+ * the main thread often waits for an id.
  */
 export function takeNext<T extends { readonly task: Task }>(waiting: T[]): T | undefined {
   const urgent = waiting.findIndex(({ task }) => task.name !== 'compress');

@@ -6,45 +6,50 @@ import { givenAwayBy } from './task-memory.ts';
 import { takeNext } from './task-order.ts';
 import type { Task, TaskResults } from './tasks.ts';
 
-/** A short command is done before a thread has started (40 ms): the caller unpacks or hashes so many bytes first. */
+/**
+ * A short command finishes before a thread has started (40 ms), so the caller first decompresses or hashes this many
+ * bytes itself.
+ */
 const INLINE_BYTES = 32 * 1024 * 1024;
 /**
- * To compress a byte takes four times as long, and memory that the caller would keep: whole blocks start the threads.
- * Measured on a first backup of 1.4 GB of /usr: 11 MB less at its peak.
+ * Compressing a byte takes four times as long and uses memory that the caller would keep, so a few blocks already start
+ * the threads. Measured on a first backup of 1.4 GB of /usr: peak memory is 11 MB lower.
  */
 const BYTES_PER_BYTE_COMPRESSED = 10;
-/** To open and close a file takes as long as to unpack so many bytes (30 us), to make one twice as long. */
+/**
+ * Opening and closing a file takes as long as decompressing this many bytes (30 us); creating one takes twice as long.
+ */
 const BYTES_PER_FILE_READ = 32 * 1024;
 const BYTES_PER_FILE_WRITTEN = 64 * 1024;
 const THREADS_MAX = 16;
-/** One to work on, and one so that nothing has to be waited for in between. */
+/** One running and one queued, so that a thread never waits for its next task. */
 const JOBS_PER_THREAD = 2;
-/** The built program, also where this runs from its sources: a thread cannot start from TypeScript on Node 20. */
+/** The built program even when running from source, because a thread cannot run TypeScript on Node 20. */
 const PROGRAM = createRequire(import.meta.url).resolve('#task-thread');
 
 export interface TaskPoolOptions {
-  /** Without threads every task is done by the caller, at once. */
+  /** With 0 threads the caller runs every task immediately. */
   readonly threadCount: number;
-  /** So much is done by the caller before a thread is started. */
+  /** Amount of work that the caller does before it starts a thread, in bytes. */
   readonly inlineBytes: number;
-  /** What the threads run. */
+  /** The program of the threads. */
   readonly program?: string;
 }
 
-/** A task that somebody will want the result of later. */
+/** A task whose result is needed later. */
 export interface StartedTask<T extends Task> {
-  /** Waits for the result; does the task itself where no thread has come to it yet. */
+  /** Waits for the result; runs the task itself if no thread has started it. */
   settle(): Promise<TaskResults[T['name']]>;
-  /** For a result that nobody wants any more: waits until nothing works on it. */
+  /** Discards the result; waits until the task no longer runs. */
   drop(): Promise<void>;
 }
 
-/** Runs tasks in threads, so that every core has work while the main thread reads and writes. */
+/** Runs tasks in threads, so that every core is busy while the main thread reads and writes. */
 export class TaskPool {
   readonly #threadCount: number;
   readonly #program: string;
   readonly #threads: PoolThread[] = [];
-  /** What waits for a thread: kept here, so that whichever is free first takes it, or the caller. */
+  /** Tasks that wait for a thread. They are queued here, so that the first free thread, or the caller, takes them. */
   readonly #queue: TaskJob[] = [];
   #inlineBytesLeft: number;
 
@@ -54,12 +59,15 @@ export class TaskPool {
     this.#inlineBytesLeft = options.inlineBytes;
   }
 
-  /** Bytes in shared memory are worked on where they are, others are copied. A payload to unpack is given away. */
+  /**
+   * Runs a task and returns its result. Shared memory is used in place, other bytes are copied; the payload of an
+   * `unpack` task is transferred, so the caller loses it.
+   */
   async run<T extends Task>(task: T): Promise<TaskResults[T['name']]> {
     return (await this.#submit(task).result) as TaskResults[T['name']];
   }
 
-  /** As `run`, for a caller who goes on meanwhile, and comes back for the result. */
+  /** Like `run`, for a caller that continues and needs the result later. */
   start<T extends Task>(task: T): StartedTask<T> {
     const job = this.#submit(task);
     return {
@@ -85,7 +93,7 @@ export class TaskPool {
     return job;
   }
 
-  /** Whether nobody has begun a job; then it is the caller's. */
+  /** Steals a task that has not been started; returns true if the caller must do it now. */
   #takeBack(job: TaskJob): boolean {
     const index = this.#queue.indexOf(job);
     if (index >= 0) this.#queue.splice(index, 1);
@@ -103,12 +111,12 @@ export class TaskPool {
       if (thread.jobCount >= JOBS_PER_THREAD || thread.isFull) return;
       const job = takeNext(this.#queue) ?? (thread.jobCount === 0 ? this.#takeBackAny() : undefined);
       if (job === undefined) return;
-      // A payload that went over is gone on this side.
+      // A transferred payload is no longer available here, so its task cannot be stolen.
       thread.give(job, { stays: givenAwayBy(job.task).length > 0 });
     }
   }
 
-  /** For a thread that has nothing to do, from one that has not come to it. */
+  /** Steals a task from a busy thread for an idle one. */
   #takeBackAny(): TaskJob | undefined {
     for (const thread of this.#threads) {
       const job = thread.jobCount > 1 ? thread.takeBackAny() : undefined;
@@ -117,7 +125,7 @@ export class TaskPool {
     return undefined;
   }
 
-  /** Starts the threads, for a caller who knows of much work to come. */
+  /** Starts all threads, for a caller that expects much work. */
   prepare(): void {
     this.#inlineBytesLeft = 0;
     while (this.#threads.length < this.#threadCount) this.#startThread();
@@ -141,13 +149,13 @@ export class TaskPool {
 
 function ignore(): void {}
 
-/** The threads of this process. */
+/** The thread pool of this process. */
 export const taskPool: TaskPool = new TaskPool({
   threadCount: Math.min(THREADS_MAX, Math.max(2, availableParallelism())),
   inlineBytes: INLINE_BYTES,
 });
 
-/** In bytes to unpack or hash. */
+/** Cost of a task, in bytes to decompress or hash. */
 function workBytes(task: Task): number {
   if (task.name === 'compress') return task.raw.length * BYTES_PER_BYTE_COMPRESSED;
   if (task.name === 'unpack' || task.name === 'prove') return task.rawBytes;

@@ -6,19 +6,19 @@ import { transferOf } from './task-memory.ts';
 import { perform } from './tasks.ts';
 import type { Task, TaskResults } from './tasks.ts';
 
-/** What a thread of the pool is sent. */
+/** The message to a thread of the pool. */
 export interface TaskOrder {
   readonly id: number;
-  /** Where it is claimed before it is begun, if it may be taken back. */
+  /** Slot in which the thread must claim the task first; undefined if the task cannot be stolen. */
   readonly slot: number | undefined;
   readonly task: Task;
 }
 
-/** What it sends back; neither a result nor a failure where the task was taken back. */
+/** The reply of a thread; it has neither a result nor a failure if the task was stolen. */
 export interface TaskReply {
   readonly id: number;
   readonly result?: TaskResults[Task['name']];
-  /** An error of ldm's own keeps its class; it cannot cross threads itself. */
+  /** The class and text of an error, because the error object itself cannot be sent between threads. */
   readonly failure?: {
     readonly kind: 'corrupt' | 'installation' | 'expected' | 'fault';
     readonly message: string;
@@ -27,9 +27,10 @@ export interface TaskReply {
 }
 
 /**
- * How much a thread stands back behind the main one, whose work all others wait for: where there are more threads than
- * cores, every task that is handed over would take the core from it. Measured on two cores: 67,000 small files take 8 %
- * less time (median of 7 in turn). Among other programs of its session it gets a third of what they get.
+ * Lowers the priority of a thread relative to the main thread, which all others depend on: with more threads than
+ * cores, every task sent to a thread would otherwise take the core from it. Measured on two cores: 67,000 small files
+ * take 8 % less time (median of 7 alternating runs). Other programs of the same session get three times its share of
+ * the processor.
  */
 const NICENESS = 5;
 const NICENESS_MAX = 19;
@@ -41,7 +42,7 @@ function standBack(): void {
   try {
     setPriority(0, Math.min(NICENESS_MAX, getPriority(0) + NICENESS));
   } catch {
-    // A sandbox may forbid it; that costs nothing but time.
+    // A sandbox may forbid this; the only effect is slower operation.
   }
 }
 
@@ -60,7 +61,7 @@ function carryOut({ id, slot, task }: TaskOrder): void {
   }
 }
 
-// What cannot be read has no answer: the thread ends, and everybody who waits hears it.
+// A task that cannot be deserialised has no reply, so end the thread, which fails all waiting tasks.
 parentPort?.on('messageerror', (error) => {
   throw error;
 });

@@ -9,32 +9,32 @@ import type { FilesRead, ReadTask, WriteTask } from './file-tasks.ts';
 import { ScratchBuffer } from './scratch-buffer.ts';
 import { assertLength, openZstd, unfoldZstd } from './zstd.ts';
 
-/** Compresses `raw` in its place; gives the bytes that came out, or nothing where they hardly shrink. */
+/** Compresses `raw` in place; returns the compressed bytes, or undefined if they are not significantly smaller. */
 export interface CompressTask {
   readonly name: 'compress';
   readonly raw: Uint8Array;
   readonly level: number;
 }
 
-/** Unpacks a stored block. */
+/** Decompresses a stored block. */
 export interface UnpackTask {
   readonly name: 'unpack';
   readonly codec: Codec;
   readonly payload: Uint8Array;
   readonly rawBytes: number;
-  /** Shared memory for `rawBytes` bytes, where the payload is compressed; by default they get memory of their own. */
+  /** Shared memory for `rawBytes` bytes, used if the payload is compressed; by default new memory is allocated. */
   readonly target?: Uint8Array | undefined;
-  /** Computes the ids of its chunks, too. */
+  /** Also computes the ids of the chunks. */
   readonly proof?: BlockProof;
 }
 
-/** What the ids of a block's chunks are computed from, besides its bytes. */
+/** The key and the chunk lengths, which are needed to compute the ids of the chunks in a block. */
 export interface BlockProof {
   readonly key: ChunkIdKey;
   readonly chunkLengths: Uint32Array;
 }
 
-/** As to unpack a block, when only the ids of its chunks are wanted. */
+/** Like `UnpackTask`, but returns only the ids of the chunks. */
 export interface ProveTask {
   readonly name: 'prove';
   readonly codec: Codec;
@@ -43,14 +43,14 @@ export interface ProveTask {
   readonly proof: BlockProof;
 }
 
-/** A block's raw bytes. */
+/** The raw bytes of a block. */
 export interface UnpackedBlock {
   readonly raw: Uint8Array;
-  /** The ids of the chunks in a row, as computed from the bytes; empty if nobody asked. */
+  /** The concatenated ids of the chunks, computed from the bytes; empty unless requested. */
   readonly chunkIds: Uint8Array;
 }
 
-/** The id of a chunk. */
+/** Computes the id of a chunk. */
 export interface IdentifyTask {
   readonly name: 'identify';
   readonly bytes: Uint8Array;
@@ -69,17 +69,17 @@ export interface TaskResults {
 }
 
 /**
- * So large a block, such as the tree of a directory with a million files, is decompressed over the raw bytes, and a
- * digest is compared: the memory for another 100 MB is worth more than the time.
+ * From this size on (for example the tree of a directory with a million files), verification decompresses over the raw
+ * bytes and compares digests, because saving another 100 MB of memory is worth the time.
  */
 const DIGEST_BYTES_MIN = 16 * 1024 * 1024;
 
-/** A block is worth compressing when it shrinks by at least one part in this many. */
+/** A block is stored compressed if it shrinks by at least one part in this many. */
 const SHRINK_DIVISOR = 32;
 
 const scratch = new ScratchBuffer();
 
-/** Does a task on the calling thread. */
+/** Runs a task on the calling thread. */
 export function perform<T extends Task>(task: T): TaskResults[T['name']];
 export function perform(task: Task): TaskResults[Task['name']] {
   switch (task.name) {

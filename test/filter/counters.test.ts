@@ -35,7 +35,7 @@ describe('CounterArray', () => {
   it('refuses to count out what was never counted in', () => {
     const counters = new CounterArray(11, 2);
     counters.add(0, 1);
-    expect(() => counters.subtract(1, 1)).toThrow('never counted in');
+    expect(() => counters.subtract(1, 1)).toThrow('never added');
   });
 
   it('knows the saturated counters of saved bytes', () => {

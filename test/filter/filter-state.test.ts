@@ -23,7 +23,7 @@ describe('FilterState', () => {
     expect(changing.isComplete).toBe(true);
     changing.beginChange();
     expect(changing.isComplete).toBe(false);
-    expect(() => changing.beginChange()).toThrow(/under way/);
+    expect(() => changing.beginChange()).toThrow(/in progress/);
     changing.endChange();
     expect(changing.isComplete).toBe(true);
   });

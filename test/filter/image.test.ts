@@ -124,7 +124,7 @@ describe('image', () => {
     const root = tree(leaf(1));
     addSegment(state, fileId(1), [pack(fileId(2), [root])], ALL);
     await retainSnapshot(state, fileId(3), snapshotOf(root), treeReader(state, [root]));
-    await expect(imageOf(state)).rejects.toThrow(/not complete/);
+    await expect(imageOf(state)).rejects.toThrow(/incomplete/);
   });
 });
 

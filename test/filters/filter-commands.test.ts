@@ -38,7 +38,7 @@ describe('wrong usage of filter', () => {
     [['plan', '--capacity', 'much'], 'Give a number of chunks such as 100000'],
     [['plan', '--capacity', '40GB', '--chunk-size', '0'], 'Give a size such as 64MiB'],
     [['plan', '--capacity', '1MB', '--chunk-size', '1GB'], 'the chunk size is larger than the capacity'],
-    [['plan', '--capacity', '200000000'], 'a capacity of 200000000 is not possible'],
+    [['plan', '--capacity', '200000000'], 'a capacity of 200000000 is out of range'],
     [['simulate', '--runs', '0'], 'Give a whole number from 1 to 100000'],
     [['simulate', '--seed', '-1'], 'Give a whole number from 0 to 4294967295'],
     [['inspect', 'extra'], 'too many arguments'],

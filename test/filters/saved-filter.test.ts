@@ -38,7 +38,7 @@ describe('the saved form of a filter', () => {
       expect(() => decodeSaved('cuckoo', flipped)).toThrow(CorruptDataError);
     }
     expect(() => decodeSaved('cuckoo', Buffer.concat([saved, Buffer.alloc(1)]))).toThrow(CorruptDataError);
-    expect(() => decodeSaved('dibf', saved)).toThrow(/holds a filter of the kind "cuckoo"/);
+    expect(() => decodeSaved('dibf', saved)).toThrow(/contains a filter of the kind "cuckoo"/);
   });
 
   test('refuses bytes that belong to no part, with a checksum that is right', () => {

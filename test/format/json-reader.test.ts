@@ -17,17 +17,17 @@ describe('JsonReader', () => {
   test.each<[string, () => unknown, string]>([
     ['a missing member', () => reader.string('no'), 'sample: "no" is missing'],
     ['an inherited member', () => reader.object('constructor'), 'sample: "constructor" is missing'],
-    ['text that is a number', () => reader.string('count'), 'sample: "count" is not text'],
+    ['text that is a number', () => reader.string('count'), 'sample: "count" is not a string'],
     ['text of another shape', () => reader.string('text', /^$/), 'sample: "text" is "abc", which is not valid'],
     ['a list that is text', () => reader.strings('text'), 'sample: "text" is not a list'],
     ['a list with other members', () => reader.strings('list', /^a$/), 'sample: "list" is "b", which is not valid'],
-    ['a choice', () => reader.oneOf('text', ['x', 'y']), 'sample: "text" is "abc" and not one of: x, y'],
+    ['a choice', () => reader.oneOf('text', ['x', 'y']), 'sample: "text" is "abc", not one of: x, y'],
     [
       'a count out of range',
       () => reader.integer('count', 4, 9),
-      'sample: "count" is 3 and not a whole number from 4 to 9',
+      'sample: "count" is 3, not a whole number from 4 to 9',
     ],
-    ['half a count', () => reader.object('part').count('inner'), 'sample: part: "inner" is 1.5 and not a whole number'],
+    ['half a count', () => reader.object('part').count('inner'), 'sample: part: "inner" is 1.5, not a whole number'],
     ['an object that is a list', () => reader.object('list'), 'sample: list: not a JSON object'],
   ])('%s is named', (_, read, message) => {
     expect(read).toThrow(CorruptDataError);

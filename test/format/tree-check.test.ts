@@ -81,23 +81,23 @@ describe('a number in a tree that promises too much is reported:', () => {
     ['an entry of no bytes', {}, (bytes) => bytes.writeUInt32LE(0, entryOffset), 'is too short for its type'],
     ['a type', {}, (bytes) => bytes.writeUInt8(8, entryOffset + 4), 'has the unknown type 8'],
     ['a flag', {}, (bytes) => bytes.writeUInt8(4, entryOffset + 5), 'has unknown flags 4'],
-    ['a mode', {}, (bytes) => bytes.writeUInt16LE(0o10000, entryOffset + 6), 'has an impossible mode'],
-    ['an owner', {}, (bytes) => bytes.writeUInt32LE(1, entryOffset + 8), 'names no owner'],
-    ['nanoseconds', {}, (bytes) => bytes.writeUInt32LE(1e9, entryOffset + 12), 'has a time with more nanoseconds'],
+    ['a mode', {}, (bytes) => bytes.writeUInt16LE(0o10000, entryOffset + 6), 'has an invalid mode'],
+    ['an owner', {}, (bytes) => bytes.writeUInt32LE(1, entryOffset + 8), 'refers to an unknown owner'],
+    [
+      'nanoseconds',
+      {},
+      (bytes) => bytes.writeUInt32LE(1e9, entryOffset + 12),
+      'has a time with more than 999,999,999 nanoseconds',
+    ],
     [
       'ctime nanoseconds',
       {},
       (bytes) => bytes.writeUInt32LE(1e9, entryOffset + 32),
-      'has a time with more nanoseconds',
+      'has a time with more than 999,999,999 nanoseconds',
     ],
-    ['seconds', {}, (bytes) => bytes.writeBigInt64LE(2n ** 53n, entryOffset + 16), 'has a time that is too far away'],
-    [
-      'seconds before',
-      {},
-      (bytes) => bytes.writeBigInt64LE(-(2n ** 53n), entryOffset + 24),
-      'has a time that is too far',
-    ],
-    ['a size', {}, (bytes) => bytes.writeBigUInt64LE(2n ** 53n, contentOffset), 'has an impossible size'],
+    ['seconds', {}, (bytes) => bytes.writeBigInt64LE(2n ** 53n, entryOffset + 16), 'has a time that is out of range'],
+    ['seconds before', {}, (bytes) => bytes.writeBigInt64LE(-(2n ** 53n), entryOffset + 24), 'has a time that is out'],
+    ['a size', {}, (bytes) => bytes.writeBigUInt64LE(2n ** 53n, contentOffset), 'has an invalid size'],
     ['a chunk', { extensions }, (bytes) => bytes.writeUInt32LE(3, contentOffset + 8), 'is too short for its chunk ids'],
     ['chunks', {}, (bytes) => bytes.writeUInt32LE(2 ** 32 - 1, contentOffset + 8), 'is too short for its chunk ids'],
     ['a hardlink', {}, (bytes) => bytes.writeUInt8(2, entryOffset + 5), 'is too short for its hardlink group'],
@@ -115,7 +115,7 @@ describe('a number in a tree that promises too much is reported:', () => {
       'has extensions out of order',
     ],
     ['a header', { extensions }, (bytes) => bytes.writeUInt16LE(1, contentOffset + 14), 'has an extension with a bad'],
-    ['a rest', { extensions }, (bytes) => bytes.writeUInt32LE(47, contentOffset + 16), 'has bytes left over'],
+    ['a rest', { extensions }, (bytes) => bytes.writeUInt32LE(47, contentOffset + 16), 'has extra bytes at its end'],
   ])('%s', (_, fields, damage, message) => {
     const bytes = encodeTree([entryOf(fields)]);
     damage(bytes);
@@ -129,7 +129,7 @@ describe('a number in a tree that promises too much is reported:', () => {
     for (const [targetBytes, message] of [
       [6, 'is too short for its target'],
       [0, 'has an empty target'],
-      [4, 'has bytes left over'],
+      [4, 'has extra bytes at its end'],
     ] as const) {
       bytes.writeUInt16LE(targetBytes, contentOffset);
       expect(() => decodeTree(bytes)).toThrow(message);

@@ -1,5 +1,5 @@
-// AssemblyScript, compiled by build.mjs. What is correct is defined in ../reference-chunker.ts.
-// The memory comes from ../wasm-chunker.ts, with the gear table (256 64-bit values) at address 0.
+// AssemblyScript, compiled by build.mjs. ../reference-chunker.ts defines the correct results. ../wasm-chunker.ts
+// provides the memory, with the gear table (256 64-bit values) at address 0.
 
 const WINDOW_SIZE_BYTES: usize = 64;
 
@@ -9,12 +9,13 @@ function gear(byte: u64): u64 {
 }
 
 /**
- * The number of bytes from `from` to the first address before `to` where the gear hash of the 64 bytes before it starts
- * with `zeroBits` zero bits, or `to - from` if there is none. Reads 63 bytes before `from` besides the one before each candidate.
+ * Number of bytes from `from` to the first address before `to` where the gear hash of the 64 bytes before it starts
+ * with `zeroBits` zero bits, or `to - from` if there is none. Reads 63 bytes before `from`, in addition to the byte
+ * before each candidate.
  *
- * The loop is bound by the chain of one shift and one addition per byte. Measured on random data without skipping
- * anything: 8 bytes per round 3.3 GB/s, 4 bytes 3.1, 16 bytes 3.4, 1 byte 1.8; the two bytes per step of the 2020 paper
- * 2.9; one 64-bit load for 8 bytes 2.6; two to four interleaved hashes 1.8-2.2.
+ * The chain of one shift and one addition per byte limits the speed of the loop. Measured on random data without
+ * skipping anything: 8 bytes per iteration 3.3 GB/s, 4 bytes 3.1, 16 bytes 3.4, 1 byte 1.8; the two bytes per step of
+ * the 2020 paper 2.9; one 64-bit load for 8 bytes 2.6; two to four interleaved hashes 1.8-2.2.
  */
 export function scan(from: usize, to: usize, zeroBits: u32): usize {
   const limit: u64 = (<u64>1) << (64 - zeroBits);
@@ -22,7 +23,7 @@ export function scan(from: usize, to: usize, zeroBits: u32): usize {
   let at = from - WINDOW_SIZE_BYTES;
   for (; at < from - 1; at++) hash = (hash << 1) + gear(load<u8>(at));
 
-  // `at` is the address of the next byte to add; the candidate that it decides is the address behind it.
+  // `at` is the address of the next byte to add, which decides the candidate at the following address.
   const end = to - 1;
   while (at + 8 <= end) {
     hash = (hash << 1) + gear(load<u8>(at));

@@ -10,26 +10,26 @@ import { Pacer, withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
 import type { ExportFormat } from './export.ts';
 
-/** What is asked of an exported file. */
+/** Answers membership queries from an exported file. */
 export interface ExportedMembership {
   readonly format: ExportFormat;
-  /** How often `has` is true for an id that is absent; 0 if never. */
+  /** Probability that `has` is true for an absent id; 0 if the export is exact. */
   readonly falsePositiveRate: number;
   has(id: Uint8Array): boolean;
 }
 
-/** One id and its answer. */
+/** An id and its answer. */
 export interface MembershipAnswer {
   /** 40 hex digits. */
   readonly id: string;
   readonly isPerhapsIn: boolean;
-  /** The chunk of a file that has the id, where a file was asked for. */
+  /** The file chunk with this id, if the query was for a file. */
   readonly chunk?: { readonly path: ByteString; readonly offset: number; readonly sizeBytes: number };
 }
 
 const HEX_ID = /^[0-9a-f]{40}$/i;
 
-/** @throws UsageError for an id that is not 40 hex digits */
+/** @throws UsageError if an id does not have 40 hex digits */
 export function parseChunkIds(texts: readonly string[]): Uint8Array[] {
   return texts.map((text) => {
     if (!HEX_ID.test(text)) {
@@ -40,10 +40,10 @@ export function parseChunkIds(texts: readonly string[]): Uint8Array[] {
 }
 
 /**
- * Opens what `exportMembership` wrote, or another program's Guava filter with the byte-array funnel; which of the two is
- * seen from the bytes.
+ * Opens a file from `exportMembership`, or a Guava filter with the byte-array funnel from another program; detects the
+ * format from the bytes.
  * @throws SourceError if the file cannot be read
- * @throws CorruptDataError if it is neither
+ * @throws CorruptDataError if it has neither format
  */
 export function openMembership(path: ByteString): ExportedMembership {
   const bytes = readWholeFile(path);
@@ -72,7 +72,7 @@ export function askIds(membership: ExportedMembership, ids: readonly Uint8Array[
   return ids.map((id) => ({ id: hexOf(id), isPerhapsIn: membership.has(id) }));
 }
 
-/** Cuts files as the repository would, computes the ids with its key, and asks for each. Throws SourceError. */
+/** Chunks files as the repository would, computes the ids with its key, and queries each id. Throws SourceError. */
 export async function askFiles(
   context: OperationContext,
   membership: ExportedMembership,

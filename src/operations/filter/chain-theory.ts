@@ -1,18 +1,17 @@
 /**
- * The expected longest chain when chunks fall on `bins` positions uniformly and independently, exactly, for every number
- * of chunks from 0 to `chunksMax`: `E[max] = sum over c >= 0 of P(max > c)`.
+ * The exact expected length of the longest chain if chunks are distributed over `bins` positions uniformly and
+ * independently, for every number of chunks from 0 to `chunksMax`: `E[max] = sum over c >= 0 of P(max > c)`.
  *
  * `P(max <= c)` with n chunks is `n! / m^n` times the coefficient of x^n in `(1 + x + x^2/2! + ... + x^c/c!)^m`: the
- * number of ways to place n chunks so that no position has more than c. The coefficients follow from one another
- * (J. C. P. Miller's recurrence for the power of a series), and with n <= m every term of it is positive, so nothing
- * cancels.
+ * number of ways to place n chunks so that no position has more than c. The coefficients follow from a recurrence (J.
+ * C. P. Miller's recurrence for the power of a series). For n <= m all of its terms are positive, so nothing cancels.
  * @param bins - m; at least `chunksMax`.
  */
 export function expectedLongestChains(bins: number, chunksMax: number): Float64Array {
-  if (chunksMax > bins) throw new RangeError('the recurrence needs at least as many positions as chunks');
+  if (chunksMax > bins) throw new RangeError('the recurrence requires at least as many positions as chunks');
   const expected = new Float64Array(chunksMax + 1).fill(1);
   expected[0] = 0;
-  // P(max > 0) is 1 as soon as there is a chunk, hence the 1.
+  // P(max > 0) is 1 if there is any chunk, so start with 1.
   for (let limit = 1; limit < chunksMax; limit++) {
     const within = probabilitiesWithin(bins, chunksMax, limit);
     for (let chunks = 1; chunks <= chunksMax; chunks++) expected[chunks]! += 1 - within[chunks]!;
@@ -21,12 +20,14 @@ export function expectedLongestChains(bins: number, chunksMax: number): Float64A
   return expected;
 }
 
-/** What is left out of an expectation; well above the rounding of the logarithms. */
+/** Smaller terms of the expectation are ignored; well above the rounding errors of the logarithms. */
 const NEGLIGIBLE = 1e-9;
 const SCALE = 2 ** 500;
 const LOG_SCALE = 500 * Math.LN2;
 
-/** P(max <= limit) for every number of chunks. Coefficients beyond the range of a double are kept as a power apart. */
+/**
+ * P(max <= limit) for every number of chunks. Coefficients beyond the range of a double are scaled by a separate power.
+ */
 function probabilitiesWithin(bins: number, chunksMax: number, limit: number): Float64Array {
   const terms = reciprocalFactorials(limit);
   const coefficients = new Float64Array(chunksMax + 1);
@@ -59,7 +60,7 @@ function reciprocalFactorials(count: number): Float64Array {
   return terms;
 }
 
-/** How likely a position has exactly `count` when `mean` is expected there: `e^-mean mean^count / count!`. */
+/** Probability of exactly `count` events if the expected number is `mean`: `e^-mean mean^count / count!`. */
 export function poisson(mean: number, count: number): number {
   if (mean === 0) return count === 0 ? 1 : 0;
   let logProbability = -mean + count * Math.log(mean);

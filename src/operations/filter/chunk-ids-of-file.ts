@@ -7,14 +7,14 @@ import { openSource } from '../../files/source-files.ts';
 import { readMetadata } from '../../files/source-metadata.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 
-/** One chunk of a file as a backup would cut it. */
+/** One chunk of a file, as a backup would create it. */
 export interface FileChunk {
   readonly id: Uint8Array;
   readonly offset: number;
   readonly sizeBytes: number;
 }
 
-/** Cuts a file and computes the ids of its chunks, as a backup to the repository would. Throws SourceError. */
+/** Chunks a file and computes the chunk ids, as a backup to the repository would. Throws SourceError. */
 export function* chunkIdsOfFile(
   path: ByteString,
   using: { readonly chunker: ChunkerParameters; readonly hasher: ChunkHasher },
@@ -27,7 +27,7 @@ export function* chunkIdsOfFile(
     let start = 0;
     let end = fill(descriptor, { path, buffer, end: 0 });
     while (end > start) {
-      // Less than a full buffer is the end of the file.
+      // A buffer that is not full means that the file has ended.
       while (end > start && (end < buffer.length || end - start >= maxSizeBytes)) {
         const bytes = buffer.subarray(start, start + chunker.cut(start, end));
         yield { id: using.hasher.dataId(bytes), offset, sizeBytes: bytes.length };
@@ -45,12 +45,12 @@ export function* chunkIdsOfFile(
 
 function openFile(path: ByteString): number {
   const { type } = readMetadata(path);
-  // A device or a FIFO might never end.
+  // Reading a device or a FIFO might never end.
   if (type !== 'file') throw sourceError({ operation: 'cut', path, cause: `it is a ${type}, not a file` });
   return openSource(path);
 }
 
-/** Reads on until the buffer is full or the file is at its end; returns the new end. */
+/** Reads until the buffer is full or the file ends; returns the new end. */
 function fill(descriptor: number, into: { path: ByteString; buffer: Uint8Array; end: number }): number {
   let { end } = into;
   try {

@@ -12,27 +12,27 @@ export type { ChainFigures } from './compare/contenders.ts';
 export type { Fill, Filled, Growth, GrowthOutcome, StructureResult } from './compare/measure-structure.ts';
 export type { Recommendation } from './compare/recommend.ts';
 
-/** In the order of the tables: approximate ones first, the exact baselines last. */
+/** In table order: approximate structures first, the exact baselines last. */
 export const STRUCTURE_NAMES: readonly FilterName[] = CONTENDERS.map(({ name }) => name);
 
 const SMALLEST = { capacity: 1, falsePositiveRate: 0.01, ids: 'hashed' } as const;
 
 export interface CompareOptions {
-  /** n: what each structure is made for and gets. Later it gets as many again. */
+  /** n: the capacity of each structure and the number of ids it receives first. The growth test then adds n more. */
   readonly elements: number;
   readonly falsePositiveRate: number;
-  /** Of the ids; the same ids for every structure. */
+  /** Seed of the ids, which are the same for every structure. */
   readonly seed: number;
-  /** Only these; all by default. */
+  /** Default: all structures. */
   readonly structures?: readonly string[] | undefined;
-  /** How often everything is measured; the fastest counts. By default small sizes are measured up to five times. */
+  /** Number of rounds, of which the fastest counts. By default small sizes are measured up to five times. */
   readonly rounds?: number | undefined;
 }
 
-/** A structure that was not measured. */
+/** A structure that could not be measured. */
 export interface UnavailableStructure {
   readonly name: FilterName;
-  /** Names the package that is missing, and how to install it. */
+  /** Names the missing package and how to install it. */
   readonly reason: MissingPackageError;
 }
 
@@ -43,9 +43,9 @@ export interface CompareResult {
 }
 
 /**
- * Measures the structures of `src/filters` on the same random ids of 20 bytes, one after the other, so that one filter
- * is held at a time. Sizes and rates depend on the options alone, times on the machine.
- * @throws UsageError for a structure that does not exist
+ * Measures the structures of `src/filters` with the same random ids of 20 bytes, one after the other, so that only one
+ * filter is in memory at a time. Sizes and rates depend only on the options; times also depend on the machine.
+ * @throws UsageError if a structure does not exist
  */
 export async function compareFilters(
   context: Pick<OperationContext, 'progress' | 'signal'>,
@@ -71,7 +71,7 @@ export async function compareFilters(
   return { structures, unavailable, recommendations: recommend(structures, falsePositiveRate) };
 }
 
-/** Why a structure cannot be made here. */
+/** Returns the reason why a structure is unavailable. */
 function reasonForAbsence(contender: (typeof CONTENDERS)[number]): MissingPackageError | undefined {
   try {
     contender.make(SMALLEST);
@@ -83,9 +83,9 @@ function reasonForAbsence(contender: (typeof CONTENDERS)[number]): MissingPackag
 }
 
 /**
- * So that a command can refuse before it prints anything.
- * @throws UsageError for a structure that does not exist, and for a rate that one of them cannot reach
- * @throws MissingPackageError for a structure that was asked for by name and cannot be made here
+ * Lets a command fail before it prints anything.
+ * @throws UsageError if a structure does not exist, or cannot reach the rate
+ * @throws MissingPackageError if a structure was requested by name and is unavailable
  */
 export function checkStructures(names: readonly string[] | undefined, falsePositiveRate: number): void {
   for (const contender of selectContenders(names ?? STRUCTURE_NAMES)) {

@@ -10,26 +10,26 @@ export type ExportFormat = 'guava' | 'raw';
 
 export interface ExportOptions {
   readonly format: ExportFormat;
-  /** Of the Guava filter; raw ids are exact. */
+  /** Rate of the Guava filter; raw ids are exact. */
   readonly falsePositiveRate?: number | undefined;
 }
 
 export interface ExportResult {
   readonly bytes: Uint8Array;
   readonly format: ExportFormat;
-  /** Live chunks and trees that are in the export. */
+  /** Number of live chunks and trees in the export. */
   readonly chunkCount: number;
-  /** How often a reader answers "perhaps" for an id that is absent; 0 if never. */
+  /** Probability that a reader answers "perhaps" for an absent id; 0 if the export is exact. */
   readonly falsePositiveRate: number;
-  /** Whose key made the ids. */
+  /** The repository whose key produced the ids. */
   readonly repositoryId: string;
 }
 
 export const DEFAULT_EXPORT_RATE = 0.01;
 
 /**
- * The membership of the repository's live chunks, trees included, as bytes for other services: a Guava `BloomFilter`
- * with the byte-array funnel, or the sorted ids. No pack is read.
+ * Exports the ids of the live chunks of the repository, including trees, for other services: as a Guava `BloomFilter`
+ * with the byte-array funnel, or as sorted ids. Reads no pack.
  */
 export async function exportMembership(context: OperationContext, options: ExportOptions): Promise<ExportResult> {
   return await withRepository(context, 'read', async (repository) => {
@@ -44,7 +44,7 @@ export async function exportMembership(context: OperationContext, options: Expor
 
 function encodeIds(ids: Uint8Array, options: ExportOptions): Pick<ExportResult, 'bytes' | 'falsePositiveRate'> {
   if (options.format === 'raw') return { bytes: encodeSortedIds(ids), falsePositiveRate: 0 };
-  // Guava takes no capacity of 0.
+  // Guava does not accept a capacity of 0.
   const capacity = Math.max(1, ids.length / ID_BYTES);
   const filter = BloomFilter.forCapacity({
     capacity,
@@ -54,7 +54,7 @@ function encodeIds(ids: Uint8Array, options: ExportOptions): Pick<ExportResult, 
   return { bytes: filter.save(), falsePositiveRate: filter.falsePositiveRate() };
 }
 
-/** The ids of what is referenced and has a place, one behind the other. */
+/** Returns the concatenated ids of all live chunks that have a location. */
 function collectLiveIds({ filter }: FilterState): Uint8Array {
   const ids = new Uint8Array((filter.liveCount - filter.missingCount) * ID_BYTES);
   let at = 0;
@@ -63,13 +63,12 @@ function collectLiveIds({ filter }: FilterState): Uint8Array {
     filter.copyId(entry, ids, at);
     at += ID_BYTES;
   });
-  assert(at === ids.length, 'the filter counts its live chunks');
+  assert(at === ids.length, 'the number of live chunks must match the filter');
   return ids;
 }
 
 function warnIfIncomplete({ onNotice }: OperationContext, state: FilterState): void {
   if (state.isComplete) return;
-  const message =
-    'the repository is damaged: chunks that are missing, or below trees that cannot be read, are left out';
+  const message = 'the repository is damaged: the export omits chunks that are missing or below unreadable trees';
   onNotice?.({ kind: 'warning', message });
 }

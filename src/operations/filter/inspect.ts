@@ -11,21 +11,26 @@ import { poisson } from './chain-theory.ts';
 export interface InspectResult {
   readonly plan: FilterPlan;
   readonly statistics: FilterStatistics;
-  /** Known, but without references. */
+  /** Number of known chunks without references. */
   readonly deadElements: number;
-  /** How many more live chunks fit before the filter grows. */
+  /** Number of live chunks that can be added before the filter grows. */
   readonly elementsUntilGrowth: number;
-  /** What it will grow to if chunks come a few at a time; undefined if it is as large as it can be. */
+  /** The plan after the next growth if chunks are added gradually; undefined at the maximum size. */
   readonly nextPlan: FilterPlan | undefined;
-  /** At index c: how many counters uniform positions would put at c. As long as the histogram. */
+  /**
+   * `countersExpected[c]` is the number of counters with value c for uniform positions. Same length as the histogram.
+   */
   readonly countersExpected: readonly number[];
-  /** At index l: how many link positions uniform links would give a chain of l; 0 at index 0, as in the histogram. */
+  /**
+   * `chainsExpected[l]` is the number of link positions with a chain of l for uniform links; 0 at index 0, like the
+   * histogram.
+   */
   readonly chainsExpected: readonly number[];
-  /** The same for the chains that are walked, one head for each chunk that the filter has room for. */
+  /** The same for the chains that a lookup walks, with one head per chunk of the capacity. */
   readonly walkedChainsExpected: readonly number[];
 }
 
-/** Looks into the repository's own filter. No pack is read and nothing is changed. */
+/** Inspects the filter of the repository. Reads no pack and changes nothing. */
 export async function inspectFilter(context: OperationContext): Promise<InspectResult> {
   return await withRepository(context, 'read', async (repository) => {
     const { state } = await repository.openState();
@@ -49,7 +54,7 @@ function inspect(filter: LdmFilter): InspectResult {
   };
 }
 
-/** How many of `positions` have 0, 1, 2 ... when each has `mean` on average: the Poisson limit of uniform hashing. */
+/** Expected number of positions with 0, 1, 2 ... items at a given mean: the Poisson limit of uniform hashing. */
 function expectedCounts(positions: number, mean: number, length: number): number[] {
   return Array.from({ length }, (_, count) => positions * poisson(mean, count));
 }

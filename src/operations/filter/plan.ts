@@ -12,28 +12,28 @@ import {
 import type { FilterPlan } from '../../filter/formulas.ts';
 
 export interface PlanRequest {
-  /** n_max: how many distinct chunks the store can hold. */
+  /** n_max: maximum number of distinct chunks in the store. */
   readonly capacity: number;
-  /** The k to begin with; without a rate also the one that is taken. */
+  /** The first k to try; without a rate, it is accepted as is. */
   readonly hashes?: number | undefined;
-  /** The false positive rate to accept. */
+  /** The highest acceptable false positive rate. */
   readonly fpr?: number | undefined;
 }
 
-/** One number of hashes and what it leads to. */
+/** A number of hashes and the resulting filter. */
 export interface PlanChoice {
   /** k */
   readonly hashes: number;
-  /** m by formula (2), rounded, as published. */
+  /** m by formula (2), rounded, as in the paper. */
   readonly positions: number;
   /** Formula (1) at this m. */
   readonly fpr: number;
-  /** What ldm would make of it: m is a prime, and the rate of a full filter is never above the target. */
+  /** The plan that ldm would use: m is prime, and the rate of a full filter never exceeds the target. */
   readonly plan: FilterPlan;
-  /** Of the counters, at n_max. */
+  /** Bits of the counters per element at n_max. */
   readonly bitsPerElement: number;
   readonly counterBytes: number;
-  /** Heads and entries of n_max chunks; the entries come in pages, so a small filter takes a little more. */
+  /** Heads and entries of n_max chunks; entries are allocated in pages, so a small filter uses slightly more. */
   readonly chainBytes: number;
   /** `rejected` was tried and its rate is too high; `alternative` was not tried. */
   readonly verdict: 'rejected' | 'accepted' | 'alternative';
@@ -41,10 +41,10 @@ export interface PlanChoice {
 
 export interface PlanWalk {
   readonly capacity: number;
-  /** The rate that was asked for; undefined if k was. */
+  /** The requested rate; undefined if k was requested. */
   readonly fprTarget: number | undefined;
   readonly accepted: PlanChoice;
-  /** By rising k: what was tried, and the neighbours of what was accepted. */
+  /** Sorted by k: the choices tried, and the neighbours of the accepted one. */
   readonly choices: readonly PlanChoice[];
 }
 
@@ -53,12 +53,12 @@ const ENTRY_BYTES = ENTRY_WORDS * 4;
 const HEAD_BYTES = 4;
 
 /**
- * The set-up flow of the LDM paper: choose k, take n_max, m by formula (2), the false positive rate by formula (1), and
- * accept it or go on with the next larger k. Without a rate the first k is accepted.
- * @throws UsageError for values out of range.
+ * The set-up procedure of the LDM paper: choose k, take n_max, compute m with formula (2) and the false positive rate
+ * with formula (1), then accept the result or continue with the next larger k. Without a rate the first k is accepted.
+ * @throws UsageError if a value is out of range
  */
 export function walkPlan({ capacity, hashes, fpr }: PlanRequest): PlanWalk {
-  // A first k that is impossible, or that needs too many positions, is told before the walk.
+  // Report a first k that is invalid or needs too many positions before the walk.
   if (hashes !== undefined) planFilter({ capacity, hashes });
   const first = hashes ?? 1;
   const fprTarget = hashes === undefined ? (fpr ?? DEFAULT_FPR) : fpr;
@@ -89,7 +89,7 @@ function choose(request: PlanRequest & { readonly hashes: number }, verdict: Pla
   };
 }
 
-/** n_max: how many chunks of this size a store of this size holds; one that is begun counts. */
+/** n_max: number of chunks of this size in a store of this size, rounded up. */
 export function capacityFor(storeBytes: number, chunkBytes: number): number {
   if (chunkBytes > storeBytes) {
     throw new UsageError('the chunk size is larger than the capacity', {

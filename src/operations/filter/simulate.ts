@@ -13,8 +13,8 @@ export type { ChainKind } from './simulate/chain-group.ts';
 export type { LongestChain } from './simulate/run-summary.ts';
 
 /**
- * The set-up of the paper: 40 GB and 100 GB in chunks of 64 MB with k = 7. The paper shows the longest chains in figures,
- * in which LDM is below DIBF and both groups are "nearly the same"; it prints no numbers that these could be compared to.
+ * The set-up of the paper: 40 GB and 100 GB in chunks of 64 MB with k = 7. The paper shows the longest chains in
+ * figures, in which LDM is below DIBF and both groups are "nearly the same"; it gives no numbers to compare with.
  */
 const PUBLISHED_GROUPS: readonly Pick<ChainGroup, 'elements' | 'positions'>[] = [
   { elements: 640, positions: 6463 },
@@ -25,13 +25,13 @@ const PUBLISHED_HASHES = 7;
 export interface SimulationOptions {
   readonly runs: number;
   readonly seed: number;
-  /** How often a run is looked at while the store fills, the full store included. */
+  /** Number of samples while the store fills, including the full store. */
   readonly samples: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface ChainSample extends Readonly<Record<ChainKind, LongestChain>> {
-  /** Chunks in the store. */
+  /** Number of chunks in the store. */
   readonly elements: number;
 }
 
@@ -47,14 +47,14 @@ export interface SimulationResult {
   readonly groups: readonly GroupResult[];
 }
 
-/** So that the ids of the filters are not made of the hash values of the arrays. */
+/** Keeps the ids of the filters independent of the hash values of the arrays. */
 const ID_SEED_OFFSET = 0x5eed;
 
 /**
- * The experiment of the LDM paper: how long is the longest chain of the LDM filter while a store fills, and how long that
- * of a dynamic index Bloom filter with the same chunks? It is made twice in each run: with arrays and k independent hash
- * values, as the paper describes it, and with the classes of this program, whose positions come from an id by double
- * hashing. All numbers follow from the seed.
+ * Reproduces the experiment of the LDM paper: how long are the longest chains of the LDM filter and of a dynamic index
+ * Bloom filter with the same chunks while a store fills? Each run does this twice: with arrays and k independent hash
+ * values, as the paper describes it, and with the classes of this program, which derive positions from an id by double
+ * hashing. The seed determines all results.
  */
 export async function simulateChains(options: SimulationOptions): Promise<SimulationResult> {
   const { runs, seed } = options;
@@ -85,7 +85,7 @@ function describeGroup({ elements, positions }: (typeof PUBLISHED_GROUPS)[number
   return { elements, positions, side: Math.ceil(Math.sqrt(elements)), plan };
 }
 
-/** Equal steps up to the full store; fewer than asked for where the store has fewer chunks. */
+/** Equal steps up to the full store; fewer than requested if the store has fewer chunks. */
 function sampleSizes(elements: number, samples: number): number[] {
   const sizes = Array.from({ length: samples }, (_, index) => Math.round(((index + 1) * elements) / samples));
   return [...new Set(sizes)].filter((size) => size > 0);
@@ -103,7 +103,7 @@ function describeSamples(group: ChainGroup, sizes: readonly number[], summaries:
     ldm: positions,
     dibf: side * side,
     ldmFilter: plan.positions,
-    // One chain head for each chunk that the filter has room for.
+    // One chain head per chunk of the capacity.
     ldmFilterWalked: plan.capacity,
     dibfFilter: side * side,
   };

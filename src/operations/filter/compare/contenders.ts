@@ -14,8 +14,8 @@ import { HashingLdmSet } from './hashing-filter.ts';
 import type { Ask } from './measured-filter.ts';
 
 /**
- * What a structure does with an id: `hashed` by MurmurHash3, or `uniform`, taken as it is because its bytes are uniform. A
- * structure that hashes compared with one that does not is a comparison of the hash.
+ * How a structure uses an id: `hashed` with MurmurHash3, or `uniform`, unchanged because its bytes are already uniform.
+ * Comparing a structure that hashes with one that does not would only compare the hash.
  */
 export type IdTreatment = 'hashed' | 'uniform';
 
@@ -26,33 +26,33 @@ export interface ContenderOptions {
   readonly ids: IdTreatment;
 }
 
-/** Chains of one definition. */
+/** Chains by one definition. */
 export interface ChainFigures {
   readonly definition: 'by cell' | 'by link position' | 'as walked';
-  /** Cells, link positions or heads: what chains can hang on. */
+  /** Number of cells, link positions or heads that can have a chain. */
   readonly places: number;
   readonly chains: ChainStatistics;
 }
 
-/** A filter that takes part in the comparison, with what only its own class knows. */
+/** A filter in the comparison, with the data that only its class provides. */
 export interface Entrant {
   readonly filter: MembershipFilter;
-  /** What tells an exact structure that it need not look: how often that fails by prediction, and the thing itself. */
+  /** The structure that lets an exact structure skip a search: its predicted failure rate, and its query. */
   readonly counters?: { predictedRate(): number; readonly ask: Ask };
   readonly chains?: () => readonly ChainFigures[];
-  /** Gives back what is not memory. */
+  /** Releases resources other than memory. */
   readonly close?: () => Promise<void>;
 }
 
-/** A structure that takes part. */
+/** A structure in the comparison. */
 export interface Contender {
   readonly name: FilterName;
   readonly isOnDisk: boolean;
-  /** Whether it makes hash values of ids. Without, hashed and uniform ids are the same. */
+  /** Whether it hashes ids. If not, hashed and uniform ids give the same results. */
   readonly hashesIds: boolean;
-  /** What it does when more come than it was made for; undefined where it does nothing. */
+  /** How it grows beyond its capacity; undefined if it does not grow. */
   readonly growsBy: string | undefined;
-  /** @throws MissingPackageError where it is made with an optional package that is not installed */
+  /** @throws MissingPackageError if it needs an optional package that is not installed */
   make(options: ContenderOptions): Entrant;
 }
 
@@ -67,7 +67,7 @@ function contender(name: FilterName, make: Contender['make'], traits: Traits = {
   return { name, make, growsBy, isOnDisk, hashesIds };
 }
 
-/** The options with the hash function that a structure of `src/filters` takes. */
+/** Converts the options to those of a structure in `src/filters`, including the hash function. */
 function withHash({ ids, ...options }: ContenderOptions): Omit<ContenderOptions, 'ids'> & {
   readonly idHash: typeof takeUniformId | undefined;
 } {

@@ -6,9 +6,10 @@ import { murmur3 } from '../../../filters/murmur3.ts';
 const HASH_BYTES = 16;
 
 /**
- * An LDM filter that hashes its ids as the other structures do. The LDM filter takes chunk ids as they are, because a keyed
- * hash is uniform; to compare it with structures that hash every id, it has to pay for that hash too. Its positions come
- * from the first 16 of the 20 bytes, which are the hash here; the last 4 stay those of the id.
+ * An LDM filter that hashes its ids like the other structures. The LDM filter uses chunk ids unchanged, because a keyed
+ * hash is uniform; for a fair comparison with structures that hash every id, it must pay for that hash too. Its
+ * positions come from the first 16 of the 20 bytes, which this class replaces with the hash; the last 4 bytes of the id
+ * remain.
  */
 export class HashingLdmSet implements ErasableFilter {
   readonly name = 'ldm';
@@ -53,7 +54,7 @@ export class HashingLdmSet implements ErasableFilter {
     return this.#set.save();
   }
 
-  /** In an array that the next call uses again. */
+  /** Returns an array that the next call overwrites. */
   #hash(id: Uint8Array): Uint8Array {
     murmur3(id, 0, this.#words);
     this.#id.set(this.#hashBytes);

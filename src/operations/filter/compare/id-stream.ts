@@ -1,17 +1,17 @@
 import { ID_BYTES } from '../../../filter/positions.ts';
 import { fillRandomIds, randomWords } from '../../../filter/random-ids.ts';
 
-/** How many ids are made at a time: enough that a clock can measure what is done with them. */
+/** Number of ids generated at a time: enough to time the operations on them. */
 export const BATCH_IDS = 4096;
 
 const WORDS_PER_ID = ID_BYTES / 4;
 
-/** Ids of members and ids that are absent come from seeds apart; 160 random bits do not meet by chance. */
+/** Members and absent ids use different seeds; random ids of 160 bits do not collide by chance. */
 export const ABSENT_SEED_OFFSET = 0x5eed;
 
 /**
- * The same random ids again and again from their seed, so that ten million of them need not be held. The views that it
- * gives are valid until the next are asked for.
+ * Regenerates the same random ids from their seed, so that ten million of them need not be kept in memory. The returned
+ * views are valid until the next call.
  */
 export class IdStream {
   readonly #nextWord: () => number;
@@ -25,7 +25,7 @@ export class IdStream {
     );
   }
 
-  /** The next ids, at most a batch; of every `stride` ids only the first, when not all are wanted. */
+  /** Returns the next ids, at most a batch; with `stride`, only the first of every `stride` ids. */
   take(count: number, stride = 1): readonly Uint8Array[] {
     const taken = Math.min(count, BATCH_IDS);
     for (let index = 0; index < taken; index++) {

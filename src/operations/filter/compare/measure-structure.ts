@@ -5,13 +5,13 @@ import type { ChainFigures, Contender, Entrant, IdTreatment } from './contenders
 import { MeasuredFilter, isErasable } from './measured-filter.ts';
 import type { Answers, Timing } from './measured-filter.ts';
 
-/** Sizes and rates of a filter as it is filled: the same on every machine. */
+/** Sizes and rates of a filter at one fill; they are the same on every machine. */
 export interface Fill extends Rates {
   readonly elements: number;
   readonly bitsPerElement: number;
-  /** Members that were answered with "no". Must be 0. */
+  /** Number of members that the filter reported absent. Must be 0. */
   readonly falseNegatives: number;
-  /** How often an exact structure looks for an absent id in vain because its counters could not rule it out. */
+  /** How often an exact structure searches for an absent id because its counters could not rule it out. */
   readonly counters: Rates | undefined;
 }
 
@@ -20,21 +20,23 @@ export interface Rates {
   readonly measuredRate: number;
 }
 
-/** What became of a structure made for n that was given 2n; `has-room`: its size is rounded up so far that they fit. */
+/**
+ * Outcome of adding 2n elements to a structure created for n; `has-room`: its size is rounded up so far that they fit.
+ */
 export type GrowthOutcome = 'grows' | 'has-room' | 'rate-passed' | 'full';
 
 export interface Growth extends Fill {
   readonly outcome: GrowthOutcome;
-  /** Of an element beyond n; undefined where there was no room for them. */
+  /** Time per element beyond n; undefined if the elements did not fit. */
   readonly insertNs: number | undefined;
   readonly longestPauseMs: number | undefined;
   readonly missNs: number;
 }
 
-/** A structure with the n elements that it was made for. */
+/** A structure with the n elements that it was created for. */
 export interface Filled {
   readonly full: Fill;
-  /** With every second element deleted; undefined where nothing can be. */
+  /** After deleting every second element; undefined if deletion is not supported. */
   readonly halved: Fill | undefined;
   readonly insertNs: number;
   readonly hitNs: number;
@@ -42,16 +44,16 @@ export interface Filled {
   readonly deleteNs: number | undefined;
 }
 
-/** The figures at the top are those with ids that the structure hashes. */
+/** The inherited figures are for ids that the structure hashes. */
 export interface StructureResult extends Filled {
   readonly name: FilterName;
-  /** On a disk; all others are in memory. */
+  /** Whether it is on disk; all others are in memory. */
   readonly isOnDisk: boolean;
   readonly growsBy: string | undefined;
   readonly growth: Growth;
-  /** The chains of an exact structure at n elements, one for each definition. */
+  /** The chains of an exact structure at n elements, one item per definition. */
   readonly chains: readonly ChainFigures[] | undefined;
-  /** With uniform ids that are taken as they are; the same figures for a structure that makes no hash values of ids. */
+  /** For uniform ids that are used unchanged; identical to the other figures if the structure does not hash ids. */
   readonly uniform: Filled;
   readonly hashesIds: boolean;
 }
@@ -64,7 +66,7 @@ export interface MeasureOptions {
   readonly pacer: Pacer;
 }
 
-/** A filter that is being measured. */
+/** A filter under measurement. */
 interface Subject {
   readonly measured: MeasuredFilter;
   readonly counters: Entrant['counters'];
@@ -72,13 +74,13 @@ interface Subject {
   readonly canGrow: boolean;
 }
 
-/** A rate that is so much above its target has been passed; below is chance. */
+/** A rate counts as exceeded above this multiple of its target; smaller deviations are chance. */
 const PASSED_FACTOR = 1.25;
-/** Small sizes are measured again and again, until so many elements have been inserted, and the fastest round counts. */
+/** Small sizes are measured repeatedly until this many elements have been inserted, and the fastest round counts. */
 const TIMED_ELEMENTS = 200_000;
 const ROUNDS_MAX = 5;
 
-/** Measures one structure from an empty one to twice what it was made for, and holds one filter at a time. */
+/** Measures one structure from empty to twice its capacity, with one filter in memory at a time. */
 export async function measureStructure(contender: Contender, options: MeasureOptions): Promise<StructureResult> {
   const roundCount = options.rounds ?? Math.max(1, Math.min(ROUNDS_MAX, Math.ceil(TIMED_ELEMENTS / options.elements)));
   let best = await measureRound(contender, options);
@@ -92,7 +94,7 @@ type Round = Omit<StructureResult, 'name' | 'isOnDisk' | 'hashesIds' | 'growsBy'
 async function measureRound(contender: Contender, options: MeasureOptions): Promise<Round> {
   const { chains, ...hashed } = await measureFilled(contender, options, 'hashed');
   const growth = await withFilter(contender, options, 'hashed', async (subject) => measureGrowth(subject, options));
-  // Measured twice, a structure that does not hash would only show how much its own times vary.
+  // Measuring a structure that does not hash a second time would only show the variation of its times.
   const { chains: _, ...uniform } = contender.hashesIds
     ? await measureFilled(contender, options, 'uniform')
     : { chains, ...hashed };
@@ -145,7 +147,7 @@ function outcomeOf({ canGrow }: Subject, { counters, predictedRate }: Fill, targ
   return canGrow ? 'grows' : 'has-room';
 }
 
-/** Undefined where the structure has no room for that many. */
+/** Returns undefined if the structure does not have enough room. */
 async function insertUntilFull(measured: MeasuredFilter, elements: number): Promise<Timing | undefined> {
   try {
     return await measured.insert(elements, elements);
@@ -170,7 +172,7 @@ async function describeFill({ measured, counters }: Subject, hits: Answers): Pro
   return { fill, misses };
 }
 
-/** Sizes and rates are the same in every round. */
+/** Compares only times, because sizes and rates are the same in every round. */
 function fastest(best: Round, other: Round): Round {
   return {
     ...best,

@@ -2,40 +2,40 @@ import type { MembershipFilter, ErasableFilter } from '../../../filters/membersh
 import type { Pacer } from '../../context.ts';
 import { ABSENT_SEED_OFFSET, IdStream } from './id-stream.ts';
 
-/** More answers than this measure a rate of 0.01 no better than to a hundredth of it. */
+/** Enough answers to measure a rate of 0.01 to within a hundredth; more would not improve the result. */
 const ANSWERS_MAX = 1_000_000;
 const ANSWERS_MIN = 200_000;
 
-/** How much processor time a run of equal operations took, garbage collection included. */
+/** Processor time of a series of equal operations, including garbage collection. */
 export interface Timing {
   readonly count: number;
   readonly nsEach: number;
-  /** The longest batch of 4096: a filter that lays itself out anew stops the world for so long. */
+  /** Time of the slowest batch of 4096: rebuilding a filter blocks the process for this long. */
   readonly longestPauseMs: number;
 }
 
 export interface Answers extends Timing {
-  /** How many ids were "perhaps in". */
+  /** Number of ids answered with "perhaps in". */
   readonly positives: number;
 }
 
 type Operation = (ids: readonly Uint8Array[]) => number;
 
-/** An answer to "was this added?". */
+/** Answers "was this added?" for an id. */
 export type Ask = (id: Uint8Array) => boolean;
 
-/** The processor time of this process: unlike the clock it stands still while the machine does something else. */
+/** Processor time of this process; unlike wall-clock time, it excludes other programs. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** Does one thing to many ids of one filter, and takes the time: only of the filter, not of making the ids. */
+/** Runs an operation on many ids of one filter and measures the time of the filter only, without generating the ids. */
 export class MeasuredFilter {
   readonly filter: MembershipFilter;
   readonly #seed: number;
   readonly #pacer: Pacer;
-  /** A Bloom filter cannot count its elements. */
+  /** Counted here, because a Bloom filter cannot count its elements. */
   #elements = 0;
 
   constructor(filter: MembershipFilter, seed: number, pacer: Pacer) {
@@ -44,12 +44,12 @@ export class MeasuredFilter {
     this.#pacer = pacer;
   }
 
-  /** Added and not deleted. */
+  /** Number of elements added and not deleted. */
   get elements(): number {
     return this.#elements;
   }
 
-  /** Adds members number `first` to `first + count - 1`. An error of `add` goes through. */
+  /** Adds members number `first` to `first + count - 1`. Passes on errors of `add`. */
   async insert(first: number, count: number): Promise<Timing> {
     const { filter } = this;
     const added = await this.#run(this.#members(first), { count, stride: 1 }, (ids) => {
@@ -62,7 +62,9 @@ export class MeasuredFilter {
     return this.#settle(added);
   }
 
-  /** Asks for members from `first` on, evenly spread over `count` of them; `every` second only where half is left. */
+  /**
+   * Queries members from `first` on, evenly spread over `count` of them; `every` is 2 if every second one was deleted.
+   */
   async askMembers(first: number, count: number, every = 1): Promise<Answers> {
     const available = Math.ceil((count - first) / every);
     const asked = Math.min(available, ANSWERS_MAX);
@@ -70,14 +72,14 @@ export class MeasuredFilter {
     return this.#run(this.#members(first), { count: asked, stride }, this.#ask());
   }
 
-  /** @param ask - what answers instead of the filter */
+  /** @param ask - queried instead of the filter */
   async askAbsent(elements: number, ask?: Ask): Promise<Answers> {
     const count = Math.min(Math.max(elements, ANSWERS_MIN), ANSWERS_MAX);
     const work = ask === undefined ? this.#ask() : countOf(ask);
     return this.#run(new IdStream(this.#seed + ABSENT_SEED_OFFSET), { count, stride: 1 }, work);
   }
 
-  /** Deletes every second of the first `count` members. Positives are the deletes that the filter carried out. */
+  /** Deletes every second of the first `count` members. Positives are the deletions that the filter performed. */
   async deleteHalf(count: number): Promise<Answers> {
     const filter = this.filter as ErasableFilter;
     const deletes = await this.#run(
@@ -89,7 +91,7 @@ export class MeasuredFilter {
     return this.#settle(deletes);
   }
 
-  /** A tree that gathers its changes writes the last of them when its size is asked for; that belongs to them. */
+  /** A tree that collects its changes writes the last ones when its size is read; that time belongs to the changes. */
   #settle(answers: Answers): Answers {
     const startedAt = processorMs();
     const sizeBytes = this.filter.memoryBytes;

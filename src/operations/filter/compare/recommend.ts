@@ -1,28 +1,28 @@
 import type { FilterName } from '../../../filters/membership-filter.ts';
 import type { StructureResult } from './measure-structure.ts';
 
-/** Which of the structures that were measured to take for what. */
+/** Recommends one of the measured structures for a purpose. */
 export interface Recommendation {
   readonly need: string;
-  /** The one with the best figure. */
+  /** The structure with the best figure. */
   readonly name: FilterName;
-  /** Others that are so little worse that it makes no difference, the best first. */
+  /** Other structures that are not significantly worse, best first. */
   readonly ties: readonly FilterName[];
-  /** The figures that decided. */
+  /** The figures behind the recommendation. */
   readonly because: string;
 }
 
 interface Need {
   readonly need: string;
   readonly isFit: (result: StructureResult, rate: number) => boolean;
-  /** The least wins. */
+  /** The lowest cost wins. */
   readonly cost: (result: StructureResult) => number;
   readonly unit: string;
 }
 
-/** As `growth.outcome` is decided. */
+/** The same tolerance as for `growth.outcome`. */
 const RATE_TOLERANCE = 1.25;
-/** Times vary by about that much from run to run on a machine that does other work, and sizes with n. */
+/** Times vary by about this factor between runs on a machine with other load, and sizes vary with n. */
 export const TIE_FACTOR = 1.25;
 
 const keepsRate = ({ full }: StructureResult, rate: number): boolean => full.predictedRate <= rate * RATE_TOLERANCE;
@@ -80,7 +80,7 @@ const NEEDS: readonly Need[] = [
   },
 ];
 
-/** The verdict: for each need the best of what was measured and its ties, and nothing where none would do. */
+/** Returns the best structure and its ties for each need, and omits needs that no structure meets. */
 export function recommend(results: readonly StructureResult[], falsePositiveRate: number): Recommendation[] {
   return NEEDS.flatMap(({ need, isFit, cost, unit }) => {
     const fit = results.filter((result) => isFit(result, falsePositiveRate)).toSorted((a, b) => cost(a) - cost(b));

@@ -3,8 +3,8 @@ import type { ChainGroup, LongestChains } from './chain-group.ts';
 
 /**
  * Fills one store as the paper describes it and returns the longest chains at each size. A chunk has k uniform hash
- * values. In the LDM filter it goes on the chain at its link position, formula (3); in the DIBF into the cell whose row
- * and column are given by the first two values.
+ * values. In the LDM filter it joins the chain at its link position, formula (3); in the DIBF it joins the cell whose
+ * row and column are given by the first two values.
  */
 export function fillArrays(
   { elements, positions, side, plan: { hashes } }: ChainGroup,

@@ -7,7 +7,7 @@ import type { ChainGroup, LongestChains } from './chain-group.ts';
 
 type FilterChains = Pick<LongestChains, 'ldmFilter' | 'ldmFilterWalked' | 'dibfFilter'>;
 
-/** The place of a chunk does not matter here. */
+/** The location of a chunk is irrelevant here. */
 const LOCATION = { packIndex: 0, blockOffset: 0, offsetInBlock: 0, lengthBytes: 1, storedBytes: 1 };
 
 /** Fills the LDM filter of a repository and a DIBF with the same random ids and returns the longest chains at each size. */

@@ -1,15 +1,18 @@
-/** The longest chain, over all runs. */
+/** Statistics of the longest chain over all runs. */
 export interface LongestChain {
   readonly mean: number;
-  /** Of the mean; 0 for one run. */
+  /** Standard error of the mean; 0 for one run. */
   readonly standardError: number;
   readonly min: number;
   readonly max: number;
-  /** What theory predicts for the mean. */
+  /** The theoretical mean. */
   readonly expected: number;
 }
 
-/** Sums up the runs as they come, so that a hundred thousand of them need no memory. Lengths are whole numbers: no sum is rounded. */
+/**
+ * Accumulates runs one at a time, so that a hundred thousand of them need no memory. Lengths are integers, so no sum is
+ * rounded.
+ */
 export class RunSummary {
   #runs = 0;
   #sum = 0;

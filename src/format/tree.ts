@@ -1,10 +1,8 @@
 import { byteStringFromText } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { bufferOver } from './byte-reader.ts';
-import type { ChunkKind } from './chunk-kind.ts';
 import {
   CHUNK_ID_BYTES,
-  MAX_U32,
   TREE_DEVICE_BYTES,
   TREE_EXTENSION_BYTES,
   TREE_FILE_BYTES,
@@ -14,19 +12,14 @@ import {
   TREE_OWNER_BYTES,
 } from './constants.ts';
 import { checkTree, readSeconds } from './tree-check.ts';
-import {
-  ENTRY_OFFSETS,
-  ENTRY_TYPES,
-  FLAG_CHANGED_WHILE_READ,
-  FLAG_HARDLINK,
-  TYPE_DIRECTORY,
-  TYPE_FILE,
-} from './tree-entry.ts';
+import { ENTRY_OFFSETS, ENTRY_TYPES, FLAG_CHANGED_WHILE_READ, FLAG_HARDLINK } from './tree-entry.ts';
 import type { EntryExtension, EntryType, TreeEntry } from './tree-entry.ts';
+import { readSize } from './tree-visits.ts';
 
 export { TreeEncoder, encodeTree } from './tree-encoder.ts';
 export type { AllocateTree, EncodedTree } from './tree-encoder.ts';
 export { isEntryName } from './tree-entry-encoder.ts';
+export { forEachChild, forEachFile } from './tree-visits.ts';
 export type { EntryExtension, EntryType, TreeEntry } from './tree-entry.ts';
 
 const NO_BYTES = new Uint8Array(0);
@@ -107,59 +100,6 @@ function compareNameAt(tree: Buffer, offset: number, name: ByteString): number {
     if (difference !== 0) return difference;
   }
   return nameBytes - name.length;
-}
-
-/**
- * Visits the ids of the children of a directory: for each entry its subtree or its chunks, including duplicates.
- * Reference counts are counts of these visits. A damaged tree throws before the first visit.
- * @throws as `decodeTree`
- */
-export function forEachChild(
-  bytes: Uint8Array,
-  visit: (kind: ChunkKind, idOffset: number) => void,
-  what = 'tree',
-): void {
-  const tree = bufferOver(bytes);
-  const { firstEntry, entryCount } = checkTree(tree, what);
-  let offset = firstEntry;
-  for (let i = 0; i < entryCount; i++) {
-    const type = tree[offset + ENTRY_OFFSETS.type];
-    const content = offset + ENTRY_OFFSETS.name + tree.readUInt16LE(offset + ENTRY_OFFSETS.nameBytes);
-    if (type === TYPE_DIRECTORY) {
-      visit('tree', content);
-    } else if (type === TYPE_FILE) {
-      const ids = content + TREE_FILE_BYTES;
-      const idsEnd = ids + tree.readUInt32LE(content + 8) * CHUNK_ID_BYTES;
-      for (let id = ids; id < idsEnd; id += CHUNK_ID_BYTES) visit('data', id);
-    }
-    offset += tree.readUInt32LE(offset);
-  }
-}
-
-/**
- * Visits the files of a directory with their size and the range of their chunk ids in `bytes`.
- * @throws as `decodeTree`
- */
-export function forEachFile(
-  bytes: Uint8Array,
-  visit: (sizeBytes: number, idsStart: number, idsEnd: number) => void,
-  what = 'tree',
-): void {
-  const tree = bufferOver(bytes);
-  const { firstEntry, entryCount } = checkTree(tree, what);
-  let offset = firstEntry;
-  for (let i = 0; i < entryCount; i++) {
-    if (tree[offset + ENTRY_OFFSETS.type] === TYPE_FILE) {
-      const content = offset + ENTRY_OFFSETS.name + tree.readUInt16LE(offset + ENTRY_OFFSETS.nameBytes);
-      const ids = content + TREE_FILE_BYTES;
-      visit(readSize(tree, content), ids, ids + tree.readUInt32LE(content + 8) * CHUNK_ID_BYTES);
-    }
-    offset += tree.readUInt32LE(offset);
-  }
-}
-
-function readSize(tree: Buffer, offset: number): number {
-  return tree.readUInt32LE(offset) + tree.readUInt32LE(offset + 4) * (MAX_U32 + 1);
 }
 
 type Owner = Pick<TreeEntry, 'uid' | 'gid' | 'user' | 'group'>;

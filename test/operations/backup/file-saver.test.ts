@@ -126,13 +126,13 @@ describe('FileSaver', () => {
   });
 });
 
-describe('a file that is not saved as a whole', () => {
-  it('is reported where it holds more than its size says, as the files of /proc do', async () => {
-    const saved = await save(makeSaver(), '/proc/version');
-    expect(saved).toMatchObject({ changedWhileRead: true, metadata: { sizeBytes: 0 } });
-    expect(saved.sizeBytes).toBeGreaterThan(0);
-  });
+it('saves what a file holds that the kernel generates, although its size is 0', async () => {
+  const saved = await save(makeSaver(), '/proc/version');
+  expect(saved).toMatchObject({ changedWhileRead: false, metadata: { sizeBytes: 0 } });
+  expect(saved.sizeBytes).toBeGreaterThan(0);
+});
 
+describe('a file that is not saved as a whole', () => {
   it('gives the memory of its chunks back when it fails', async () => {
     const files = makeSaver(() => {
       throw new Error('full');

@@ -1,0 +1,61 @@
+import { bufferOver } from './byte-reader.ts';
+import type { ChunkKind } from './chunk-kind.ts';
+import { CHUNK_ID_BYTES, MAX_U32, TREE_FILE_BYTES } from './constants.ts';
+import { checkTree } from './tree-check.ts';
+import { ENTRY_OFFSETS, TYPE_DIRECTORY, TYPE_FILE } from './tree-entry.ts';
+
+/**
+ * Visits the ids of the children of a directory: for each entry its subtree or its chunks, including duplicates.
+ * Reference counts are counts of these visits. A damaged tree throws before the first visit.
+ * @throws CorruptDataError
+ * @throws UnsupportedFormatError if the version is unknown
+ */
+export function forEachChild(
+  bytes: Uint8Array,
+  visit: (kind: ChunkKind, idOffset: number) => void,
+  what = 'tree',
+): void {
+  const tree = bufferOver(bytes);
+  const { firstEntry, entryCount } = checkTree(tree, what);
+  let offset = firstEntry;
+  for (let i = 0; i < entryCount; i++) {
+    const type = tree[offset + ENTRY_OFFSETS.type];
+    const content = offset + ENTRY_OFFSETS.name + tree.readUInt16LE(offset + ENTRY_OFFSETS.nameBytes);
+    if (type === TYPE_DIRECTORY) {
+      visit('tree', content);
+    } else if (type === TYPE_FILE) {
+      const ids = content + TREE_FILE_BYTES;
+      const idsEnd = ids + tree.readUInt32LE(content + 8) * CHUNK_ID_BYTES;
+      for (let id = ids; id < idsEnd; id += CHUNK_ID_BYTES) visit('data', id);
+    }
+    offset += tree.readUInt32LE(offset);
+  }
+}
+
+/**
+ * Visits the files of a directory with their size and the range of their chunk ids in `bytes`.
+ * @throws CorruptDataError
+ * @throws UnsupportedFormatError if the version is unknown
+ */
+export function forEachFile(
+  bytes: Uint8Array,
+  visit: (sizeBytes: number, idsStart: number, idsEnd: number) => void,
+  what = 'tree',
+): void {
+  const tree = bufferOver(bytes);
+  const { firstEntry, entryCount } = checkTree(tree, what);
+  let offset = firstEntry;
+  for (let i = 0; i < entryCount; i++) {
+    if (tree[offset + ENTRY_OFFSETS.type] === TYPE_FILE) {
+      const content = offset + ENTRY_OFFSETS.name + tree.readUInt16LE(offset + ENTRY_OFFSETS.nameBytes);
+      const ids = content + TREE_FILE_BYTES;
+      visit(readSize(tree, content), ids, ids + tree.readUInt32LE(content + 8) * CHUNK_ID_BYTES);
+    }
+    offset += tree.readUInt32LE(offset);
+  }
+}
+
+/** The size of a file, by the offset of its content. */
+export function readSize(tree: Buffer, offset: number): number {
+  return tree.readUInt32LE(offset) + tree.readUInt32LE(offset + 4) * (MAX_U32 + 1);
+}

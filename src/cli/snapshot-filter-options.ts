@@ -15,9 +15,13 @@ export interface SnapshotFilterFlags {
 
 export function addSnapshotFilters(command: Command): Command {
   return command
-    .option('-H, --host <name>', 'only snapshots of this host; repeated: of any of them', collect)
-    .option('--path <path>', 'only snapshots of this path; repeated: of all of them', collect)
-    .option('--tag <tags>', 'only snapshots with this tag, or with all of a,b; repeated: with any of them', collectTags)
+    .option('-H, --host <name>', 'only snapshots of this host; if repeated, of any of them', collect)
+    .option('--path <path>', 'only snapshots of this path; if repeated, of all of them', collect)
+    .option(
+      '--tag <tags>',
+      'only snapshots with this tag, or with all of a,b; if repeated, with any of them',
+      collectTags,
+    )
     .option('--since <time>', 'only snapshots made at this time or later, such as 2026-01-31', timeValue)
     .option('--before <time>', 'only snapshots made before this time', timeValue);
 }

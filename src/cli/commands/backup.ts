@@ -19,9 +19,9 @@ const PATTERNS = `
 Patterns:
   cache, *.log, work/tmp   match at any depth; * and ? stop at a slash, [a-z] is one character
   /home/me/work/tmp        with a leading slash: this path
-  work/**/tmp              ** stands for any number of directories
-  !keep.log                is saved after all, unless a directory above it is excluded; the last match decides
-A path that is named to be backed up is never excluded. Patterns mean what they mean to restic.`;
+  work/**/tmp              ** matches any number of directories
+  !keep.log                exception: is saved, unless a directory above it is excluded; the last match decides
+Paths given as arguments are never excluded. Patterns have the same meaning as in restic.`;
 
 export function defineBackup(program: Command, runner: CommandRunner): void {
   program
@@ -31,11 +31,11 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
       '<paths...>',
       "what to back up; patterns such as 'src/**/*.ts' are expanded, and symlinks named here are followed",
     )
-    .option('--tag <tags>', 'mark the snapshot with a tag, or with several: a,b; may be repeated', collectTags)
+    .option('--tag <tags>', 'add a tag, or several: a,b; may be repeated', collectTags)
     .option('-H, --host <name>', 'the host name to record', textValue)
     .option('-f, --force', 'read every file, even if it looks unchanged')
     .option('-n, --dry-run', 'store nothing, only print what would be stored')
-    .option('-e, --exclude <pattern>', 'leave out what matches; may be repeated (see Patterns)', collectPatterns)
+    .option('-e, --exclude <pattern>', 'exclude what matches; may be repeated (see Patterns)', collectPatterns)
     .option('--time <time>', 'the time to record, such as "2026-01-31 18:00"', timeValue)
     .addHelpText('after', PATTERNS)
     .addHelpText(

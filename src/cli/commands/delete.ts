@@ -17,7 +17,7 @@ export function defineDelete(program: Command, runner: CommandRunner): void {
     .description('Delete snapshots, and print exactly what that frees.')
     .argument(
       '<snapshots...>',
-      'their ids (4 or more digits); latest or latest~N where all snapshots are of one host and set of paths',
+      'ids (4 or more digits); latest or latest~N if all snapshots are of one host and set of paths',
     )
     .option('-n, --dry-run', 'delete nothing, only print what would be freed')
     .option('--no-reclaim', 'keep the space until the next `ldm compact` or delete; until then `ldm undelete` works');

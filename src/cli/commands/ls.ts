@@ -14,7 +14,7 @@ export function defineLs(program: Command, runner: CommandRunner): void {
   const command = program
     .command('ls')
     .description('List the files of a snapshot.')
-    .argument('<snapshot[:path]>', 'its id (4 or more digits), latest or latest~N; with a path inside')
+    .argument('<snapshot[:path]>', 'id (4 or more digits), latest or latest~N, optionally with a path in it')
     .option('-l, --long', 'print mode, owner, size and time')
     .option('-R, --recursive', 'list everything below', true)
     .option('--no-recursive', 'list only the directory itself');

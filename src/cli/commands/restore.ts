@@ -19,7 +19,7 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
   const command = program
     .command('restore')
     .description('Restore a snapshot, or one path of it, to a directory.')
-    .argument('<snapshot[:path]>', 'its id (4 or more digits), latest or latest~N; with a path inside')
+    .argument('<snapshot[:path]>', 'id (4 or more digits), latest or latest~N, optionally with a path in it')
     .option('-t, --target <directory>', 'where to restore to (default: the current directory)')
     .addOption(
       new Option('--overwrite <when>', 'which existing files to replace')

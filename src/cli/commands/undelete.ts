@@ -9,7 +9,7 @@ export function defineUndelete(program: Command, runner: CommandRunner): void {
   const command = program
     .command('undelete')
     .description('Bring back deleted snapshots whose space has not been reclaimed.')
-    .argument('<snapshots...>', 'their ids (4 or more digits), as `ldm snapshots --deleted` lists them');
+    .argument('<snapshots...>', 'ids (4 or more digits), as `ldm snapshots --deleted` lists them');
   addSnapshotFilters(command)
     .addHelpText(
       'after',

@@ -44,8 +44,8 @@ function describeChunk(chunk: MembershipAnswer['chunk']): string {
 }
 
 function summarise(presentCount: number, absentCount: number, falsePositiveRate: number): string {
-  const absent = `${countNoun(absentCount, 'id')} surely absent`;
-  if (falsePositiveRate === 0) return `${countNoun(presentCount, 'id')} there, ${absent}; exact`;
+  const absent = `${countNoun(absentCount, 'id')} definitely absent`;
+  if (falsePositiveRate === 0) return `${countNoun(presentCount, 'id')} present, ${absent}; exact`;
   const rate = formatPercent(falsePositiveRate);
-  return `${countNoun(presentCount, 'id')} perhaps there, ${absent}; an absent id gets "maybe" with a probability of ${rate}`;
+  return `${countNoun(presentCount, 'id')} possibly present, ${absent}; an absent id gets "maybe" with a probability of ${rate}`;
 }

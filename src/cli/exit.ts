@@ -11,7 +11,7 @@ const STDOUT_AND_STDERR = [1, 2];
  */
 export async function endProcess(exitCode: number): Promise<never> {
   // No handler runs from here on, so a signal must end the process by itself.
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(name);
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.removeAllListeners(name);
   if (exitCode === EXIT_HANGUP || STDOUT_AND_STDERR.some(failsToSync)) await exitAtOnce(exitCode);
   process.exit(exitCode);
 }

@@ -78,7 +78,12 @@ export async function undeleteSnapshots(
       throw new RefusedError(INTERRUPTED, { hint: 'Run `ldm repair`, then this command again.' });
     for (const listing of selected) await assertWhole(opened, listing);
     const ids = selected.map(({ id }) => id);
-    await repository.order.undoDelete(ids, repository.assertLocked);
+    const isWhole = async (id: string): Promise<boolean> => {
+      const now = await repository.openState();
+      const root = now.state.snapshots.get(id)?.tree;
+      return !now.needsCondemned && (root === undefined || (await findMissing(now, root)) === undefined);
+    };
+    await repository.order.undoDelete(ids, repository.assertLocked, isWhole);
     return { snapshots: selected };
   });
 }

@@ -118,8 +118,15 @@ export class DurableOrder implements PackSink {
     await this.#files.barrier();
   }
 
-  /** `verify` runs before it and after it, as for `commitSnapshot`. If it throws, the snapshots stay deleted. */
-  async undoDelete(snapshotIds: readonly string[], verify: Verify): Promise<void> {
+  /**
+   * `verify` runs before it and after it, as for `commitSnapshot`. If the second one throws, those snapshots are deleted
+   * again for which `isWhole` is false; of the others another process may have undone the delete too.
+   */
+  async undoDelete(
+    snapshotIds: readonly string[],
+    verify: Verify,
+    isWhole: (snapshotId: string) => Promise<boolean>,
+  ): Promise<void> {
     await verify();
     const restored: string[] = [];
     try {
@@ -130,7 +137,7 @@ export class DurableOrder implements PackSink {
       await this.#files.barrier();
       await verify();
     } catch (error) {
-      await this.commitDelete(restored).catch(() => undefined);
+      for (const id of restored) if (!(await isWhole(id))) await this.commitDelete([id]).catch(() => undefined);
       throw error;
     }
   }
@@ -142,6 +149,7 @@ export class DurableOrder implements PackSink {
     const id = sha256(bytes);
     await this.#files.publishBytes(bytes, condemnationName(id), verify);
     await this.#files.barrier();
+    await this.#takeBackUnless(verify, condemnationName(id));
     return id;
   }
 

@@ -22,6 +22,8 @@ const HEARTBEAT_INTERVAL_MS = 60_000;
  * anew: so everybody waits until it is stale, however short `waitMs` is.
  */
 const OTHER_BOOT_WAIT_MS = STALE_AFTER_OTHER_BOOT_MS + 30_000;
+/** Others create their locks for a moment before they see ours: a renewal waits until they are gone. */
+const RENEW_WAIT_MS = 10_000;
 const BACK_OFF_MS_MIN = 10;
 const BACK_OFF_MS_MAX = 1000;
 
@@ -58,13 +60,16 @@ const abandonedNonces = new Set<string>();
 export class RepositoryLock {
   readonly #backend: Backend;
   readonly #contender: Contender;
+  readonly #clock: LockClock;
   readonly #heartbeat: NodeJS.Timeout;
   #file: LockFile;
   #release: Promise<void> | undefined;
 
-  private constructor(backend: Backend, contender: Contender, file: LockFile) {
+  private constructor(backend: Backend, held: { contender: Contender; clock: LockClock; file: LockFile }) {
+    const { contender, clock, file } = held;
     this.#backend = backend;
     this.#contender = contender;
+    this.#clock = clock;
     this.#file = file;
     // A heartbeat that fails is not a failure yet: a process that takes the lock for dead removes it, and `assertHeld` fails.
     this.#heartbeat = setInterval(() => {
@@ -86,7 +91,7 @@ export class RepositoryLock {
     for (let attempt = 0; ; attempt += 1) {
       options.signal?.throwIfAborted();
       const outcome = await contender.attempt(attempt > 0);
-      if ('name' in outcome) return new RepositoryLock(backend, contender, outcome);
+      if ('name' in outcome) return new RepositoryLock(backend, { contender, clock, file: outcome });
       const endMs = outcome.isOtherBoot ? Math.max(deadlineMs, startMs + OTHER_BOOT_WAIT_MS) : deadlineMs;
       const remainingMs = endMs - clock.nowMs();
       if (remainingMs <= 0) throw lockedError(backend, outcome);
@@ -106,11 +111,17 @@ export class RepositoryLock {
    * @throws RefusedError or RepositoryLockedError if the old lock was lost; the caller still has to release.
    */
   async renew(): Promise<void> {
-    const outcome = await this.#contender.attempt(false, [this.#file.name]);
-    if (!('name' in outcome)) throw lockedError(this.#backend, outcome);
     const old = this.#file;
-    this.#file = outcome;
-    await removeLockFile(this.#backend, old);
+    const endMs = this.#clock.nowMs() + RENEW_WAIT_MS;
+    for (let attempt = 0; ; attempt += 1) {
+      const outcome = await this.#contender.attempt(attempt > 0, [old.name]);
+      if ('name' in outcome) {
+        this.#file = outcome;
+        return await removeLockFile(this.#backend, old);
+      }
+      if (this.#clock.nowMs() >= endMs) throw lockedError(this.#backend, outcome);
+      await this.#clock.sleep(backOffMs(attempt));
+    }
   }
 
   /** Gives the lock back; a second call does nothing. */

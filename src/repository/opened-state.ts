@@ -83,7 +83,14 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
   const listing = await listRepository(options.backend);
   if (!hasCondemned(listing)) return await openListing(options, listing, false);
   const opened = await openListing(options, withoutCondemned(listing), false);
-  return opened.state.isComplete ? opened : await openListing(options, listing, true);
+  if (opened.state.isComplete) return opened;
+  const withCondemned = await openListing(options, listing, true);
+  // Something else may be missing that the condemned packs do not hold either.
+  return missingCount(withCondemned) < missingCount(opened) ? withCondemned : opened;
+}
+
+function missingCount({ state }: OpenedState): number {
+  return state.filter.missingCount + state.unreadableTrees.size;
 }
 
 async function openListing(options: OpenStateOptions, listing: Listing, needsCondemned: boolean): Promise<OpenedState> {

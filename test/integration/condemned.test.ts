@@ -133,6 +133,29 @@ describe('a snapshot that a suspended process committed, and that needs what is 
   });
 });
 
+test('a full disk does not take what only condemned packs hold', async () => {
+  await disk.rename(`deleted/${first}`, `snapshots/${first}`);
+  const isPack = (operation: string, name: string): boolean => operation === 'rename' && name.includes('-> packs/');
+  const full = new FaultyBackend(disk, { failAt: 1, repeat: true, errno: 'ENOSPC', only: isPack });
+  await compact(simulatedProcess(full), { maxUnusedPercent: 0 });
+  full.assertFired();
+  await expectRestored(first);
+  await expectSettled();
+  await expectRestored(first);
+});
+
+test("files that are not part of the repository are in nobody's way", async () => {
+  for (const directory of ['snapshots', 'condemned', 'index', 'deleted'])
+    disk.poke(`${directory}/.DS_Store`, Buffer.from('x'));
+  await compact(simulatedProcess(disk), { maxUnusedPercent: 0 });
+  expect(filesIn(disk, 'condemned')).toEqual(['condemned/.DS_Store']);
+  const tree = filesIn(disk, 'packs').find((name) => disk.peek(name)![12] === 2)!;
+  await flip(disk, tree, -30).apply(disk);
+  expect((await repair(simulatedProcess(disk))).exitCode).toBe(0);
+  expect((await checkAll(disk)).findings).toEqual([]);
+  expect(filesIn(disk, 'quarantine')).toHaveLength(1);
+});
+
 test('a compaction removes nothing once a snapshot has appeared since its mark', async () => {
   class LateCommit extends FaultyBackend {
     override async list(directory: string): ReturnType<FaultyBackend['list']> {

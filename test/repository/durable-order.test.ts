@@ -69,15 +69,20 @@ describe('the commit of a snapshot', () => {
   });
 });
 
-test('an undo of a delete looks before and after too, and takes the snapshots back if the second look fails', async () => {
-  for (const failAt of [1, 2]) {
+test.each([
+  [1, true, 'deleted'],
+  [2, false, 'deleted'],
+  [2, true, 'snapshots'],
+] as const)(
+  'an undo of a delete whose look %i fails, of a snapshot that is whole: %s',
+  async (failAt, isWhole, left) => {
     const { order, verify, disk, log } = loggedOrder(failAt);
     disk.poke(`deleted/${ID}`, MANIFEST);
-    await expect(order.undoDelete([ID], verify)).rejects.toThrow(RefusedError);
+    await expect(order.undoDelete([ID], verify, async () => isWhole)).rejects.toThrow(RefusedError);
     expect(log.filter((line) => line === 'verify')).toHaveLength(failAt);
-    expect(disk.names()).toEqual([`deleted/${ID}`]);
-  }
-});
+    expect(disk.names()).toEqual([`${left}/${ID}`]);
+  },
+);
 
 test('a removal looks before each file, and stops at once', async () => {
   const { order, verify, disk } = loggedOrder(3);

@@ -115,6 +115,17 @@ describe('a lock that is renewed', () => {
     expect(backend.names()).toEqual([]);
   });
 
+  test('waits for others that have created their lock and not yet seen ours', async () => {
+    let newcomer: string | undefined;
+    const clock = fakeClock(() => void backend.remove(newcomer!));
+    const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive', clock });
+    newcomer = forgeLock('shared', otherHost);
+    await lock.renew();
+    expect(backend.names()).toHaveLength(1);
+    await lock.assertHeld();
+    await lock.release();
+  });
+
   test('cannot be had once the old one is lost, and leaves nothing behind', async () => {
     const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive' });
     await backend.remove(backend.names()[0]!);
@@ -124,7 +135,7 @@ describe('a lock that is renewed', () => {
   });
 
   test('cannot be had beside somebody who took the old one for dead', async () => {
-    const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive' });
+    const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive', clock: fakeClock() });
     const [old] = backend.names();
     await backend.remove(old!);
     const other = await RepositoryLock.acquire(backend, { mode: 'shared' });

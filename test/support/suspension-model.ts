@@ -20,7 +20,7 @@ type RunOperation = (context: OperationContext, process: ModelProcess) => Promis
 /** At most so many operations of one schedule run at a time ... */
 const PROCESSES_MAX = 4;
 /** ... and so many in all. */
-const OPERATION_COUNT = 9;
+const OPERATION_COUNT = 7;
 /** A process that is suspended sleeps for at most so many steps of the others. */
 const SLEEP_STEPS_MAX = 120;
 
@@ -58,6 +58,7 @@ export class SuspensionModel {
   }
 
   async run(): Promise<void> {
+    await this.#prepare();
     let started = 0;
     for (let step = 0; this.loss === undefined; step += 1) {
       const isRoom = started < OPERATION_COUNT && this.#processes.size < PROCESSES_MAX;
@@ -71,6 +72,15 @@ export class SuspensionModel {
       if (locks.length > 0 && this.#prng.int(100) === 0) this.#loseLock(this.#prng.pick(locks));
     }
     for (const process of this.#processes) await process.kill();
+  }
+
+  /** Two snapshots, of which one is deleted and not reclaimed: the first compaction has something to remove. */
+  async #prepare(): Promise<void> {
+    const context = { backend: this.#disk, storeSizes: SMALL_SIZES };
+    const first = this.#prng.int(this.#sources.length - 2);
+    const saved = await backup(context, { sources: this.#sources.slice(first, first + 2), cwd: '/' });
+    await backup(context, { sources: this.#sources.slice(first + 1, first + 3), cwd: '/' });
+    await deleteSnapshots(context, { selectors: [saved.snapshotId!], reclaim: false });
   }
 
   async #advance(step: number): Promise<void> {
@@ -203,7 +213,9 @@ export class SuspensionModel {
         for (const id of chunkIds) available.add(id);
       }
     }
+    const present = new Set(this.#idsIn('snapshots'));
     for (const [id, needed] of this.#needed) {
+      if (!present.has(id)) this.loss ??= `snapshot ${id}, which was reported, is gone by a ${kind}`;
       const lost = [...needed].find((chunk) => !available.has(chunk));
       if (lost !== undefined) this.loss ??= `snapshot ${id} lost chunk ${lost} by a ${kind}`;
     }

@@ -11,6 +11,8 @@ export interface CompactionPlan {
   readonly removed: readonly PackUsage[];
   /** Ids of unindexed packs: an interrupted backup left them. */
   readonly orphanIds: readonly string[];
+  /** Ids of packs with live chunks that stay as they are. They must not be removed, even if they are condemned. */
+  readonly keptIds: ReadonlySet<string>;
   /** Dead bytes in the packs that stay. */
   readonly deadBytesRemaining: number;
 }
@@ -38,13 +40,16 @@ export function planCompaction(state: FilterState, listing: Listing, maxUnusedPe
     deadBytes -= usage.deadBytes;
     storedBytes -= usage.deadBytes;
   }
-  return { rewritten, removed, orphanIds, deadBytesRemaining: deadBytes };
+  const going = new Set(rewritten);
+  const keptIds = new Set(used.filter((usage) => !going.has(usage)).map(({ pack }) => pack.id));
+  return { rewritten, removed, orphanIds, keptIds, deadBytesRemaining: deadBytes };
 }
 
 /** The same without what needs room for copies. */
 export function withoutRewriting(plan: CompactionPlan): CompactionPlan {
   const deadBytes = sum(plan.rewritten.map((usage) => usage.deadBytes));
-  return { ...plan, rewritten: [], deadBytesRemaining: plan.deadBytesRemaining + deadBytes };
+  const keptIds = new Set([...plan.keptIds, ...plan.rewritten.map(({ pack }) => pack.id)]);
+  return { ...plan, rewritten: [], keptIds, deadBytesRemaining: plan.deadBytesRemaining + deadBytes };
 }
 
 /** What carrying out a plan would give back, without the filter image that it writes. */

@@ -9,12 +9,14 @@ import {
   baseName,
   condemnationName,
   deletedName,
+  isId,
   isTemporaryName,
   manifestCopyName,
   segmentName,
 } from '../../repository/layout.ts';
 import { listOptional, listRepository, listUnlessMissing } from '../../repository/listing.ts';
 import { readSegment } from '../../repository/manifests.ts';
+import type { Condemnations } from '../../repository/condemned.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { packName } from '../../store/pack-reader.ts';
@@ -72,11 +74,17 @@ export class Compaction {
 
   /**
    * What an earlier compaction condemned and did not remove goes too; but not if a chunk is missing that one of those
-   * packs may hold.
+   * packs may hold, nor if live chunks in one of them could not be copied because the disk is full.
    */
+  get #earlier(): Pick<Condemnations, 'ids' | 'segmentIds' | 'packIds'> {
+    const { condemned } = this.#opened.listing;
+    const isNeeded = [...condemned.packIds].some((id) => this.#plan.keptIds.has(id));
+    const mayGo = this.#opened.state.isComplete && !isNeeded;
+    return mayGo ? condemned : { ids: [], segmentIds: new Set(), packIds: new Set() };
+  }
+
   #toCondemn(segmentIds: readonly string[], packIds: readonly string[]): Condemned {
-    const { listing, state } = this.#opened;
-    const earlier = state.isComplete ? listing.condemned : { segmentIds: [], packIds: [] };
+    const earlier = this.#earlier;
     return {
       segmentIds: [...new Set([...segmentIds, ...earlier.segmentIds])],
       packIds: [...new Set([...packIds, ...earlier.packIds])],
@@ -86,8 +94,8 @@ export class Compaction {
   /** Both phases of the removal. */
   async #remove({ segmentIds, packIds }: Condemned, areCheckpointsOutdated: boolean): Promise<void> {
     const { order, assertLocked } = this.#repository;
-    const { listing, state } = this.#opened;
-    const condemnationIds = state.isComplete ? [...listing.condemned.ids] : [];
+    const { listing } = this.#opened;
+    const condemnationIds = [...this.#earlier.ids];
     if (segmentIds.length + packIds.length > 0) condemnationIds.push(await this.#condemn({ segmentIds, packIds }));
     await this.#repository.renewLock();
     await this.#assertNothingNew();
@@ -123,7 +131,7 @@ export class Compaction {
   async #assertNothingNew(): Promise<void> {
     for (const { name } of (await listUnlessMissing(this.#repository.backend, 'snapshots')) ?? []) {
       const id = baseName(name);
-      if (this.#markedIds.has(id)) continue;
+      if (!isId(id) || this.#markedIds.has(id)) continue;
       throw new RefusedError(`snapshot ${id.slice(0, 8)} appeared during the compaction; nothing was removed`, {
         hint: 'Run `ldm compact` again.',
       });

@@ -1,5 +1,5 @@
 import { RefusedError } from '../../errors.ts';
-import { baseName, condemnationName, segmentName } from '../../repository/layout.ts';
+import { baseName, condemnationName, isId, segmentName } from '../../repository/layout.ts';
 import { listUnlessMissing } from '../../repository/listing.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -83,7 +83,7 @@ class RepairRemoval {
     const { snapshotIds } = this.#opened.listing;
     const known = new Set([...snapshotIds, ...this.#opened.lostSnapshots]);
     for (const { name } of (await listUnlessMissing(backend, 'snapshots')) ?? []) {
-      if (known.has(baseName(name))) continue;
+      if (!isId(baseName(name)) || known.has(baseName(name))) continue;
       throw new RefusedError(`snapshot ${baseName(name).slice(0, 8)} appeared during the repair`, {
         hint: 'Run `ldm repair` again.',
       });

@@ -15,7 +15,7 @@ import type { CheckpointHeader } from '../format/checkpoint.ts';
 import { CHUNK_ID_BYTES, FILE_ID_BYTES } from '../format/constants.ts';
 import { ENTRY_WORDS, PAGE_ENTRIES } from './entry-table.ts';
 import { FilterState } from './filter-state.ts';
-import { predictedRate } from './formulas.ts';
+import { MAX_HASHES, predictedRate } from './formulas.ts';
 import type { FilterPlan } from './formulas.ts';
 import { checkParts } from './image-check.ts';
 import type { ImageParts } from './image-check.ts';
@@ -105,7 +105,9 @@ async function readParts(reader: ImageReader, header: CheckpointHeader): Promise
 }
 
 function planOf({ capacity, hashes, positions, fprTarget }: CheckpointHeader): FilterPlan {
-  return { capacity, hashes, positions, fprTarget, fprPredicted: predictedRate(positions, capacity, hashes) };
+  // The prediction takes time in proportion to the hashes, and `checkParts` has yet to refuse an impossible number.
+  const fprPredicted = hashes > MAX_HASHES ? 1 : predictedRate(positions, capacity, hashes);
+  return { capacity, hashes, positions, fprTarget, fprPredicted };
 }
 
 /** Reads an image from start to end and hashes it. */

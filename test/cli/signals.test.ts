@@ -47,7 +47,10 @@ describe('signals', () => {
     const running = await startEndlessBackup();
     // Both are there when it goes on.
     for (const signal of ['SIGSTOP', 'SIGINT', 'SIGTERM', 'SIGCONT'] as const) running.child.kill(signal);
-    expect(await running.ended).toEqual({ code: null, signal: 'SIGTERM' });
+    // In which order the system delivers them is up to it.
+    const { code, signal } = await running.ended;
+    expect(code).toBeNull();
+    expect(['SIGINT', 'SIGTERM']).toContain(signal);
   });
 
   it('SIGUSR1 prints one status line on stderr and changes nothing else', async () => {

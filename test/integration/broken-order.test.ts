@@ -86,7 +86,7 @@ describe('the power cut suite notices that', () => {
       BACKUP,
       (inner) => new NoDirectorySync(inner, /^snapshots$/),
       / -> snapshots\//,
-      /is gone/,
+      /snapshot-lost/,
     ],
     [
       'a delete is not synced',

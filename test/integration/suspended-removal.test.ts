@@ -65,11 +65,11 @@ test(
     expect(loss).toBeUndefined();
     // The faults must have happened, and the operations must have come to an end beside them.
     expect(lostLockCount).toBeGreaterThan(SCHEDULE_COUNT);
-    for (const kind of ['backup', 'compact', 'delete', 'undelete', 'repair']) {
-      expect(outcomes.get(`${kind} done`) ?? 0, kind).toBeGreaterThan(SCHEDULE_COUNT / 20);
-    }
-    for (const kind of ['backup', 'compact', 'delete'])
-      expect(outcomes.get(`${kind} REFUSED`), kind).toBeGreaterThan(0);
+    const count = (pattern: RegExp): number =>
+      [...outcomes].reduce((sum, [key, times]) => sum + (pattern.test(key) ? times : 0), 0);
+    expect(count(/^(backup|delete) done/)).toBeGreaterThan(SCHEDULE_COUNT / 2);
+    expect(count(/^(compact|undelete|repair) done/)).toBeGreaterThan(0);
+    expect(count(/REFUSED/)).toBeGreaterThan(SCHEDULE_COUNT / 10);
   },
   TIMEOUT_MS,
 );

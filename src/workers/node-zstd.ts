@@ -1,5 +1,5 @@
 import zlib from 'node:zlib';
-import { windowLogOf } from './zstd-frame.ts';
+import { assertOneFrame, windowLogOf } from './zstd-frame.ts';
 import type { Zstd } from './zstd.ts';
 
 /** What node:zlib has from Node 22.15 on; the installed type declarations are those of Node 20. */
@@ -44,6 +44,8 @@ export function openNodeZstd(): Zstd | undefined {
       return frame;
     },
     decompressInto(target, frame) {
+      // Node 22 takes a truncated frame for a shorter one.
+      assertOneFrame(frame);
       // One byte more, so that Node sees the end of the frame before it allocates a second buffer.
       const chunkSize = Math.max(CHUNK_SIZE_MIN, target.length + 1);
       const raw = zstdDecompressSync(frame, { chunkSize, maxOutputLength: Math.max(1, target.length) });

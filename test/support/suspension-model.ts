@@ -68,8 +68,7 @@ export class SuspensionModel {
       }
       if (this.#processes.size === 0 && started === OPERATION_COUNT) break;
       await this.#advance(step);
-      const locks = this.#locks();
-      if (locks.length > 0 && this.#prng.int(100) === 0) this.#loseLock(this.#prng.pick(locks));
+      if (this.#locks().length > 0 && this.#prng.int(100) === 0) this.#loseLock(this.#prng.pick(this.#locks()));
     }
     for (const process of this.#processes) await process.kill();
   }

@@ -7,6 +7,7 @@ import { initRepository } from '../../src/operations/init.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { SMALL_SIZES } from '../support/simulated-process.ts';
+import { inSoak } from '../support/soak.ts';
 import { SuspensionModel } from '../support/suspension-model.ts';
 import type { Lie, ModelProcess } from '../support/scheduled-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
@@ -15,8 +16,8 @@ import { takeThreadsAway } from '../support/without-threads.ts';
 // A model check of the real operations: docs/format.md, "Removal", says why no schedule loses anything.
 
 /** `npm run soak` asks for 100,000. */
-const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? 150);
-const IS_SOAK = process.env['LDM_TEST_SCHEDULES'] !== undefined;
+const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(100_000, 150));
+const IS_SOAK = inSoak(true, process.env['LDM_TEST_SCHEDULES'] !== undefined);
 /** LDM_TEST_SEED runs the schedules from that seed on again. */
 const FIRST_SEED = Number(process.env['LDM_TEST_SEED'] ?? Date.now() % 2 ** 31);
 

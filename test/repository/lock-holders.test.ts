@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { RepositoryLockedError } from '../../src/errors.ts';
 import { RepositoryLock, currentLockOwner } from '../../src/repository/lock.ts';
 import type { LockClock, LockMode, LockOwner } from '../../src/repository/lock.ts';
-import { encodeLockName } from '../../src/repository/lock-name.ts';
+import { fakeClock, forgeLock } from '../support/forged-locks.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 
 const MINUTE_MS = 60_000;
@@ -17,31 +17,12 @@ beforeEach(async () => {
   await backend.makeDirectory('locks');
 });
 
-/** Puts the lock of somebody else there; gives its name. */
-function forgeLock(mode: LockMode, owner: LockOwner, nonce = '00'): string {
-  const name = `locks/${encodeLockName({ mode, owner, nonce })}`;
-  backend.poke(name, Buffer.alloc(0));
-  return name;
-}
-
-/** Time passes only when somebody sleeps. */
-function fakeClock(onSleep: (nowMs: number) => void = () => undefined): LockClock {
-  let nowMs = 0;
-  return {
-    nowMs: () => nowMs,
-    sleep: async (durationMs) => {
-      nowMs += durationMs;
-      onSleep(nowMs);
-    },
-  };
-}
-
 describe('a dead holder', () => {
   const dead: LockOwner = { ...self, startTime: '1' };
 
   test.each<LockMode>(['shared', 'exclusive'])('loses its lock to a %s one at once', async (mode) => {
-    forgeLock('exclusive', dead, 'aa');
-    forgeLock('shared', dead, 'bb');
+    forgeLock(backend, 'exclusive', dead, 'aa');
+    forgeLock(backend, 'shared', dead, 'bb');
     const lock = await RepositoryLock.acquire(backend, { mode, clock: fakeClock(() => expect.unreachable()) });
     expect(backend.names()).toHaveLength(1);
     await lock.release();
@@ -49,7 +30,7 @@ describe('a dead holder', () => {
 
   test('a host name that had to be cut is still the same host', async () => {
     const owner = { ...self, host: 'h'.repeat(200) };
-    forgeLock('exclusive', { ...owner, startTime: '1' });
+    forgeLock(backend, 'exclusive', { ...owner, startTime: '1' });
     await (await RepositoryLock.acquire(backend, { mode: 'exclusive', owner })).release();
     expect(backend.names()).toEqual([]);
   });
@@ -62,7 +43,7 @@ describe('a holder of another boot of this machine', () => {
   test.each<LockMode>(['shared', 'exclusive'])(
     'loses its lock to a %s one after 4 minutes without a heartbeat, even where nobody wants to wait',
     async (mode) => {
-      forgeLock('exclusive', before);
+      forgeLock(backend, 'exclusive', before);
       const clock = fakeClock();
       const lock = await RepositoryLock.acquire(backend, { mode, owner, clock });
       expect(clock.nowMs()).toBeGreaterThanOrEqual(4 * MINUTE_MS);
@@ -73,7 +54,7 @@ describe('a holder of another boot of this machine', () => {
   );
 
   test('keeps its lock while its heartbeat moves: it runs on a clone of this machine', async () => {
-    const name = forgeLock('exclusive', before);
+    const name = forgeLock(backend, 'exclusive', before);
     const clock = fakeClock(() => void backend.touch(name));
     const attempt = RepositoryLock.acquire(backend, { mode: 'shared', owner, clock });
     await expect(attempt).rejects.toThrow(RepositoryLockedError);
@@ -82,8 +63,8 @@ describe('a holder of another boot of this machine', () => {
   });
 
   test('does not delay the error where somebody else is in the way too', async () => {
-    forgeLock('exclusive', before, 'aa');
-    forgeLock('exclusive', otherHost, 'bb');
+    forgeLock(backend, 'exclusive', before, 'aa');
+    forgeLock(backend, 'exclusive', otherHost, 'bb');
     const clock = fakeClock(() => expect.unreachable());
     await expect(RepositoryLock.acquire(backend, { mode: 'shared', owner, clock })).rejects.toThrow('host another');
   });
@@ -96,14 +77,14 @@ describe('a holder of whom nothing is known', () => {
     ['another host', otherHost],
     ['another pid namespace', otherNamespace],
   ])('on %s keeps its lock, and the hint tells how it ends', async (_, owner) => {
-    const name = forgeLock('exclusive', owner);
+    const name = forgeLock(backend, 'exclusive', owner);
     const error = await RepositoryLock.acquire(backend, { mode: 'shared' }).catch((reason: unknown) => reason);
     expect((error as RepositoryLockedError).hint).toContain('30 minutes');
     expect(backend.names()).toEqual([name]);
   });
 
   test('loses its lock after its heartbeat stood still for 30 minutes of our clock, and not earlier', async () => {
-    forgeLock('exclusive', otherHost);
+    forgeLock(backend, 'exclusive', otherHost);
     const clock = fakeClock();
     const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive', waitMs: 60 * MINUTE_MS, clock });
     expect(clock.nowMs()).toBeGreaterThanOrEqual(30 * MINUTE_MS);
@@ -112,7 +93,7 @@ describe('a holder of whom nothing is known', () => {
   });
 
   test('keeps it while its heartbeat moves, however rarely', async () => {
-    const name = forgeLock('exclusive', otherHost);
+    const name = forgeLock(backend, 'exclusive', otherHost);
     let nextBeatMs = 0;
     const clock = fakeClock((nowMs) => {
       if (nowMs < nextBeatMs) return;
@@ -125,7 +106,7 @@ describe('a holder of whom nothing is known', () => {
   });
 
   test('keeps it when only our clock jumped, as after a suspended machine', async () => {
-    const name = forgeLock('exclusive', otherHost);
+    const name = forgeLock(backend, 'exclusive', otherHost);
     let nowMs = 0;
     const clock: LockClock = {
       nowMs: () => nowMs,

@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import { RefusedError, RepositoryLockedError } from '../../src/errors.ts';
 import { RepositoryLock, currentLockOwner } from '../../src/repository/lock.ts';
-import type { LockClock, LockMode, LockOwner } from '../../src/repository/lock.ts';
-import { encodeLockName } from '../../src/repository/lock-name.ts';
+import type { LockMode, LockOwner } from '../../src/repository/lock.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
+import { fakeClock, forgeLock } from '../support/forged-locks.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 
 const MINUTE_MS = 60_000;
@@ -18,25 +18,6 @@ beforeEach(async () => {
   backend = new MemoryBackend();
   await backend.makeDirectory('locks');
 });
-
-/** Puts the lock of somebody else there; gives its name. */
-function forgeLock(mode: LockMode, owner: LockOwner, nonce = '00'): string {
-  const name = `locks/${encodeLockName({ mode, owner, nonce })}`;
-  backend.poke(name, Buffer.alloc(0));
-  return name;
-}
-
-/** Time passes only when somebody sleeps. */
-function fakeClock(onSleep: (nowMs: number) => void = () => undefined): LockClock {
-  let nowMs = 0;
-  return {
-    nowMs: () => nowMs,
-    sleep: async (durationMs) => {
-      nowMs += durationMs;
-      onSleep(nowMs);
-    },
-  };
-}
 
 describe('two locks', () => {
   test.each<[LockMode, LockMode, boolean]>([
@@ -55,7 +36,7 @@ describe('two locks', () => {
   });
 
   test('the error names the place, the process, its host and its kind of work, and says what to do', async () => {
-    forgeLock('exclusive', otherHost);
+    forgeLock(backend, 'exclusive', otherHost);
     const error = await RepositoryLock.acquire(backend, { mode: 'shared' }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(RepositoryLockedError);
     const { message, hint, exitCode } = error as RepositoryLockedError;
@@ -67,7 +48,7 @@ describe('two locks', () => {
   });
 
   test('a host name cannot send control characters to the terminal', async () => {
-    forgeLock('exclusive', { ...otherHost, host: 'a\u001B[31m\u009B\u202Eb' });
+    forgeLock(backend, 'exclusive', { ...otherHost, host: 'a\u001B[31m\u009B\u202Eb' });
     const attempt = RepositoryLock.acquire(backend, { mode: 'shared' });
     await expect(attempt).rejects.toThrow('on host a?[31m??b ');
   });
@@ -119,7 +100,7 @@ describe('a lock that is renewed', () => {
     let newcomer: string | undefined;
     const clock = fakeClock(() => void backend.remove(newcomer!));
     const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive', clock });
-    newcomer = forgeLock('shared', otherHost);
+    newcomer = forgeLock(backend, 'shared', otherHost);
     await lock.renew();
     expect(backend.names()).toHaveLength(1);
     await lock.assertHeld();

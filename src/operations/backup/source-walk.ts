@@ -25,7 +25,7 @@ interface OpenDirectory {
   position: number;
 }
 
-/** Walks through the sources, depth first with a stack of its own, and returns what there is to store. */
+/** Walks the sources depth first, with its own stack, and returns the steps that store them. */
 export class SourceWalk {
   readonly #plan: SourcePlan;
   readonly #services: WalkServices;

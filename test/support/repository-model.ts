@@ -61,10 +61,12 @@ export class RepositoryModel {
       assert.deepEqual(problems, []);
       assert(snapshotId !== undefined && this.disk.peek(`snapshots/${snapshotId}`) !== undefined);
     } finally {
-      // The rename is the commit, whatever happened after it.
+      // The rename is the commit, whatever happened after it, unless the backup withdrew the snapshot by deleting it.
       const fresh = this.#idsIn('snapshots').filter((id) => !this.present.has(id));
-      assert(fresh.length <= 1, 'one backup made several snapshots');
+      const withdrawn = this.#idsIn('deleted').filter((id) => !this.deleted.has(id));
+      assert(fresh.length + withdrawn.length <= 1, 'one backup made several snapshots');
       for (const id of fresh) this.present.set(id, { description, canUndelete: true });
+      for (const id of withdrawn) this.deleted.set(id, { description, canUndelete: true });
     }
   }
 

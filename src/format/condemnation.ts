@@ -14,20 +14,23 @@ import {
 export interface Condemned {
   readonly segmentIds: readonly string[];
   readonly packIds: readonly string[];
+  /** Those of the segments and packs that are damaged: they move to quarantine/ instead of being deleted. */
+  readonly damagedIds: readonly string[];
 }
 
 /**
  * Encodes a condemnation, which is named by the SHA-256 of its bytes. `nonce`: 16 random bytes, so that no name is
  * reused.
  */
-export function encodeCondemnation({ segmentIds, packIds }: Condemned, nonce: Uint8Array): Buffer {
+export function encodeCondemnation({ segmentIds, packIds, damagedIds }: Condemned, nonce: Uint8Array): Buffer {
   assert(nonce.length === NONCE_BYTES);
-  const ids = [...segmentIds, ...packIds];
+  const ids = [...segmentIds, ...packIds, ...damagedIds];
   const writer = new ByteWriter(CONDEMNATION_HEADER_BYTES + ids.length * FILE_ID_BYTES);
   writer.latin1(CONDEMNATION_MAGIC);
   writer.u32(CONDEMNATION_VERSION);
   writer.u32(segmentIds.length);
   writer.u32(packIds.length);
+  writer.u32(damagedIds.length);
   writer.bytes(nonce);
   for (const id of ids) {
     assert(/^[0-9a-f]{64}$/.test(id), 'segments and packs are named by 64 hex digits');
@@ -49,11 +52,16 @@ export function decodeCondemnation(bytes: Uint8Array, what = 'condemnation'): Co
   }
   const segmentCount = reader.u32();
   const packCount = reader.u32();
+  const damagedCount = reader.u32();
   reader.view(NONCE_BYTES);
-  const expectedBytes = CONDEMNATION_HEADER_BYTES + (segmentCount + packCount) * FILE_ID_BYTES;
+  const expectedBytes = CONDEMNATION_HEADER_BYTES + (segmentCount + packCount + damagedCount) * FILE_ID_BYTES;
   if (bytes.length !== expectedBytes) reader.fail(`${bytes.length} bytes long instead of ${expectedBytes}`);
   const readIds = (count: number): string[] => Array.from({ length: count }, () => reader.hex(FILE_ID_BYTES));
-  const condemned = { segmentIds: readIds(segmentCount), packIds: readIds(packCount) };
+  const segmentIds = readIds(segmentCount);
+  const packIds = readIds(packCount);
+  const damagedIds = readIds(damagedCount);
   reader.end();
-  return condemned;
+  const listed = new Set([...segmentIds, ...packIds]);
+  if (!damagedIds.every((id) => listed.has(id))) reader.fail('a damaged file is not in the list');
+  return { segmentIds, packIds, damagedIds };
 }

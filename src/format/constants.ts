@@ -47,7 +47,7 @@ export const SEGMENT_PACK_BYTES = 48;
 
 export const CONDEMNATION_MAGIC = 'LDMCOND1';
 export const CONDEMNATION_VERSION = 1;
-export const CONDEMNATION_HEADER_BYTES = 36;
+export const CONDEMNATION_HEADER_BYTES = 40;
 
 /** Random bytes in the headers of packs, segments and condemnations, so that no name is ever reused. */
 export const NONCE_BYTES = 16;

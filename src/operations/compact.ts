@@ -43,76 +43,100 @@ const MAX_UNUSED_PERCENT = 5;
 export async function compact(context: OperationContext, options: CompactOptions = {}): Promise<CompactResult> {
   beginPhase(context.progress, 'compacting');
   return await withRepository(context, 'exclusive', async (repository) => {
-    const opened = await repository.openState();
-    await assertTrusted(opened, options.forgetLost === true);
-    const markedIds = await markLive(repository, opened);
-    repository.throwIfAborted();
-    const wanted = planCompaction(opened.state, opened.listing, options.maxUnusedPercent ?? MAX_UNUSED_PERCENT);
+    const first = await planRound(repository, options);
+    const { listing } = first.opened;
     const bytesBefore = await measureRepository(repository.backend);
     const isDryRun = options.dryRun === true;
-    const { plan, bytesCopied } = isDryRun
-      ? { plan: wanted, bytesCopied: 0 }
-      : await carryOut({ context, repository, opened, markedIds, plan: wanted });
+    const { plans, bytesCopied } = isDryRun
+      ? { plans: [first.plan], bytesCopied: 0 }
+      : await carryOut({ context, repository, options, first });
     const bytesAfter = isDryRun
-      ? bytesBefore - estimateFreed(plan, opened.listing)
+      ? bytesBefore - estimateFreed(first.plan, listing)
       : await measureRepository(repository.backend);
-    const removedCount = plan.removed.length + plan.orphanIds.length;
+    const removedCount = sum(plans.map(({ removed, orphanIds }) => removed.length + orphanIds.length));
     return {
-      packsBefore: opened.listing.packs.size,
+      packsBefore: listing.packs.size,
       packsAfter: isDryRun
-        ? opened.listing.packs.size - removedCount
+        ? listing.packs.size - removedCount
         : (await listOptional(repository.backend, 'packs')).length,
       packsRemoved: removedCount,
-      packsRewritten: plan.rewritten.length,
-      chunksRemoved: countDead(plan),
+      packsRewritten: sum(plans.map(({ rewritten }) => rewritten.length)),
+      chunksRemoved: sum(plans.map(countDead)),
       bytesCopied,
       bytesBefore,
       bytesAfter,
       reclaimedBytes: bytesBefore - bytesAfter,
-      deadBytesRemaining: plan.deadBytesRemaining,
+      deadBytesRemaining: plans.at(-1)!.deadBytesRemaining,
       dryRun: isDryRun,
     };
   });
 }
 
 function countDead({ removed, rewritten }: CompactionPlan): number {
-  return [...removed, ...rewritten].reduce((total, { pack, liveCount }) => total + pack.chunkCount - liveCount, 0);
+  return sum([...removed, ...rewritten].map(({ pack, liveCount }) => pack.chunkCount - liveCount));
 }
 
-interface CarryOutOptions {
-  readonly context: OperationContext;
-  readonly repository: Repository;
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** A plan and the state that it was made from. */
+interface Round {
   readonly opened: OpenedState;
   /** The snapshots whose chunks were marked as live. */
   readonly markedIds: ReadonlySet<string>;
   readonly plan: CompactionPlan;
 }
 
-interface CarriedOut {
-  readonly plan: CompactionPlan;
-  readonly bytesCopied: number;
+async function planRound(repository: Repository, options: CompactOptions): Promise<Round> {
+  const opened = await repository.openState();
+  await assertTrusted(opened, options.forgetLost === true);
+  const markedIds = await markLive(repository, opened);
+  repository.throwIfAborted();
+  const plan = planCompaction(opened.state, opened.listing, options.maxUnusedPercent ?? MAX_UNUSED_PERCENT);
+  return { opened, markedIds, plan };
+}
+
+interface CarryOutOptions {
+  readonly context: OperationContext;
+  readonly repository: Repository;
+  readonly options: CompactOptions;
+  readonly first: Round;
 }
 
 /**
- * On a full disk the filter images and the reserve are given up first: both are made again from what is left. Where live
- * chunks still find no room, only what need not be copied is given back.
+ * On a full disk the filter images and the reserve are given up first: both are made again from what is left. Then the
+ * packs without live chunks go, since that needs no room for copies and may give room for those of the others.
  */
-async function carryOut({ context, repository, opened, markedIds, plan }: CarryOutOptions): Promise<CarriedOut> {
-  const run = async (chosen: CompactionPlan): Promise<CarriedOut> => {
-    return { plan: chosen, bytesCopied: await new Compaction({ repository, opened, markedIds, plan: chosen }).run() };
-  };
+async function carryOut({ context, repository, options, first }: CarryOutOptions): Promise<CarriedOut> {
   try {
-    return await run(plan);
+    return await run(repository, first);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    await repository.order.makeRoom(opened.listing.checkpoints);
+    await repository.order.makeRoom(first.opened.listing.checkpoints, repository.assertLocked);
   }
+  // Planned anew each time: the listing has changed.
+  const second = await planRound(repository, options);
+  const dead = await run(repository, { ...second, plan: withoutRewriting(second.plan) });
+  if (second.plan.rewritten.length === 0) return dead;
+  const third = await planRound(repository, options);
   try {
-    return await run(plan);
+    const rest = await run(repository, third);
+    return { plans: [...dead.plans, ...rest.plans], bytesCopied: rest.bytesCopied };
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    const message = `the disk is full: ${plan.rewritten.length} packs with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
+    const message = `the disk is full: ${third.plan.rewritten.length} packs with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
     context.onNotice?.({ kind: 'warning', message });
-    return await run(withoutRewriting(plan));
+    return dead;
   }
+}
+
+interface CarriedOut {
+  readonly plans: readonly CompactionPlan[];
+  /** Raw bytes of live chunks. */
+  readonly bytesCopied: number;
+}
+
+async function run(repository: Repository, round: Round): Promise<CarriedOut> {
+  return { plans: [round.plan], bytesCopied: await new Compaction({ repository, ...round }).run() };
 }

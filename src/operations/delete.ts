@@ -6,6 +6,7 @@ import {
   RepositoryLockedError,
   SnapshotNotFoundError,
   UsageError,
+  isAbsent,
   isDiskFull,
 } from '../errors.ts';
 import type { ErrorDetails, LdmError } from '../errors.ts';
@@ -83,9 +84,19 @@ export async function undeleteSnapshots(
       const root = now.state.snapshots.get(id)?.tree;
       return !now.needsCondemned && (root === undefined || (await findMissing(now, root)) === undefined);
     };
-    await repository.order.undoDelete(ids, repository.assertLocked, isWhole);
+    try {
+      await repository.order.undoDelete(ids, repository.assertLocked, isWhole);
+    } catch (error) {
+      throw isAbsent(error) ? noLongerDeleted(error, selected) : error;
+    }
     return { snapshots: selected };
   });
+}
+
+function noLongerDeleted(cause: BackendError, selected: readonly SnapshotListing[]): SnapshotNotFoundError {
+  const names = selected.map(({ id }) => id.slice(0, 8)).join(', ');
+  const message = `another process brought back or reclaimed a snapshot meanwhile (one of ${names})`;
+  return new SnapshotNotFoundError(message, { cause, hint: 'See `ldm snapshots`.' });
 }
 
 /** A snapshot that relied on packs which are condemned could lose them. */
@@ -131,7 +142,7 @@ async function commitOne({ backend, order }: Repository, id: string): Promise<bo
     await order.commitDelete([id]);
     return true;
   } catch (error) {
-    if (!(error instanceof BackendError && error.errno === 'ENOENT')) throw error;
+    if (!isAbsent(error)) throw error;
     if ((await backend.sizeOf(snapshotName(id))) !== undefined) throw error;
     return false;
   }

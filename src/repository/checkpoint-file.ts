@@ -1,6 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { sha256 } from '../crypto/sha256.ts';
-import { BackendError, CorruptDataError, UnsupportedFormatError, isDamage } from '../errors.ts';
+import { CorruptDataError, UnsupportedFormatError, isAbsent, isDamage } from '../errors.ts';
 import type { FilterState } from '../filter/filter-state.ts';
 import { readImage } from '../filter/image.ts';
 import { LocationCheck } from '../filter/location-check.ts';
@@ -53,7 +53,7 @@ export async function loadCheckpoint(
   try {
     return await readCheckpoint(place, name, new Set(segmentIds));
   } catch (error) {
-    const isGone = error instanceof BackendError && error.errno === 'ENOENT';
+    const isGone = isAbsent(error);
     if (isDamage(error)) damaged.set(name, error.message);
     else if (!isGone && !(error instanceof UnsupportedFormatError)) throw error;
     return undefined;

@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
-import { BackendError, CorruptDataError, isDamage } from '../errors.ts';
+import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import { condemnationName } from './layout.ts';
 import { readCondemnation } from './manifests.ts';
 
@@ -9,6 +9,8 @@ export interface Condemnations {
   readonly ids: readonly string[];
   readonly segmentIds: ReadonlySet<string>;
   readonly packIds: ReadonlySet<string>;
+  /** Those of the segments and packs that move to quarantine/ instead of being deleted. */
+  readonly damagedIds: ReadonlySet<string>;
   /** Ids of the files that cannot be read, with the reason. */
   readonly damaged: ReadonlyMap<string, string>;
 }
@@ -18,20 +20,22 @@ export async function readCondemnations(backend: Backend, listedIds: readonly st
   const ids: string[] = [];
   const segmentIds = new Set<string>();
   const packIds = new Set<string>();
+  const damagedIds = new Set<string>();
   const damaged = new Map<string, string>();
   for (const id of listedIds) {
     try {
       const condemned = await readCondemnation(backend, id);
       for (const segmentId of condemned.segmentIds) segmentIds.add(segmentId);
       for (const packId of condemned.packIds) packIds.add(packId);
+      for (const damagedId of condemned.damagedIds) damagedIds.add(damagedId);
       ids.push(id);
     } catch (error) {
-      if (error instanceof BackendError && error.errno === 'ENOENT') continue;
+      if (isAbsent(error)) continue;
       if (!isDamage(error)) throw error;
       damaged.set(id, error.message);
     }
   }
-  return { ids, segmentIds, packIds, damaged };
+  return { ids, segmentIds, packIds, damagedIds, damaged };
 }
 
 /**

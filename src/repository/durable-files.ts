@@ -7,8 +7,8 @@ import { directoryOf } from './layout.ts';
 /** Throws if the next step must not be taken, such as when the lock of this process is gone. */
 export type Verify = () => Promise<void>;
 
-/** Writes the bytes of a new file, in as many pieces as it likes. */
-export type WriteFile = (append: BackendWriter['append']) => Promise<unknown>;
+/** Writes the bytes of a new file, in as many pieces as it likes. `sync` makes those written so far durable. */
+export type WriteFile = (append: BackendWriter['append'], sync: BackendWriter['sync']) => Promise<unknown>;
 
 /** A file that is written and has no final name yet. */
 export interface TemporaryFile {
@@ -36,7 +36,11 @@ export class DurableFiles {
   async writeTemporary(write: WriteFile): Promise<TemporaryFile> {
     const temporary = await this.createTemporary();
     try {
-      await write(async (bytes) => temporary.writer.append(bytes));
+      const { writer } = temporary;
+      await write(
+        async (bytes) => writer.append(bytes),
+        async () => writer.sync(),
+      );
       return temporary;
     } catch (error) {
       await this.discard(temporary.name, temporary.writer);

@@ -10,7 +10,7 @@ import type { PackContents } from '../format/pack.ts';
 import type { PackFile, PackSink } from '../store/pack-sink.ts';
 import { packName } from '../store/pack-reader.ts';
 import { DurableFiles } from './durable-files.ts';
-import type { Verify, WriteFile } from './durable-files.ts';
+import type { TemporaryFile, Verify, WriteFile } from './durable-files.ts';
 import {
   RESERVE_BYTES,
   RESERVE_NAME,
@@ -20,6 +20,12 @@ import {
   segmentName,
   snapshotName,
 } from './layout.ts';
+
+/** A condemnation that is written and not yet in force. */
+export interface PreparedCondemnation {
+  readonly id: string;
+  readonly temporary: TemporaryFile;
+}
 
 /**
  * THE order of durable writes; nothing else in ldm writes into, renames in or removes from a repository.
@@ -142,15 +148,29 @@ export class DurableOrder implements PackSink {
     }
   }
 
-  /** Phase one of a removal: from now on nobody newly relies on these. `verify` runs right before. Returns the id. */
-  async condemn(condemned: Condemned, verify: Verify): Promise<string> {
-    await this.#files.barrier();
+  /**
+   * Writes a condemnation under a temporary name. On a full disk this fails before anything was copied that only a
+   * removal could give back.
+   */
+  async prepareCondemnation(condemned: Condemned): Promise<PreparedCondemnation> {
     const bytes = encodeCondemnation(condemned, randomBytes(NONCE_BYTES));
-    const id = sha256(bytes);
-    await this.#files.publishBytes(bytes, condemnationName(id), verify);
+    const temporary = await this.#files.writeTemporary(async (append, sync) => {
+      await append(bytes);
+      await sync();
+    });
+    return { id: sha256(bytes), temporary };
+  }
+
+  async discardCondemnation({ temporary }: PreparedCondemnation): Promise<void> {
+    await this.#files.discard(temporary.name, temporary.writer);
+  }
+
+  /** Phase one of a removal: from now on nobody newly relies on what is listed. `verify` runs right before. */
+  async condemn({ id, temporary }: PreparedCondemnation, verify: Verify): Promise<void> {
+    await this.#files.barrier();
+    await this.#files.publish(temporary.name, temporary.writer, condemnationName(id), verify);
     await this.#files.barrier();
     await this.#takeBackUnless(verify, condemnationName(id));
-    return id;
   }
 
   /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */
@@ -176,8 +196,9 @@ export class DurableOrder implements PackSink {
     await this.#files.barrier();
   }
 
-  /** Sets a damaged file aside; ldm never deletes what it could not read. */
-  async quarantine(name: string): Promise<void> {
+  /** Sets a damaged file aside; ldm never deletes what it could not read. `verify` runs right before. */
+  async quarantine(name: string, verify?: Verify): Promise<void> {
+    await verify?.();
     if ((await this.#backend.sizeOf(name)) === undefined) return;
     await this.#files.rename(name, await this.#freeQuarantineName(name));
     await this.#files.barrier();
@@ -198,8 +219,8 @@ export class DurableOrder implements PackSink {
   }
 
   /** Gives up the reserve and the files named, so that a full disk has room for what a reclaim must write first. */
-  async makeRoom(names: readonly string[]): Promise<void> {
-    await this.remove([RESERVE_NAME, ...names]);
+  async makeRoom(names: readonly string[], verify: Verify): Promise<void> {
+    await this.remove([RESERVE_NAME, ...names], verify);
   }
 
   /** Puts the reserve back; no error if there is no room. */

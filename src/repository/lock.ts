@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Backend } from '../backend/backend.ts';
-import { BackendError } from '../errors.ts';
+import { isAbsent } from '../errors.ts';
 import { LOCK_DIRECTORY, findLockConflict, lockedError, lostLockError } from './lock-conflict.ts';
 import type { LockConflict } from './lock-conflict.ts';
 import { encodeLockName, fitOwner } from './lock-name.ts';
@@ -197,7 +197,7 @@ async function createLockFile(backend: Backend, name: string): Promise<void> {
     await createEmptyFile(backend, name);
   } catch (error) {
     // A repository that was copied may have lost its empty directories.
-    if (!(error instanceof BackendError && error.errno === 'ENOENT')) throw error;
+    if (!isAbsent(error)) throw error;
     await backend.makeDirectory(LOCK_DIRECTORY);
     await createEmptyFile(backend, name);
   }

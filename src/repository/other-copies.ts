@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
-import { BackendError, isDamage } from '../errors.ts';
+import { isAbsent, isDamage } from '../errors.ts';
 import type { ChunkLocation } from '../filter/ldm-filter.ts';
 import type { FilterState } from '../filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
@@ -33,7 +33,7 @@ export async function findOtherCopies(backend: Backend, state: FilterState): Pro
         addCopies(copies, state, pack);
       }
     } catch (error) {
-      const isGone = error instanceof BackendError && error.errno === 'ENOENT';
+      const isGone = isAbsent(error);
       if (!isGone && !isDamage(error)) throw error;
     }
   }

@@ -35,6 +35,8 @@ export class PoolThread {
     this.#onChange = onChange;
     this.#worker = new Worker(program, {
       workerData: this.#claims,
+      // Options such as --input-type, which a program that uses the library may have, make a thread fail.
+      execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEBIBYTES_MAX },
     });
     this.#worker.unref();

@@ -1,17 +1,22 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { UnsupportedFormatError } from '../../src/errors.ts';
+import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
 import { decodeCondemnation, encodeCondemnation } from '../../src/format/condemnation.ts';
 import { expectNoSurprise, expectWholeOnly } from './damage.ts';
 
 const NONCE = Buffer.alloc(16, 0xee);
-const SAMPLE = { segmentIds: ['ab'.repeat(32)], packIds: ['cd'.repeat(32), '01'.repeat(32)] };
+const SAMPLE = {
+  segmentIds: ['ab'.repeat(32)],
+  packIds: ['cd'.repeat(32), '01'.repeat(32)],
+  damagedIds: ['01'.repeat(32)],
+};
 
 test('reads back as it was written', () => {
   const arbIds = fc.array(fc.uint8Array({ minLength: 32, maxLength: 32 }).map((id) => Buffer.from(id).toString('hex')));
   fc.assert(
     fc.property(arbIds, arbIds, (segmentIds, packIds) => {
-      const condemned = { segmentIds, packIds };
+      const damagedIds = [...segmentIds.slice(1), ...packIds.slice(2)];
+      const condemned = { segmentIds, packIds, damagedIds };
       expect(decodeCondemnation(encodeCondemnation(condemned, NONCE))).toEqual(condemned);
     }),
   );
@@ -26,4 +31,9 @@ test('another version is not guessed at', () => {
   const bytes = encodeCondemnation(SAMPLE, NONCE);
   bytes.writeUInt32LE(2, 8);
   expect(() => decodeCondemnation(bytes)).toThrow(UnsupportedFormatError);
+});
+
+test('a file that is damaged and not listed is an error', () => {
+  const bytes = encodeCondemnation({ ...SAMPLE, damagedIds: ['77'.repeat(32)] }, NONCE);
+  expect(() => decodeCondemnation(bytes)).toThrow(CorruptDataError);
 });

@@ -160,8 +160,9 @@ describe('examples', () => {
     expect(condemned).toEqual({
       segmentIds: [sha256(bytesOfDump('hex segment'))],
       packIds: [sha256(bytesOfDump('hex pack'))],
+      damagedIds: [sha256(bytesOfDump('hex pack'))],
     });
-    expect(encodeCondemnation(condemned, file.subarray(20, 36))).toEqual(file);
+    expect(encodeCondemnation(condemned, file.subarray(24, 40))).toEqual(file);
   });
 
   test('tree', async () => {

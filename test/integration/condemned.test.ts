@@ -13,7 +13,7 @@ import { repair } from '../../src/operations/repair.ts';
 import { packName } from '../../src/store/pack-reader.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { restore } from '../../src/operations/restore.ts';
-import { checkAll, filesIn, flip } from '../support/damage.ts';
+import { checkAll, filesIn, flip, packsOfKind } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
@@ -46,6 +46,11 @@ beforeEach(async () => {
 
 async function save(): Promise<string> {
   return (await backup(simulatedProcess(disk), { sources: [source], cwd: '/' })).snapshotId!;
+}
+
+/** The packs that the first condemnation lists. */
+function readCondemnedPacks(): string[] {
+  return decodeCondemnation(disk.peek(filesIn(disk, 'condemned')[0]!)!).packIds.map((id) => packName(id));
 }
 
 async function expectRestored(selector: string): Promise<string> {
@@ -174,4 +179,48 @@ test('a compaction removes nothing once a snapshot has appeared since its mark',
   await expectSettled();
   await expectRestored(first);
   expect(filesIn(disk, 'snapshots')).toContain(`snapshots/${second}`);
+});
+
+describe('a repair that dies after its condemnation', () => {
+  let damaged: string;
+
+  beforeEach(async () => {
+    const condemned = new Set(readCondemnedPacks());
+    damaged = packsOfKind(disk, 'tree').find((name) => !condemned.has(name))!;
+    await flip(disk, damaged, -30).apply(disk);
+    const isRemoval = (operation: string, name: string): boolean => operation === 'rename' && name.startsWith('packs/');
+    const dying = new FaultyBackend(disk, { failAt: 1, mode: 'crash', only: isRemoval });
+    await expect(repair(simulatedProcess(dying))).rejects.toThrow('simulated crash');
+    dying.assertFired();
+  });
+
+  test('leaves the damaged pack to a compaction, which sets it aside and does not delete it', async () => {
+    const bytes = disk.peek(damaged)!;
+    await compact(simulatedProcess(disk));
+    expect(filesIn(disk, 'packs')).not.toContain(damaged);
+    expect(filesIn(disk, 'quarantine').map((name) => disk.peek(name))).toContainEqual(bytes);
+    await expectSettled();
+  });
+
+  test('and one that dies too leaves the same to the next', async () => {
+    const bytes = disk.peek(damaged)!;
+    const isPack = (operation: string, name: string): boolean => operation === 'remove' && name.startsWith('index/');
+    const dying = new FaultyBackend(disk, { failAt: 1, mode: 'crash', only: isPack });
+    await expect(compact(simulatedProcess(dying), { maxUnusedPercent: 0 })).rejects.toThrow('simulated crash');
+    dying.assertFired();
+    await compact(simulatedProcess(disk));
+    expect(filesIn(disk, 'quarantine').map((name) => disk.peek(name))).toContainEqual(bytes);
+    await expectSettled();
+  });
+});
+
+test('a repair copies out of condemned packs what is needed, and sets none of them aside that is whole', async () => {
+  await disk.rename(`deleted/${first}`, `snapshots/${first}`);
+  const condemned = readCondemnedPacks();
+  expect((await repair(simulatedProcess(disk))).remaining).toEqual([]);
+  expect(filesIn(disk, 'quarantine')).toEqual([]);
+  for (const name of condemned) await disk.remove(name);
+  await expectRestored(first);
+  await expectSettled();
+  await expectRestored(first);
 });

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 
 import type { Backend } from '../../src/backend/backend.ts';
 import { BackendError, CancelledError, CorruptDataError, SnapshotNotFoundError } from '../../src/errors.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import type { DeleteResult } from '../../src/operations/delete.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
@@ -49,6 +49,19 @@ describe('a snapshot that another process deletes meanwhile', () => {
     await expect(racing).rejects.toThrow('already deleted by another process: ');
     expect((await listSnapshots(repository.context)).map(({ id }) => id)).toEqual([ids[2]]);
   });
+});
+
+test('an undelete that another process is faster with is an error in words', async () => {
+  const { repository, ids } = await makeThree();
+  const selectors = [ids[0]!];
+  await deleteSnapshots(repository.context, { selectors, reclaim: false });
+  const racing = undeleteSnapshots(
+    { ...repository.context, backend: new Rival(repository.context.backend, selectors) },
+    { selectors },
+  );
+  await expect(racing).rejects.toThrow(SnapshotNotFoundError);
+  await expect(racing).rejects.toThrow('another process brought back');
+  expect(await listSnapshots(repository.context)).toHaveLength(3);
 });
 
 describe('a delete whose compaction fails', () => {
@@ -96,7 +109,7 @@ class Rival extends FaultyBackend {
 
   constructor(inner: Backend, ids: readonly string[]) {
     super(inner);
-    this.#names = new Set(ids.map((id) => `snapshots/${id}`));
+    this.#names = new Set(ids.flatMap((id) => [`snapshots/${id}`, `deleted/${id}`]));
   }
 
   override async rename(source: string, target: string): Promise<void> {

@@ -92,12 +92,18 @@ test('a removal looks before each file, and stops at once', async () => {
   expect(disk.names()).toEqual(['packs/c', 'packs/d']);
 });
 
+async function condemn(order: DurableOrder, segmentIds: readonly string[]): Promise<string> {
+  const prepared = await order.prepareCondemnation({ segmentIds, packIds: [], damagedIds: [] });
+  await order.condemn(prepared, async () => undefined);
+  return prepared.id;
+}
+
 test('a segment and a condemnation are durable on return', async () => {
   const disk = withDirectories(new PowerCutBackend());
   const order = new DurableOrder(disk);
   const segment = await order.publishSegment([]);
   expect(disk.cut().names()).toEqual([`index/${segment}`]);
-  const id = await order.condemn({ segmentIds: [segment], packIds: [] }, async () => undefined);
+  const id = await condemn(order, [segment]);
   expect(disk.cut().names()).toEqual([`condemned/${id}`, `index/${segment}`]);
 });
 
@@ -105,8 +111,7 @@ test('equal contents never get a name twice', async () => {
   const disk = withDirectories(new MemoryBackend());
   const order = new DurableOrder(disk);
   expect(await order.publishSegment([])).not.toBe(await order.publishSegment([]));
-  const condemn = async (): Promise<string> => order.condemn({ segmentIds: [], packIds: [] }, async () => undefined);
-  expect(await condemn()).not.toBe(await condemn());
+  expect(await condemn(order, [])).not.toBe(await condemn(order, []));
 });
 
 test('a pack that appears while its directory is being synced is synced before the next segment', async () => {

@@ -1,5 +1,5 @@
 import type { Backend } from '../../backend/backend.ts';
-import { BackendError, RefusedError, isDamage } from '../../errors.ts';
+import { RefusedError, isAbsent, isDamage } from '../../errors.ts';
 import type { FilterState } from '../../filter/filter-state.ts';
 import { releaseSnapshots } from '../../filter/fold-release.ts';
 import { assertCondemnationsReadable } from '../../repository/condemned.ts';
@@ -84,7 +84,7 @@ async function readRoot(backend: Backend, id: string): Promise<Uint8Array | unde
   try {
     return Buffer.from((await readManifest(backend, id)).snapshot.tree, 'hex');
   } catch (error) {
-    if (error instanceof BackendError && error.errno === 'ENOENT') return undefined;
+    if (isAbsent(error)) return undefined;
     if (isDamage(error)) throw refused(`a snapshot cannot be read: ${error.message}`);
     throw error;
   }

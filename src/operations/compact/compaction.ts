@@ -1,25 +1,17 @@
-import { RefusedError, isDiskFull } from '../../errors.ts';
+import { isDiskFull } from '../../errors.ts';
 import { carrySnapshots } from '../../filter/fold-carry.ts';
 import { addSegment } from '../../filter/fold.ts';
 import { FilterState } from '../../filter/filter-state.ts';
 import { LdmFilter } from '../../filter/ldm-filter.ts';
 import type { Condemned } from '../../format/condemnation.ts';
 import type { PackContents } from '../../format/pack.ts';
-import {
-  baseName,
-  condemnationName,
-  deletedName,
-  isId,
-  isTemporaryName,
-  manifestCopyName,
-  segmentName,
-} from '../../repository/layout.ts';
-import { listOptional, listRepository, listUnlessMissing } from '../../repository/listing.ts';
+import { deletedName, isTemporaryName, manifestCopyName } from '../../repository/layout.ts';
+import { listOptional } from '../../repository/listing.ts';
 import { readSegment } from '../../repository/manifests.ts';
 import type { Condemnations } from '../../repository/condemned.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { packName } from '../../store/pack-reader.ts';
+import { Removal, discardCopies } from '../removal.ts';
 import type { CompactionPlan } from './compaction-plan.ts';
 import { verifyKeptCopies } from './kept-copies.ts';
 import { LiveCopier } from './live-copier.ts';
@@ -54,7 +46,7 @@ export class Compaction {
     this.#plan = plan;
   }
 
-  /** Returns the raw bytes that were copied. */
+  /** Returns the raw bytes that were copied. On a full disk it fails before anything is condemned. */
   async run(): Promise<number> {
     const { removed, rewritten, orphanIds } = this.#plan;
     const doomed = new Set([...removed, ...rewritten].map(({ pack }) => pack.id));
@@ -62,98 +54,68 @@ export class Compaction {
     const segments = await this.#readSegments(unindexed);
     const condemned = this.#toCondemn([...segments.replaced.keys()], [...doomed, ...orphanIds]);
     await verifyKeptCopies(this.#repository, this.#opened, condemned);
-    const copied = await this.#copyLive(segments.replaced, unindexed);
+    const removal = new Removal(this.#repository, condemned, this.#markedIds);
+    await removal.prepare();
     const areCheckpointsOutdated = unindexed.size > 0 || this.#areCheckpointsOutdated();
-    if (areCheckpointsOutdated) await this.#writeCheckpoint(segments.kept, unindexed, copied);
-    // From here on everything is carried out: the longer part is over, and half of the rest would have to be repeated.
-    this.#repository.throwIfAborted();
-    await this.#remove(condemned, areCheckpointsOutdated);
+    let bytesCopied: number;
+    try {
+      const copied = await this.#copyLive(segments.replaced, unindexed);
+      ({ bytesCopied } = copied);
+      if (areCheckpointsOutdated) await this.#writeCheckpoint(segments.kept, unindexed, copied);
+      // After this everything is carried out: the longer part is over, and half of the rest would have to be repeated.
+      this.#repository.throwIfAborted();
+    } catch (error) {
+      await removal.abandon();
+      throw error;
+    }
+    await this.#remove(removal, areCheckpointsOutdated);
     await this.#repository.order.keepReserve();
-    return copied.bytesCopied;
+    return bytesCopied;
   }
 
   /**
    * What an earlier compaction condemned and did not remove goes too; but not if a chunk is missing that one of those
    * packs may hold, nor if live chunks in one of them could not be copied because the disk is full.
    */
-  get #earlier(): Pick<Condemnations, 'ids' | 'segmentIds' | 'packIds'> {
+  get #earlier(): Condemnations | undefined {
     const { condemned } = this.#opened.listing;
     const isNeeded = [...condemned.packIds].some((id) => this.#plan.keptIds.has(id));
-    const mayGo = this.#opened.state.isComplete && !isNeeded;
-    return mayGo ? condemned : { ids: [], segmentIds: new Set(), packIds: new Set() };
+    return this.#opened.state.isComplete && !isNeeded ? condemned : undefined;
   }
 
   #toCondemn(segmentIds: readonly string[], packIds: readonly string[]): Condemned {
     const earlier = this.#earlier;
     return {
-      segmentIds: [...new Set([...segmentIds, ...earlier.segmentIds])],
-      packIds: [...new Set([...packIds, ...earlier.packIds])],
+      segmentIds: [...new Set([...segmentIds, ...(earlier?.segmentIds ?? [])])],
+      packIds: [...new Set([...packIds, ...(earlier?.packIds ?? [])])],
+      damagedIds: [...(earlier?.damagedIds ?? [])],
     };
   }
 
   /** Both phases of the removal. */
-  async #remove({ segmentIds, packIds }: Condemned, areCheckpointsOutdated: boolean): Promise<void> {
-    const { order, assertLocked } = this.#repository;
+  async #remove(removal: Removal, areCheckpointsOutdated: boolean): Promise<void> {
+    const { order, assertLocked, backend } = this.#repository;
     const { listing } = this.#opened;
-    const condemnationIds = [...this.#earlier.ids];
-    if (segmentIds.length + packIds.length > 0) condemnationIds.push(await this.#condemn({ segmentIds, packIds }));
-    await this.#repository.renewLock();
-    await this.#assertNothingNew();
+    await removal.begin();
     if (areCheckpointsOutdated) await order.remove(listing.checkpoints, assertLocked);
     await order.remove(this.#copiesGivenUp(), assertLocked);
-    await order.remove(
-      segmentIds.map((id) => segmentName(id)),
-      assertLocked,
-    );
-    await order.remove(
-      packIds.map((id) => packName(id)),
-      assertLocked,
-    );
+    await removal.removeFiles();
     await order.remove(
       listing.deletedIds.map((id) => deletedName(id)),
       assertLocked,
     );
-    await order.remove(
-      condemnationIds.map((id) => condemnationName(id)),
-      assertLocked,
-    );
-    const temporary = (await listOptional(this.#repository.backend, 'tmp')).map((file) => file.name);
+    await removal.end(this.#earlier?.ids);
+    const temporary = (await listOptional(backend, 'tmp')).map((file) => file.name);
     await order.remove(
       temporary.filter((name) => isTemporaryName(name)),
       assertLocked,
     );
   }
 
-  /**
-   * A process that was suspended and lost its lock may have committed a snapshot, or brought one back, since the mark.
-   * What it needs may be condemned by now: the next compaction copies that first.
-   */
-  async #assertNothingNew(): Promise<void> {
-    for (const { name } of (await listUnlessMissing(this.#repository.backend, 'snapshots')) ?? []) {
-      const id = baseName(name);
-      if (!isId(id) || this.#markedIds.has(id)) continue;
-      throw new RefusedError(`snapshot ${id.slice(0, 8)} appeared during the compaction; nothing was removed`, {
-        hint: 'Run `ldm compact` again.',
-      });
-    }
-  }
-
   /** Also with nothing to remove: to an older checkpoint a snapshot whose name leaves deleted/ would look lost. */
   #areCheckpointsOutdated(): boolean {
     const { foldedCount, listing, lostSnapshots } = this.#opened;
     return foldedCount + listing.deletedIds.length + lostSnapshots.length + listing.condemned.ids.length > 0;
-  }
-
-  /** On a full disk the old checkpoints and the reserve make room for the few bytes of the list. */
-  async #condemn(condemned: Condemned): Promise<string> {
-    const { order, assertLocked } = this.#repository;
-    try {
-      return await order.condemn(condemned, assertLocked);
-    } catch (error) {
-      if (!isDiskFull(error)) throw error;
-      await order.makeRoom(this.#opened.listing.checkpoints);
-      return await order.condemn(condemned, assertLocked);
-    }
   }
 
   /** A copy that outlived its manifest, or the chunks of its snapshot, would make the snapshot look lost. */
@@ -195,17 +157,9 @@ export class Compaction {
       const segmentId = packs.length === 0 ? undefined : await this.#repository.order.publishSegment(packs);
       return { bytesCopied: copier.bytesCopied, segmentId, packs };
     } catch (error) {
-      await this.#discard(copier).catch(() => undefined);
+      await discardCopies(this.#repository, this.#opened.listing, copier.packs).catch(() => undefined);
       throw error;
     }
-  }
-
-  /** Not if the new segment may have its name already: then it would index packs that are gone. */
-  async #discard(copier: LiveCopier): Promise<void> {
-    const { condemned, segmentIds } = this.#opened.listing;
-    const before = new Set([...segmentIds, ...condemned.segmentIds]);
-    const { segmentIds: now } = await listRepository(this.#repository.backend);
-    if (now.every((id) => before.has(id))) await copier.discard();
   }
 
   /**

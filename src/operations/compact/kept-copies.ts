@@ -1,4 +1,4 @@
-import { BackendError, CorruptDataError, isDamage } from '../../errors.ts';
+import { CorruptDataError, isAbsent, isDamage } from '../../errors.ts';
 import type { Condemned } from '../../format/condemnation.ts';
 import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents } from '../../format/pack.ts';
@@ -62,7 +62,7 @@ async function readIfSound({ backend }: Repository, segmentId: string): Promise<
   try {
     return await readSegment(backend, segmentId);
   } catch (error) {
-    if (isDamage(error) || (error instanceof BackendError && error.errno === 'ENOENT')) return [];
+    if (isDamage(error) || isAbsent(error)) return [];
     throw error;
   }
 }

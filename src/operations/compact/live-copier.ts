@@ -5,7 +5,7 @@ import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents, PackedBlock } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { ChunkWriter } from '../../store/chunk-writer.ts';
-import { packName, readBlock, readPackContents } from '../../store/pack-reader.ts';
+import { readBlock, readPackContents } from '../../store/pack-reader.ts';
 import { Compressor, unpack } from '../../workers/compression.ts';
 import type { PackUsage } from '../pack-usage.ts';
 
@@ -39,12 +39,6 @@ export class LiveCopier {
         throw error;
       }
     }
-  }
-
-  /** Removes the packs that were written, for a compaction that cannot go on. Nothing names them yet. */
-  async discard(): Promise<void> {
-    await this.#repository.order.remove(this.packs.map(({ id }) => packName(id)));
-    this.packs.length = 0;
   }
 
   async #copyPack(writer: ChunkWriter, packId: string, packIndex: number): Promise<void> {

@@ -1,10 +1,9 @@
-import { RefusedError } from '../../errors.ts';
-import { baseName, condemnationName, isId, segmentName } from '../../repository/layout.ts';
-import { listUnlessMissing } from '../../repository/listing.ts';
+import { segmentName } from '../../repository/layout.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { packName } from '../../store/pack-reader.ts';
 import type { Finding } from '../check/findings.ts';
+import { Removal, discardCopies } from '../removal.ts';
 import type { PackSurvey } from './pack-survey.ts';
 import type { RepairPlan } from './repair-plan.ts';
 import { Salvager } from './salvager.ts';
@@ -13,7 +12,7 @@ import { Salvager } from './salvager.ts';
  * Makes a new segment for everything that is whole or can be saved. At any moment everything that can be read is
  * indexed by a segment, or a second repair notices that something is missing and looks for it.
  *
- * 1. Readable chunks of damaged packs are copied to new packs; then the new segment is written.
+ * 1. Readable chunks of damaged and of condemned packs are copied to new packs; then the new segment is written.
  * 2. Everything that it replaces is condemned. The lock is acquired anew, and no snapshot may have appeared: a process
  *    that was suspended and lost its lock must not take away what others rely on by now.
  * 3. Checkpoints that list a replaced segment are removed. Manifests that only they contain were written before.
@@ -25,16 +24,24 @@ export function repairPacks(
   found: { readonly opened: OpenedState; readonly survey: PackSurvey; readonly findings: readonly Finding[] },
 ): void {
   const { opened, survey, findings } = found;
-  const { segmentsReplaced, segmentsDamaged, packsKept, packsDamaged } = survey;
+  const { segmentsReplaced, segmentsDamaged, packsKept, packsCondemned, packsDamaged } = survey;
   const { order, assertLocked } = repository;
-  if (packsKept.length + packsDamaged.length > 0) {
-    plan.add({ kind: 'segment-rebuilt', message: describe(survey) }, async () => rebuildSegment(repository, survey));
-  }
-  const removal = new RepairRemoval(repository, opened);
   const segmentIds = [...segmentsReplaced, ...segmentsDamaged];
+  const condemned = { segmentIds, packIds: packsDamaged, damagedIds: [...segmentsDamaged, ...packsDamaged] };
+  const knownSnapshotIds = new Set([...opened.listing.snapshotIds, ...opened.lostSnapshots]);
+  const removal = new Removal(repository, condemned, knownSnapshotIds);
+  if (packsKept.length + packsCondemned.length + packsDamaged.length > 0) {
+    plan.add({ kind: 'segment-rebuilt', message: describe(survey) }, async () => {
+      await removal.prepare();
+      await rebuildSegment(repository, opened, survey).catch(async (error: unknown) => {
+        await removal.abandon();
+        throw error;
+      });
+    });
+  }
   if (segmentIds.length + packsDamaged.length > 0) {
     plan.add({ kind: 'condemned', message: 'listed what is replaced, so that nothing relies on it' }, async () =>
-      removal.begin({ segmentIds, packIds: packsDamaged }),
+      removal.begin(),
     );
   }
   if (segmentIds.length + opened.lostSegments.length > 0) {
@@ -47,8 +54,9 @@ export function repairPacks(
   }
   for (const id of segmentsReplaced) {
     const file = segmentName(id);
-    plan.add({ kind: 'segment-replaced', file, message: 'it lists packs that are damaged or missing' }, async () =>
-      order.remove([file], assertLocked),
+    plan.add(
+      { kind: 'segment-replaced', file, message: 'it lists packs that are damaged, missing or condemned' },
+      async () => order.remove([file], assertLocked),
     );
   }
   for (const id of segmentsDamaged) {
@@ -65,50 +73,24 @@ export function repairPacks(
   }
 }
 
-/** The two phases of the removal that ends a repair of packs. */
-class RepairRemoval {
-  readonly #repository: Repository;
-  readonly #opened: OpenedState;
-  #condemnationId: string | undefined;
-
-  constructor(repository: Repository, opened: OpenedState) {
-    this.#repository = repository;
-    this.#opened = opened;
-  }
-
-  async begin(condemned: { segmentIds: readonly string[]; packIds: readonly string[] }): Promise<void> {
-    const { order, assertLocked, backend } = this.#repository;
-    this.#condemnationId = await order.condemn(condemned, assertLocked);
-    await this.#repository.renewLock();
-    const { snapshotIds } = this.#opened.listing;
-    const known = new Set([...snapshotIds, ...this.#opened.lostSnapshots]);
-    for (const { name } of (await listUnlessMissing(backend, 'snapshots')) ?? []) {
-      if (!isId(baseName(name)) || known.has(baseName(name))) continue;
-      throw new RefusedError(`snapshot ${baseName(name).slice(0, 8)} appeared during the repair`, {
-        hint: 'Run `ldm repair` again.',
-      });
-    }
-  }
-
-  async end(): Promise<void> {
-    const { order, assertLocked } = this.#repository;
-    if (this.#condemnationId !== undefined) await order.remove([condemnationName(this.#condemnationId)], assertLocked);
-  }
-}
-
 function describe({ packsKept, packsDamaged, packsMissing }: PackSurvey): string {
   return `names ${packsKept.length} whole packs and what was saved of ${packsDamaged.length} damaged ones; ${packsMissing.length} are missing`;
 }
 
-async function rebuildSegment(repository: Repository, { packsDamaged, packsKept }: PackSurvey): Promise<void> {
+async function rebuildSegment(
+  repository: Repository,
+  { listing }: OpenedState,
+  { packsDamaged, packsKept, packsCondemned }: PackSurvey,
+): Promise<void> {
   const salvager = new Salvager(repository);
   try {
-    for (const id of packsDamaged) await salvager.salvage(id);
+    for (const id of [...packsDamaged, ...packsCondemned.map((pack) => pack.id)]) await salvager.salvage(id);
     await salvager.finish();
     const packs = new Map([...packsKept, ...salvager.packs].map((pack) => [pack.id, pack]));
     if (packs.size > 0) await repository.order.publishSegment([...packs.values()]);
   } catch (error) {
     await salvager.abort().catch(() => undefined);
+    await discardCopies(repository, listing, salvager.packs).catch(() => undefined);
     throw error;
   }
 }

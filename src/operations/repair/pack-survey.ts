@@ -14,6 +14,8 @@ export interface PackSurvey {
   readonly segmentsDamaged: readonly string[];
   /** Whole packs that the new segment has to name. */
   readonly packsKept: readonly PackContents[];
+  /** Condemned packs that are whole and hold live chunks. They are copied, and stay for a compaction to remove. */
+  readonly packsCondemned: readonly PackContents[];
   /** Ids of packs that are there and damaged. */
   readonly packsDamaged: readonly string[];
   readonly packsMissing: readonly string[];
@@ -21,16 +23,15 @@ export interface PackSurvey {
 
 /**
  * Reads every pack that a segment names; the others only where something is missing that they may hold. Condemned packs
- * are never adopted: where live chunks are in them only, they are handled like damaged ones, so that their chunks are
- * copied.
+ * are never adopted: where live chunks are in them only, their chunks must be copied.
  */
 export async function surveyPacks(repository: Repository, opened: OpenedState): Promise<PackSurvey> {
   const { listing, lostSegments } = opened;
   const judge = new PackJudge(repository);
-  const isCondemned = ({ id }: PackContents): boolean => listing.condemned.packIds.has(id);
   const segmentsReplaced: string[] = [];
   const segmentsDamaged: string[] = [];
   const kept = new Map<string, PackContents>();
+  const condemned = new Map<string, PackContents>();
   for (const id of listing.segmentIds) {
     const packs = await readSegmentOrNothing(repository, id);
     if (packs === undefined) {
@@ -39,8 +40,9 @@ export async function surveyPacks(repository: Repository, opened: OpenedState): 
     }
     const sound: PackContents[] = [];
     for (const pack of packs) {
-      if (isCondemned(pack)) judge.condemn(pack);
-      else if (await judge.isWhole(pack)) sound.push(pack);
+      if (!(await judge.isWhole(pack))) continue;
+      if (listing.condemned.packIds.has(pack.id)) condemned.set(pack.id, pack);
+      else sound.push(pack);
     }
     if (sound.length === packs.length) continue;
     segmentsReplaced.push(id);
@@ -58,6 +60,7 @@ export async function surveyPacks(repository: Repository, opened: OpenedState): 
     segmentsReplaced,
     segmentsDamaged,
     packsKept: [...kept.values()],
+    packsCondemned: [...condemned.values()],
     packsDamaged: judge.badIds.filter((id) => listing.packs.has(id)),
     packsMissing: judge.badIds.filter((id) => !listing.packs.has(id)),
   };
@@ -80,11 +83,6 @@ class PackJudge {
 
   knows(id: string): boolean {
     return this.#verdicts.has(id);
-  }
-
-  /** A condemned pack must be copied like a damaged one, although it may be whole. */
-  condemn(pack: PackContents): void {
-    this.#verdicts.set(pack.id, false);
   }
 
   async isWhole(pack: PackContents): Promise<boolean> {

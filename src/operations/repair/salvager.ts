@@ -40,7 +40,7 @@ export class Salvager {
     await this.#writers.tree.finish();
   }
 
-  /** The packs that were published stay, unindexed, for a compaction to remove. */
+  /** The packs that were published stay: the caller decides about them. */
   async abort(): Promise<void> {
     await this.#writers.data.abort();
     await this.#writers.tree.abort();

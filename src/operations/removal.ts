@@ -1,0 +1,102 @@
+import { RefusedError } from '../errors.ts';
+import type { Condemned } from '../format/condemnation.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { PreparedCondemnation } from '../repository/durable-order.ts';
+import { baseName, condemnationName, isId, segmentName } from '../repository/layout.ts';
+import { listRepository, listUnlessMissing } from '../repository/listing.ts';
+import type { Listing } from '../repository/listing.ts';
+import type { Repository } from '../repository/repository.ts';
+import { packName } from '../store/pack-reader.ts';
+
+/**
+ * Removes segments and packs in the two phases of docs/format.md, "Removal". The steps in order: `prepare`, then the
+ * copies of what is still needed are made and indexed, then `begin`, `removeFiles`, `end`.
+ */
+export class Removal {
+  readonly #repository: Repository;
+  readonly #condemned: Condemned;
+  readonly #knownSnapshotIds: ReadonlySet<string>;
+  #prepared: PreparedCondemnation | undefined;
+
+  /** `knownSnapshotIds`: the snapshots whose chunks were taken into account. */
+  constructor(repository: Repository, condemned: Condemned, knownSnapshotIds: ReadonlySet<string>) {
+    this.#repository = repository;
+    this.#condemned = condemned;
+    this.#knownSnapshotIds = knownSnapshotIds;
+  }
+
+  /** Writes the condemnation, which is not yet in force. Does nothing if there is nothing to remove. */
+  async prepare(): Promise<void> {
+    const { segmentIds, packIds } = this.#condemned;
+    if (this.#prepared !== undefined || segmentIds.length + packIds.length === 0) return;
+    this.#prepared = await this.#repository.order.prepareCondemnation(this.#condemned);
+  }
+
+  /** Gives a prepared removal up. */
+  async abandon(): Promise<void> {
+    if (this.#prepared !== undefined) await this.#repository.order.discardCondemnation(this.#prepared);
+    this.#prepared = undefined;
+  }
+
+  /**
+   * Puts the condemnation in force and acquires the lock anew.
+   * @throws RefusedError if a snapshot has appeared: a process that was suspended and lost its lock may have committed
+   * one, or brought one back. It may need what is condemned by now; the next compaction copies that first.
+   */
+  async begin(): Promise<void> {
+    await this.prepare();
+    const { order, assertLocked, backend } = this.#repository;
+    if (this.#prepared !== undefined) await order.condemn(this.#prepared, assertLocked);
+    await this.#repository.renewLock();
+    for (const { name } of (await listUnlessMissing(backend, 'snapshots')) ?? []) {
+      const id = baseName(name);
+      if (!isId(id) || this.#knownSnapshotIds.has(id)) continue;
+      throw new RefusedError(`snapshot ${id.slice(0, 8)} appeared meanwhile; nothing was removed`, {
+        hint: 'Run the command again.',
+      });
+    }
+  }
+
+  /** The segments go first: then none of them names a pack that is gone. Damaged files are set aside. */
+  async removeFiles(): Promise<void> {
+    const { segmentIds, packIds, damagedIds } = this.#condemned;
+    const damaged = new Set(damagedIds);
+    await this.#removeAll(segmentIds, segmentName, damaged);
+    await this.#removeAll(packIds, packName, damaged);
+  }
+
+  /** Ends the condemnation, together with `earlierIds`, whose files this one lists too. */
+  async end(earlierIds: Iterable<string> = []): Promise<void> {
+    const ids = [...earlierIds, ...(this.#prepared === undefined ? [] : [this.#prepared.id])];
+    const { order, assertLocked } = this.#repository;
+    await order.remove(
+      ids.map((id) => condemnationName(id)),
+      assertLocked,
+    );
+  }
+
+  async #removeAll(
+    ids: readonly string[],
+    nameOf: (id: string) => string,
+    damaged: ReadonlySet<string>,
+  ): Promise<void> {
+    const { order, assertLocked } = this.#repository;
+    for (const id of ids) if (damaged.has(id)) await order.quarantine(nameOf(id), assertLocked);
+    const removed = ids.filter((id) => !damaged.has(id)).map((id) => nameOf(id));
+    await order.remove(removed, assertLocked);
+  }
+}
+
+/**
+ * Removes copies whose segment could not be written. They stay if a new segment is listed: it may be theirs, without its
+ * directory being durable, and would index packs that are gone.
+ */
+export async function discardCopies(
+  { backend, order }: Repository,
+  before: Listing,
+  packs: readonly PackContents[],
+): Promise<void> {
+  const known = new Set([...before.segmentIds, ...before.condemned.segmentIds]);
+  const { segmentIds } = await listRepository(backend);
+  if (segmentIds.every((id) => known.has(id))) await order.remove(packs.map(({ id }) => packName(id)));
+}

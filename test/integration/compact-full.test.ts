@@ -1,0 +1,89 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { isDiskFull } from '../../src/errors.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { checkAll, filesIn } from '../support/damage.ts';
+import { LimitedBackend, usedBytesOf } from '../support/limited-backend.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { createPrng } from '../support/prng.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+
+// A compaction on a disk with little room, for every amount of room from nothing to enough.
+
+const STEP_BYTES = 151;
+const ENOUGH_BYTES = 12_000;
+
+interface Stage {
+  readonly disk: MemoryBackend;
+  /** What a compaction without any limit leaves. */
+  readonly bytesAfter: number;
+}
+
+/** A repository with neither a reserve nor a filter image, which could be given up, and in which snapshots are deleted and their space is not reclaimed. */
+async function setStage(given: { readonly isAnyPackDead: boolean }): Promise<Stage> {
+  const disk = new MemoryBackend();
+  await initRepository(simulatedProcess(disk), { capacity: 64 });
+  const source = memoryDirectory();
+  const save = async (seeds: readonly number[]): Promise<string> => {
+    for (const [index, seed] of seeds.entries())
+      writeFileSync(join(source, `file-${index}`), createPrng(seed).bytes(5000));
+    return (await backup(simulatedProcess(disk), { sources: [source], cwd: '/' })).snapshotId!;
+  };
+  const deleted = [await save([1, 2, 3])];
+  if (given.isAnyPackDead) deleted.push(await save([1, 5, 6]));
+  await save([1, 8, 9]);
+  await deleteSnapshots(simulatedProcess(disk), { selectors: deleted, reclaim: false });
+  for (const name of ['reserve', ...filesIn(disk, 'filter')]) await disk.remove(name);
+  const unlimited = disk.copy();
+  await compact(simulatedProcess(unlimited), { maxUnusedPercent: 0 });
+  return { disk, bytesAfter: bytesOf(unlimited, 'packs') };
+}
+
+function bytesOf(disk: MemoryBackend, directory: string): number {
+  return filesIn(disk, directory).reduce((total, name) => total + disk.view(name).length, 0);
+}
+
+describe.each([
+  { name: 'some packs without live chunks', isAnyPackDead: true },
+  { name: 'live chunks in every pack', isAnyPackDead: false },
+])('with $name', (given) => {
+  test('uses no more than before, loses nothing, and the next compaction with room reclaims everything', async () => {
+    const { disk, bytesAfter } = await setStage(given);
+    const outcomes = { complete: 0, partial: 0, failed: 0 };
+    for (let freeBytes = 0; freeBytes < ENOUGH_BYTES; freeBytes += STEP_BYTES) {
+      const copy = disk.copy();
+      const usedBytes = usedBytesOf(copy);
+      const outcome = await compactLimited(new LimitedBackend(copy, usedBytes + freeBytes));
+      outcomes[outcome] += 1;
+      if (outcome !== 'complete')
+        expect({ freeBytes, used: usedBytesOf(copy) <= usedBytes }).toEqual({ freeBytes, used: true });
+      expect({ freeBytes, findings: (await checkAll(copy)).findings }).toEqual({ freeBytes, findings: [] });
+      for (const place of ['tmp', 'condemned']) expect(filesIn(copy, place)).toEqual([]);
+      await compact(simulatedProcess(copy), { maxUnusedPercent: 0 });
+      expect({ freeBytes, bytes: bytesOf(copy, 'packs') }).toEqual({ freeBytes, bytes: bytesAfter });
+    }
+    expect(outcomes.complete).toBeGreaterThan(0);
+    expect(outcomes.failed).toBeGreaterThan(0);
+    // Where packs without live chunks go first, they make room for the rest.
+    expect(outcomes.partial > 0).toBe(!given.isAnyPackDead);
+  });
+});
+
+async function compactLimited(disk: LimitedBackend): Promise<'complete' | 'partial' | 'failed'> {
+  const warnings: string[] = [];
+  const onNotice = ({ message }: { message: string }): void => void warnings.push(message);
+  try {
+    await compact({ ...simulatedProcess(disk), onNotice }, { maxUnusedPercent: 0 });
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    return 'failed';
+  }
+  return warnings.length === 0 ? 'complete' : 'partial';
+}

@@ -2,6 +2,7 @@ import { isDiskFull } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { listOptional } from '../repository/listing.ts';
+import type { Listing } from '../repository/listing.ts';
 import { assertTrusted, markLive } from './compact/compaction-guard.ts';
 import { estimateFreed, planCompaction, withoutRewriting } from './compact/compaction-plan.ts';
 import type { CompactionPlan } from './compact/compaction-plan.ts';
@@ -105,7 +106,7 @@ interface CarryOutOptions {
 }
 
 /**
- * On a full disk the filter images and the reserve are given up first: both are made again from what is left. Then the
+ * On a full disk the filter images and the reserve are given up first: both are written again if there is room. Then the
  * packs without live chunks go, since that needs no room for copies and may give room for those of the others.
  */
 async function carryOut({ context, repository, options, first }: CarryOutOptions): Promise<CarriedOut> {
@@ -113,7 +114,7 @@ async function carryOut({ context, repository, options, first }: CarryOutOptions
     return await run(repository, first);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    await repository.order.makeRoom(first.opened.listing.checkpoints, repository.assertLocked);
+    await repository.order.makeRoom(imagesToGiveUp(first.opened.listing), repository.assertLocked);
   }
   // Planned anew each time: the listing has changed.
   const second = await planRound(repository, options);
@@ -129,6 +130,11 @@ async function carryOut({ context, repository, options, first }: CarryOutOptions
     context.onNotice?.({ kind: 'warning', message });
     return dead;
   }
+}
+
+/** Without any snapshot, the newest image must stay: only it shows that none is lost. */
+function imagesToGiveUp({ snapshotIds, deletedIds, checkpoints }: Listing): readonly string[] {
+  return snapshotIds.length + deletedIds.length > 0 ? checkpoints : checkpoints.slice(1);
 }
 
 interface CarriedOut {

@@ -92,11 +92,15 @@ export class Removal {
  * directory being durable, and would index packs that are gone.
  */
 export async function discardCopies(
-  { backend, order }: Repository,
+  { backend, order, assertLocked }: Repository,
   before: Listing,
   packs: readonly PackContents[],
 ): Promise<void> {
   const known = new Set([...before.segmentIds, ...before.condemned.segmentIds]);
   const { segmentIds } = await listRepository(backend);
-  if (segmentIds.every((id) => known.has(id))) await order.remove(packs.map(({ id }) => packName(id)));
+  if (!segmentIds.every((id) => known.has(id))) return;
+  await order.remove(
+    packs.map(({ id }) => packName(id)),
+    assertLocked,
+  );
 }

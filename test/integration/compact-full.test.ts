@@ -9,6 +9,7 @@ import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { checkAll, filesIn } from '../support/damage.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
 import { LimitedBackend, usedBytesOf } from '../support/limited-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
@@ -74,6 +75,21 @@ describe.each([
     // Where packs without live chunks go first, they make room for the rest.
     expect(outcomes.partial > 0).toBe(!given.isAnyPackDead);
   });
+});
+
+test('reclaims an interrupted first backup, and keeps the image which shows that no snapshot is lost', async () => {
+  const disk = new MemoryBackend();
+  await initRepository(simulatedProcess(disk), { capacity: 64 });
+  const source = memoryDirectory();
+  writeFileSync(join(source, 'file'), createPrng(1).bytes(5000));
+  const isCommit = (operation: string, name: string): boolean => operation === 'rename' && name.includes('snapshots/');
+  const dying = new FaultyBackend(disk, { failAt: 1, mode: 'crash', only: isCommit });
+  await expect(backup(simulatedProcess(dying), { sources: [source], cwd: '/' })).rejects.toThrow('simulated crash');
+  expect(filesIn(disk, 'filter').length).toBeGreaterThan(0);
+  const limited = new LimitedBackend(disk, usedBytesOf(disk));
+  expect(await compactLimited(limited)).toBe('complete');
+  expect(limited.fired).toBe(true);
+  expect(filesIn(disk, 'packs')).toEqual([]);
 });
 
 async function compactLimited(disk: LimitedBackend): Promise<'complete' | 'partial' | 'failed'> {

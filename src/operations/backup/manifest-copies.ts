@@ -4,8 +4,8 @@ import type { Repository } from '../../repository/repository.ts';
 import type { OperationContext } from '../context.ts';
 
 /**
- * Writes the copies that lack: of the snapshot that was just committed, and of those whose backup died right after its
- * commit. The snapshot stands without its copy: failing to write it is worth a warning, not more.
+ * Writes missing copies of manifests: for the new snapshot, and for snapshots whose backup died right after the commit.
+ * A snapshot is valid without its copy, so a failure only causes a warning.
  */
 export async function copyManifests(
   context: OperationContext,

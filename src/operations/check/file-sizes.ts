@@ -8,7 +8,7 @@ import { ImpactSearch } from './impact.ts';
 
 const WRONG_SIZE = 'size';
 
-/** Compares the sizes of files with their chunks, in the trees that a recount reads anyway. */
+/** Compares the size of each file with the lengths of its chunks. Uses the trees that the recount reads anyway. */
 export class FileSizeCheck {
   #isWrong = false;
 
@@ -18,7 +18,7 @@ export class FileSizeCheck {
     });
   };
 
-  /** Walks the snapshots again, only if there is a file to be found. */
+  /** Walks the snapshots again, but only if a wrong size was found. */
   async findings({ state, reader }: OpenedState): Promise<Finding[]> {
     if (!this.#isWrong) return [];
     const problemOf = ({ sizeBytes, chunkIds }: TreeEntry): string | undefined =>
@@ -31,7 +31,7 @@ export class FileSizeCheck {
   }
 }
 
-/** Chunks that are missing are reported as such. */
+/** Returns false if a chunk is missing: that is a finding of its own. */
 function isWrongSize(
   { filter }: FilterState,
   sizeBytes: number,

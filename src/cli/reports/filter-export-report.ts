@@ -4,7 +4,7 @@ import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
 import { countNoun, formatPercent } from '../words.ts';
 
-/** `filter export`: on stdout, unless the bytes went there; then on stderr. */
+/** Reports `filter export` on stdout, or on stderr if the exported bytes went to stdout. */
 export function reportExport(output: Output, result: ExportResult, path: string | undefined): void {
   const { chunkCount, bytes, falsePositiveRate, format, repositoryId } = result;
   const fields = {

@@ -4,10 +4,10 @@ import type { Output } from '../output.ts';
 import { formatSection, formatTable } from '../tables.ts';
 import { formatCount } from '../words.ts';
 
-/** What the capacity was computed from. */
+/** The sizes from which the capacity was computed. */
 export interface PlanSizes {
   readonly chunkBytes: number;
-  /** Undefined if the chunks were counted. */
+  /** Undefined if the capacity was given as a number of chunks. */
   readonly storeBytes: number | undefined;
 }
 
@@ -17,7 +17,7 @@ const VERDICTS: Readonly<Record<PlanChoice['verdict'], string>> = {
   alternative: '',
 };
 
-/** `filter plan`: the walk from k to an accepted rate, with the neighbours of what was accepted. */
+/** Reports `filter plan`: each k that was tried up to the accepted rate, with the neighbours of the accepted one. */
 export function reportPlan(output: Output, walk: PlanWalk, sizes: PlanSizes): void {
   output.message('plan', planFields(walk, sizes));
   if (output.json) return;

@@ -23,7 +23,7 @@ function makeStrictOption(command: Command, option: Option): void {
       .exec(option.flags)
       ?.slice(1)
       .find((each) => each !== undefined);
-    if (value === '') throw new InvalidArgumentError(`${name} needs a ${noun ?? 'value'}, not an empty text`);
+    if (value === '') throw new InvalidArgumentError(`${name} needs a ${noun ?? 'value'} that is not empty`);
     if (count > 1 && !isRepeatable(option)) throw new InvalidArgumentError(`${name} was given more than once`);
   });
 }

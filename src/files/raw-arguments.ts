@@ -46,7 +46,7 @@ export function recoverBytes(
 
 function notRecovered(text: string): UsageError {
   return new UsageError(
-    `cannot tell which name ${text} stands for: it is not UTF-8, or is not the only one that is displayed so`,
+    `cannot tell which name ${text} stands for: it is not UTF-8, or several names are displayed like this`,
     {
       hint: 'Rename it, name the directory that contains it, or change to that directory.',
     },

@@ -168,6 +168,6 @@ async function assertWhole(opened: OpenedState, { id, snapshot }: SnapshotListin
   const missing = await findMissing(opened, Buffer.from(snapshot.tree, 'hex'));
   if (missing === undefined) return;
   throw new RefusedError(`snapshot ${id.slice(0, 8)} cannot be brought back: chunk ${missing} has been reclaimed`, {
-    hint: 'What a compaction has reclaimed is gone for good.',
+    hint: 'Chunks that a compaction has reclaimed cannot be recovered.',
   });
 }

@@ -74,6 +74,6 @@ export async function findMissing(
     return (await walkLive(opened, [root])).missing[0];
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
-    return 'of a tree that cannot be read';
+    return 'of an unreadable tree';
   }
 }

@@ -97,7 +97,7 @@ async function noteLost(
 }
 
 export function lostMessage(id: string): string {
-  return `${snapshotName(id)} is gone, and nobody deleted the snapshot`;
+  return `${snapshotName(id)} is missing although the snapshot was not deleted`;
 }
 
 /** Oldest first. Snapshots of the same time are sorted by id. */

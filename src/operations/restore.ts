@@ -161,5 +161,5 @@ function entriesOf({ reader, state }: OpenedState, { chunkIds, sizeBytes }: Tree
     storedBytes += state.filter.lengthOf(entry);
   }
   if (storedBytes === sizeBytes) return entries;
-  throw new CorruptDataError(`the snapshot gives it ${sizeBytes} bytes, but its chunks have ${storedBytes}`);
+  throw new CorruptDataError(`it has ${sizeBytes} bytes according to the snapshot, but its chunks have ${storedBytes}`);
 }

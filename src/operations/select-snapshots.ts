@@ -108,7 +108,7 @@ function findById({ listings, damaged }: ReadSnapshots, prefix: string, filter: 
   const matches = listings.filter(({ id }) => id.startsWith(prefix));
   if (matches.length + damagedMatches.length > 1) {
     const candidates = [...matches.map(describe), ...damagedMatches.map(([id]) => `${longId(id)} (damaged)`)];
-    throw new SnapshotNotFoundError(`${prefix} fits several snapshots: ${enumerate(candidates)}`, {
+    throw new SnapshotNotFoundError(`${prefix} matches several snapshots: ${enumerate(candidates)}`, {
       hint: 'Give more digits.',
     });
   }
@@ -117,7 +117,7 @@ function findById({ listings, damaged }: ReadSnapshots, prefix: string, filter: 
   }
   const [found] = matches;
   if (found === undefined)
-    throw new SnapshotNotFoundError(`no snapshot begins with ${prefix}`, { hint: 'See `ldm snapshots`.' });
+    throw new SnapshotNotFoundError(`no snapshot id begins with ${prefix}`, { hint: 'See `ldm snapshots`.' });
   if (matchesFilter(found.snapshot, filter)) return found;
   throw new SnapshotNotFoundError(`${describe(found)} does not match the given host, paths, tags or times`);
 }

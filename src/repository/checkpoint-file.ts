@@ -91,7 +91,7 @@ async function checkLocations(backend: Backend, state: FilterState): Promise<voi
     else for (const pack of packs) verify(pack);
   }
   const unseen = [...state.packs.ids(), ...state.absentPacks].filter((id) => !seen.has(id));
-  if (isComplete && unseen[0] !== undefined) fail(`no segment names pack ${unseen[0]}`);
+  if (isComplete && unseen[0] !== undefined) fail(`no segment lists pack ${unseen[0]}`);
   for (const id of unseen) {
     if (state.absentPacks.has(id)) continue;
     const pack = await unlessDamaged(async () => readPackContents(backend, id));

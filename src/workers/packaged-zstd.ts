@@ -35,7 +35,7 @@ export function openPackagedZstd(): Zstd | undefined {
         );
       }
       const raw = decoder.decodeSync(frame);
-      if (raw.length > target.length) throw new Error('the frame holds more than fits');
+      if (raw.length > target.length) throw new Error('the frame is longer than expected');
       target.set(raw);
       return raw.length;
     },

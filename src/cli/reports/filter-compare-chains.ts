@@ -27,5 +27,5 @@ function describeMemory(structures: readonly StructureResult[]): string {
   const [ldm, dibf] = (['ldm', 'dibf'] as const).map((wanted) => structures.find(({ name }) => name === wanted));
   if (ldm === undefined || dibf === undefined) return '';
   const ratio = ldm.full.bitsPerElement / dibf.full.bitsPerElement;
-  return `\n  ldm takes ${ratio.toFixed(2)} times the memory of dibf; it keeps places and references too, which dibf does not`;
+  return `\n  ldm takes ${ratio.toFixed(2)} times the memory of dibf; it also stores locations and reference counts, unlike dibf`;
 }

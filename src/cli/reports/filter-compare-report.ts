@@ -87,7 +87,7 @@ function describeCounters({ name, full: { counters }, uniform }: StructureResult
 /** Reports false negatives, which no structure may have. */
 function describeMissed({ name, full, growth, uniform }: StructureResult): string[] {
   const missed = full.falseNegatives + growth.falseNegatives + uniform.full.falseNegatives;
-  return missed === 0 ? [] : [`\n  ${name} MISSED ${formatCount(missed)} ids that are in`];
+  return missed === 0 ? [] : [`\n  ${name} MISSED ${formatCount(missed)} ids that were inserted`];
 }
 
 function fillCells(fill: Fill): string[] {
@@ -117,7 +117,7 @@ function describeTimes(structures: readonly StructureResult[]): string {
     growth.longestPauseMs === undefined ? '-' : growth.longestPauseMs.toFixed(1),
   ]);
   const head = ['structure', 'insert', 'hit', 'miss', 'delete', 'insert n to 2n', 'miss at 2n', 'longest pause, ms'];
-  const title = 'On this machine, ns of processor time each, every structure hashing its ids';
+  const title = 'On this machine, ns of processor time each, with each structure hashing the ids';
   return `${title}\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4, 5, 6, 7], indent: '  ' })}`;
 }
 
@@ -129,8 +129,8 @@ function describeUniformTimes(structures: readonly StructureResult[]): string {
   const head = ['structure', 'insert', 'hit', 'miss', 'delete'];
   const same = structures.filter(({ hashesIds }) => !hashesIds).map(({ name }) => name);
   const note =
-    same.length === 0 ? '' : `\n  the same figures as above for ${same.join(' and ')}: no hash values are made there`;
-  return `With uniform ids, taken as they are\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4], indent: '  ' })}${note}`;
+    same.length === 0 ? '' : `\n  the same figures as above for ${same.join(' and ')}: they do not hash the ids`;
+  return `With uniform ids, used without hashing\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4], indent: '  ' })}${note}`;
 }
 
 /** Three digits, so that rates can be compared with each other. */

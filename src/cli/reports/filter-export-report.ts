@@ -31,6 +31,6 @@ function describeExport(
     falsePositiveRate === 0 ? 'exact' : `says "perhaps" to ${formatPercent(falsePositiveRate)} of the absent ids`;
   return [
     `exported ${countNoun(chunkCount, 'chunk')} to ${to} (${format}, ${formatBytes(bytes.length)}, ${rate})`,
-    `their ids are keyed with the key of repository ${repositoryId.slice(0, 10)}: ask with ids that ldm printed for it`,
+    `the ids are keyed for repository ${repositoryId.slice(0, 10)}: look up ids that ldm printed for it`,
   ].join('\n');
 }

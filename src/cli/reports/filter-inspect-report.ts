@@ -72,12 +72,12 @@ function describeRates({ plan, statistics }: InspectResult): string {
 }
 
 function describeGrowth({ elementsUntilGrowth, nextPlan }: InspectResult): string {
-  if (nextPlan === undefined) return formatSection('Growth', [['next', 'never: it is as large as a filter can be']]);
+  if (nextPlan === undefined) return formatSection('Growth', [['next', 'never: the filter has its maximum size']]);
   return formatSection('Growth', [
     ['next', `after ${countNoun(elementsUntilGrowth, 'more chunk')}`],
     [
       'to',
-      `${formatCount(nextPlan.capacity)} chunks, ${formatCount(nextPlan.positions)} positions; further if one backup brings more`,
+      `${formatCount(nextPlan.capacity)} chunks, ${formatCount(nextPlan.positions)} positions; more if one backup needs it`,
     ],
   ]);
 }

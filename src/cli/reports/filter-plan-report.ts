@@ -59,7 +59,7 @@ function describeAccepted({ accepted, capacity, fprTarget }: PlanWalk): string {
   const rate = fprTarget === undefined ? '' : ` --fpr ${fprTarget}`;
   return [
     `accepted: k = ${hashes}, n_max = ${capacity}, m = ${positions}, FPR ${formatRate(fpr)}`,
-    `ldm takes m = ${plan.positions}, a prime: link positions are uniform only where m shares no factor with k`,
+    `ldm uses m = ${plan.positions}, a prime: link positions are uniform only if m shares no factor with k`,
     `in use: ldm init --capacity ${capacity} --hashes ${hashes}${rate}`,
   ].join('\n');
 }

@@ -26,7 +26,7 @@ function describeStorage(result: InitResult): string {
 
 function describePlan(result: InitResult): string {
   const { plan } = result;
-  return formatSection('LDM filter, first plan (it grows by itself)', [
+  return formatSection('LDM filter, initial plan (it grows automatically)', [
     ['chunks (n_max)', formatCount(plan.capacity)],
     ['positions (m)', formatCount(plan.positions)],
     ['hash functions (k)', String(plan.hashes)],

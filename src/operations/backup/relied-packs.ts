@@ -54,7 +54,7 @@ export class ReliedPacks {
   async assertPackPresent({ id, sizeBytes }: PackSize): Promise<void> {
     if (((await this.#backend.sizeOf(packName(id))) ?? -1) >= sizeBytes) return;
     throw new RefusedError(`pack ${id}, which this backup needs, disappeared while it ran; no snapshot was saved`, {
-      hint: 'Run the backup again; it will store what is missing.',
+      hint: 'Run the backup again; it stores the missing data again.',
     });
   }
 }

@@ -26,7 +26,7 @@ export class FileSizeCheck {
     const search = new ImpactSearch(state, reader, new Set(), problemOf);
     await search.run();
     const impact = search.of([WRONG_SIZE]);
-    const message = 'files have a size that their chunks do not add up to; a new backup stores them again';
+    const message = 'the sizes of files differ from those of their chunks; a new backup stores these files again';
     return [{ severity: 'error', kind: 'file-size', message, ...impact }];
   }
 }

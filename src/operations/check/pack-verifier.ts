@@ -83,7 +83,7 @@ export class PackVerifier {
     if (packDigestOf(this.#packHash, bytes) === pack.id) {
       problems.push(...footerProblems(bytes, pack));
     } else {
-      problems.push('its content is not what was stored: its digest is not the one in its name');
+      problems.push('its content has changed: its digest differs from its name');
     }
     const damaged = await mapConcurrently(pack.blocks, BLOCKS_AT_ONCE, async (block) =>
       this.#verifyBlock(bytes, pack.kind, block, problems),
@@ -149,7 +149,7 @@ function unreadable(error: unknown): string {
 function footerProblems(bytes: Buffer, pack: PackContents): string[] {
   const expected = encodePackFooter(pack.blocks);
   const isSame = bytes.subarray(Math.max(0, bytes.length - expected.length)).equals(expected);
-  return isSame && isHeaderOf(bytes, pack) ? [] : ['it differs from what the segment says'];
+  return isSame && isHeaderOf(bytes, pack) ? [] : ['its header or footer differs from the segment'];
 }
 
 function isHeaderOf(bytes: Buffer, pack: PackContents): boolean {

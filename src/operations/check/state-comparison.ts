@@ -67,7 +67,7 @@ function compareEntries(
     const recount = recounted.filter.refs(other);
     if (refs !== recount)
       return note(id.toString('hex'), `has ${refs} references in the filter, ${recount} by recount`);
-    if (placeOf(opened, entry) !== placeOf(recounted, other)) note(id.toString('hex'), 'has two different places');
+    if (placeOf(opened, entry) !== placeOf(recounted, other)) note(id.toString('hex'), 'has two different locations');
   });
 }
 

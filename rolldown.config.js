@@ -1,8 +1,8 @@
 import { defineConfig } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
 
-// To find and open a hundred files of its own took a short command longer than all that it does: `ldm snapshots` took
-// 220 ms above `node -e 0`, bundled it takes 160 ms.
+// Finding and opening a hundred separate files took most of the time of a short command: `ldm snapshots` took 220 ms
+// more than `node -e 0`, and takes 160 ms more when bundled.
 const program = {
   input: {
     index: './src/index.ts',
@@ -15,14 +15,14 @@ const program = {
   output: {
     dir: 'dist',
     chunkFileNames: 'parts/[name].js',
-    // What every command that opens a repository needs, in one file; reports and operations stay apart, for those who call them.
+    // One file for everything that every command with a repository needs. Reports and operations stay separate files.
     codeSplitting: {
       groups: [
-        // A group takes along what it imports; `ldm version` needs the errors and nothing else of it.
+        // A group includes its imports, but `ldm version` needs only the errors.
         { name: 'errors', test: /\/src\/errors/, priority: 1 },
         {
           name: 'core',
-          // What a thread runs must not run in a program that uses ldm as a library.
+          // The program of the threads must not run in a program that uses ldm as a library.
           test: /\/src\/(backend|chunking|crypto|files|filter|format|repository|store|util|workers(?!\/task-thread))\//,
         },
       ],
@@ -30,8 +30,8 @@ const program = {
   },
 };
 
-// Declarations of all modules would name what no program can import. Each entry of the package gets one file that stands
-// alone; `isolatedDeclarations` allows writing it without the compiler.
+// With declarations per module, the package would expose modules that no program can import. So each entry point gets
+// one self-contained file; `isolatedDeclarations` allows generating it without the compiler.
 const typesOf = (name) => ({
   input: { [name]: `./src/${name}.ts` },
   external: /^[^./]/,

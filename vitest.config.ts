@@ -3,16 +3,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 import { RunReporter } from './test/support/run-reporter.ts';
 
-// The two-core machine that this suite must suit gains nothing from more processes than cores.
+// On the two-core machines that this suite is made for, more processes than cores do not help.
 const workerCountMax = 2;
 
 /**
- * Tests of code that keeps no state: their files share a process, since to start one takes as long as what most of them
- * do. Every other file has one of its own.
+ * Tests of stateless code share a process, since starting one takes as long as most of their files. Every other test
+ * file has its own process.
  */
 const stateless = ['chunking', 'crypto', 'filter', 'format', 'util'].map((folder) => `test/${folder}/**/*.test.ts`);
 
-/** They take longer than the rest by far: one that starts last keeps a core waiting. The longest come first. */
+/** These take far longer than the rest, so they run first: a core would stay idle if one started last. */
 const longest = ['crash', 'power-cut', 'repair', 'damage', 'model', 'kill', 'concurrency'].map(
   (name) => `/integration/${name}.test.ts`,
 );
@@ -39,7 +39,7 @@ const config: ViteUserConfig = defineConfig({
     teardownTimeout: 10_000,
     restoreMocks: true,
     sequence: { sequencer: LongestFirst },
-    // The runner takes them by name: the short files of the second fill up what the long ones of the first leave idle.
+    // The runner sorts projects by name: the short files of the second project fill the idle time of the first.
     projects: [
       { extends: true, test: { name: 'own process', include: ['test/**/*.test.ts'], exclude: stateless } },
       { extends: true, test: { name: 'shared process', include: stateless, isolate: false } },

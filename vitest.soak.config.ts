@@ -1,6 +1,6 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
-/** Tests of full size, which take minutes and gigabytes of disk: `npm run soak`. */
+/** Full-size tests, which take minutes and gigabytes of disk space: `npm run soak`. */
 const config: ViteUserConfig = defineConfig({
   test: {
     environment: 'node',

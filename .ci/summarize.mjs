@@ -1,6 +1,6 @@
-// summarize.mjs <directory of results> <failed steps...>: sums up the runs of .ci/run. The last line is
-// `N passed, N failed`, over all runs. What counts as failed besides failed tests: a test that every run skipped, and a
-// step that failed without a failed test (lint, a run that was ended).
+// summarize.mjs <directory of results> <failed steps...>: summarizes the runs of .ci/run. The last line is `N passed, N
+// failed` over all runs. Besides failed tests, these count as failures: a test that every run skipped, and a step that
+// failed without a failed test (lint, or a run that was aborted).
 import { readFileSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 

@@ -1,6 +1,6 @@
 import type { ByteString } from './util/byte-string.ts';
 
-/** What every error that a user may see carries besides its message. */
+/** Details of an error that a user may see, besides its message. */
 export interface ErrorDetails {
   /** What to do about it, as one sentence. */
   readonly hint?: string;
@@ -8,13 +8,13 @@ export interface ErrorDetails {
 }
 
 /**
- * An expected failure: something outside the program (a disk, a file, a command line) is not as it must be.
- * Programmer errors are plain `Error`s or failed assertions instead, and nobody catches those.
+ * An expected failure: something outside the program is wrong, such as a disk, a file or the command line. Programming
+ * errors are plain `Error`s or failed assertions instead, and are not caught.
  */
 export class LdmError extends Error {
   /** Stable name for scripts. */
   readonly code: string = 'ERROR';
-  /** What the process exits with when this error ends a command. */
+  /** The exit code of a command that ends with this error. */
   readonly exitCode: number = 1;
   readonly hint: string | undefined;
 
@@ -41,25 +41,25 @@ export class RepositoryLockedError extends LdmError {
   override readonly exitCode: number = 11;
 }
 
-/** The repository, or one of its files, needs another version of ldm. */
+/** The repository or one of its files needs a different version of ldm. */
 export class UnsupportedFormatError extends LdmError {
   override readonly code: string = 'UNSUPPORTED_FORMAT';
 }
 
-/** Bytes in the repository are not what was written. */
+/** Bytes in the repository differ from those that were written. */
 export class CorruptDataError extends LdmError {
   override readonly code: string = 'CORRUPT_DATA';
 }
 
-/** A part of ldm's installation is missing or does not work. Thrown before a repository is opened; never a sign of damage. */
+/** A part of the installation is missing or broken. Thrown before a repository is opened; never a sign of damage. */
 export class InstallationError extends LdmError {
   override readonly code: string = 'INSTALLATION';
 }
 
-/** Reading or writing the repository's storage failed. Never skippable: the command ends. */
+/** Reading or writing the repository failed. It cannot be skipped: the command ends. */
 export class BackendError extends LdmError {
   override readonly code: string = 'BACKEND';
-  /** The system's error name, such as ENOSPC. */
+  /** The name of the system error, such as ENOSPC. */
   readonly errno: string | undefined;
 
   constructor(message: string, details: ErrorDetails & { readonly errno?: string | undefined } = {}) {
@@ -68,7 +68,7 @@ export class BackendError extends LdmError {
   }
 }
 
-/** Whether the repository lacks the file or directory that was asked for. */
+/** Returns whether the requested file or directory is missing from the repository. */
 export function isAbsent(error: unknown): error is BackendError {
   return error instanceof BackendError && error.errno === 'ENOENT';
 }
@@ -77,20 +77,20 @@ export function isDiskFull(error: unknown): error is BackendError {
   return error instanceof BackendError && (error.errno === 'ENOSPC' || error.errno === 'EDQUOT');
 }
 
-/** Whether a part of the repository is lost, by wrong bytes or by a place that the disk cannot read; the rest is not. */
+/** Returns whether a part of the repository is lost, because its bytes are wrong or the disk cannot read them. */
 export function isDamage(error: unknown): error is CorruptDataError | BackendError {
   return error instanceof CorruptDataError || (error instanceof BackendError && error.errno === 'EIO');
 }
 
-/** What an error about one path of the user's file trees carries besides the message. */
+/** Details of an error about one path of a source or target, besides the message. */
 export interface PathErrorDetails extends ErrorDetails {
-  /** The system's error name, such as EACCES. */
+  /** The name of the system error, such as EACCES. */
   readonly errno?: string | undefined;
-  /** The raw path; escape it before it reaches a terminal. */
+  /** The raw path; escape it before printing it. */
   readonly path?: ByteString | undefined;
 }
 
-/** A backed-up source could not be read. Skippable: the rest is saved and the command exits with 3. */
+/** A source could not be read. It is skipped: the rest is saved and the command exits with 3. */
 export class SourceError extends LdmError {
   override readonly code: string = 'SOURCE';
   readonly errno: string | undefined;
@@ -103,7 +103,7 @@ export class SourceError extends LdmError {
   }
 }
 
-/** Something could not be written where a restore puts it. */
+/** A file could not be written at the target of a restore. */
 export class TargetError extends LdmError {
   override readonly code: string = 'TARGET';
   readonly errno: string | undefined;
@@ -120,22 +120,22 @@ export class SnapshotNotFoundError extends LdmError {
   override readonly code: string = 'SNAPSHOT_NOT_FOUND';
 }
 
-/** The state of the repository does not allow what was asked. */
+/** The state of the repository does not allow the requested operation. */
 export class RefusedError extends LdmError {
   override readonly code: string = 'REFUSED';
 }
 
-/** An optional package is needed that is not installed, or cannot be loaded. */
+/** An optional package that is needed is not installed or cannot be loaded. */
 export class MissingPackageError extends LdmError {
   override readonly code: string = 'MISSING_PACKAGE';
 }
 
-/** A filter has no room for another id. It holds what it held before. */
+/** A filter has no room for another id. Its contents are unchanged. */
 export class FilterFullError extends LdmError {
   override readonly code: string = 'FILTER_FULL';
 }
 
-/** The signals that end a command in good order, with the exit code that a shell gives for each: 128 + its number. */
+/** Signals that interrupt a command cleanly, with the exit code that a shell reports: 128 + signal number. */
 const INTERRUPTION_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 export type InterruptionSignal = keyof typeof INTERRUPTION_EXIT_CODES;
@@ -153,7 +153,7 @@ export class CancelledError extends LdmError {
     this.exitCode = INTERRUPTION_EXIT_CODES[signal];
   }
 
-  /** The same error, with what was completed before the interruption. */
+  /** Returns the same error with a description of what was completed before the interruption. */
   during(state: string): CancelledError {
     return new CancelledError(this.#signal, state);
   }

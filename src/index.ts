@@ -1,4 +1,4 @@
-/** The library: every operation of the command line, as calls that return data. */
+/** The library: every operation of the command line as a function that returns data. */
 export { LocalBackend } from './backend/local-backend.ts';
 export type { Backend, BackendFile, BackendWriter } from './backend/backend.ts';
 export type { ChunkerParameters } from './chunking/chunker.ts';

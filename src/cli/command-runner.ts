@@ -3,20 +3,20 @@ import type { Output } from './output.ts';
 import type { Session } from './session.ts';
 import type { GlobalOptions } from './settings.ts';
 
-/** What a command does once its session is open; resolves with the exit code. */
+/** The work of a command in its session. Resolves with the exit code. */
 export type CommandHandler<Arguments extends unknown[]> = (
   session: Session,
   ...commandArguments: Arguments
 ) => Promise<number>;
 
-/** An action as commander calls it: the arguments, the options, the command. */
+/** An action as commander calls it: with the arguments, the options and the command. */
 export type CommandAction = (...received: unknown[]) => Promise<void>;
 
-/** Runs commands for commander and keeps what they ended with. */
+/** Runs commands for commander and keeps their exit code. */
 export interface CommandRunner {
   exitCode: number;
   output: Output | undefined;
-  /** An action that opens a session and lets the handler work in it. */
+  /** Returns an action that opens a session and runs the handler in it. */
   inSession<Arguments extends unknown[]>(handler: CommandHandler<Arguments>): CommandAction;
 }
 
@@ -35,7 +35,7 @@ export function createCommandRunner(): CommandRunner {
         const globals = withEnvironment((received.pop() as Command).optsWithGlobals<GlobalOptions>(), process.env);
         runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true });
         const settings = resolveSettings(globals, process.env);
-        // The operations are loaded only once the command line and the settings have proved to be right.
+        // The operations are loaded only after the command line and the settings were found valid.
         const [{ openSession }, { limitYoungGeneration }] = await Promise.all([
           import('./session.ts'),
           import('./young-generation.ts'),

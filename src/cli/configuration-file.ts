@@ -14,7 +14,7 @@ const PARSERS: Readonly<Record<string, { readonly parse: Parser; readonly wanted
   lockWait: { parse: parseLockWait, wanted: 'a time span such as "5m"' },
 };
 
-/** Reads the configuration file. An absent file is an empty configuration, anything unknown in it is a `UsageError`. */
+/** Reads the configuration file. A missing file is an empty configuration. Throws UsageError for unknown settings. */
 export function readConfiguration(path: string): Configuration {
   const text = readIfPresent(path);
   if (text === undefined) return {};

@@ -6,7 +6,7 @@ const MAX_FPS = 60;
 const TRUE_VALUES = ['1', 'true'];
 const FALSE_VALUES = ['0', 'false'];
 
-/** The global options with what the environment says about those that were not given. */
+/** Returns the global options, with values from the environment for those not given. */
 export function withEnvironment(options: GlobalOptions, environment: NodeJS.ProcessEnv): GlobalOptions {
   const { repo, json, quiet, verbose, lockWait, progress } = options;
   const read = <T>(name: string, parse: (text: string) => T | undefined, wanted: string): T | undefined =>
@@ -23,7 +23,7 @@ export function withEnvironment(options: GlobalOptions, environment: NodeJS.Proc
   return given as GlobalOptions;
 }
 
-/** How often progress is shown per second, if the environment says so. */
+/** Returns how often to show progress per second, if the environment sets that. */
 export function readProgressFps(environment: NodeJS.ProcessEnv): number | undefined {
   const parse = (text: string): number | undefined => {
     const fps = Number(text);
@@ -33,7 +33,7 @@ export function readProgressFps(environment: NodeJS.ProcessEnv): number | undefi
   return readVariable(environment, 'LDM_PROGRESS_FPS', { parse, wanted });
 }
 
-/** An empty value is an error: a script that sets one has lost the value that it meant. */
+/** An empty value is an error: a script that sets one has probably lost the real value. */
 function readVariable<T>(
   environment: NodeJS.ProcessEnv,
   name: string,

@@ -5,27 +5,27 @@ import { reasonOf } from '../files/path-failures.ts';
 import { OutputClosedError } from './output.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE } from './exit-codes.ts';
 
-/** How a command that threw ends. */
+/** How to report a command that threw. */
 export interface Failure {
   readonly exitCode: number;
-  /** What a person reads; undefined if everything has been printed already. */
+  /** The text for stderr; undefined if everything has been printed already. */
   readonly text: string | undefined;
-  /** The same for a script, without the stack. */
+  /** The same for JSON, without the stack. */
   readonly message: string;
   readonly hint: string | undefined;
 }
 
 const NEWER_HINT = 'It was written by a newer version of ldm: use that version.';
 
-/** Whether errors go out as JSON. The command line may be what is wrong, so it is not parsed for this. */
+/** Returns whether to print errors as JSON. Does not parse the command line, because it may be invalid. */
 export function wantsJson(commandLine: readonly string[], environment: NodeJS.ProcessEnv): boolean {
   return commandLine.includes('--json') || /^(1|true)$/.test(environment['LDM_JSON'] ?? '');
 }
 
-/** What is wrong, and what to do instead: how to write an argument, or a name that was probably meant. */
+/** Splits a message into the problem and its solution: how to write an argument, or a name that was probably meant. */
 const COMMANDER_MESSAGE = /^(?:error: )?(.*?)(?:(?<= is invalid)\. (.*)|\n\((Did you mean .*\?)\))?$/s;
 
-/** Turns anything that was thrown into an exit code and a message. `helpCommand` explains the usage. */
+/** Returns the exit code and the message for any thrown value. `helpCommand` is suggested after wrong usage. */
 export function describeFailure(error: unknown, helpCommand = 'ldm --help'): Failure {
   if (error instanceof CommanderError) return describeUsageFailure(error, helpCommand);
   if (error instanceof LdmError) return describeExpectedFailure(error);
@@ -44,13 +44,13 @@ export function describeFailure(error: unknown, helpCommand = 'ldm --help'): Fai
   return { exitCode: EXIT_FAILURE, text: `ldm: internal error, please report\n${stack}`, message, hint: undefined };
 }
 
-/** For stdout that cannot be written to. `completed` says what the command did before that. */
+/** Describes a failure to write to stdout. `completed` says what the command had done before that. */
 export function describeLostOutput(cause: NodeJS.ErrnoException, completed: string | undefined): Failure {
   const details = { cause, ...(completed === undefined ? {} : { hint: completed }) };
   return describeExpectedFailure(new LdmError(`cannot write to standard output: ${reasonOf(cause)}`, details));
 }
 
-/** What `process.cwd()` and `path.resolve()` throw after the current directory was deleted. */
+/** Detects the error of `process.cwd()` and `path.resolve()` after the current directory was deleted. */
 function isCurrentDirectoryGone(error: unknown): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).syscall === 'uv_cwd';
 }
@@ -62,7 +62,7 @@ function describeExpectedFailure(error: LdmError): Failure {
   return { exitCode: error.exitCode, text: lines.join('\n'), message, hint };
 }
 
-/** Commander throws for wrong usage, and also to end after it has printed help. */
+/** Commander throws for wrong usage, and also to exit after it has printed help. */
 function describeUsageFailure(error: CommanderError, helpCommand: string): Failure {
   if (error.exitCode === EXIT_SUCCESS) return { exitCode: EXIT_SUCCESS, text: undefined, message: '', hint: undefined };
   const seeHelp = `See \`${helpCommand}\`.`;

@@ -1,4 +1,4 @@
-/** Every exit code with its meaning; scripts depend on them. Whatever is not listed means failure. */
+/** Every exit code with its meaning; scripts depend on them. Any other code means failure. */
 export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [0, 'success'],
   [1, 'error: a backup saved nothing; a restore left out damaged files'],

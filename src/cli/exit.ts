@@ -4,13 +4,13 @@ import { EXIT_HANGUP } from './exit-codes.ts';
 const STDOUT_AND_STDERR = [1, 2];
 
 /**
- * Ends the process, whatever state stdout and stderr are in. All output must have been written. If any thread has loaded
- * koffi, koffi syncs both while the process exits, and if that fails for stderr it waits forever for its own lock. In
- * this case the process ends without running the exit code of native libraries. It also does after a hangup: Node resets
- * the terminal while it exits, and aborts if the terminal is gone.
+ * Ends the process, whatever the state of stdout and stderr. All output must have been written before. If any thread
+ * has loaded koffi, koffi syncs both during the exit, and if that fails for stderr it waits forever for its own lock.
+ * In that case the process ends without running the exit handlers of native libraries. The same applies after a hangup:
+ * Node resets the terminal during the exit, and aborts if the terminal is gone.
  */
 export async function endProcess(exitCode: number): Promise<never> {
-  // No handler runs from here on, so a signal must end the process by itself.
+  // No handler runs from here on, so a signal must end the process directly.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.removeAllListeners(name);
   if (exitCode === EXIT_HANGUP || STDOUT_AND_STDERR.some(failsToSync)) await exitAtOnce(exitCode);
   process.exit(exitCode);
@@ -26,7 +26,7 @@ function failsToSync(descriptor: number): boolean {
   }
 }
 
-/** Returns if koffi cannot be loaded; then nothing can wait. */
+/** Returns if koffi cannot be loaded. In that case it cannot block the exit. */
 async function exitAtOnce(exitCode: number): Promise<void> {
   const { loadSystemLibrary } = await import('../util/system-library.ts');
   try {

@@ -1,13 +1,13 @@
 import { EXIT_CODES } from './exit-codes.ts';
 
 export interface HelpFooter {
-  /** Command lines with what they do. */
+  /** Command lines and their purpose. */
   readonly examples: readonly (readonly [commandLine: string, purpose: string])[];
-  /** Those that the command can end with besides 0, 1 and 2. */
+  /** The exit codes of the command other than 0, 1 and 2. */
   readonly exitCodes?: readonly number[];
 }
 
-/** The end of a command's help: examples and exit codes. */
+/** Formats the end of the help of a command: examples and exit codes. */
 export function formatHelpFooter(footer: HelpFooter): string {
   const width = Math.max(...footer.examples.map(([commandLine]) => commandLine.length));
   const examples = footer.examples.map(([commandLine, purpose]) => `  ${commandLine.padEnd(width)}  ${purpose}`);

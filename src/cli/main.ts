@@ -5,7 +5,7 @@ import { EXIT_FAILURE, EXIT_SUCCESS } from './exit-codes.ts';
 import { installSignalHandlers } from './signals.ts';
 import { describeVersion } from './version.ts';
 
-/** Commands that are answered without the command-line library: `ldm version` must start as fast as Node itself. */
+/** These are handled without the command-line library: `ldm version` must start as fast as Node itself. */
 const VERSION_WORDS = new Set(['version', '--version', '-V']);
 
 installSignalHandlers();
@@ -14,13 +14,13 @@ if (words.length === 1 && VERSION_WORDS.has(words[0]!)) {
   process.stdout.write(`${describeVersion()}\n`);
 } else {
   process.on('uncaughtException', (error) => void endUncaught(error));
-  // An operation that was cut short may leave timers and threads behind; they must not keep the process alive.
+  // An interrupted operation may leave timers and threads behind, which would keep the process alive.
   await endProcess(await run(words));
 }
 
 async function run(commandLine: readonly string[]): Promise<number> {
   let outputFailure: NodeJS.ErrnoException | undefined;
-  // Commander writes help texts itself, without `Output`.
+  // Commander prints help texts directly, without `Output`.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     outputFailure ??= error;
   });
@@ -40,14 +40,14 @@ async function run(commandLine: readonly string[]): Promise<number> {
   }
   await runner.output?.drain();
   const lost = runner.output?.failure ?? outputFailure;
-  // A reader that has seen enough (`ldm ls | head`) is not a failure; any other lost output is.
+  // It is not a failure if the reader closes the pipe early (`ldm ls | head`). Any other lost output is.
   if (lost === undefined || lost.code === 'EPIPE') return exitCode;
   const { describeLostOutput, wantsJson } = await import('./error-report.ts');
   printFailure(describeLostOutput(lost, runner.output?.completed), wantsJson(commandLine, process.env));
   return exitCode === EXIT_SUCCESS ? EXIT_FAILURE : exitCode;
 }
 
-/** The names of the command on the command line, with its group if it is in one. */
+/** Returns the names of the command on the command line, including its group. */
 function commandNamesIn(program: Command, commandLine: readonly string[]): string[] {
   const names: string[] = [];
   let current = program;
@@ -80,7 +80,7 @@ function printFailure(failure: Failure, asJson: boolean): void {
   }
 }
 
-/** For errors that are thrown outside of any awaited call, such as in a timer. */
+/** For errors thrown outside of any awaited call, for example in a timer. */
 async function endUncaught(error: unknown): Promise<void> {
   await endProcess(await reportFailure(error, words, []));
 }

@@ -4,10 +4,10 @@ import type { Output } from './output.ts';
 import { pathFields } from './paths.ts';
 import { formatCount } from './words.ts';
 
-/** How many lines about single files are printed before they are only counted. */
+/** The maximum number of lines about single files. Further ones are only counted. */
 const FILE_LINES_MAX = 20;
 
-/** Prints what an operation reports while it runs. */
+/** Prints the notices of a running operation. */
 export class NoticePrinter {
   readonly #output: Output;
   readonly #verbosity: number;
@@ -18,7 +18,7 @@ export class NoticePrinter {
     this.#verbosity = verbosity;
   }
 
-  /** Prints problems and warnings always, waiting and notes unless `--quiet`, and the rest only with `-v`. */
+  /** Problems and warnings are always printed, waiting and notes unless `--quiet`, and the rest only with `-v`. */
   print(notice: Notice): void {
     const output = this.#output;
     if ((notice.kind === 'lock-wait' || notice.kind === 'note') && output.quiet) return;
@@ -29,7 +29,7 @@ export class NoticePrinter {
     output.problem(`${prefix}${message}`, 'notice', { kind: notice.kind, message: notice.message });
   }
 
-  /** Prints how many lines were left out. To be called before the summary; has no effect the second time. */
+  /** Prints how many lines were left out. Call it before the summary; a second call has no effect. */
   finish(): void {
     const hiddenCount = this.#fileLineCount - FILE_LINES_MAX;
     if (hiddenCount > 0 && !this.#printsAll)

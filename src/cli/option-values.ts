@@ -5,34 +5,34 @@ import { isDamagedText } from '../files/raw-arguments.ts';
 import { parseSize } from '../util/format-bytes.ts';
 import { parseDuration } from '../util/format-duration.ts';
 
-/** For an option that may be repeated: gathers the values. */
+/** For a repeatable option: collects the values. */
 export function collect(value: string, previous: readonly string[] | undefined): string[] {
   textValue(value);
   return [...(previous ?? []), value];
 }
 
-/** As `collect`, for patterns. They are compared as text, so one that is not UTF-8 would match other names too. */
+/** Like `collect`, for patterns. They are compared as text: a pattern that is not UTF-8 would match other names too. */
 export function collectPatterns(value: string, previous: readonly string[] | undefined): string[] {
   if (isDamagedText(value)) throw new InvalidArgumentError('Give a pattern in UTF-8; ? matches any character.');
   const patterns = collect(value, previous);
-  // Here and not later, because a backup may begin by creating the repository.
+  // Compile it here, because a backup may start by creating the repository.
   compilePathPattern(value);
   return patterns;
 }
 
-/** `a,b` as a list of tags, each once. */
+/** Splits `a,b` into a list of distinct tags. */
 export function tagsValue(text: string): string[] {
   return [...new Set(text.split(',').map((tag) => textValue(tag.trim())))];
 }
 
-/** As `collect`, for lists of tags. */
+/** Like `collect`, for lists of tags. */
 export function collectTags(value: string, previous: readonly (readonly string[])[] | undefined): string[][] {
   return [...(previous ?? []).map((tags) => [...tags]), tagsValue(value)];
 }
 
 const REPEATABLE = new Set<unknown>([collect, collectPatterns, collectTags]);
 
-/** Whether an option gathers its values. */
+/** Returns whether an option collects its values. */
 export function isRepeatable({ parseArg }: Option): boolean {
   return REPEATABLE.has(parseArg);
 }
@@ -42,7 +42,7 @@ export function textValue(text: string): string {
   return text;
 }
 
-/** For a flag that may be given several times: counts. */
+/** For a repeatable flag: counts how often it is given. */
 export function count(_value: string | undefined, previous: number): number {
   return previous + 1;
 }
@@ -80,7 +80,7 @@ export function percentValue(text: string): number {
   return value;
 }
 
-/** A rate strictly between 0 and 1, as `0.01` or `1%`. */
+/** A rate strictly between 0 and 1, such as `0.01` or `1%`. */
 export function rateValue(text: string): number {
   const match = /^(\d*\.?\d+(?:e-?\d+)?)(%?)$/i.exec(text);
   const value = match === null ? NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1);
@@ -88,7 +88,7 @@ export function rateValue(text: string): number {
   return value;
 }
 
-/** How many chunks a filter is made for: a bare number counts them, a size counts bytes. */
+/** The capacity of a filter: a plain number is a number of chunks, a size is a number of bytes. */
 export type Capacity = { readonly chunkCount: number } | { readonly sizeBytes: number };
 
 export function capacityValue(text: string): Capacity {
@@ -99,12 +99,12 @@ export function capacityValue(text: string): Capacity {
   return /^\d+$/.test(text) ? { chunkCount: amount } : { sizeBytes: amount };
 }
 
-/** For a size that is divided by another one: a GB is 1024 MB then, as in the paper and in `1GiB`. */
+/** For a size that is divided by another size: 1 GB is 1024 MB then, as in the paper and for `1GiB`. */
 export function withBinaryUnits<T>(parse: (text: string) => T): (text: string) => T {
   return (text) => parse(text.replace(/([kmgt])b$/i, '$1iB'));
 }
 
-/** Where a sequence of random numbers starts. */
+/** The seed of a random sequence. */
 export function seedValue(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value > 0xffff_ffff)
@@ -132,7 +132,7 @@ export function partValue(text: string): { part: number; of: number } {
   return { part, of };
 }
 
-/** RFC 3339, or a local date with or without a time. Returns the moment in RFC 3339. */
+/** Parses RFC 3339, or a local date with or without a time. Returns the time in RFC 3339. */
 export function timeValue(text: string): string {
   const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:\d{2})?)?$/.exec(text);
   const date = match === null ? undefined : new Date(`${match[1]}T${match[2] ?? '00:00'}${match[3] ?? ''}`);
@@ -142,7 +142,7 @@ export function timeValue(text: string): string {
   return date.toISOString();
 }
 
-/** `Date` takes the 31st of February for a day in March. */
+/** `Date` interprets 31 February as a day in March. */
 function isDayOfCalendar(day: string): boolean {
   return new Date(`${day}T00:00Z`).toISOString().startsWith(day);
 }
@@ -150,7 +150,7 @@ function isDayOfCalendar(day: string): boolean {
 const ELEMENTS_MIN = 100;
 const ELEMENTS_MAX = 1e8;
 
-/** How many elements a measurement takes, as `10000` or `1e6`. */
+/** The number of elements of a measurement, such as `10000` or `1e6`. */
 export function elementCountValue(text: string): number {
   const value = /^\d+(?:\.\d+)?(?:e\d{1,2})?$/i.test(text) ? Number(text) : NaN;
   if (!(Number.isInteger(value) && value >= ELEMENTS_MIN && value <= ELEMENTS_MAX)) {

@@ -1,6 +1,6 @@
 const FLUSH_LENGTH = 32 * 1024;
 
-/** Ends a command whose output is no longer read. Not a failure. */
+/** Ends a command whose output is no longer read. It is not a failure. */
 export class OutputClosedError extends Error {}
 
 export interface OutputOptions {
@@ -9,8 +9,8 @@ export interface OutputOptions {
 }
 
 /**
- * Everything that a command prints. Results go to stdout, as text or as one JSON object per line; everything else goes
- * to stderr. Lines for stdout are gathered, so that listing a million files does not take a million system calls.
+ * Writes all output of a command. Results go to stdout, as text or as one JSON object per line; everything else goes to
+ * stderr. Lines for stdout are buffered, so that listing a million files does not take a million system calls.
  */
 export class Output {
   readonly json: boolean;
@@ -26,53 +26,53 @@ export class Output {
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       this.#failure ??= error;
     });
-    // There is nowhere left to report a failure of stderr.
+    // A failure of stderr cannot be reported anywhere.
     process.stderr.on('error', () => {});
   }
 
-  /** Why writing to stdout failed, if it did. `EPIPE` means that its reader has seen enough. */
+  /** Why writing to stdout failed. `EPIPE` means that the reader has closed the pipe. */
   get failure(): NodeJS.ErrnoException | undefined {
     return this.#failure;
   }
 
-  /** What the command has done, as a sentence, if it has told. */
+  /** A sentence that says what the command has done; undefined if not recorded. */
   get completed(): string | undefined {
     return this.#completed;
   }
 
-  /** Records what the command has done, for the message on stderr in case stdout cannot take the report. */
+  /** Records what the command has done. The sentence is printed on stderr if stdout fails before the report. */
   complete(sentence: string): void {
     this.#completed = sentence;
   }
 
-  /** A line of text on stdout; nothing with `--json`. */
+  /** Prints a line of text on stdout; nothing with `--json`. */
   line(text: string): void {
     if (!this.json) this.#append(text);
   }
 
-  /** A line of text on stdout that `--quiet` suppresses. */
+  /** Like `line`, but prints nothing with `--quiet`. */
   remark(text: string): void {
     if (!this.quiet) this.line(text);
   }
 
-  /** One JSON object on a line of stdout; nothing without `--json`. */
+  /** Prints a JSON object as a line on stdout; nothing without `--json`. */
   message(type: string, fields: Readonly<Record<string, unknown>>): void {
     if (this.json) this.#append(JSON.stringify({ message_type: type, ...fields }));
   }
 
-  /** A line on stderr: text, or with `--json` an object of this type. */
+  /** Prints a line on stderr: the text, or with `--json` an object of this type. */
   problem(text: string, type: string, fields: Readonly<Record<string, unknown>>): void {
     this.flush();
     const line = this.json ? JSON.stringify({ message_type: type, ...fields }) : text;
     this.#pauseStatus(() => process.stderr.write(`${line}\n`));
   }
 
-  /** From now on everything is written through `pause`, which removes the moving status line first. */
+  /** From now on, all output is written through `pause`, which removes the status line first. */
   setStatusPause(pause: (write: () => void) => void): void {
     this.#pauseStatus = pause;
   }
 
-  /** Bytes on stdout, for a command whose result is a file. */
+  /** Writes bytes to stdout, for a command whose result is a file. */
   bytes(bytes: Uint8Array): void {
     this.flush();
     if (this.#failure === undefined) process.stdout.write(bytes);
@@ -85,7 +85,7 @@ export class Output {
     if (this.#failure === undefined) this.#pauseStatus(() => process.stdout.write(text));
   }
 
-  /** Resolves when everything has been handed to the system. */
+  /** Resolves when all output has been passed to the system. */
   async drain(): Promise<void> {
     this.flush();
     if (this.#failure !== undefined) return;

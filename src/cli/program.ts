@@ -34,7 +34,7 @@ const DEFINITIONS: readonly ((program: Command, runner: CommandRunner) => void)[
   defineVersion,
 ];
 
-/** The whole command line. Nothing but commander is loaded until a command runs. */
+/** Defines the whole command line. Only commander is loaded until a command runs. */
 export function createProgram(runner: CommandRunner): Command {
   const program = new Command('ldm')
     .description('Back up files with deduplication, restore them, and delete snapshots with exact accounting.')
@@ -42,7 +42,7 @@ export function createProgram(runner: CommandRunner): Command {
     .helpCommand('help [command]', 'print the help of a command')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    // Errors are printed in one place, with an exit code of ours.
+    // Errors are printed in one place, with our own exit codes.
     .configureOutput({ outputError: () => {} });
   defineGlobalOptions(program);
   for (const define of DEFINITIONS) define(program, runner);

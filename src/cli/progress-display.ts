@@ -6,7 +6,7 @@ import { ProgressRate } from './progress-rate.ts';
 import { setStatusDescription } from './signals.ts';
 import { formatStatus, statusFields } from './status.ts';
 
-/** Shows the progress of an operation until it is stopped. */
+/** Shows the progress of an operation until `stop` is called. */
 export interface ProgressDisplay {
   stop(): void;
 }
@@ -14,7 +14,7 @@ export interface ProgressDisplay {
 export interface ProgressDisplayOptions {
   readonly progress: Progress;
   readonly output: Output;
-  /** If not, only SIGUSR1 is answered. */
+  /** If false, only SIGUSR1 prints the progress. */
   readonly enabled: boolean;
   /** How often per second the line on a terminal is drawn. */
   readonly terminalFps: number;
@@ -27,12 +27,12 @@ interface Display extends ProgressDisplayOptions {
   readonly isAscii: boolean;
 }
 
-/** Commands that end sooner need no spinner, and its module takes time to load. */
+/** Commands that finish sooner need no spinner, and its module takes time to load. */
 const SPINNER_DELAY_MS = 300;
-/** On a terminal that cannot redraw a line. */
+/** For a terminal that cannot redraw a line. */
 const PLAIN_LINE_INTERVAL_MS = 30_000;
 
-/** A spinner on a terminal, `status` lines with `--json`, and nothing where the output is piped. */
+/** A spinner on a terminal, `status` lines with `--json`, and nothing if the output is piped. */
 export function startProgressDisplay(options: ProgressDisplayOptions): ProgressDisplay {
   const display: Display = { ...options, rate: new ProgressRate(options.progress), isAscii: isAsciiOnly() };
   const { progress, output, rate, isAscii } = display;
@@ -48,7 +48,7 @@ export function startProgressDisplay(options: ProgressDisplayOptions): ProgressD
   return canRedraw() ? startSpinnerLater(display) : startPlainLines(display);
 }
 
-/** A terminal that does not know its width counts as 0 columns wide, and ora would clear its lines without end. */
+/** A terminal of unknown width has 0 columns, for which ora would clear lines forever. */
 function canRedraw(): boolean {
   return process.stderr.columns > 0 && process.env['TERM'] !== 'dumb';
 }
@@ -99,7 +99,7 @@ function startSpinner(ora: typeof Ora, { progress, output, rate, isAscii, termin
   const spinner = ora({
     stream: process.stderr,
     isEnabled: true,
-    // Raw mode would take Ctrl+C away from the signal handlers.
+    // Raw mode would bypass the signal handler for Ctrl+C.
     discardStdin: false,
     color: (process.env['NO_COLOR'] ?? '') === '' ? 'cyan' : false,
     interval: intervalMs,

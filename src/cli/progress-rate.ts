@@ -1,8 +1,8 @@
 import type { Progress } from '../operations/context.ts';
 
-/** Long enough to smooth the jumps between large and small files, short enough to follow a change of speed. */
+/** Long enough to smooth the difference between large and small files, short enough to follow a change of speed. */
 const WINDOW_MS = 15_000;
-/** Rates over less than this are noise. */
+/** Rates over a shorter time are noise. */
 const SPAN_MS_MIN = 2_000;
 
 interface Sample {
@@ -10,7 +10,7 @@ interface Sample {
   readonly bytesDone: number;
 }
 
-/** How fast an operation processes bytes, and how long it will take at this speed. */
+/** Measures how fast an operation processes bytes, and estimates the remaining time. */
 export class ProgressRate {
   readonly #progress: Progress;
   readonly #samples: Sample[] = [];
@@ -19,7 +19,7 @@ export class ProgressRate {
     this.#progress = progress;
   }
 
-  /** Takes note of how far the operation is. The other methods count from the last call. */
+  /** Records the current progress. The other methods refer to the last sample. */
   sample(atMs: number): void {
     const samples = this.#samples;
     const { bytesDone } = this.#progress;

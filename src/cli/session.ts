@@ -10,20 +10,20 @@ import { interruptionSignal } from './signals.ts';
 
 const DEFAULT_JSON_FPS = 1;
 
-/** What one command works on, and how it prints. */
+/** The context and the output of one command. */
 export interface Session {
   readonly context: OperationContext;
   readonly output: Output;
-  /** 0, or how often `-v` was given. */
+  /** The number of `-v` options. */
   readonly verbosity: number;
-  /** The repository is at the default place because none was named. */
+  /** No repository was named, so the default place is used. */
   readonly isDefaultRepository: boolean;
-  /** To be called before the summary of what was reported file by file. */
+  /** Call this before the summary; it ends the notices about single files. */
   finishNotices(): void;
   close(): Promise<void>;
 }
 
-/** Creates the backend and starts to show progress. Does not touch the repository. */
+/** Creates the backend and starts the progress display. Does not access the repository. */
 export function openSession(options: GlobalOptions, settings: Settings, output: Output): Session {
   interruptionSignal.throwIfAborted();
   const backend = new LocalBackend(settings.repository);

@@ -5,12 +5,12 @@ import { readConfiguration } from './configuration-file.ts';
 import { readProgressFps } from './environment.ts';
 import { expandHome, homeDirectory } from './paths.ts';
 
-/** `sftp:...`, `s3://...`, and `host:path` as for scp: a colon before any slash. */
+/** `sftp:...`, `s3://...`, or `host:path` as for scp: a colon before any slash. */
 const REMOTE_PLACE = /^([^/]*?:)(\/\/)?/;
 const SCHEME = /^[a-z][a-z0-9+-]*:$/i;
 const DEFAULT_FPS = 10;
 
-/** The options that every command takes, as commander delivers them. */
+/** The options of every command, as commander provides them. */
 export interface GlobalOptions {
   readonly repo?: string;
   readonly json?: boolean;
@@ -20,18 +20,18 @@ export interface GlobalOptions {
   readonly progress: boolean;
 }
 
-/** The result of options, environment and configuration file, in this order of precedence. */
+/** The settings from options, environment and configuration file, in this order of precedence. */
 export interface Settings {
   readonly repository: string;
-  /** No repository was named. The first backup may create the one at the default place. */
+  /** No repository was named. The first backup may create one at the default place. */
   readonly isDefaultRepository: boolean;
-  /** Undefined to leave it to the operation. */
+  /** Undefined for the default of the operation. */
   readonly lockWaitMs: number | undefined;
-  /** How often progress is shown per second; undefined for the default. */
+  /** How often to show progress per second; undefined for the default. */
   readonly progressFps: number | undefined;
 }
 
-/** `options` are those of the command line and the environment. */
+/** `options`: from the command line and the environment. */
 export function resolveSettings(options: GlobalOptions, environment: NodeJS.ProcessEnv): Settings {
   const directory = xdgDirectory(environment, 'XDG_CONFIG_HOME', '.config');
   const configuration = directory === undefined ? {} : readConfiguration(join(directory, 'ldm', 'config.json'));
@@ -44,12 +44,12 @@ export function resolveSettings(options: GlobalOptions, environment: NodeJS.Proc
   };
 }
 
-/** How often per second the moving status line is drawn: no person can read it more often than by default. */
+/** Returns how often per second the status line is drawn: at most the default rate, since nobody can read faster. */
 export function displayFps(settings: Settings): number {
   return Math.min(settings.progressFps ?? DEFAULT_FPS, DEFAULT_FPS);
 }
 
-/** The XDG specification wants empty and relative values to be ignored. */
+/** The XDG specification says to ignore empty and relative values. */
 function xdgDirectory(environment: NodeJS.ProcessEnv, variable: string, fallback: string): string | undefined {
   const value = environment[variable];
   if (value !== undefined && isAbsolute(value)) return value;
@@ -71,7 +71,7 @@ function resolveLocation(location: string): string {
   return assertText(resolve(expandHome(location)));
 }
 
-/** Shows only the beginning, because a URL may contain a password. */
+/** The message shows only the start, because a URL may contain a password. */
 function remotePlace(start: string, slashes = ''): UsageError {
   const what = SCHEME.test(start) ? 'a repository at' : 'a repository on another machine, as in';
   return new UsageError(`${what} ${start}${slashes} is not supported`, {

@@ -7,14 +7,14 @@ let describeStatus = (): string => 'ldm: starting';
 /** Aborted by the first SIGINT, SIGTERM or SIGHUP, with a `CancelledError` as its reason. */
 export const interruptionSignal: AbortSignal = interruption.signal;
 
-/** Sets what SIGUSR1 prints from now on: one line without its end. */
+/** Sets the text that SIGUSR1 prints from now on: one line without a line break. */
 export function setStatusDescription(describe: () => string): void {
   describeStatus = describe;
 }
 
 /**
- * Takes over SIGUSR1, SIGINT, SIGTERM and SIGHUP. Call it before anything slow: until then SIGUSR1 belongs to Node's
- * debugger, and the others end the process without any cleaning up.
+ * Installs handlers for SIGUSR1, SIGINT, SIGTERM and SIGHUP. Call it before anything slow: until then, SIGUSR1 starts
+ * Node's debugger, and the others end the process without any cleanup.
  */
 export function installSignalHandlers(): void {
   process.on('SIGUSR1', () => process.stderr.write(`${describeStatus()}\n`));
@@ -28,19 +28,19 @@ export function installSignalHandlers(): void {
   }
 }
 
-/** When a terminal closes, both the kernel and the shell may send SIGHUP. The second one must not cut short the cleanup. */
+/** When a terminal closes, both the kernel and the shell may send SIGHUP. Ignore the second one during the cleanup. */
 function interrupt(name: InterruptionSignal): void {
   if (!interruption.signal.aborted) interruption.abort(new CancelledError(name));
 }
 
-/** Whether `nohup` started this process. Set by bin/ldm.js: Node has reset the inherited signal handling by now. */
+/** Returns whether `nohup` started this process. Set by bin/ldm.js, because Node resets inherited signal handling. */
 function isHangupIgnored(): boolean {
   const inherited = process.env['LDM_SIGHUP'];
   delete process.env['LDM_SIGHUP'];
   return inherited === 'ignored';
 }
 
-/** `process.exit` would wait for threads, and a thread that compresses cannot be stopped; the signal itself can. */
+/** `process.exit` would wait for threads, which cannot be stopped while they compress. A signal ends them all. */
 function endAtOnce(name: 'SIGINT' | 'SIGTERM'): void {
   process.removeAllListeners(name);
   process.kill(process.pid, name);

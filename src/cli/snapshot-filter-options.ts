@@ -4,7 +4,7 @@ import type { SnapshotFilter } from '../operations/snapshots.ts';
 import { omitUndefined } from './omit-undefined.ts';
 import { collect, collectTags, timeValue } from './option-values.ts';
 
-/** The options by which commands choose among snapshots. */
+/** The options that select snapshots. */
 export interface SnapshotFilterFlags {
   readonly host?: readonly string[];
   readonly path?: readonly string[];

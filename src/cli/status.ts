@@ -6,16 +6,16 @@ import { shownPathOf } from '../util/path-node.ts';
 import type { ProgressRate } from './progress-rate.ts';
 import { countNoun, formatCount } from './words.ts';
 
-/** What the speed so far allows to say. */
+/** The measured speed and the remaining time. */
 export type Speed = Pick<ProgressRate, 'bytesPerSecond' | 'secondsRemaining'>;
 
 export interface StatusStyle {
-  /** The path at the end is shortened to fit. */
+  /** Shortens the path at the end of the line to fit. */
   readonly columns?: number;
   readonly ascii?: boolean;
 }
 
-/** One line that says how far an operation is. */
+/** Returns one line about the progress of an operation. */
 export function formatStatus(
   progress: Progress,
   speed: Speed,
@@ -40,7 +40,7 @@ export function formatStatus(
   return line + shortenStart(path, columns - line.length - 2, ascii ? '...' : '…');
 }
 
-/** The same as JSON fields, named as in restic's `status` message. */
+/** Returns the same as JSON fields, named as in restic's `status` message. */
 export function statusFields(progress: Progress, speed: Speed, elapsedMs: number): Record<string, unknown> {
   return {
     seconds_elapsed: Math.floor(elapsedMs / 1000),
@@ -58,7 +58,7 @@ export function statusFields(progress: Progress, speed: Speed, elapsedMs: number
   };
 }
 
-/** The share that is done. Undefined if the total is not known, or was only the size of an earlier snapshot. */
+/** Returns the completed share. Undefined if the total is unknown, or is an estimate that has been exceeded. */
 function shareOf({ bytesDone, bytesTotal }: Progress): number | undefined {
   return bytesTotal === undefined || bytesTotal === 0 || bytesDone > bytesTotal ? undefined : bytesDone / bytesTotal;
 }
@@ -70,7 +70,7 @@ function formatClock(seconds: number): string {
   return shown.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, '0'))).join(':');
 }
 
-/** The end of a path says more than its beginning. */
+/** The end of a path is more informative than its start. */
 function shortenStart(path: string, columns: number, ellipsis: string): string {
   if (path === '' || columns < 8) return '';
   return `  ${path.length <= columns ? path : ellipsis + path.slice(path.length - columns + ellipsis.length)}`;

@@ -3,8 +3,8 @@ import type { Command, Option } from 'commander';
 import { isRepeatable } from './option-values.ts';
 
 /**
- * Refuses what commander accepts in silence, in every command: an empty value, which usually is a shell variable that
- * is not set, and a second value for an option that takes one.
+ * Refuses, in every command, two mistakes that commander accepts: an empty value, which usually comes from an unset
+ * shell variable, and a second value for an option that takes one.
  */
 export function makeStrict(command: Command): void {
   for (const option of command.options) if (option.required || option.optional) makeStrictOption(command, option);
@@ -23,7 +23,7 @@ function makeStrictOption(command: Command, option: Option): void {
       .exec(option.flags)
       ?.slice(1)
       .find((each) => each !== undefined);
-    if (value === '') throw new InvalidArgumentError(`${name} needs a ${noun ?? 'value'}, not an empty text`);
+    if (value === '') throw new InvalidArgumentError(`${name} needs a ${noun ?? 'value'} that is not empty`);
     if (count > 1 && !isRepeatable(option)) throw new InvalidArgumentError(`${name} was given more than once`);
   });
 }

@@ -26,12 +26,12 @@ const NO_BORDERS = {
 
 export interface TableOptions {
   readonly head?: readonly string[];
-  /** Indices of the columns that hold numbers. */
+  /** Indexes of the columns that contain numbers. */
   readonly rightAligned?: readonly number[];
   readonly indent?: string;
 }
 
-/** Columns without lines around them, so that a table can be read by a person and cut by `awk` alike. */
+/** Formats columns without borders, so that both people and `awk` can read the table. */
 export function formatTable(rows: readonly (readonly string[])[], options: TableOptions = {}): string {
   const lines = rows.length > LAID_OUT_ROWS_MAX ? alignLines(rows, options) : layOutLines(rows, options);
   return lines.map((line) => `${options.indent ?? ''}${line}`.trimEnd()).join('\n');
@@ -67,17 +67,17 @@ function alignLines(rows: readonly (readonly string[])[], { head, rightAligned }
 
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
-/** How many columns a terminal needs for a text. */
+/** Returns the width of a text in terminal columns. */
 function widthOf(cell: string): number {
   return PRINTABLE_ASCII.test(cell) ? cell.length : stringWidth(cell);
 }
 
-/** A heading with its figures below. */
+/** Formats a heading with figures below it. */
 export function formatSection(heading: string, rows: readonly (readonly string[])[]): string {
   return `${heading}\n${formatTable(rows, { indent: '  ' })}`;
 }
 
-/** Parts of a whole as bars of at most `width` columns; the smallest part above 0 still shows. */
+/** Draws a bar of at most `width` columns for a value. The smallest value above 0 is still visible. */
 export function formatBar(value: number, largest: number, width: number): string {
   if (value <= 0 || largest <= 0) return '';
   return (isAsciiOnly() ? '#' : '█').repeat(Math.max(1, Math.round((value / largest) * width)));

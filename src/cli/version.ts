@@ -5,7 +5,7 @@ export function describeVersion(): string {
   return `ldm ${VERSION} (node ${process.versions.node}, ${process.platform} ${process.arch})`;
 }
 
-/** The same as JSON fields, named as restic's where the concept is the same. */
+/** Returns the same as JSON fields, with restic's names where the meaning is the same. */
 export function versionFields(): Record<string, string> {
   return { version: VERSION, node_version: process.versions.node, os: process.platform, arch: process.arch };
 }

@@ -2,13 +2,13 @@ export { formatTime } from '../util/format-time.ts';
 
 const SHORT_ID_LENGTH = 8;
 
-/** How much of a snapshot's id a person sees. */
+/** The displayed part of the id of a snapshot. */
 export function shortId(id: string): string {
   return id.slice(0, SHORT_ID_LENGTH);
 }
 
 export function formatCount(value: number): string {
-  // To load the locales for the first number that is printed takes 11 ms.
+  // Loading the locales for the first number takes 11 ms.
   return Number.isSafeInteger(value) ? String(value).replace(/\B(?=(\d{3})+$)/g, ',') : value.toLocaleString('en-US');
 }
 
@@ -21,14 +21,14 @@ function pluralOf(noun: string): string {
   return /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
 }
 
-/** A share of 1 as a percentage: `12.3 %`, `0.78 %`, `0.0012 %`. */
+/** Formats a fraction as a percentage: `12.3 %`, `0.78 %`, `0.0012 %`. */
 export function formatPercent(share: number): string {
   const percent = share * 100;
   if (percent === 0 || percent >= 10) return `${percent.toFixed(1)} %`;
   return `${Number(percent.toPrecision(2))} %`;
 }
 
-/** `2.50 x`; a ratio of nothing is no number. */
+/** `2.50 x`. A ratio of nothing is not a number. */
 export function formatRatio(ratio: number): string {
   return Number.isFinite(ratio) && ratio > 0 ? `${ratio.toFixed(2)} x` : '-';
 }

@@ -1,13 +1,13 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
-/** Of both halves together. At less, a backup of unchanged files takes up to a fifth more processor time. */
+/** The total of both halves. With less, a backup of unchanged files takes up to a fifth more processor time. */
 const SIZE_BYTES_MAX = 16 * 1024 * 1024;
 const INTERVAL_MS = 50;
 
 /**
- * Stops the growth of the memory in which V8 creates new objects. Node 24 lets it grow to 128 MiB, Node 20 and 22 to 32,
- * and a backup is no faster for it. A first backup of 56,000 files on Node 24 peaks at 240 MB instead of 327. The option
- * for the maximum has no effect once the program runs; the growth factor has.
+ * Limits the memory in which V8 creates new objects. Node 24 lets it grow to 128 MiB, Node 20 and 22 to 32 MiB, which
+ * does not make a backup faster. The peak of a first backup of 56,000 files on Node 24 is 240 MB instead of 327 MB. V8
+ * ignores changes of the maximum at runtime, but not of the growth factor.
  */
 export function limitYoungGeneration(): void {
   const timer = setInterval(() => {

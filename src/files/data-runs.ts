@@ -1,16 +1,16 @@
-/** File systems keep no smaller holes. */
+/** No file system has smaller holes. */
 const HOLE_BYTES = 4096;
 const ZEROS = Buffer.alloc(HOLE_BYTES);
 
-/** A part of some bytes, from `start` up to `end`. */
+/** A range of bytes from `start` (inclusive) to `end` (exclusive). */
 export interface DataRun {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * What has to be written of `bytes`, which stand at `position` in a file, for all else to be holes: everything but
- * blocks of nothing but zeros.
+ * Returns the ranges of `bytes` that must be written so that the rest can become holes: everything except blocks of
+ * zeros. `position`: the offset of `bytes` in the file.
  */
 export function* dataRuns(bytes: Uint8Array, position: number): Generator<DataRun> {
   let start = 0;

@@ -1,6 +1,7 @@
 /**
  * Device numbers as Linux packs them into 64 bits (gnu_dev_makedev): the 12 low bits of the major number at bit 8 and
- * the rest at bit 32; the 8 low bits of the minor number at bit 0 and the rest at bit 12. macOS has the major number in the top 8 of 32.
+ * the rest at bit 32; the 8 low bits of the minor number at bit 0 and the rest at bit 12. macOS uses 32 bits and has
+ * the major number in the top 8.
  */
 const isMacOs = process.platform === 'darwin';
 

@@ -4,46 +4,42 @@ import { joinShown } from '../util/path-node.ts';
 import { HeldDirectory, canHoldDirectories, heldDirectoryCount, mostHeldDirectories } from './held-directories.ts';
 import { errnoOf, sourceError, targetError } from './path-failures.ts';
 
-/** The system takes 4096 bytes with the closing zero, and a name of up to 255 follows the prefix. */
+/** The system accepts 4096 bytes including the terminating zero, and a name of up to 255 bytes follows the prefix. */
 const LONGEST_PREFIX_BYTES = 3500;
-/** Why a directory may be left closed, if its path will do. */
+/** Errors after which a directory is used by its path instead of being held open. */
 const DISPENSABLE: ReadonlySet<string> = new Set(['EACCES', 'EMFILE', 'ENFILE']);
 
 export interface DirectoryPathOptions {
-  /** Decides the class of an error: a source may be skipped, a target may not. */
+  /** The side decides the class of errors: SourceError or TargetError. */
   readonly side: 'source' | 'target';
   /**
-   * `long` (the default): open a directory only if the path would be too long for the system.
-   * `always`: open every directory, so that nobody who exchanges a directory for a symlink on the way can redirect
-   * what is done below.
+   * `long` (default): open a directory only if its path would be too long for the system. `always`: open every
+   * directory, so that replacing a directory in the path by a symlink cannot redirect operations below it.
    */
   readonly hold?: 'long' | 'always';
 }
 
 /**
- * A directory on a walk. Children are named by joining their name to `prefix`, whatever the depth: once the path
- * is too long for the system, the prefix starts at an open directory instead. Paths may be closed in any order.
+ * A directory of a walk. The path of a child is `prefix` and its name, at any depth: once the path would be too long
+ * for the system, the prefix starts at an open directory instead. Directories may be closed in any order.
  */
 export interface DirectoryPath {
-  /** What to join names to. Valid until `close`, or `restOuter` of a directory further in. Throws as `enter`. */
+  /** The path to join names to. Valid until `close`, or until `restOuter` of a directory below. Throws like `enter`. */
   readonly prefix: ByteString;
-  /** A path for each child: `prefix` and the name. */
+  /** Returns the path of a child: `prefix` and the name. */
   childPath(name: ByteString): ByteString;
-  /**
-   * The child directory. A symlink in its place is an error if the child has to be opened. Throws SourceError or
-   * TargetError.
-   */
+  /** Returns the child directory. Fails for a symlink if the child is opened. Throws SourceError or TargetError. */
   enter(name: ByteString): DirectoryPath;
-  /** Closes most of the directories further out that are held open; they are opened again when they are used. */
+  /** Closes most of the held directories above this one. They are opened again when they are used. */
   restOuter(): void;
-  /** From the root of the file system, or as the walk was started; can be longer than the system takes. */
+  /** The path from the root of the file system, or as passed to the walk. It can be longer than the system accepts. */
   wholePath(): ByteString;
   close(): void;
 }
 
 /**
- * Starts a walk at `path`, which must be free of symlinks that matter (resolve a root first).
- * Throws SourceError or TargetError, as `side` says, if a directory has to be opened and cannot be.
+ * Starts a walk at `path`. Resolve symlinks in it first, unless they do not matter. Throws SourceError or TargetError
+ * (see `side`) if a directory must be opened and cannot be.
  */
 export function openDirectoryPath(path: ByteString, options: DirectoryPathOptions): DirectoryPath {
   if (path.length <= LONGEST_PREFIX_BYTES) return new PlacedDirectory(path, undefined, options);
@@ -63,12 +59,12 @@ class PlacedDirectory implements DirectoryPath {
   readonly #name: ByteString;
   readonly #parent: PlacedDirectory | undefined;
   readonly #options: DirectoryPathOptions;
-  /** The directory that the prefix starts at, if it is not an ordinary path. */
+  /** The held directory that the prefix starts at. Undefined if the prefix is an ordinary path. */
   readonly #base: HeldDirectory | undefined;
-  /** Whether that is this directory. */
+  /** Whether `#base` is this directory. */
   readonly #isHeld: boolean;
   readonly #prefixBytes: number;
-  /** What follows the base in the prefix. Forgotten when a child is entered: many long ones would fill the memory. */
+  /** The part of the prefix after the base. Dropped when a child is entered: many long ones would fill the memory. */
   #suffix: ByteString | undefined;
   #isClosed = false;
 
@@ -118,7 +114,7 @@ class PlacedDirectory implements DirectoryPath {
     this.#base?.release();
   }
 
-  /** Opens this directory if that is necessary, or wanted and possible. */
+  /** Opens this directory if that is necessary, or if it is wanted and possible. */
   #hold({ isTooLong }: { readonly isTooLong: boolean }): HeldDirectory | undefined {
     const isWanted = isTooLong || (this.#options.hold === 'always' && heldDirectoryCount() < mostHeldDirectories());
     if (!isWanted || !canHoldDirectories()) return undefined;
@@ -127,7 +123,7 @@ class PlacedDirectory implements DirectoryPath {
       if (parent === undefined) return new HeldDirectory(this.#name, undefined);
       return new HeldDirectory(joinNames([...parent.#namesFromBase(), this.#name]), parent.#base);
     } catch (cause) {
-      // It may be a directory that can be written to and not read.
+      // The directory may be writable but not readable.
       if (!isTooLong && DISPENSABLE.has(errnoOf(cause) ?? '')) return undefined;
       throw this.#failure('open', cause);
     }
@@ -142,7 +138,7 @@ class PlacedDirectory implements DirectoryPath {
     return this.#names((directory) => directory.#isHeld);
   }
 
-  /** The names that lead here from the innermost directory that is a start, or from where the walk was started. */
+  /** Returns the names to this directory from the innermost one for which `isStart` is true, or from the start. */
   #names(isStart: (directory: PlacedDirectory) => boolean): ByteString[] {
     if (isStart(this)) return [];
     const names = [this.#name];
@@ -152,7 +148,7 @@ class PlacedDirectory implements DirectoryPath {
   }
 }
 
-/** The first name can be a whole path. */
+/** The first element can be a whole path. */
 function joinNames([first, ...rest]: readonly ByteString[]): ByteString {
   if (first === undefined) return '' as ByteString;
   return rest.length === 0 ? first : joinPath(first, rest.join('/') as ByteString);

@@ -2,8 +2,8 @@ import type { ByteString } from '../util/byte-string.ts';
 import { isUtf8, textOf } from '../util/byte-string.ts';
 
 /**
- * Control characters (C0, DEL, C1), line and paragraph separators, marks that reverse the direction of writing, the
- * byte order mark, and halves of surrogate pairs.
+ * Control characters (C0, DEL, C1), line and paragraph separators, bidirectional control characters, the byte order
+ * mark, and halves of surrogate pairs.
  */
 const UNSAFE =
   // oxlint-disable-next-line no-control-regex -- control characters are what this is about
@@ -15,8 +15,8 @@ const UTF8_SEQUENCE =
   /[\u0000-\u007f]|[\u00c2-\u00df][\u0080-\u00bf]|\u00e0[\u00a0-\u00bf][\u0080-\u00bf]|[\u00e1-\u00ec\u00ee\u00ef][\u0080-\u00bf]{2}|\u00ed[\u0080-\u009f][\u0080-\u00bf]|\u00f0[\u0090-\u00bf][\u0080-\u00bf]{2}|[\u00f1-\u00f3][\u0080-\u00bf]{3}|\u00f4[\u0080-\u008f][\u0080-\u00bf]{2}|[\u0080-\u00ff]/g;
 
 /**
- * The text with everything that could drive a terminal written as `\xNN` or `\u{...}`: whoever names a file must not
- * move the cursor, change colours, end a line or turn the direction of writing of whoever lists it.
+ * Replaces everything that could control a terminal by `\xNN` or `\u{...}`: a file name must not move the cursor,
+ * change colours, end a line or reverse the direction of the text in a listing.
  */
 export function escapeForTerminal(text: string): string {
   return text.replace(UNSAFE, (character) => {
@@ -25,7 +25,9 @@ export function escapeForTerminal(text: string): string {
   });
 }
 
-/** A path of bytes for a terminal: a byte that is not part of well-formed UTF-8 as `\xNN`, so that it can be told apart. */
+/**
+ * Formats a path of bytes for a terminal. Bytes that are not well-formed UTF-8 become `\xNN`, so no names look alike.
+ */
 export function displayPath(path: ByteString): string {
   if (isUtf8(path)) return escapeForTerminal(textOf(path));
   return path.replace(UTF8_SEQUENCE, (sequence) => {

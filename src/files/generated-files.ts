@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 
 /**
- * File systems whose files the kernel generates as they are read (linux/magic.h): proc, sysfs, debugfs, tracefs,
+ * File systems whose files the kernel generates on each read (linux/magic.h): proc, sysfs, debugfs, tracefs,
  * securityfs, configfs, both versions of cgroup, bpf, pstore, selinuxfs, binfmt_misc, fusectl, nfsd and rpc_pipefs.
  */
 const GENERATING = new Set([
@@ -9,13 +9,13 @@ const GENERATING = new Set([
   0xf97cff8c, 0x42494e4d, 0x65735543, 0x6e667364, 0x67596969,
 ]);
 
-/** Whether the kernel generates an open file as it is read, so that its size says nothing about its content. */
+/** Returns whether the kernel generates an open file on each read. The size of such a file is meaningless. */
 export function isGenerated(descriptor: number): boolean {
   if (process.platform !== 'linux') return false;
   try {
     return GENERATING.has(statfsSync(`/proc/self/fd/${descriptor}`).type);
   } catch {
-    // Without /proc the file system cannot be determined; then the sizes of its files are believed.
+    // Without /proc, the file system cannot be determined, so the sizes of its files are trusted.
     return false;
   }
 }

@@ -12,18 +12,18 @@ const OPTIONS: FastGlob.Options = {
   onlyFiles: false,
   followSymbolicLinks: false,
   unique: true,
-  // As in a shell: a directory that may not be listed matches nothing.
+  // As in a shell, a directory that cannot be listed has no matches.
   suppressErrors: true,
 };
 
-/** Finds what patterns match. Made once, because fast-glob is loaded only when a pattern needs it. */
+/** Expands patterns. Created at most once, because fast-glob is loaded only if a pattern needs it. */
 export interface GlobExpander {
   isPattern(text: ByteString): boolean;
-  /** The matches below `directory`, as the pattern has them: relative, or absolute for an absolute pattern. */
+  /** Returns the matches below `directory`, in the form of the pattern: relative or absolute. */
   expand(pattern: ByteString, directory: ByteString): ByteString[];
 }
 
-/** Whether the text has any character that could make it a pattern, to decide without fast-glob. */
+/** Returns whether the text has any character that could make it a pattern. Does not load fast-glob. */
 export function mayBePattern(text: ByteString): boolean {
   return /[*?[\]{}()!+@\\]/.test(text);
 }
@@ -37,8 +37,9 @@ export async function loadGlobExpander(): Promise<GlobExpander> {
 }
 
 /**
- * fast-glob knows names as text, which damages those that are not UTF-8. Only where it met one, or the pattern is one,
- * the search is repeated in strings of bytes; there `?` is one byte, so the readable names come from the first search.
+ * fast-glob handles names as text, which damages names that are not UTF-8. If it met such a name, or the pattern is
+ * one, the search is repeated with strings of bytes. In that search `?` matches one byte, so valid names come from the
+ * first.
  */
 function expand(fastGlob: typeof FastGlob, pattern: ByteString, directory: ByteString): ByteString[] {
   if (!isUtf8(pattern) || !isUtf8(directory)) return expandBytes(fastGlob, pattern, directory);
@@ -55,7 +56,7 @@ function expandBytes(fastGlob: typeof FastGlob, pattern: ByteString, directory: 
   return fastGlob.sync(pattern, { ...OPTIONS, cwd: directory, fs: BYTE_NAMES }) as ByteString[];
 }
 
-/** The usual file system, with a call for each name that cannot be text. */
+/** The usual file system, with a callback for each name that is not valid UTF-8. */
 function watchedNames(onDamagedName: () => void): Partial<FileSystemAdapter> {
   const list = (path: string): Dirent[] => {
     const entries = readdirSync(path, { withFileTypes: true });
@@ -65,7 +66,7 @@ function watchedNames(onDamagedName: () => void): Partial<FileSystemAdapter> {
   return { readdirSync: list as unknown as FileSystemAdapter['readdirSync'] };
 }
 
-/** The file system with strings of bytes for names. */
+/** The file system with strings of bytes as names. */
 const BYTE_NAMES: Partial<FileSystemAdapter> = {
   lstatSync: ((path: ByteString): Stats => lstatSync(fsPath(path))) as FileSystemAdapter['lstatSync'],
   statSync: ((path: ByteString): Stats => statSync(fsPath(path))) as FileSystemAdapter['statSync'],

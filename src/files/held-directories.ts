@@ -8,58 +8,57 @@ const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFO
 
 const MOST_HELD = 512;
 const RESERVED_DESCRIPTORS = 128;
-/** `restOuter` keeps so many directories open next to the innermost one ... */
+/** `restOuter` keeps this many directories open next to the innermost one ... */
 const KEPT_NEAR = 32;
-/** ... and one of so many further out, so that few have to be opened on the way back to any of them. */
+/** ... and one out of this many above them, so that returning to any of them has to open only a few. */
 const KEPT_STRIDE = 64;
 
 let isAvailable: boolean | undefined;
 let mostHeld: number | undefined;
 const openDirectories = new Map<number, HeldDirectory>();
 
-/** Whether an open directory can stand in for its path here (Linux with /proc). */
+/** Returns whether a file descriptor can be used as a path here (Linux with /proc). */
 export function canHoldDirectories(): boolean {
   isAvailable ??= process.platform === 'linux' && existsSync('/proc/self/fd/0');
   return isAvailable;
 }
 
-/** How many directories are held open at present, in this thread. */
+/** The number of directories that this thread holds open. */
 export function heldDirectoryCount(): number {
   return openDirectories.size;
 }
 
 /**
- * The limit for directories that are held for safety only. It is enough for real trees, and leaves descriptors for the
- * repository, the files and the threads. Beyond it directories are reached by their paths.
+ * The limit for directories that are held only for safety. It is enough for real trees, and leaves descriptors for the
+ * repository, the files and the threads. Beyond it, directories are reached by their paths.
  */
 export function mostHeldDirectories(): number {
   mostHeld ??= Math.max(0, Math.min(MOST_HELD, Math.floor((openFilesMax() - RESERVED_DESCRIPTORS) / 2)));
   return mostHeld;
 }
 
-/** The system's limit on the descriptors of this process; Infinity if there is none. */
+/** The limit of the system on open files of this process; Infinity if there is none. */
 function openFilesMax(): number {
   const limits = readFileSync('/proc/self/limits', 'latin1');
   return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
 }
 
 /**
- * An open directory, shared by the paths that start at it. One that is not needed for a while can be closed with
- * `restOuter` and is opened again with the next use of `prefix`, so that the depth of a tree is not limited by the
- * number of open files.
+ * An open directory, shared by the paths that start at it. `restOuter` can close it while it is not needed; the next
+ * use of `prefix` opens it again. So the depth of a tree is not limited by the number of open files.
  */
 export class HeldDirectory {
   userCount = 1;
   readonly #outer: HeldDirectory | undefined;
-  /** How many directories are held further out. */
+  /** The number of held directories above this one. */
   readonly #depth: number;
-  /** From the outer directory, or as the system takes it. */
+  /** The path from the held directory above, or else an ordinary path. */
   readonly #path: ByteString;
   #descriptor: number | undefined;
-  /** Device and inode, known while it is closed. */
+  /** Device and inode, recorded before it is closed. */
   #identity: string | undefined;
 
-  /** Throws what the system answers. A symlink in the last place is an error. */
+  /** Throws the system error. A symlink as the last name is an error. */
   constructor(path: ByteString, outer: HeldDirectory | undefined) {
     this.#path = path;
     this.#outer = outer;
@@ -67,13 +66,13 @@ export class HeldDirectory {
     this.#open();
   }
 
-  /** The path that stands for it at present. Throws what the system answers if it has to be opened again. */
+  /** The current path of the directory. Throws the system error if it cannot be opened again. */
   get prefix(): ByteString {
     if (this.#descriptor === undefined) this.#reopen();
     return `${DESCRIPTOR_PREFIX}${this.#descriptor}` as ByteString;
   }
 
-  /** Closes most of the directories further out until they are used again. Paths that start at them become invalid. */
+  /** Closes most of the directories above until they are used again. Paths that start at them become invalid. */
   restOuter(): void {
     let distance = 0;
     for (let held = this.#outer; held !== undefined; held = held.#outer) {
@@ -82,13 +81,13 @@ export class HeldDirectory {
     }
   }
 
-  /** To be called by each user once. */
+  /** Each user must call this once. */
   release(): void {
     this.userCount -= 1;
     if (this.userCount === 0) this.#close();
   }
 
-  /** The paths of the directories held further out and its own, which together are its whole path. */
+  /** Returns the path parts of all held directories down to this one. Joined, they are its whole path. */
   pathParts(): ByteString[] {
     const parts = [this.#path];
     for (let held = this.#outer; held !== undefined; held = held.#outer) parts.push(held.#path);
@@ -111,7 +110,7 @@ export class HeldDirectory {
     let held = this.#outer;
     for (; held !== undefined && held.#descriptor === undefined; held = held.#outer) closed.push(held);
     for (const each of closed.reverse()) each.#open();
-    // Without users, these were opened only to get here.
+    // Directories without users were opened only to reach this one.
     for (const each of closed) if (each.userCount === 0) each.#close();
   }
 
@@ -135,8 +134,8 @@ function identityOf(descriptor: number): string {
 }
 
 /**
- * The path as a person knows it: `/proc/self/fd/<n>/name` with the held directory's own path in front, shortened if it
- * is very long. Every other path is returned as it is.
+ * Returns a path for messages: in `/proc/self/fd/<n>/name`, replaces the descriptor by the path of the held directory,
+ * shortened if it is very long. Returns any other path unchanged.
  */
 export function logicalPathOf(path: ByteString): ByteString {
   if (!path.startsWith(DESCRIPTOR_PREFIX)) return path;
@@ -148,14 +147,14 @@ export function logicalPathOf(path: ByteString): ByteString {
 }
 
 /**
- * The path for calls that look at the last name itself (lstat, O_NOFOLLOW): the system takes a held directory's prefix
- * for a symlink, and a closing `/.` leads to the directory.
+ * Returns the path for calls that do not follow the last name (lstat, O_NOFOLLOW): the prefix of a held directory is a
+ * symlink for the system, and appending `/.` leads to the directory.
  */
 export function unfollowedPath(path: ByteString): ByteString {
   return isHeld(path) ? (`${path}/.` as ByteString) : path;
 }
 
-/** Whether a path is the prefix of a held directory: the system calls it a symlink, but it cannot lead elsewhere. */
+/** Returns whether a path is the prefix of a held directory: a symlink for the system, but with a fixed target. */
 export function isHeld(path: ByteString): boolean {
   if (!path.startsWith(DESCRIPTOR_PREFIX) || path.includes('/', DESCRIPTOR_PREFIX.length)) return false;
   return openDirectories.has(Number(path.slice(DESCRIPTOR_PREFIX.length)));

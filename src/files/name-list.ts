@@ -3,19 +3,19 @@ import type { ByteString } from '../util/byte-string.ts';
 /** The sorted names in a directory. */
 export type Names = Pick<readonly ByteString[], 'length' | 'at' | 'includes'>;
 
-/** From so many names on, their strings take noticeable memory. */
+/** From this number of names, separate strings take considerable memory. */
 const PACKED_COUNT_MIN = 4096;
 
-/** Stores sorted names in little memory: a million strings take 40 MB, and slow the garbage collector down. */
+/** Packs sorted names into little memory: a million strings take 40 MB and slow down the garbage collector. */
 export function packNames(names: readonly ByteString[]): Names {
   return names.length < PACKED_COUNT_MIN ? names : new PackedNames(names);
 }
 
 class PackedNames implements Names {
   readonly length: number;
-  /** One after the other. */
+  /** The concatenated names. */
   readonly #bytes: Buffer;
-  /** Where each name begins, and where the last one ends. */
+  /** The offset of each name, and the end of the last one. */
   readonly #offsets: Float64Array;
 
   constructor(names: readonly ByteString[]) {

@@ -4,20 +4,20 @@ import type { ByteString } from '../util/byte-string.ts';
 import { loadSystemLibrary } from '../util/system-library.ts';
 import type { SystemLibrary } from '../util/system-library.ts';
 
-/** A point in time in the system's form: the nanoseconds are added to the seconds, also before 1970. */
+/** A point in time in the form of the system: the nanoseconds are added to the seconds, also before 1970. */
 export interface FileTime {
   readonly seconds: number;
   readonly nanoseconds: number;
 }
 
-/** System calls that Node does not offer. Each throws an Error with `code` and `errno`, as Node's own do. */
+/** System calls that Node does not offer. Each throws an Error with `code` and `errno`, like those of Node. */
 export interface NativeCalls {
   /** Sets both times of an open file; `undefined` leaves a time unchanged. */
   futimens(descriptor: number, accessed: FileTime | undefined, modified: FileTime | undefined): void;
   /** Sets both times of the file at the path, or of the symlink itself if it is one. */
   lutimens(path: ByteString, accessed: FileTime | undefined, modified: FileTime | undefined): void;
   mkfifo(path: ByteString, mode: number): void;
-  /** Makes a device file; `mode` includes the type (S_IFCHR or S_IFBLK), `device` is packed (see device-number.ts). */
+  /** Creates a device file. `mode` includes the type (S_IFCHR or S_IFBLK); `device` is packed, see device-number.ts. */
   mknod(path: ByteString, mode: number, device: bigint): void;
   /** Fills `status` with `struct statx`; returns false if that failed. Needs Linux with glibc 2.28 or musl 1.2. */
   readonly statx: ((directory: number, path: ByteString, flags: number, status: Uint32Array) => boolean) | undefined;
@@ -43,7 +43,7 @@ export function nativeCalls(): NativeCalls | undefined {
   return loaded.calls;
 }
 
-/** Whether restored times keep their nanoseconds. Otherwise they are set through Node, to the millisecond. */
+/** Returns whether times are restored to the nanosecond. Otherwise Node sets them, to the millisecond. */
 export function hasNanosecondTimes(): boolean {
   return nativeCalls() !== undefined;
 }
@@ -57,7 +57,7 @@ function loadNativeCalls(): NativeCalls | undefined {
   }
 }
 
-/** Node is normally linked to the C library, glibc or musl; only for a static build does it have to be found. */
+/** Node is normally linked to the C library (glibc or musl). It must be found by name only for a static build. */
 function findLibrary(): SystemLibrary {
   for (const name of [null, ...LIBRARY_NAMES]) {
     try {

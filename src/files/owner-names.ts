@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ByteString } from '../util/byte-string.ts';
 
-/** Names of users and groups, and back. What is not known is '' or undefined. */
+/** Maps ids of users and groups to names and back. Unknown ids map to '', unknown names to undefined. */
 export interface OwnerNames {
   userName(uid: number): ByteString;
   groupName(gid: number): ByteString;
@@ -15,8 +15,8 @@ interface NameTable {
 }
 
 /**
- * Names from files in the form of /etc/passwd and /etc/group, each read when first needed.
- * A file that is missing or unreadable knows no names: a backup works without.
+ * Reads names from files like /etc/passwd and /etc/group when they are first needed. A missing or unreadable file
+ * counts as empty: a backup works without names.
  */
 export function openOwnerNames(passwdPath = '/etc/passwd', groupPath = '/etc/group'): OwnerNames {
   let userTable: NameTable | undefined;
@@ -31,7 +31,7 @@ export function openOwnerNames(passwdPath = '/etc/passwd', groupPath = '/etc/gro
   };
 }
 
-/** Lines of `name:password:id:...`; the first line for a name or an id counts, as in the C library. */
+/** Lines of `name:password:id:...`. As in the C library, the first line with a name or an id counts. */
 function readTable(path: string): NameTable {
   const table: NameTable = { names: new Map(), ids: new Map() };
   for (const line of readLines(path)) {

@@ -6,14 +6,14 @@ import { textOf } from '../util/byte-string.ts';
 import { logicalPathOf } from './held-directories.ts';
 
 export interface PathFailure {
-  /** What was tried, to follow "cannot": "open", "read the metadata of". */
+  /** The failed operation, worded to follow "cannot": "open", "read the metadata of". */
   readonly operation: string;
   readonly path: ByteString;
-  /** What was caught, or the reason in words. */
+  /** The caught error, or the reason in words. */
   readonly cause: unknown;
 }
 
-/** The system's error name in a caught value, such as ENOENT. */
+/** Returns the system's name of a caught error, such as ENOENT. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = (error as NodeJS.ErrnoException).code;
@@ -36,7 +36,7 @@ function detailsOf({ path, cause }: PathFailure): PathErrorDetails {
   return { path: logicalPathOf(path), errno: errnoOf(cause), cause };
 }
 
-/** Why a call failed, in words. Node's own message repeats the path, and damages one that is not UTF-8. */
+/** Returns why a call failed, in words. Node's own message repeats the path, and damages one that is not UTF-8. */
 export function reasonOf(cause: unknown): string {
   if (typeof cause === 'string') return cause;
   const errno = errnoOf(cause);

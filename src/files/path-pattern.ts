@@ -3,12 +3,12 @@ import { UsageError } from '../errors.ts';
 
 /** A compiled pattern for paths. */
 export interface PathPattern {
-  /** As it was typed, including the `!` of a negated pattern. */
+  /** The pattern as the user typed it, including the `!` of a negated pattern. */
   readonly text: string;
   readonly isNegated: boolean;
-  /** What the last name of a path has to match, if that is known. Nearly every path fails this short test. */
+  /** The last name of a path must match this, which is cheap to test. Undefined if any last name may match. */
   readonly nameRegex: RegExp | undefined;
-  /** What the absolute path has to match, unless the name says it all. */
+  /** Must match the absolute path; undefined if `nameRegex` is sufficient. */
   readonly pathRegex: RegExp | undefined;
 }
 
@@ -24,14 +24,14 @@ const ELEMENT = new RegExp(
 const CLASS_RANGE = new RegExp(`(?<low>${CLASS_CHARACTER})(?:-(?<high>${CLASS_CHARACTER}))?`, 'gsu');
 
 /**
- * Compiles a pattern with the meaning that restic gives it: each name between slashes follows Go's `filepath.Match`
- * (`*`, `?`, `[a-z]`, `[^a-z]`, `\`), `**` stands for any number of names, and a trailing slash is ignored. A pattern
- * without a leading slash matches at any depth.
+ * Compiles a pattern with the same meaning as in restic: each name between slashes follows Go's `filepath.Match` (`*`,
+ * `?`, `[a-z]`, `[^a-z]`, `\`), `**` matches any number of names, and a trailing slash is ignored. A pattern without a
+ * leading slash matches at any depth.
  *
  * A pattern matches an entry itself; nothing below an excluded directory is visited. A negated pattern also matches
  * everything below the entry, because it overrides the patterns before it there too.
  *
- * No glob library is used because they give a meaning to parentheses and braces, which are common in file names.
+ * No glob library is used, because they give a meaning to parentheses and braces, which are common in file names.
  * @throws UsageError
  */
 export function compilePathPattern(text: string): PathPattern {
@@ -39,7 +39,7 @@ export function compilePathPattern(text: string): PathPattern {
   const body = isNegated ? text.slice(1) : text;
   if (body === '') throw new UsageError(`the pattern ${JSON.stringify(text)} is empty`);
   const names = splitNames(body);
-  // At the start, "any number of names" is what a pattern without a leading slash begins with anyway.
+  // A leading `**` is redundant: a pattern without a leading slash starts at any depth anyway.
   const isAnchored = body.startsWith('/') && names[0] !== ANY_DEPTH;
   if (names[0] === ANY_DEPTH) names.shift();
   const sources = names.map((name) => (name === ANY_DEPTH ? undefined : nameSource(text, name)));
@@ -56,7 +56,7 @@ export function compilePathPattern(text: string): PathPattern {
   };
 }
 
-/** The names of a pattern without `.`, `..` and empty ones, and with each run of `**` as one. */
+/** Returns the names of a pattern without `.`, `..` and empty names. Merges each run of `**` into one. */
 function splitNames(body: string): string[] {
   const names = posix.normalize(body).split('/');
   return names.filter((name, index) => name !== '' && !(name === ANY_DEPTH && names[index + 1] === ANY_DEPTH));
@@ -83,7 +83,7 @@ function nameSource(pattern: string, name: string): string {
   return source;
 }
 
-/** The ranges of a class; one that ends before it starts holds no character. */
+/** Returns the ranges of a class. A range that ends before its start matches nothing. */
 function classSource(ranges: string): string {
   let source = '';
   for (const { groups } of ranges.matchAll(CLASS_RANGE)) {

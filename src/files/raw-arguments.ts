@@ -4,15 +4,15 @@ import { UsageError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringFromText, joinPath, textOf } from '../util/byte-string.ts';
 
-/** What Node replaces bytes with that are not UTF-8. */
+/** Node replaces bytes that are not UTF-8 by this character. */
 const REPLACEMENT = '\ufffd';
 
-/** Whether bytes were lost when the system's text was made a string. */
+/** Returns whether bytes were lost when a system string was decoded. */
 export function isDamagedText(text: string): boolean {
   return text.includes(REPLACEMENT);
 }
 
-/** The arguments of this process as the system has them, Node's own included; `undefined` where it does not say. */
+/** The arguments of this process as bytes, including Node's own; `undefined` if the system does not provide them. */
 export function rawArguments(): ByteString[] | undefined {
   try {
     return readFileSync('/proc/self/cmdline', 'latin1').replace(/\0$/, '').split('\0') as ByteString[];
@@ -22,10 +22,10 @@ export function rawArguments(): ByteString[] | undefined {
 }
 
 /**
- * The bytes of each text, which came from the command line. Damaged ones are found again among `raw` by what they look
- * like; where several look alike, the first text gets the first of them, and so on. The value of an option may stand in
- * one argument with it: `--target=x`, `-tx`.
- * @throws UsageError where a text could be another argument as well, or is none of them: nobody guesses at names
+ * Returns the bytes of texts from the command line. A damaged text is looked up among the `raw` arguments that look the
+ * same; if there are several, they are assigned in order. The value of an option may be in the same argument:
+ * `--target=x`, `-tx`.
+ * @throws UsageError if a text could be a different argument too, or is none of them: names are never guessed
  */
 export function recoverBytes(
   texts: readonly string[],
@@ -46,7 +46,7 @@ export function recoverBytes(
 
 function notRecovered(text: string): UsageError {
   return new UsageError(
-    `cannot tell which name ${text} stands for: it is not UTF-8, or is not the only one that is displayed so`,
+    `cannot tell which name ${text} stands for: it is not UTF-8, or several names are displayed like this`,
     {
       hint: 'Rename it, name the directory that contains it, or change to that directory.',
     },
@@ -58,14 +58,14 @@ function wordsOf(argument: ByteString): ByteString[] {
   return [argument, argument.replace(/^--[^=]+=/, ''), argument.slice(2)] as ByteString[];
 }
 
-/** The bytes of a path from the command line, absolute and without `.` and `..`; errors as of `recoverBytes`. */
+/** Returns the bytes of a path from the command line, absolute and without `.` and `..`. Throws like `recoverBytes`. */
 export function absoluteBytes(path: string): ByteString {
   const [bytes] = recoverBytes([path]);
   const absolute = isAbsolute(path) ? bytes! : joinPath(directoryBytes(process.cwd()), bytes!);
   return posix.normalize(absolute).replace(/(.)\/$/, '$1') as ByteString;
 }
 
-/** The bytes of the current directory, or of another one whose text is not damaged. */
+/** Returns the bytes of a directory. If its text is damaged, it must be the current directory. */
 export function directoryBytes(directory: string): ByteString {
   if (!isDamagedText(directory)) return byteStringFromText(directory);
   const current = currentDirectory();

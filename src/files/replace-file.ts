@@ -21,10 +21,10 @@ import { targetError } from './path-failures.ts';
 const WRITE_BYTES_MAX = 2 ** 30;
 
 /**
- * Writes a file that is there whole or not at all: a temporary file beside it, forced to the disk, renamed. An existing
- * file is replaced, and a symlink to one followed. A device is written to, since a rename would take it away.
- * @throws UsageError for a directory, and for a FIFO: opening one waits for its reader, deaf to signals
- * @throws TargetError where it cannot be written; nothing is left behind then
+ * Writes a file completely or not at all: a temporary file beside it, forced to the disk, then renamed. Replaces an
+ * existing file, and follows a symlink. Writes to a device directly, since a rename would remove it.
+ * @throws UsageError for a directory, and for a FIFO, since opening one blocks until it has a reader
+ * @throws TargetError if the file cannot be written; leaves nothing behind then
  */
 export function replaceFile(path: ByteString, bytes: Uint8Array): void {
   const kind = kindOf(path);
@@ -40,9 +40,9 @@ export function replaceFile(path: ByteString, bytes: Uint8Array): void {
 }
 
 /**
- * So that a command can refuse before its work and not after it.
- * @throws UsageError for a directory and for a FIFO
- * @throws TargetError where nothing can be written
+ * Checks a path in advance, so that a command can refuse before its work and not after it.
+ * @throws UsageError for a directory or a FIFO
+ * @throws TargetError if nothing can be written there
  */
 export function assertReplaceable(path: ByteString): void {
   const isNew = kindOf(path) === 'absent';

@@ -4,7 +4,7 @@ import { joinPath } from '../util/byte-string.ts';
 
 const ROOT = '/' as ByteString;
 
-/** The path made absolute, without `.`, `..`, doubled or closing slashes. Nothing is looked up: symlinks stay. */
+/** Makes a path absolute, without `.`, `..`, double or trailing slashes. Does not access the disk: symlinks remain. */
 export function absolutePath(path: ByteString, directory: ByteString): ByteString {
   const names: string[] = [];
   for (const name of (path.startsWith('/') ? path : `${directory}/${path}`).split('/')) {
@@ -15,15 +15,15 @@ export function absolutePath(path: ByteString, directory: ByteString): ByteStrin
   return `/${names.join('/')}` as ByteString;
 }
 
-/** Whether `path` is `directory` or lies under it; both absolute and normalised. */
+/** Returns whether `path` is `directory` or below it. Both must be absolute and normalised. */
 export function isWithin(path: ByteString, directory: ByteString): boolean {
   return path === directory || directory === ROOT || path.startsWith(`${directory}/`);
 }
 
-/** The paths in byte order, without those that lie under another. */
+/** Returns the paths in byte order, without those below another one. */
 export function mergeRoots(paths: Iterable<ByteString>): ByteString[] {
   const merged: ByteString[] = [];
-  // In the order of paths with their closing slash, everything under a directory follows it at once.
+  // Sorted with a trailing slash, a directory is immediately followed by everything below it.
   for (const path of [...paths].sort((a, b) => compareBytes(withSlash(a), withSlash(b)))) {
     const last = merged.at(-1);
     if (last === undefined || !isWithin(path, last)) merged.push(path);
@@ -31,15 +31,15 @@ export function mergeRoots(paths: Iterable<ByteString>): ByteString[] {
   return merged.sort(compareBytes);
 }
 
-/** The directory that holds a root; of the root directory, itself. */
+/** The directory that contains a root. For the root directory, itself. */
 export function parentOf(path: ByteString): ByteString {
   const end = path.lastIndexOf('/');
   return end <= 0 ? ROOT : (path.slice(0, end) as ByteString);
 }
 
 /**
- * The deepest directory under which all roots lie. A snapshot's root tree is what lies under it: of `/home/me/docs` it
- * is `/home/me`, so the tree holds `docs`; of `/` it is `/`, whose tree holds the names in it.
+ * Returns the deepest directory that contains all roots. The root tree of a snapshot lists the entries of that
+ * directory: for `/home/me/docs` it is `/home/me`, so the tree contains `docs`. For `/` it is `/` itself.
  */
 export function commonParent(roots: readonly ByteString[]): ByteString {
   assert(roots.length > 0, 'a snapshot has at least one root');

@@ -4,17 +4,17 @@ import { fsPath } from '../util/byte-string.ts';
 import { errnoOf, sourceError } from './path-failures.ts';
 
 /**
- * Without O_NONBLOCK the open of a FIFO waits for a writer for ever, and without O_NOCTTY a terminal device could
- * become ours. O_NONBLOCK means nothing to a regular file.
+ * Without O_NONBLOCK, opening a FIFO blocks until it has a writer; without O_NOCTTY, a terminal device could become our
+ * controlling terminal. O_NONBLOCK has no effect on a regular file.
  */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 /** Absent on macOS. */
 const NO_ACCESS_TIME: number = (constants as { O_NOATIME?: number }).O_NOATIME ?? 0;
 
-/** Owners whose files refused O_NOATIME: whether it is allowed depends on the owner and on us, on nothing else. */
+/** Owners whose files refused O_NOATIME. Whether it is allowed depends only on the owner and on our user. */
 const refusingOwners = new Set<number>();
 
-/** The names in a directory without `.` and `..`, in byte order. Throws SourceError. */
+/** Returns the names in a directory without `.` and `..`, in byte order. Throws SourceError. */
 export function listNames(directory: ByteString): ByteString[] {
   try {
     // Strings of bytes compare by code unit, which is byte order.
@@ -33,9 +33,9 @@ export function readLinkTarget(path: ByteString): ByteString {
 }
 
 /**
- * Opens a file to read it, without following a symlink, without waiting, and without touching its access time where
- * the system allows that. `ownerUid` (from its metadata) spares the question for owners that refused once.
- * The caller compares type, device and inode of the descriptor with what it listed. Throws SourceError.
+ * Opens a file for reading. Does not follow a symlink, does not block, and does not change the access time if the
+ * system allows that. With `ownerUid` (from the metadata), O_NOATIME is not tried again for owners that refused it. The
+ * caller must compare type, device and inode with the listed ones. Throws SourceError.
  */
 export function openSource(path: ByteString, ownerUid?: number): number {
   const target = fsPath(path);

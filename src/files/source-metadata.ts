@@ -10,14 +10,14 @@ import { unfollowedPath } from './held-directories.ts';
 import { sourceError } from './path-failures.ts';
 import { STATX_CURRENT_DIRECTORY, STATX_FOLLOW, STATX_NO_FOLLOW, STATX_OPEN_FILE, statx } from './statx.ts';
 
-/** What the system says about a file, without its names. */
+/** The metadata of a file, without its names. */
 export interface SourceMetadata {
   readonly type: EntryType;
   /** Permission bits with set-id and sticky bits (07777). */
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Whole seconds, rounded down: before 1970 they are negative, and the nanoseconds still count up from them. */
+  /** Whole seconds, rounded down. Before 1970 they are negative; the nanoseconds are still added to them. */
   readonly mtimeSeconds: number;
   readonly mtimeNanoseconds: number;
   readonly ctimeSeconds: number;
@@ -26,7 +26,7 @@ export interface SourceMetadata {
   readonly device: bigint;
   readonly sizeBytes: number;
   readonly linkCount: number;
-  /** Of a device file; otherwise 0. */
+  /** For a device file; otherwise 0. */
   readonly deviceMajor: number;
   readonly deviceMinor: number;
 }
@@ -34,7 +34,7 @@ export interface SourceMetadata {
 const BIGINT = { bigint: true } as const;
 const NO_PATH = '' as ByteString;
 
-/** Metadata of what is at the path; a symlink stands for itself. Throws SourceError. */
+/** Reads the metadata of a path, or of the symlink itself if it is one. Throws SourceError. */
 export function readMetadata(path: ByteString): SourceMetadata {
   try {
     const target = unfollowedPath(path);
@@ -44,7 +44,7 @@ export function readMetadata(path: ByteString): SourceMetadata {
   }
 }
 
-/** Metadata of what the path leads to, through symlinks; for roots and the directories above them. */
+/** Reads the metadata of a path and follows symlinks; for roots and the directories above them. Throws SourceError. */
 export function readMetadataFollowing(path: ByteString): SourceMetadata {
   try {
     return statx(STATX_CURRENT_DIRECTORY, path, STATX_FOLLOW) ?? metadataFrom(statSync(fsPath(path), BIGINT));
@@ -53,7 +53,7 @@ export function readMetadataFollowing(path: ByteString): SourceMetadata {
   }
 }
 
-/** Metadata of an open file. `path` is for the message only. */
+/** Reads the metadata of an open file. `path` is for messages only. Throws SourceError. */
 export function readMetadataOf(descriptor: number, path: ByteString = NO_PATH): SourceMetadata {
   try {
     return statx(descriptor, NO_PATH, STATX_OPEN_FILE) ?? metadataFrom(fstatSync(descriptor, BIGINT));
@@ -86,7 +86,7 @@ function metadataFrom(stats: BigIntStats): SourceMetadata {
   };
 }
 
-/** Division of a BigInt rounds towards zero; times before 1970 need the second below. */
+/** BigInt division rounds towards zero. Times before 1970 must be rounded down. */
 function wholeSeconds(nanoseconds: bigint): bigint {
   const seconds = nanoseconds / 1_000_000_000n;
   return nanoseconds < 0n && seconds * 1_000_000_000n !== nanoseconds ? seconds - 1n : seconds;

@@ -13,21 +13,21 @@ export { commonParent } from './root-paths.ts';
 
 const NOTHING_THERE = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP']);
 
-/** What a person's words for "save this" come down to. */
+/** The sources that the paths and patterns of a command resolve to. */
 export interface SourceRoots {
-  /** Absolute and normalised, in byte order, none under another. */
+  /** Absolute and normalised, in byte order, none below another. */
   readonly roots: ByteString[];
   /** Roots that are symlinks, with the real path of what is saved under their name. */
   readonly followed: ReadonlyMap<ByteString, ByteString>;
-  /** Words that name nothing, as they were given. */
+  /** Arguments that match nothing, as the user typed them. */
   readonly missing: string[];
-  /** Words of which the system did not say whether they name something. */
+  /** Errors for arguments that could not be looked up. */
   readonly failures: SourceError[];
 }
 
 /**
- * Turns paths and glob patterns from a command line into roots. What exists is taken literally, whatever characters it
- * has. A symlink that was named itself is followed; one that a pattern found is saved as a link.
+ * Resolves paths and glob patterns from a command line to roots. An existing path is taken literally, whatever
+ * characters it contains. A symlink that the user named is followed; one that a pattern matched is saved as a link.
  */
 export async function resolveRoots(patterns: readonly string[], cwd: string): Promise<SourceRoots> {
   const directory = directoryBytes(cwd);
@@ -56,22 +56,22 @@ export async function resolveRoots(patterns: readonly string[], cwd: string): Pr
   return { ...mergeFollowing(named, matched), missing, failures };
 }
 
-/** The absolute path that a word names as it stands, or `undefined`. Throws what the system answers otherwise. */
+/** Returns the absolute path of an argument that exists literally, or `undefined`. Throws any other system error. */
 function literalPath(word: ByteString, directory: ByteString): ByteString | undefined {
   if (word === '') return undefined;
   const asGiven = word.startsWith('/') ? word : joinPath(directory, word);
   const path = absolutePath(word, directory);
   const given = lstat(asGiven);
   if (given === undefined || !word.includes('..')) return given && path;
-  // After a symlink, `..` leads elsewhere than the words say. The system's answer is what was meant.
+  // After a symlink, `..` means the parent of its target. The path that the system resolves is the intended one.
   const normalised = lstat(path);
   const isSame = normalised?.ino === given.ino && normalised.dev === given.dev;
   return isSame ? path : byteStringFromBytes(realpathSync.native(fsPath(asGiven), 'buffer'));
 }
 
 /**
- * A named symlink that lies under another root is saved there as the link that it is, and what it leads to becomes a
- * root of its own: everything that was asked for is saved, and no name stands for two things.
+ * A named symlink below another root is saved there as a link, and its target becomes an additional root. So everything
+ * that the user named is saved, and each name has one meaning.
  */
 function mergeFollowing(
   named: ReadonlySet<ByteString>,
@@ -84,7 +84,7 @@ function mergeFollowing(
   }
   const asked = new Set([...named, ...matched]);
   let askedCount = 0;
-  // A target that is added may in turn hold other named symlinks.
+  // An added target may contain other named symlinks.
   while (askedCount < asked.size) {
     askedCount = asked.size;
     for (const [link, target] of targets) {
@@ -95,7 +95,7 @@ function mergeFollowing(
   return { roots, followed: new Map([...targets].filter(([link]) => roots.includes(link))) };
 }
 
-/** Where a symlink leads in the end; `undefined` for what is no symlink, or leads nowhere. */
+/** Returns the final target of a symlink; `undefined` for anything else and for a broken symlink. */
 function linkDestination(path: ByteString): ByteString | undefined {
   try {
     if (lstat(path)?.isSymbolicLink() !== true) return undefined;
@@ -105,12 +105,12 @@ function linkDestination(path: ByteString): ByteString | undefined {
   }
 }
 
-/** Metadata of what is at the path, `undefined` where nothing is. */
+/** Returns the metadata of a path without following it; `undefined` if nothing is there. */
 function lstat(path: ByteString): BigIntStats | undefined {
   try {
     return lstatSync(fsPath(path), { bigint: true });
   } catch (cause) {
-    // ENAMETOOLONG and ELOOP: what the system cannot be asked about may still be a pattern.
+    // ENAMETOOLONG and ELOOP: a text that the system rejects as a path may still be a pattern.
     if (NOTHING_THERE.has(errnoOf(cause) ?? '')) return undefined;
     throw cause;
   }

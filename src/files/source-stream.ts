@@ -7,7 +7,7 @@ import { openSource } from './source-files.ts';
 import { readMetadataOf } from './source-metadata.ts';
 import type { SourceMetadata } from './source-metadata.ts';
 
-/** Distinguishes a file from others, and from itself before a change. */
+/** The fields that identify a file and reveal changes to it. */
 export type FileIdentity = Pick<
   SourceMetadata,
   | 'inode'
@@ -21,7 +21,7 @@ export type FileIdentity = Pick<
   | 'uid'
 >;
 
-/** A file as its directory listed it, with what is needed to read it. */
+/** A file as it was listed, with the metadata needed to read it. */
 export interface ListedFile {
   readonly path: ByteString;
   readonly metadata: FileIdentity;
@@ -34,18 +34,18 @@ export interface SourceFile extends ListedFile {
 
 /** The system reads less than 2 GiB at a time. */
 const READ_BYTES_MAX = 2 ** 30;
-/** A file that has grown by more than this since it was listed may be growing as fast as it is read. */
+/** A file that has grown by this much since it was listed may be growing as fast as it is read. */
 const GROWTH_BYTES_MAX = 64 * 1024 * 1024;
-/** Some generated files have no end, or claim 128 TB as `/proc/kcore` does. The useful ones are shorter than this. */
+/** Some generated files are endless or claim 128 TB, like `/proc/kcore`. Useful ones are shorter than this. */
 const GENERATED_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Reads a file from its start to its end. Throws `SourceError` if the system refuses. */
+/** Reads a file from start to end. Throws `SourceError` if that fails. */
 export class SourceStream {
   isAtEnd = false;
   sizeBytes = 0;
   readonly #listed: ListedFile;
   readonly #descriptor: number;
-  /** Where to stop in a file that grows, because it might never end. */
+  /** Where to stop reading a file that is growing, because it might never end. */
   #endBytes: number | undefined;
   #isGenerated: boolean | undefined;
 
@@ -58,13 +58,13 @@ export class SourceStream {
     closeSync(this.#descriptor);
   }
 
-  /** Whether the kernel generates the file, so that its size says nothing. */
+  /** Whether the kernel generates the file on each read, so that its size is meaningless. */
   get isGenerated(): boolean {
     this.#isGenerated ??= isGenerated(this.#descriptor);
     return this.#isGenerated;
   }
 
-  /** Reads its metadata again. The name may belong to another file by now, such as a device that never ends. */
+  /** Reads the metadata again. Throws SwappedError if the name now belongs to a different file, such as a device. */
   assertSame(): SourceMetadata {
     const { path, metadata } = this.#listed;
     const found = readMetadataOf(this.#descriptor, path);
@@ -73,7 +73,7 @@ export class SourceStream {
     throw new SwappedError(message, { path });
   }
 
-  /** Reads on into `buffer` from `end` until it is full or the file is at its end; returns the new end. */
+  /** Reads into `buffer` from offset `end` until the buffer is full or the file ends. Returns the new end offset. */
   fill(buffer: Uint8Array, end: number): number {
     try {
       while (!this.isAtEnd && end < buffer.length) {
@@ -81,13 +81,13 @@ export class SourceStream {
         const count = wanted <= 0 ? 0 : readSync(this.#descriptor, buffer, end, wanted, null);
         end += count;
         this.sizeBytes += count;
-        // Only FUSE returns less than was asked for before the end; if the size agrees too, we save the last read.
+        // Only FUSE returns less than requested before the end. If the size matches too, skip the final read.
         this.isAtEnd = count === 0 || (count < wanted && this.sizeBytes === this.#listed.metadata.sizeBytes);
       }
       return end;
     } catch (cause) {
       if (cause instanceof SourceError) throw cause;
-      // Only an answer of the system is about the source; anything else is a defect of this program.
+      // A system error concerns the source. Any other error is a bug in this program.
       if (errnoOf(cause) === undefined || cause instanceof RangeError || cause instanceof TypeError) throw cause;
       throw sourceError({ operation: 'read', path: this.#listed.path, cause });
     }
@@ -108,10 +108,10 @@ export class SourceStream {
   }
 }
 
-/** Another file has the name: a program replaced it by renaming, so that the name always belongs to a whole file. */
+/** The name now belongs to a different file: a program has replaced it by renaming, as for an atomic update. */
 export class SwappedError extends SourceError {}
 
-/** Whether nobody wrote to a file between two readings of its metadata. */
+/** Returns whether two readings of the metadata show no change to the file. */
 export function isUnchanged(before: FileIdentity, after: FileIdentity): boolean {
   return (
     before.sizeBytes === after.sizeBytes &&
@@ -123,8 +123,8 @@ export function isUnchanged(before: FileIdentity, after: FileIdentity): boolean 
 }
 
 /**
- * Reads a file into `target`. Returns false if that is not all of it, or the file changed since it was listed. `target`
- * has one byte more than the file, so that growth is noticed.
+ * Reads a file into `target`. Returns false if the file was not read completely or has changed since it was listed.
+ * `target` must have one byte more than the file, so that growth is noticed.
  */
 export function readAsListed(listed: ListedFile, target: Uint8Array): boolean {
   let stream: SourceStream | undefined;

@@ -12,7 +12,7 @@ const TYPES = new Map<number, EntryType>([
   [constants.S_IFSOCK, 'socket'],
 ]);
 
-/** The type in the mode word that the system gives. Throws SourceError for one that ldm does not know. */
+/** Returns the type from the mode of the system. Throws SourceError for an unknown type. */
 export function typeOfMode(modeAndType: number): EntryType {
   const type = TYPES.get(modeAndType & constants.S_IFMT);
   if (type === undefined) throw new SourceError(`unknown type of file: 0${modeAndType.toString(8)}`);
@@ -20,8 +20,8 @@ export function typeOfMode(modeAndType: number): EntryType {
 }
 
 /**
- * Seconds since 1970. A file may carry any that 64 bits can say; those that a number cannot, millions of years away,
- * become the nearest that it can.
+ * Converts seconds since 1970. A file may have any 64-bit value; those beyond the range of a number, millions of years
+ * away, become the nearest representable value.
  */
 export function secondsOf(seconds: bigint): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(seconds)));

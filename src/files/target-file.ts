@@ -9,18 +9,18 @@ import type { EntryMetadata } from './target-metadata.ts';
 import type { TargetPolicy } from './target-policy.ts';
 import { createTargetFile, finishTargetFile } from './target-writer.ts';
 
-/** Where a file is to be. */
+/** The path at which to create a file. */
 export interface FilePlace {
   /** Full path of the file. */
   readonly path: ByteString;
-  /** Whether it may take the place of what has its name. */
+  /** Whether it may replace an existing file. */
   readonly replaces: boolean;
 }
 
 /**
- * A file on its way to the target: written beside its name and given the name when it is whole, so that whatever
- * happens, a name stands for a whole file, the new one or the old one. Ends with `commit` or `abandon`. Everything but
- * `abandon`, which leaves what it cannot remove, throws TargetError.
+ * A file being written at the target. It is written beside its final path and renamed when it is complete, so that the
+ * path always holds a whole file, old or new. End with `commit` or `abandon`. All methods throw TargetError, except
+ * `abandon`, which ignores errors.
  */
 export class TargetFile {
   readonly #place: FilePlace;
@@ -30,7 +30,7 @@ export class TargetFile {
   #sizeBytes = 0;
   #isOpen = true;
 
-  /** `mode`: what the file will have; see `createTargetFile`. Where `isSparse`, blocks of zeros become holes. */
+  /** `mode`: the final mode; see `createTargetFile`. With `isSparse`, blocks of zeros become holes. */
   constructor(place: FilePlace, mode: number, { isSparse = false }: { readonly isSparse?: boolean } = {}) {
     this.#place = place;
     this.#isSparse = isSparse;
@@ -61,15 +61,15 @@ export class TargetFile {
   }
 
   /**
-   * Gives it its metadata and its name. Metadata that cannot be set is returned, or thrown where `isStrict`; to be
-   * abandoned if anything is thrown.
+   * Sets the metadata and gives the file its name. Returns an error for metadata that could not be set, or throws it if
+   * `isStrict`. If it throws, call `abandon`.
    */
   commit(
     metadata: EntryMetadata,
     options: { readonly policy: TargetPolicy; readonly isStrict?: boolean },
   ): TargetError | undefined {
     const { path, replaces } = this.#place;
-    // A hole at the end is as long as the size says.
+    // A hole at the end of the file exists only through the size.
     if (this.#isSparse) this.#attempt(() => ftruncateSync(this.#descriptor, this.#sizeBytes));
     this.#isOpen = false;
     const failure = finishTargetFile(this.#descriptor, metadata, { path, policy: options.policy });
@@ -86,7 +86,7 @@ export class TargetFile {
   }
 }
 
-/** All of a file whose bytes are at hand. Returns metadata that could not be set; see `TargetFile.commit`. */
+/** Writes a whole file at once. Returns an error for metadata that could not be set; see `TargetFile.commit`. */
 export function writeTargetFile(
   place: FilePlace,
   bytes: Uint8Array,
@@ -104,8 +104,8 @@ export function writeTargetFile(
 }
 
 /**
- * Gives a finished file a name that nothing has, in one step: another program may have taken it since it was looked at,
- * and where a file system takes `A` for `a`, a file of this very restore, that another thread made just now.
+ * Links a complete file to a new name, which fails if the name exists. Another program may have created it since the
+ * last look, or another thread of this restore, on a file system that does not distinguish `A` from `a`.
  */
 function placeTarget(source: ByteString, target: ByteString): void {
   try {
@@ -118,7 +118,7 @@ function placeTarget(source: ByteString, target: ByteString): void {
   removeWorkName(source, target);
 }
 
-/** For a file system without hard links: an empty file of ours, made only where nothing has the name, is replaced. */
+/** For file systems without hard links: exclusively creates an empty file with the name, then replaces it. */
 function placeOverClaim(source: ByteString, target: ByteString): void {
   claimName(target);
   try {
@@ -129,7 +129,7 @@ function placeOverClaim(source: ByteString, target: ByteString): void {
   }
 }
 
-/** The empty file is as old as can be: should it be all that a killed restore leaves, any other file is newer. */
+/** The empty file gets the oldest possible time. If a killed restore leaves only that, any other file is newer. */
 function claimName(path: ByteString): void {
   try {
     const descriptor = openSync(fsPath(path), 'wx', 0o600);
@@ -156,7 +156,7 @@ function taken(path: ByteString): TargetError {
   return targetError({ operation: 'write', path, cause: 'another file has taken this name' });
 }
 
-/** Puts a finished file in the place of what has the name. Where that fails the new file goes. */
+/** Replaces an existing file by a finished one. Removes the new file if that fails. */
 export function replaceTarget(source: ByteString, target: ByteString): void {
   try {
     renameSync(fsPath(source), fsPath(target));
@@ -166,12 +166,12 @@ export function replaceTarget(source: ByteString, target: ByteString): void {
   }
 }
 
-/** Where it is not possible, what went wrong before is what to tell; so too for the next. */
+/** Ignores errors, since an earlier error is reported. The same applies to `removeIfPossible`. */
 function closeIfPossible(descriptor: number): void {
   try {
     closeSync(descriptor);
   } catch {
-    // Closed all the same.
+    // The descriptor is closed even if this fails.
   }
 }
 
@@ -179,7 +179,7 @@ function removeIfPossible(path: ByteString): void {
   try {
     unlinkSync(fsPath(path));
   } catch {
-    // Somebody changed the directory's rights, or the directory.
+    // The permissions or the directory have changed.
   }
 }
 

@@ -9,10 +9,10 @@ import { targetError } from './path-failures.ts';
 import type { OwnedEntry, TargetPolicy } from './target-policy.ts';
 import { wantedGid, wantedUid } from './target-policy.ts';
 
-/** The part of an entry that is set on what was restored. */
+/** The fields of an entry that are set on a restored file. */
 export type EntryMetadata = OwnedEntry & Pick<TreeEntry, 'type' | 'mode' | 'mtimeSeconds' | 'mtimeNanoseconds'>;
 
-/** How to reach what gets the metadata: an open file, or a path whose last name is not followed. */
+/** How to reach a file to set its metadata: an open descriptor, or a path whose last name is not followed. */
 interface Handle {
   stat(): Stats;
   chown(uid: number, gid: number): void;
@@ -24,14 +24,14 @@ const SET_UID = 0o4000;
 const SET_GID = 0o2000;
 
 export interface MetadataTarget {
-  /** For the message, and to reach it where there is no descriptor. */
+  /** For messages, and to reach the file if there is no descriptor. */
   readonly path: ByteString;
   readonly policy: TargetPolicy;
 }
 
 /**
- * Gives an open file or directory its owner, mode and time, in this order: chown clears set-id bits, and everything
- * else moves the time. Tries each step; returns the first failure, because the contents are whole without it.
+ * Sets owner, mode and time of an open file or directory, in this order: chown clears set-id bits, and the other calls
+ * change the time. Tries all steps and returns the first failure, because the contents are complete without it.
  */
 export function applyMetadata(
   descriptor: number,
@@ -41,7 +41,7 @@ export function applyMetadata(
   return applyTo(descriptorHandle(descriptor), entry, target);
 }
 
-/** The same by path, for what must not be opened: symlinks, FIFOs, devices. */
+/** The same by path, for files that must not be opened: symlinks, FIFOs, devices. */
 export function applyMetadataByPath(entry: EntryMetadata, target: MetadataTarget): TargetError | undefined {
   return applyTo(pathHandle(target.path), entry, target);
 }
@@ -64,7 +64,7 @@ function applyTo(handle: Handle, entry: EntryMetadata, { path, policy }: Metadat
     const isOwned = isChanged && attempt('set the owner of', () => handle.chown(owner.uid, owner.gid));
     if (entry.type === 'symlink') return;
     const mode = modeToSet(entry, policy, isOwned ? owner : stats);
-    // The system may have cleared set-id bits that it was just given a new owner for.
+    // The system may have cleared the set-id bits when the owner changed.
     if (mode !== (stats.mode & 0o7777) || (isOwned && (mode & (SET_UID | SET_GID)) !== 0)) handle.chmod(mode);
   });
   attempt('set the time of', () => handle.setModified(entry.mtimeSeconds, entry.mtimeNanoseconds));
@@ -82,7 +82,7 @@ function ownerToSet(current: Owner, entry: EntryMetadata, policy: TargetPolicy):
   return { uid: current.uid, gid: policy.ownGroups.has(gid) ? gid : current.gid };
 }
 
-/** A program that runs as its owner must not become one that runs as somebody else: such bits stay only with the owner they had. */
+/** Drops a set-id bit unless the file gets its original owner or group: a program must not run as a different user. */
 function modeToSet(entry: EntryMetadata, policy: TargetPolicy, owner: Owner): number {
   let mode = entry.mode & 0o7777;
   if ((mode & SET_UID) !== 0 && owner.uid !== wantedUid(entry, policy)) mode &= ~SET_UID;
@@ -117,7 +117,7 @@ function pathHandle(path: ByteString): Handle {
   };
 }
 
-/** Node takes a negative number for "now", but not a date before 1970. */
+/** Node treats a negative number as "now", but accepts a Date before 1970. */
 function roundedTime(seconds: number, nanoseconds: number): Date {
   return new Date(seconds * 1e3 + nanoseconds / 1e6);
 }

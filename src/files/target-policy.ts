@@ -2,18 +2,18 @@ import type { TreeEntry } from '../format/tree.ts';
 import { openOwnerNames } from './owner-names.ts';
 import type { OwnerNames } from './owner-names.ts';
 
-/** The part of an entry that says whose it was. */
+/** The owner fields of an entry. */
 export type OwnedEntry = Pick<TreeEntry, 'uid' | 'gid' | 'user' | 'group'>;
 
-/** What a restore sets besides contents, decided once. */
+/** What a restore sets besides contents; decided once per restore. */
 export interface TargetPolicy {
-  /** Whether files are given to their owners; for anyone but root the system refuses that. */
+  /** Whether to set the owners of files, which the system allows only to root. */
   readonly setsOwners: boolean;
-  /** Groups that files may be given to even without `setsOwners`: our own. */
+  /** Our own groups: files may be given to them even without `setsOwners`. */
   readonly ownGroups: ReadonlySet<number>;
-  /** Whether device files are made; they open the hardware to whoever may open them. */
+  /** Whether to create device files. They give direct access to hardware. */
   readonly makesDevices: boolean;
-  /** Where names are turned into ids; without it the backed-up ids are used as they are. */
+  /** Maps owner names to ids. If undefined, the ids in the snapshot are used. */
   readonly ownerNames: OwnerNames | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface TargetPolicyOptions {
   /** Default: whether we are root. */
   readonly setsOwners?: boolean;
   readonly makesDevices?: boolean;
-  /** Look owners up by name first, for a restore on another machine. Default: by number. */
+  /** Looks up owners by name first, for a restore on another machine. Default: by number. */
   readonly byName?: boolean;
 }
 

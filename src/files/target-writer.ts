@@ -25,17 +25,17 @@ import { makeDirectories } from '../util/make-directories.ts';
 
 const CREATE_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
 
-/** What became of a FIFO, device or socket. */
+/** The result of restoring a FIFO, device or socket. */
 export interface SpecialOutcome {
-  /** Why it was left out: sockets are made by the programs that listen on them, devices only on request and by root. */
+  /** Why it was skipped: the programs that listen on sockets create them; devices need root and an explicit request. */
   readonly skipped: 'socket' | 'device' | undefined;
-  /** Metadata that could not be set on what was made. */
+  /** Metadata that could not be set on the new file. */
   readonly failure: TargetError | undefined;
 }
 
 /**
- * Makes the directory that a restore goes to, with its parents, and returns its real path: symlinks on the way to the
- * target are the caller's choice, those inside are not.
+ * Creates the directory to restore into, with its parents. Returns its real path: symlinks in the path of the target
+ * are followed, symlinks inside the target are not.
  */
 export function makeTargetRoot(path: ByteString): ByteString {
   try {
@@ -47,8 +47,8 @@ export function makeTargetRoot(path: ByteString): ByteString {
 }
 
 /**
- * Creates a file that is not there yet and returns a descriptor for writing. It gets the permission bits of `mode` at
- * once, set-id bits only from `finishTargetFile`. Throws TargetError; errno EEXIST says that something has the name.
+ * Creates a file exclusively and returns a descriptor for writing. Sets the permission bits of `mode` at once, the
+ * set-id bits only in `finishTargetFile`. Throws TargetError, with errno EEXIST if the name exists.
  */
 export function createTargetFile(path: ByteString, mode: number): number {
   try {
@@ -59,8 +59,8 @@ export function createTargetFile(path: ByteString, mode: number): number {
 }
 
 /**
- * Sets owner, mode and time of a written file, and closes it. Returns the first metadata that could not be set.
- * Throws TargetError where closing fails, because then the contents may be lost.
+ * Sets owner, mode and time of a written file, and closes it. Returns an error for the first metadata that could not be
+ * set. Throws TargetError if closing fails, because then the contents may be lost.
  */
 export function finishTargetFile(
   descriptor: number,
@@ -81,8 +81,9 @@ function closeTarget(descriptor: number, path: ByteString): void {
 }
 
 /**
- * Makes a directory for us alone until `finishTargetDirectory`, or takes the one that is there. Returns whether it is
- * new. Anything else under the name, a symlink to a directory too, is a TargetError: nothing is written through it.
+ * Creates a directory that only we can access until `finishTargetDirectory`, or uses an existing one. Returns whether
+ * it is new. Throws TargetError if anything else has the name, even a symlink to a directory: nothing is written
+ * through it.
  */
 export function makeTargetDirectory(path: ByteString): boolean {
   try {
@@ -95,7 +96,10 @@ export function makeTargetDirectory(path: ByteString): boolean {
   }
 }
 
-/** Whether a directory is there, for who would make it otherwise; a TargetError if something else has the name. */
+/**
+ * Like `makeTargetDirectory`, but creates nothing: returns whether the directory exists. Throws TargetError if anything
+ * else has the name.
+ */
 export function findTargetDirectory(path: ByteString): boolean {
   const stats = readTargetStats(path);
   if (stats === undefined || stats.isDirectory()) return stats !== undefined;
@@ -111,8 +115,8 @@ function isRealDirectory(path: ByteString): boolean {
 }
 
 /**
- * Sets owner, mode and time of a directory; called after its contents, whose making moves its time.
- * Returns the first metadata that could not be set.
+ * Sets owner, mode and time of a directory. Call it after restoring the contents, which changes the time. Returns an
+ * error for the first metadata that could not be set.
  */
 export function finishTargetDirectory(
   path: ByteString,
@@ -129,7 +133,7 @@ export function finishTargetDirectory(
   return finishTargetFile(descriptor, entry, { path, policy });
 }
 
-/** Makes a symlink with its own owner and time. Returns the first metadata that could not be set. */
+/** Creates a symlink with its owner and time. Returns an error for the first metadata that could not be set. */
 export function createSymlink(
   path: ByteString,
   entry: EntryMetadata & Pick<TreeEntry, 'linkTarget'>,
@@ -143,7 +147,7 @@ export function createSymlink(
   return applyMetadataByPath(entry, { path, policy });
 }
 
-/** Makes `path` another name of `existing`, which the same restore must have created. */
+/** Creates `path` as a hard link to `existing`. Throws TargetError. */
 export function createHardlink(existing: ByteString, path: ByteString): void {
   try {
     linkSync(fsPath(existing), fsPath(path));
@@ -152,7 +156,7 @@ export function createHardlink(existing: ByteString, path: ByteString): void {
   }
 }
 
-/** Makes a FIFO or a device file. */
+/** Creates a FIFO or a device file. */
 export function createSpecial(
   path: ByteString,
   entry: EntryMetadata & Pick<TreeEntry, 'deviceMajor' | 'deviceMinor'>,
@@ -177,7 +181,7 @@ function makeSpecial(path: ByteString, entry: EntryMetadata & Pick<TreeEntry, 'd
   native.mknod(path, type | mode, makeDevice(entry.deviceMajor, entry.deviceMinor));
 }
 
-/** What has the name at the target, itself and not what it may lead to. Throws TargetError. */
+/** Returns the metadata of a path at the target, without following a symlink. Throws TargetError. */
 export function readTargetStats(path: ByteString): BigIntStats | undefined {
   try {
     return lstatSync(fsPath(path), { bigint: true, throwIfNoEntry: false });
@@ -186,7 +190,7 @@ export function readTargetStats(path: ByteString): BigIntStats | undefined {
   }
 }
 
-/** Where a symlink at the target leads. Throws TargetError. */
+/** Returns the target of a symlink. Throws TargetError. */
 export function readTargetLink(path: ByteString): ByteString {
   try {
     return readlinkSync(fsPath(path), 'latin1') as ByteString;

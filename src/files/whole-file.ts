@@ -8,7 +8,7 @@ import { sourceError } from './path-failures.ts';
 const READ_BYTES_MAX = 2 ** 30;
 
 /**
- * Reads a regular file, through symlinks. Refuses anything else, because reading it could block or never end, and a
+ * Reads a regular file, through symlinks. Refuses anything else, because reading it could block or never end, and any
  * file longer than `maxBytes`. Throws SourceError.
  */
 export function readWholeFile(path: ByteString, { maxBytes = Infinity }: { readonly maxBytes?: number } = {}): Buffer {

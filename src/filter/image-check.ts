@@ -136,7 +136,7 @@ function countUsed(heads: Uint32Array): number {
 function checkCounters(parts: ImageParts, expectedWeights: number): void {
   const { counters, liveCount, plan } = parts;
   const unused = plan.positions % 2 === 0 ? 0 : counters.at(-1)! >>> COUNTER_BITS;
-  if (unused !== 0) fail('there is a counter behind the last position');
+  if (unused !== 0) fail('there is a counter after the last position');
   let weights = 0;
   let total = 0;
   for (let index = 0; index < counters.length; index += 1) {

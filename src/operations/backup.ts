@@ -38,19 +38,19 @@ export type { SkippedRepository } from './backup/own-repository.ts';
 export type { SourceProblem } from './backup/problems.ts';
 
 export interface BackupOptions {
-  /** Paths and glob patterns, as a person types them. */
+  /** Paths and glob patterns, as the user typed them. */
   readonly sources: readonly string[];
-  /** What relative paths are relative to. */
+  /** The directory that relative paths start from. */
   readonly cwd: string;
   readonly hostname?: string;
   readonly tags?: readonly string[];
-  /** Reads every file, also those that look unchanged. */
+  /** Reads every file, even one that looks unchanged. */
   readonly force?: boolean;
   /** Stores nothing. */
   readonly dryRun?: boolean;
-  /** RFC 3339; now by default. */
+  /** The time of the snapshot in RFC 3339. Default: now. */
   readonly time?: string;
-  /** Patterns as restic has them: `*.log`, `cache/tmp`, `/abs/path`, `!exception`. */
+  /** Patterns as in restic: `*.log`, `cache/tmp`, `/abs/path`, `!exception`. */
   readonly exclude?: readonly string[];
 }
 
@@ -65,15 +65,15 @@ export interface BackupResult {
   readonly reused: ReusedChunks;
   /** Sockets, which a restore leaves out. */
   readonly socketCount: number;
-  /** What is not in the snapshot, or not as it should be. */
+  /** Sources that are missing from the snapshot or incomplete in it. */
   readonly problems: readonly SourceProblem[];
   /** The exclude patterns that matched nothing. */
   readonly excludesUnmatched: readonly string[];
-  /** Directories that hold this repository. */
+  /** Directories that were left out because they hold this repository. */
   readonly skippedRepositories: readonly SkippedRepository[];
 }
 
-/** Backs the sources up as one snapshot. Throws, with nothing committed, when the repository cannot be written. */
+/** Backs up the sources as one snapshot. Throws if the repository cannot be written; nothing is committed then. */
 export async function backup(context: OperationContext, options: BackupOptions): Promise<BackupResult> {
   const startedAt = new Date();
   const time = parseTime(options.time, startedAt);
@@ -135,7 +135,7 @@ interface StoredSources {
   readonly parentTrees: ParentTrees;
 }
 
-/** One run over the sources, from the first name to durable segments. */
+/** One pass over the sources, from the first name to durable segments. */
 class BackupRun {
   readonly #given: BackupRunOptions;
 
@@ -183,7 +183,7 @@ class BackupRun {
       await depot.finish();
       return { tree, tally, depot, parent, parentTrees };
     } catch (error) {
-      // Cleaning up must not hide what went wrong.
+      // An error during the cleanup must not hide the original error.
       await depot.abandon().catch(() => undefined);
       throw error;
     } finally {

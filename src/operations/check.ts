@@ -20,7 +20,7 @@ import type { OperationContext } from './context.ts';
 export type { AffectedPath, Finding } from './check/findings.ts';
 
 export interface CheckOptions {
-  /** Reads every byte of every pack, or of the n-th of m parts. */
+  /** Reads every byte of every pack, or of part `part` of `of`. By default only sizes and footers are read. */
   readonly readData?: true | { readonly part: number; readonly of: number };
 }
 
@@ -35,10 +35,10 @@ export interface CheckResult {
   readonly exitCode: 0 | 4;
 }
 
-/** Packs whose bytes are proved at a time: one is read while another is hashed. */
+/** Packs verified at a time: one is read while another is hashed. */
 const PACKS_AT_ONCE = 2;
 
-/** Proves that everything is there and as it was stored. Changes nothing. */
+/** Verifies that everything is present and unchanged since it was stored. Changes nothing. */
 export async function check(context: OperationContext, options: CheckOptions = {}): Promise<CheckResult> {
   const selects = packSelector(options.readData);
   return await withRepository(context, 'read', async (repository) => {
@@ -71,7 +71,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
   });
 }
 
-/** Packs that no readable segment names. They are of interest only where a segment is lost: it may have named them. */
+/** Finds packs that no readable segment lists. They matter only if a segment is lost, since it may have listed them. */
 async function findUnnamedPacks(
   repository: Repository,
   { listing, lostSegments: lost }: OpenedState,
@@ -91,7 +91,7 @@ async function findUnnamedPacks(
   return found;
 }
 
-/** Which packs are read whole. By id, so that a pack stays in its part as others come and go. */
+/** Returns which packs are read completely. The id decides, so a pack stays in its part when others come and go. */
 function packSelector(readData: CheckOptions['readData']): (pack: PackContents) => boolean {
   if (readData === undefined || readData === true) return () => readData === true;
   const { part, of } = readData;
@@ -132,7 +132,7 @@ async function lostSnapshots({ backend }: Repository, opened: OpenedState): Prom
   const findings: Finding[] = [];
   for (const id of [...opened.lostSnapshots, ...unknown]) {
     const file = snapshotName(id);
-    // A snapshot that was brought back between two listings is in neither of them.
+    // A snapshot that was undeleted between two listings is in neither of them.
     if ((await backend.sizeOf(file)) !== undefined) continue;
     const outlook = unknown.includes(id) ? 'its copy is damaged as well' : '`ldm repair` can restore it';
     const message = `the manifest is missing although the snapshot was not deleted; ${outlook}`;

@@ -3,14 +3,14 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { OperationContext } from './context.ts';
 
-/** A checkpoint is worth writing when what has to be folded on top of the last one is more than this part of it ... */
+/** Write a checkpoint if more than one chunk in this many has changed since the last one, ... */
 const CHANGED_PART = 10;
-/** ... or when opening has to read this many manifests. */
+/** ... or if opening the repository has to read this many manifests. */
 const SNAPSHOTS_MAX = 16;
 
 /**
- * Writes a checkpoint after a commit if enough has changed since the last one. It is only a cache: failing to write it
- * is worth a warning, not more.
+ * Writes a checkpoint after a commit if enough has changed since the last one. It is only a cache, so a failure only
+ * causes a warning.
  */
 export async function refreshCheckpoint(
   context: OperationContext,
@@ -28,7 +28,7 @@ export async function refreshCheckpoint(
     if (!state.isComplete || damagedSegments.size > 0 || damagedSnapshots.size > 0) return;
     await repository.writeCheckpoint(state);
   } catch (error) {
-    // The snapshot is saved; a lost lock is no reason to report a failure.
+    // The snapshot is saved, so a lost lock must not look like a failed backup.
     if (!(error instanceof BackendError || error instanceof RefusedError)) throw error;
     context.onNotice?.({
       kind: 'warning',

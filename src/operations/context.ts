@@ -8,12 +8,12 @@ import type { ByteString } from '../util/byte-string.ts';
 import { openZstd } from '../workers/zstd.ts';
 import type { PathNode } from '../util/path-node.ts';
 
-/** How far an operation is. It writes the fields as it goes; a display reads them at its own pace. */
+/** The progress of an operation. The operation updates the fields; a display reads them whenever it likes. */
 export interface Progress {
-  /** Set by the display: whether the totals are worth some work to find out. */
+  /** Set by the display. If false, the operation does not spend time on finding the totals. */
   isShown: boolean;
   phase: string;
-  /** What `filesDone` and `filesTotal` count; files by default. */
+  /** The unit of `filesDone` and `filesTotal`. Default: files. */
   unit?: 'file' | 'pack';
   filesDone: number;
   filesTotal: number | undefined;
@@ -22,7 +22,7 @@ export interface Progress {
   /** Bytes written to the repository. */
   storedBytes: number;
   errorCount: number;
-  /** The file that is being read. */
+  /** The file being read. */
   currentFile: PathNode | undefined;
 }
 
@@ -40,7 +40,7 @@ export function createProgress(): Progress {
   };
 }
 
-/** Something that a person should know while the operation runs. A `note` is less than a warning: nothing is wrong. */
+/** Something the user should know while the operation runs. `note` is weaker than `warning`: nothing is wrong. */
 export interface Notice {
   readonly kind: 'lock-wait' | 'source-problem' | 'warning' | 'note' | 'info';
   readonly message: string;
@@ -48,32 +48,32 @@ export interface Notice {
   readonly during?: string;
 }
 
-/** Names what is being done now. */
+/** Sets the name of the current phase. */
 export function beginPhase(progress: Progress | undefined, phase: string): void {
   if (progress !== undefined) progress.phase = phase;
 }
 
-/** What every operation works with. */
+/** The environment of every operation. */
 export interface OperationContext {
   readonly backend: Backend;
-  /** How long to wait for a lock. By default a minute for what may run beside others, else not at all. */
+  /** How long to wait for a lock. Default: one minute, or 0 for an exclusive lock. */
   readonly lockWaitMs?: number | undefined;
   /** Aborted with a `CancelledError` as its reason. */
   readonly signal?: AbortSignal | undefined;
   readonly progress?: Progress | undefined;
   readonly onNotice?: ((notice: Notice) => void) | undefined;
-  /** Who the locks say holds them; this process by default. */
+  /** The owner recorded in locks. Default: this process. */
   readonly lockOwner?: LockOwner | undefined;
-  /** Of the blocks, packs and segments that are written; what is there may have any. */
+  /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
   readonly storeSizes?: StoreSizes | undefined;
 }
 
-/** A backup that starts while a delete is giving space back must not fail for it. */
+/** A backup that starts while a delete is reclaiming space must not fail because of the lock. */
 const SHARED_WAIT_MS = 60_000;
 
 /**
- * Runs `work` on an opened repository and gives the lock back whatever happens. Without a decompressor it opens none:
- * later the missing program part could be mistaken for damage.
+ * Runs `work` on an opened repository, and always releases the lock. Throws before opening anything if the zstd library
+ * cannot be loaded: later, that could be mistaken for damage.
  */
 export async function withRepository<T>(
   context: OperationContext,
@@ -115,16 +115,16 @@ export async function withRepository<T>(
   }
   await repository.close().catch((error: unknown) => {
     if (!(error instanceof BackendError)) throw error;
-    // The work is done. Once this process has ended, others can tell that its lock is abandoned.
+    // The work is done. Once this process has exited, other processes can see that its lock is abandoned.
     onNotice?.({ kind: 'warning', message: `the lock could not be released: ${error.message}` });
   });
   return result;
 }
 
-/** How long a run of synchronous work may last before timers and signals get their turn. */
+/** How long synchronous work may run before timers and signals are handled. */
 const PAUSE_INTERVAL_MS = 10;
 
-/** Lets timers and signal handlers run now and then in the middle of synchronous work. */
+/** Interrupts long synchronous work so that timers and signal handlers can run. */
 export class Pacer {
   readonly #signal: AbortSignal | undefined;
   #nextMs = performance.now() + PAUSE_INTERVAL_MS;
@@ -133,7 +133,7 @@ export class Pacer {
     this.#signal = signal;
   }
 
-  /** A promise when it is time for a pause; otherwise go on. Throws the signal's reason once it is aborted. */
+  /** Returns a promise if it is time for a pause: wait for it. Throws the abort reason of the signal. */
   pause(): Promise<void> | undefined {
     this.throwIfAborted();
     if (performance.now() < this.#nextMs) return undefined;

@@ -26,29 +26,29 @@ import type { ReadSnapshots, SnapshotListing } from './read-snapshots.ts';
 import { assertCountable, selectSnapshot } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 
-/** Bytes that a set of snapshots needs and no other snapshot does. */
+/** The bytes that only a certain set of snapshots needs. */
 export type FreedBytes = ReleaseMeasure;
 
 export interface DeleteOptions {
   readonly selectors: readonly string[];
   readonly filter?: SnapshotFilter;
-  /** Measures and changes nothing. */
+  /** Measures only, and changes nothing. */
   readonly dryRun?: boolean;
-  /** Gives the space back at once; true by default. Without it the delete can be undone. */
+  /** Reclaims the space at once (default). If false, the delete can be undone. */
   readonly reclaim?: boolean;
 }
 
 export interface DeleteResult {
-  /** Those selected; another process may have deleted some of them meanwhile. */
+  /** The selected snapshots. Another process may have deleted some of them in the meantime. */
   readonly snapshots: readonly SnapshotListing[];
   readonly freed: FreedBytes;
   readonly dryRun: boolean;
   readonly compaction: CompactResult | undefined;
-  /** Why the space was not given back at once. */
+  /** Why the space was not reclaimed. Undefined if it was, and for a dry run. */
   readonly notReclaimed: string | undefined;
 }
 
-/** Deletes snapshots, says exactly what that frees, and gives the space back if nobody else is at work. */
+/** Deletes snapshots, measures the bytes that this frees, and reclaims them unless the repository is in use. */
 export async function deleteSnapshots(context: OperationContext, options: DeleteOptions): Promise<DeleteResult> {
   const dryRun = options.dryRun === true;
   beginPhase(context.progress, 'deleting');
@@ -66,7 +66,7 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   return { ...result, ...(await reclaim(context)) };
 }
 
-/** Brings deleted snapshots back, as long as everything that they need is still there. */
+/** Restores deleted snapshots. Throws RefusedError if any chunk they need is gone. */
 export async function undeleteSnapshots(
   context: OperationContext,
   options: Pick<DeleteOptions, 'selectors' | 'filter'>,
@@ -99,7 +99,7 @@ function noLongerDeleted(cause: BackendError, selected: readonly SnapshotListing
   return new SnapshotNotFoundError(message, { cause, hint: 'See `ldm snapshots`.' });
 }
 
-/** A snapshot that relied on packs which are condemned could lose them. */
+/** A snapshot that relies on condemned packs could lose them. */
 const INTERRUPTED = 'a compaction was interrupted and left packs that are about to be removed';
 
 function select(
@@ -136,7 +136,7 @@ async function commit(repository: Repository, selected: readonly SnapshotListing
   });
 }
 
-/** False if another process was faster. */
+/** Returns false if another process has deleted the snapshot first. */
 async function commitOne({ backend, order }: Repository, id: string): Promise<boolean> {
   try {
     await order.commitDelete([id]);
@@ -148,7 +148,7 @@ async function commitOne({ backend, order }: Repository, id: string): Promise<bo
   }
 }
 
-/** The delete stands whatever happens here; the space can be given back at any later time. */
+/** The delete is already committed; the space can be reclaimed at any later time. */
 async function reclaim(context: OperationContext): Promise<Pick<DeleteResult, 'compaction' | 'notReclaimed'>> {
   try {
     return { compaction: await compact({ ...context, lockWaitMs: 0 }), notReclaimed: undefined };
@@ -159,7 +159,7 @@ async function reclaim(context: OperationContext): Promise<Pick<DeleteResult, 'c
   }
 }
 
-/** Says first what was done, because the error is all that a person sees. */
+/** Adds to the message that the delete succeeded, because the user sees only the error. */
 function afterDelete(error: unknown): unknown {
   const prefix = 'the snapshots are deleted, but the space could not be reclaimed: ';
   if (error instanceof CorruptDataError) {
@@ -179,6 +179,6 @@ async function assertWhole(opened: OpenedState, { id, snapshot }: SnapshotListin
   const missing = await findMissing(opened, Buffer.from(snapshot.tree, 'hex'));
   if (missing === undefined) return;
   throw new RefusedError(`snapshot ${id.slice(0, 8)} cannot be brought back: chunk ${missing} has been reclaimed`, {
-    hint: 'What a compaction has reclaimed is gone for good.',
+    hint: 'Chunks that a compaction has reclaimed cannot be recovered.',
   });
 }

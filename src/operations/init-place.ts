@@ -9,8 +9,8 @@ import { byteStringFromText, textOf } from '../util/byte-string.ts';
 const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, RESERVE_NAME]);
 
 /**
- * Refuses a place that holds anything but what an interrupted `init` leaves: a repository writes, empties and removes
- * under its names, and somebody's files must not be among them.
+ * Refuses a place that contains anything except the remains of an interrupted `init`. A repository writes and removes
+ * files under its names, so no other files may be among them.
  */
 export async function assertVacant(backend: Backend): Promise<void> {
   const foreign = namesIn(backend.location).find((name) => !OWN_NAMES.has(name)) ?? (await foreignFile(backend));
@@ -30,7 +30,7 @@ async function foreignFile(backend: Backend): Promise<string | undefined> {
   return reserveBytes === undefined || reserveBytes === RESERVE_BYTES ? undefined : RESERVE_NAME;
 }
 
-/** None where the place is not a directory of this machine, or not there yet. */
+/** Returns no names if the place does not exist or is not a local directory. */
 function namesIn(location: string): string[] {
   try {
     return listNames(byteStringFromText(location)).map((name) => textOf(name));

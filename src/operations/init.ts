@@ -29,9 +29,9 @@ export interface InitOptions {
   /** The false positive rate that the filter must stay below. */
   readonly fpr?: number;
   readonly hashes?: number;
-  /** How many chunks the filter is laid out for at first; it grows. */
+  /** The number of chunks to size the filter for. It grows beyond that when needed. */
   readonly capacity?: number;
-  /** zstd's, -7 to 22. */
+  /** The zstd level, -7 to 22. */
   readonly compressionLevel?: number;
 }
 
@@ -44,16 +44,16 @@ export interface InitResult {
   readonly plan: FilterPlan;
 }
 
-/** The filter grows by itself; a small one keeps the image of a small repository small. */
+/** The filter grows automatically. A small initial filter keeps the checkpoints of a small repository small. */
 const CAPACITY = 16_384;
 
 /**
- * Measured on files of /usr in blocks of 2 MiB: level 2 takes a fifth less time than 3 with small tables and makes 4 %
- * more; level 1 takes a seventh less than 2 and makes 9 % more.
+ * Measured on files of /usr in blocks of 2 MiB: with small tables, level 2 takes a fifth less time than level 3 and its
+ * output is 4 % larger; level 1 takes a seventh less time than level 2 and its output is 9 % larger.
  */
 const COMPRESSION_LEVEL = 2;
 
-/** Makes a repository in a place that has none. The configuration is written last: with it the repository exists. */
+/** Creates a repository in an empty place. The configuration is written last, and makes it a repository. */
 export async function initRepository(context: OperationContext, options: InitOptions = {}): Promise<InitResult> {
   const { backend } = context;
   const chunker = options.chunker ?? DEFAULT_CHUNKER;
@@ -70,7 +70,7 @@ export async function initRepository(context: OperationContext, options: InitOpt
   }
   await assertVacant(backend);
   const { chunkHash = 'sha1', packHash = 'blake3' } = options;
-  // A repository that this installation could not use is not created.
+  // Fail now rather than create a repository that this installation cannot use.
   createPackDigest(packHash);
   openZstd();
   const repositoryId = randomBytes(32).toString('hex');
@@ -95,7 +95,7 @@ async function writeRepository(context: OperationContext, config: RepositoryConf
   await backend.syncDirectory('');
   const order = new DurableOrder(backend);
   await order.keepReserve();
-  // A checkpoint from the start: "no snapshot was ever made" and "every manifest was lost" can be told apart.
+  // With a checkpoint from the start, "no snapshot was ever made" differs from "every manifest was lost".
   const empty = new FilterState(new LdmFilter(plan));
   await order.publishStream(checkpointName(1), async (append) => writeImage(empty, append));
   const bytes = encodeConfig(config);

@@ -4,11 +4,11 @@ import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { forEachChild } from '../format/tree.ts';
 import type { StateReader } from '../repository/state-reader.ts';
 
-/** One bit per entry of a filter state. */
+/** A set of filter entries, one bit each. */
 export class EntrySet {
   #bits: Uint8Array = new Uint8Array(1024);
 
-  /** Whether the entry was not in the set before. */
+  /** Returns true if the entry was not in the set before. */
   add(entry: number): boolean {
     const index = Math.floor(entry / 8);
     if (index >= this.#bits.length) this.#grow(index);
@@ -30,15 +30,15 @@ export class EntrySet {
 }
 
 export interface LiveWalk {
-  /** Every chunk that the roots reach and that is known. */
+  /** All known chunks that the roots reach. */
   readonly reached: EntrySet;
-  /** Hex ids of chunks that are reached and whose place is not known. */
+  /** Hex ids of reached chunks without a known location. */
   readonly missing: readonly string[];
 }
 
 /**
- * Marks what roots reach, by walking the trees themselves: the proof that counters are only trusted to nominate.
- * Each tree is read once. A tree that cannot be read throws, because what lies below it would look dead.
+ * Marks everything that the roots reach by reading the trees, each once. Reference counts only suggest which chunks are
+ * dead; this walk decides. Throws if a tree cannot be read, because everything below it would look dead.
  */
 export async function walkLive(
   { state, reader }: { readonly state: FilterState; readonly reader: StateReader },
@@ -65,7 +65,7 @@ export async function walkLive(
   return { reached, missing };
 }
 
-/** The id of one chunk that a root needs and the repository lacks, if there is one. */
+/** Returns the id of a chunk that the root needs and the repository lacks, or undefined if there is none. */
 export async function findMissing(
   opened: { readonly state: FilterState; readonly reader: StateReader },
   root: Uint8Array,
@@ -74,6 +74,6 @@ export async function findMissing(
     return (await walkLive(opened, [root])).missing[0];
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
-    return 'of a tree that cannot be read';
+    return 'of an unreadable tree';
   }
 }

@@ -13,7 +13,7 @@ import { findPlace, readTree } from './snapshot-path.ts';
 import type { EntrySequence } from './snapshot-path.ts';
 
 export interface ListedEntry {
-  /** Inside the snapshot, without a leading slash. */
+  /** The path inside the snapshot, without a leading slash. */
   readonly path: ByteString;
   readonly entry: TreeEntry;
 }
@@ -25,7 +25,7 @@ export interface ListFilesOptions {
   readonly recursive: boolean;
 }
 
-/** Visits the entries of a snapshot, each directory before its content, in byte order. Calls `onSnapshot` first. */
+/** Visits the entries of a snapshot in byte order, each directory before its contents. Calls `onSnapshot` first. */
 export async function listFiles(
   context: OperationContext,
   options: ListFilesOptions,
@@ -43,7 +43,7 @@ export async function listFiles(
     onSnapshot(listing);
     const top = { parent: undefined, name: place.directory };
     const stack: OpenTree[] = [{ directory: top, entries: place.entries }];
-    // Only the path of the current directory is kept as a string: those of a deep tree would fill the memory.
+    // Only the path of the current directory is kept as a string: all paths of a deep tree would fill the memory.
     let current = place.directory;
     while (stack.length > 0) {
       const { directory, entries } = stack.at(-1)!;

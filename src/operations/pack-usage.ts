@@ -2,20 +2,20 @@ import type { FilterState } from '../filter/filter-state.ts';
 import type { PackInfo } from '../filter/pack-table.ts';
 import { CHUNK_ID_BYTES, PACK_HEADER_BYTES, PACK_TRAILER_BYTES } from '../format/constants.ts';
 
-/** How much of a pack is needed. */
+/** How much of a pack is live. */
 export interface PackUsage {
   readonly pack: PackInfo;
   readonly index: number;
   readonly liveCount: number;
-  /** The live chunks' shares of their blocks. */
+  /** The stored bytes of the live chunks: their shares of their blocks. */
   readonly liveBytes: number;
-  /** What the pack has beyond its live chunks and their lines in the footer. */
+  /** All bytes except those of live chunks, their footer entries, and the fixed header and trailer. */
   readonly deadBytes: number;
 }
 
 const FOOTER_LINE_BYTES = CHUNK_ID_BYTES + 4;
 
-/** What every pack that the state knows is used for. One pass over the filter. */
+/** Measures the usage of all indexed packs in one pass over the filter. */
 export function measurePacks(state: FilterState): PackUsage[] {
   const liveCounts: number[] = [];
   const liveBytes: number[] = [];

@@ -11,17 +11,17 @@ export interface SnapshotListing {
 }
 
 export interface ReadSnapshots {
-  /** Whether these are the ones that were deleted and may still be undone. */
+  /** Whether these are deleted snapshots that can still be undeleted. */
   readonly deleted: boolean;
   /** Oldest first. */
   readonly listings: readonly SnapshotListing[];
-  /** Snapshots whose manifest is damaged and read from its copy, with the reason; they are listed all the same. */
+  /** Listed snapshots whose manifest is damaged and was read from its copy, with the reason. */
   readonly copied: ReadonlyMap<string, string>;
-  /** Snapshots that are not listed, because their manifest cannot be read or is gone, with the reason. */
+  /** Snapshots that are not listed because their manifest is missing or unreadable, with the reason. */
   readonly damaged: ReadonlyMap<string, string>;
 }
 
-/** Every snapshot, or every deleted one that may still be undone. */
+/** Reads all snapshots, or all deleted ones that can still be undeleted. */
 export async function readSnapshots(
   backend: Backend,
   options: { readonly deleted?: boolean } = {},
@@ -57,7 +57,7 @@ async function readInto({ backend, deleted, listings, copied, damaged }: Snapsho
   try {
     listings.push({ id, snapshot: (await readManifest(backend, id, { deleted })).snapshot });
   } catch (error) {
-    // Deleted, or brought back, by another process since the listing.
+    // Deleted or undeleted by another process since the listing.
     if (isAbsent(error)) return;
     if (!isDamage(error)) throw error;
     const snapshot = deleted ? undefined : await readCopy(backend, id);
@@ -75,7 +75,10 @@ async function readCopy(backend: Backend, id: string): Promise<Snapshot | undefi
   }
 }
 
-/** A manifest has a copy only while it is in snapshots/ or deleted/: what is in neither is lost. */
+/**
+ * Records lost snapshots. A copy exists only while the manifest is in snapshots/ or deleted/; if it is in neither, it
+ * is lost.
+ */
 async function noteLost(
   reading: SnapshotReading,
   copyIds: readonly string[],
@@ -87,17 +90,17 @@ async function noteLost(
   const { backend, damaged } = reading;
   const deleted = new Set(await listIds(backend, 'deleted'));
   for (const id of candidates.filter((each) => !deleted.has(each))) {
-    // Between two listings it may have been brought back, or reclaimed together with its copy.
+    // Since the listing, it may have been undeleted, or reclaimed together with its copy.
     if ((await backend.sizeOf(snapshotName(id))) !== undefined) await readInto(reading, id);
     else if ((await backend.sizeOf(manifestCopyName(id))) !== undefined) damaged.set(id, lostMessage(id));
   }
 }
 
 export function lostMessage(id: string): string {
-  return `${snapshotName(id)} is gone, and nobody deleted the snapshot`;
+  return `${snapshotName(id)} is missing although the snapshot was not deleted`;
 }
 
-/** Oldest first. The id decides between two snapshots of the same time. */
+/** Oldest first. Snapshots of the same time are sorted by id. */
 function sortedByTime(listings: readonly SnapshotListing[]): SnapshotListing[] {
   // Parsing the times in the comparison took an eighth of the time of listing 20,000 snapshots.
   const timed = listings.map((listing) => ({ listing, timeMs: Date.parse(listing.snapshot.time) }));

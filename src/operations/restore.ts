@@ -30,16 +30,16 @@ export interface RestoreOptions {
   /** `ID[:path]`, `latest`, `latest~N`. */
   readonly selector: string;
   readonly filter?: SnapshotFilter;
-  /** The directory that the backed-up roots are laid out under; made if it is not there. */
+  /** The directory to restore into; created if missing. */
   readonly target: string;
-  /** `never` by default. */
+  /** Default: `never`. */
   readonly overwrite?: OverwriteMode;
-  /** Leaves blocks of zeros unwritten in files that are long enough for it to matter. */
+  /** Leaves runs of zeros in large files unwritten, as holes. */
   readonly sparse?: boolean;
   readonly dryRun?: boolean;
 }
 
-/** So many steps, or chunks, are looked at ahead of the writing. */
+/** Maximum steps, or chunks, to look ahead of the writing. */
 const STEPS_AHEAD = 256;
 const CHUNKS_AHEAD = 512;
 
@@ -47,8 +47,8 @@ const ROUNDED_TIMES =
   'modification times are restored to the millisecond only, because the package koffi cannot be loaded here';
 
 /**
- * Restores a snapshot or a part of it. What cannot be restored is reported and the rest is restored; a file whose bytes
- * are not those that were backed up is never left at the target.
+ * Restores a snapshot or a part of it. Reports everything that cannot be restored, and restores the rest. Never leaves
+ * a file with wrong bytes at the target.
  */
 export async function restore(context: OperationContext, options: RestoreOptions): Promise<RestoreResult> {
   const { name, path } = parseSelector(options.selector);
@@ -85,7 +85,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
   });
 }
 
-/** Of a whole snapshot the sums are known beforehand. */
+/** The totals of a whole snapshot are known in advance. */
 function announceTotals(progress: Progress | undefined, summary: SnapshotSummary): void {
   if (progress === undefined) return;
   progress.filesTotal = summary.totalFilesProcessed;
@@ -101,7 +101,7 @@ interface RestoreRun {
   readonly target: ByteString;
 }
 
-/** Looks at steps ahead of the writing, so that blocks are read and decompressed beside it. */
+/** Looks at steps ahead of the writing, so that blocks are read and decompressed in the meantime. */
 async function runSteps({ context, options, opened, place, tally, target }: RestoreRun): Promise<void> {
   const { reader, state } = opened;
   const chunks = new Prefetcher(reader, state);
@@ -148,7 +148,10 @@ async function runSteps({ context, options, opened, place, tally, target }: Rest
   }
 }
 
-/** Throws `CorruptDataError` if the repository lacks one of a file's chunks, or they do not add up to its size. */
+/**
+ * Returns the entries of the chunks of a file. Throws `CorruptDataError` if the repository lacks one of them, or if
+ * their lengths do not add up to the size of the file.
+ */
 function entriesOf({ reader, state }: OpenedState, { chunkIds, sizeBytes }: TreeEntry): number[] {
   const entries: number[] = [];
   let storedBytes = 0;
@@ -158,5 +161,5 @@ function entriesOf({ reader, state }: OpenedState, { chunkIds, sizeBytes }: Tree
     storedBytes += state.filter.lengthOf(entry);
   }
   if (storedBytes === sizeBytes) return entries;
-  throw new CorruptDataError(`the snapshot gives it ${sizeBytes} bytes, but its chunks have ${storedBytes}`);
+  throw new CorruptDataError(`it has ${sizeBytes} bytes according to the snapshot, but its chunks have ${storedBytes}`);
 }

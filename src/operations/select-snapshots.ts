@@ -9,7 +9,7 @@ import type { ReadSnapshots, SnapshotListing } from './read-snapshots.ts';
 import { groupKey, matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 
-/** `ID`, `latest` or `latest~N`, and after a colon a path inside the snapshot. */
+/** `ID`, `latest` or `latest~N`, optionally followed by a colon and a path inside the snapshot. */
 export interface SnapshotSelector {
   readonly name: string;
   readonly path: ByteString;
@@ -23,20 +23,20 @@ export function parseSelector(text: string): SnapshotSelector {
 
 export interface SelectionOptions {
   readonly filter?: SnapshotFilter | undefined;
-  /** Refuses `latest` where it could mean a snapshot of something else than the user has in mind. */
+  /** Refuses `latest` if it is ambiguous: the user may mean a snapshot of a different host or path. */
   readonly isDeleting?: boolean;
 }
 
 const LATEST = /^latest(?:~(\d{1,9}))?$/;
 const ID_PREFIX = /^[0-9a-f]{4,64}$/;
-/** Messages do not list more than this. */
+/** The maximum number of items listed in a message. */
 const SHOWN_MAX = 20;
-/** Clocks of different machines differ by less. */
+/** Clocks of different machines are assumed to differ by less. */
 const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 /**
- * Finds the snapshot that a name stands for: `latest` and `latest~N` count among those that match the filter, by time,
- * and an id has to match it too.
+ * Finds the snapshot with this name. `latest` and `latest~N` count back in time among the snapshots that match the
+ * filter. An id must match the filter too.
  */
 export function selectSnapshot(
   context: OperationContext,
@@ -58,7 +58,7 @@ export function selectSnapshot(
   return found;
 }
 
-/** Such a snapshot stays the latest until its date has passed. */
+/** Warns about snapshots dated in the future: each of them stays the latest until its date has passed. */
 export function warnOfFuture({ onNotice }: OperationContext, listings: readonly SnapshotListing[]): void {
   const limitMs = Date.now() + CLOCK_TOLERANCE_MS;
   const future = listings.filter(({ snapshot }) => Date.parse(snapshot.time) > limitMs);
@@ -67,7 +67,7 @@ export function warnOfFuture({ onNotice }: OperationContext, listings: readonly 
   onNotice?.({ kind: 'warning', message });
 }
 
-/** For what only a checkpoint knows: `latest` must not mean an older snapshot because the newest one is lost. */
+/** For lost snapshots that only a checkpoint knows: `latest` must not mean an older one because the newest is lost. */
 export function assertCountable(names: readonly string[], lostIds: readonly string[]): void {
   const name = names.find((each) => LATEST.test(each));
   if (name !== undefined && lostIds[0] !== undefined) throw uncountable(name, lostMessage(lostIds[0]));
@@ -84,7 +84,7 @@ function findLatest({ listings, damaged, deleted }: ReadSnapshots, name: string,
   });
 }
 
-/** The time of an unreadable snapshot is unknown, so it could be the one that was asked for. */
+/** The time of an unreadable snapshot is unknown, so it could be the one that the user means. */
 function uncountable(name: string, reason: string): CorruptDataError {
   return new CorruptDataError(`cannot tell which snapshot ${name} is: ${reason}`, {
     hint: 'Run `ldm check`, then `ldm repair`, or name a snapshot by its id.',
@@ -108,7 +108,7 @@ function findById({ listings, damaged }: ReadSnapshots, prefix: string, filter: 
   const matches = listings.filter(({ id }) => id.startsWith(prefix));
   if (matches.length + damagedMatches.length > 1) {
     const candidates = [...matches.map(describe), ...damagedMatches.map(([id]) => `${longId(id)} (damaged)`)];
-    throw new SnapshotNotFoundError(`${prefix} fits several snapshots: ${enumerate(candidates)}`, {
+    throw new SnapshotNotFoundError(`${prefix} matches several snapshots: ${enumerate(candidates)}`, {
       hint: 'Give more digits.',
     });
   }
@@ -117,7 +117,7 @@ function findById({ listings, damaged }: ReadSnapshots, prefix: string, filter: 
   }
   const [found] = matches;
   if (found === undefined)
-    throw new SnapshotNotFoundError(`no snapshot begins with ${prefix}`, { hint: 'See `ldm snapshots`.' });
+    throw new SnapshotNotFoundError(`no snapshot id begins with ${prefix}`, { hint: 'See `ldm snapshots`.' });
   if (matchesFilter(found.snapshot, filter)) return found;
   throw new SnapshotNotFoundError(`${describe(found)} does not match the given host, paths, tags or times`);
 }

@@ -1,17 +1,17 @@
 import type { Snapshot } from '../format/snapshot.ts';
 import { textOf } from '../util/byte-string.ts';
 
-/** Which snapshots a command is about. What is absent does not restrict. */
+/** Conditions for snapshots. A missing condition matches every snapshot. */
 export interface SnapshotFilter {
-  /** Made on any of these hosts. */
+  /** The snapshot was made on one of these hosts. */
   readonly hosts?: readonly string[];
-  /** Of all of these absolute paths, and maybe others. */
+  /** The snapshot contains all of these absolute paths, and possibly others. */
   readonly paths?: readonly string[];
-  /** With all tags of at least one of these lists. */
+  /** The snapshot has all tags of at least one of these lists. */
   readonly tags?: readonly (readonly string[])[];
-  /** Made at this time or later; RFC 3339. */
+  /** The snapshot was made at this time or later (RFC 3339). */
   readonly since?: string;
-  /** Made before this time; RFC 3339. */
+  /** The snapshot was made before this time (RFC 3339). */
   readonly before?: string;
 }
 
@@ -27,7 +27,7 @@ export function matchesFilter(snapshot: Snapshot, { hosts, paths = [], tags, sin
   );
 }
 
-/** Snapshots with the same key are of the same host and paths, so that one continues the other. */
+/** Snapshots with the same key have the same host and paths, so they form a series. */
 export function groupKey({ hostname, paths }: Snapshot): string {
   return JSON.stringify([hostname, paths]);
 }

@@ -6,14 +6,14 @@ import type { ByteString } from '../util/byte-string.ts';
 import { joinPath, textOf } from '../util/byte-string.ts';
 import type { SnapshotListing } from './read-snapshots.ts';
 
-/** Entries that can be passed once. */
+/** Entries that can be read once, in order. */
 export type EntrySequence = Pick<TreeReader, 'next'>;
 
-/** Where a selector points: a directory as a whole, or one entry in it. */
+/** The place that a selector names: a whole directory, or one entry in it. */
 export interface SnapshotPlace {
-  /** The directory's path inside the snapshot, '' for the root. */
+  /** The path of the directory inside the snapshot; empty for the root. */
   readonly directory: ByteString;
-  /** The entries selected there. */
+  /** The selected entries of the directory. */
   readonly entries: EntrySequence;
 }
 
@@ -23,9 +23,10 @@ export async function readTree(reader: StateReader, treeId: Uint8Array): Promise
 }
 
 /**
- * Follows a path inside a snapshot: relative to its root tree, or absolute as it was on the machine backed up. Nothing,
- * or `/`, is the root tree. An absolute path that is not below the snapshot's base is a SnapshotNotFoundError.
- * A directory's path selects what is in it, a file's path the file.
+ * Follows a path inside a snapshot. The path is relative to the root tree, or absolute as on the machine that was
+ * backed up. An empty path or `/` is the root tree. The path of a directory selects its contents, the path of a file
+ * selects the file. Throws SnapshotNotFoundError if the path does not exist, or if an absolute path is not below the
+ * snapshot's base.
  */
 export async function findPlace(
   reader: StateReader,

@@ -10,11 +10,11 @@ export type { SnapshotListing } from './read-snapshots.ts';
 export type { SnapshotFilter } from './snapshot-filter.ts';
 
 export interface ListSnapshotsOptions extends SnapshotFilter {
-  /** Those that were deleted and can still be brought back. */
+  /** Lists deleted snapshots that can still be undeleted. */
   readonly deleted?: boolean;
 }
 
-/** The snapshots, oldest first. Warns about manifests that are gone or cannot be read, and about dates in the future. */
+/** Lists the snapshots, oldest first. Warns about missing or unreadable manifests, and about dates in the future. */
 export async function listSnapshots(
   context: OperationContext,
   options: ListSnapshotsOptions = {},

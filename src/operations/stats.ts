@@ -8,23 +8,23 @@ import { measureRepository } from './repository-size.ts';
 
 export interface StatsResult {
   readonly snapshotsCount: number;
-  /** Deleted, and not reclaimed yet. */
+  /** Snapshots that are deleted but not reclaimed yet. */
   readonly deletedSnapshotsCount: number;
-  /** The files of all snapshots as a restore would write them. */
+  /** The total size of the files of all snapshots, as a restore would write them. */
   readonly logicalBytes: number;
   readonly logicalFileCount: number;
-  /** File chunks, each once. */
+  /** The raw bytes of live file chunks, each counted once. */
   readonly uniqueBytes: number;
   readonly uniqueChunkCount: number;
   readonly treeCount: number;
   readonly treeBytes: number;
-  /** What the live chunks and trees occupy in packs. */
+  /** The bytes in packs of live chunks and trees. */
   readonly storedBytes: number;
-  /** Every file of the repository. */
+  /** The total size of all files of the repository. */
   readonly repositoryBytes: number;
-  /** Logical to unique bytes. */
+  /** `logicalBytes` divided by `uniqueBytes`. */
   readonly dedupRatio: number;
-  /** Unique bytes and trees to stored bytes. */
+  /** `uniqueBytes` plus `treeBytes`, divided by `storedBytes`. */
   readonly compressionRatio: number;
   readonly filter: FilterStatistics;
   readonly packs: PackStatistics;
@@ -37,13 +37,13 @@ export interface PackStatistics {
   readonly treeCount: number;
   readonly bytes: number;
   readonly deadBytes: number;
-  /** Dead bytes to all bytes. */
+  /** `deadBytes` divided by `bytes`. */
   readonly deadRatio: number;
-  /** Packs that no segment names. */
+  /** Packs that no segment lists. */
   readonly unreferencedCount: number;
 }
 
-/** Reports on a repository from its filter state alone; no pack is read. */
+/** Collects statistics from the filter state, the manifests and the listings. Reads no pack contents. */
 export async function collectStats(context: OperationContext): Promise<StatsResult> {
   return await withRepository(context, 'read', async (repository) => {
     const { state, listing } = await repository.openState();
@@ -110,7 +110,7 @@ function describePacks(state: FilterState, present: ReadonlyMap<string, number>)
   };
 }
 
-/** 1 where there is nothing to compare. */
+/** Returns 1 if `part` is 0. */
 function ratio(whole: number, part: number): number {
   return part === 0 ? 1 : whole / part;
 }

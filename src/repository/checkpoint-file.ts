@@ -16,14 +16,14 @@ interface CheckpointPlace {
 }
 
 /**
- * Reads a checkpoint and verifies what it says: its arrays against each other, its snapshots against their manifests,
- * and its chunks and packs against the segments that it has folded. Only the reference counts remain to be believed,
- * since they follow from trees: `check` counts them again, and compaction does not rely on them.
+ * Reads a checkpoint and verifies it: its arrays against each other, its snapshots against their manifests, and its
+ * chunks and packs against the segments it contains. Only the reference counts are not verified, since that would
+ * require reading all trees: `check` recounts them, and compaction does not rely on them.
  *
- * Returns undefined if there is no such file. Where a listed segment is gone the chunks are not verified; such a
+ * Returns undefined if the file does not exist. If a listed segment is gone, the chunks are not verified; such a
  * checkpoint is not used (`FilterState.isCurrent`).
  * @throws CorruptDataError
- * @throws UnsupportedFormatError for another version
+ * @throws UnsupportedFormatError for an unknown version
  */
 export async function readCheckpoint(
   { backend, config }: CheckpointPlace,
@@ -43,7 +43,10 @@ export async function readCheckpoint(
   return state;
 }
 
-/** Undefined for a checkpoint that is gone, of another version, or damaged; the reason is then in `damaged`. */
+/**
+ * Returns undefined for a checkpoint that is gone, of an unknown version, or damaged. Adds the reason of damage to
+ * `damaged`.
+ */
 export async function loadCheckpoint(
   place: CheckpointPlace,
   name: string,
@@ -60,7 +63,7 @@ export async function loadCheckpoint(
   }
 }
 
-/** The id of a snapshot is the digest of its manifest, which names the root tree. */
+/** The id of a snapshot is the digest of its manifest, and the manifest contains the id of the root tree. */
 function checkSnapshots({ filter, snapshots }: FilterState): void {
   const rootRefs = new Map<number, number>();
   for (const [id, { tree, manifest }] of snapshots) {
@@ -73,7 +76,7 @@ function checkSnapshots({ filter, snapshots }: FilterState): void {
   for (const [entry, count] of rootRefs) if (filter.refs(entry) < count) fail('it counts too few references');
 }
 
-/** A pack whose segment cannot be read is compared with its own footer, and left as it is if both are damaged. */
+/** A pack whose segment is unreadable is compared with its own footer. If that is damaged too, it is not checked. */
 async function checkLocations(backend: Backend, state: FilterState): Promise<void> {
   const check = new LocationCheck(state);
   const seen = new Set<string>();
@@ -88,7 +91,7 @@ async function checkLocations(backend: Backend, state: FilterState): Promise<voi
     else for (const pack of packs) verify(pack);
   }
   const unseen = [...state.packs.ids(), ...state.absentPacks].filter((id) => !seen.has(id));
-  if (isComplete && unseen[0] !== undefined) fail(`no segment names pack ${unseen[0]}`);
+  if (isComplete && unseen[0] !== undefined) fail(`no segment lists pack ${unseen[0]}`);
   for (const id of unseen) {
     if (state.absentPacks.has(id)) continue;
     const pack = await unlessDamaged(async () => readPackContents(backend, id));
@@ -96,7 +99,7 @@ async function checkLocations(backend: Backend, state: FilterState): Promise<voi
   }
 }
 
-/** The checkpoint is what is in question here; other damaged files are reported where they are needed. */
+/** Only the checkpoint is verified here. Other damaged files are reported where they are needed. */
 async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -12,14 +12,14 @@ export interface ConfigProblem {
   readonly message: string;
 }
 
-/** The configuration, from its copy where the first is damaged or missing. */
+/** Reads the configuration, or its copy if the first file is damaged or missing. */
 export async function readConfig(backend: Backend): Promise<RepositoryConfig> {
   return (await inspectConfig(backend)).config;
 }
 
 /**
- * Whether there is a repository, however damaged. The copy of a configuration alone, with nothing stored yet, is what an
- * `init` leaves that was interrupted: it may begin again.
+ * Returns whether there is a repository, however damaged. If only the copy of the configuration exists and nothing is
+ * stored, an `init` was interrupted; that does not count as a repository, so that `init` can be repeated.
  */
 export async function repositoryExists(backend: Backend): Promise<boolean> {
   try {
@@ -39,8 +39,9 @@ async function holdsAnything(backend: Backend): Promise<boolean> {
 }
 
 /**
- * As `readConfig`, and what is wrong with either file. Throws what is no finding.
- * @throws CorruptDataError also where both are sound and differ: with the wrong one every chunk or pack seems damaged
+ * Like `readConfig`, but also returns the problems of both files. Throws errors for which `isFinding` is false.
+ * @throws CorruptDataError also if both files are valid but differ: with the wrong one, every chunk or pack would seem
+ * damaged
  */
 export async function inspectConfig(
   backend: Backend,

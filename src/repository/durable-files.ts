@@ -4,24 +4,24 @@ import { isAbsent } from '../errors.ts';
 import { repositoryExists } from './config-file.ts';
 import { directoryOf } from './layout.ts';
 
-/** Throws if the next step must not be taken, such as when the lock of this process is gone. */
+/** Throws if the next step must not be done, for example because the lock of this process is gone. */
 export type Verify = () => Promise<void>;
 
-/** Writes the bytes of a new file, in as many pieces as it likes. `sync` makes those written so far durable. */
+/** Writes the bytes of a new file in any number of pieces. `sync` makes those written so far durable. */
 export type WriteFile = (append: BackendWriter['append'], sync: BackendWriter['sync']) => Promise<unknown>;
 
-/** A file that is written and has no final name yet. */
+/** A written file that does not have its final name yet. */
 export interface TemporaryFile {
   readonly name: string;
   readonly writer: BackendWriter;
 }
 
-/** How files appear and vanish durably; the order in which they do is that of `DurableOrder`. */
+/** Creates, renames and removes files durably. `DurableOrder` defines the order of these steps. */
 export class DurableFiles {
   readonly #backend: Backend;
-  /** Directories with names that are not durable yet. */
+  /** Directories with changed names that are not durable yet. */
   readonly #unsynced = new Set<string>();
-  /** Of a directory: the kernel may have dropped the names, and a second fsync would wrongly succeed. */
+  /** The error of a failed fsync of a directory. A second fsync would wrongly succeed: the names may be dropped. */
   #failedSync: { readonly error: unknown } | undefined;
 
   constructor(backend: Backend) {
@@ -53,7 +53,7 @@ export class DurableFiles {
     return { name, writer: await this.#inDirectory('tmp', async () => this.#backend.create(name)) };
   }
 
-  /** A failed fsync is never tried again on the same file: the kernel may have dropped the bytes. The file goes. */
+  /** After a failed fsync, the file is removed, not synced again: the kernel may have dropped its bytes. */
   async publish(temporaryName: string, writer: BackendWriter, name: string, verify?: Verify): Promise<void> {
     try {
       await writer.sync();
@@ -72,12 +72,12 @@ export class DurableFiles {
     if (!source.startsWith('tmp/')) this.#unsynced.add(directoryOf(source));
   }
 
-  /** A copy of a repository may have lost its empty directories. */
+  /** Creates the directory if it is missing: a copy of a repository may have lost its empty directories. */
   async #inDirectory<T>(directory: string, action: () => Promise<T>): Promise<T> {
     try {
       return await action();
     } catch (error) {
-      // A repository that was moved away or unmounted meanwhile must not begin anew.
+      // Do not start a new repository where this one was moved away or unmounted in the meantime.
       if (!isAbsent(error) || !(await repositoryExists(this.#backend))) throw error;
       await this.#backend.makeDirectory(directory);
       await this.#backend.syncDirectory(directoryOf(directory));
@@ -85,22 +85,22 @@ export class DurableFiles {
     }
   }
 
-  /** Cleans up after a failure, which is what the caller reports; a second failure here adds nothing to it. */
+  /** Cleans up after a failure. Ignores errors, since the caller reports the original one. */
   async discard(name: string, writer: BackendWriter): Promise<void> {
     await writer.close().catch(() => undefined);
     await this.#backend.remove(name).catch(() => false);
   }
 
-  /** Removes a file if it exists; durably gone after the next barrier. */
+  /** Removes a file if it exists. The removal is durable after the next barrier. */
   async remove(name: string): Promise<void> {
     if (await this.#backend.remove(name)) this.#unsynced.add(directoryOf(name));
   }
 
-  /** Makes every name that appeared or vanished so far durable. */
+  /** Makes all names that were added or removed so far durable. */
   async barrier(): Promise<void> {
     if (this.#failedSync !== undefined) throw this.#failedSync.error;
     for (const directory of this.#unsynced) {
-      // Before the wait: a name that appears meanwhile may miss this one, and marks the directory again.
+      // Delete it before waiting: a name that is added during the sync may miss it, and marks the directory again.
       this.#unsynced.delete(directory);
       try {
         await this.#backend.syncDirectory(directory);

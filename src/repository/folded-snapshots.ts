@@ -4,10 +4,10 @@ import type { FoldedSnapshot } from '../filter/filter-state.ts';
 import { readManifest, readManifestCopy } from './manifests.ts';
 import type { ReadManifest } from './manifests.ts';
 
-/** Reads what a state keeps of snapshots, from their manifests or from wherever else they are known. */
+/** Reads the data of snapshots that a filter state keeps, from manifests, manifest copies or checkpoints. */
 export class FoldedSnapshots {
   readonly #backend: Backend;
-  /** The snapshots in checkpoints, and those that were read from a manifest copy. */
+  /** Snapshots from checkpoints and manifest copies. */
   readonly known: Map<string, FoldedSnapshot>;
   /** Snapshots that cannot be read anywhere, with the reason. */
   readonly damaged: Map<string, string> = new Map();
@@ -30,7 +30,7 @@ export class FoldedSnapshots {
     }
   }
 
-  /** A snapshot whose manifest is lost or damaged, from a checkpoint or the copy of its manifest. */
+  /** Returns a snapshot whose manifest is lost or damaged, from a checkpoint or from the copy of its manifest. */
   async recall(id: string): Promise<FoldedSnapshot | undefined> {
     const known = this.known.get(id);
     if (known !== undefined) return known;

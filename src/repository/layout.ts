@@ -1,4 +1,4 @@
-/** Where things lie in a repository; docs/format.md describes it. */
+/** The names in a repository, as described in docs/format.md. */
 export const DIRECTORIES = [
   'packs',
   'index',
@@ -13,7 +13,7 @@ export const DIRECTORIES = [
 ] as const;
 export const CONFIG_NAME = 'config';
 export const CONFIG_COPY_NAME = 'config.bak';
-/** A few bytes that nobody needs, given up when the disk is full, so that a delete can still reclaim. */
+/** A file of random bytes. It is removed when the disk is full, so that a delete can still reclaim space. */
 export const RESERVE_NAME = 'reserve';
 export const RESERVE_BYTES: number = 1024 * 1024;
 
@@ -34,12 +34,12 @@ export function deletedName(id: string): string {
   return `deleted/${id}`;
 }
 
-/** The second copy of a manifest, by which one that is gone is missed. */
+/** The second copy of a manifest. It reveals that a manifest is lost. */
 export function manifestCopyName(id: string): string {
   return `manifests.bak/${id}`;
 }
 
-/** The last part of a name: the id for everything that is named by one. */
+/** Returns the last part of a name: the id, for files named by their id. */
 export function baseName(name: string): string {
   return name.slice(name.lastIndexOf('/') + 1);
 }
@@ -51,14 +51,14 @@ export function directoryOf(name: string): string {
 
 const TEMPORARY_NAME = /^tmp\/[0-9a-f]{32}$/;
 
-/** Whether a name is one that ldm gives to files on their way; anything else in `tmp/` is not ours. */
+/** Returns whether a name is that of a temporary file. Other files in `tmp/` do not belong to ldm. */
 export function isTemporaryName(name: string): boolean {
   return TEMPORARY_NAME.test(name);
 }
 
 const ID = /^[0-9a-f]{64}$/;
 
-/** Whether a name is an id (64 hex digits); anything else in a directory of ids is not ours. */
+/** Returns whether a name is an id (64 hex digits). Other files in a directory of ids do not belong to ldm. */
 export function isId(name: string): boolean {
   return ID.test(name);
 }

@@ -9,7 +9,7 @@ import { CONFIG_COPY_NAME, CONFIG_NAME, baseName, isId } from './layout.ts';
 export interface Listing {
   readonly snapshotIds: readonly string[];
   readonly deletedIds: readonly string[];
-  /** Ids of the snapshots, deleted ones too, whose manifest has a second copy. */
+  /** Ids of snapshots whose manifest has a second copy, including deleted snapshots. */
   readonly manifestCopyIds: readonly string[];
   readonly condemned: Condemnations;
   readonly segmentIds: readonly string[];
@@ -17,15 +17,15 @@ export interface Listing {
   readonly packs: ReadonlyMap<string, number>;
   /** Names of the checkpoints, newest first. */
   readonly checkpoints: readonly string[];
-  /** Those of `snapshots`, `index` and `packs` that do not exist, and so count as empty. */
+  /** Those of `snapshots`, `index` and `packs` that do not exist, and therefore count as empty. */
   readonly missingDirectories: readonly string[];
 }
 
 /**
- * Lists a repository, in the opposite order of writing: the snapshot of a copy that is listed was committed before, a
- * snapshot had its segments in place, and a segment its packs. What is condemned comes first: nothing that is removed
- * while this runs can look as if it could be relied on. A listing that fails is an error, never an empty repository.
- * Only a directory that does not exist counts as empty: git and object stores do not keep empty ones.
+ * Lists a repository in the reverse order of writing: a listed manifest copy belongs to a committed snapshot, the
+ * segments of a listed snapshot exist, and so do the packs of a listed segment. Condemnations are listed first, so that
+ * nothing removed during the listing looks safe to rely on. A failed listing is an error, never an empty repository.
+ * Only a missing directory counts as empty: git and object stores do not keep empty ones.
  */
 export async function listRepository(backend: Backend): Promise<Listing> {
   const condemned = await readCondemnations(backend, idsOf(await listOptional(backend, 'condemned')));
@@ -50,13 +50,13 @@ export async function listRepository(backend: Backend): Promise<Listing> {
   return { condemned, snapshotIds, deletedIds, manifestCopyIds, segmentIds, packs, checkpoints, missingDirectories };
 }
 
-/** Whether a listing has anything that is condemned and not yet removed. */
+/** Returns whether any condemned segment or pack has not been removed yet. */
 export function hasCondemned({ condemned, segmentIds, packs }: Listing): boolean {
   const isSegmentLeft = segmentIds.some((id) => condemned.segmentIds.has(id));
   return isSegmentLeft || [...condemned.packIds].some((id) => packs.has(id));
 }
 
-/** A listing as it will be once everything condemned has been removed. */
+/** Returns the listing as it will be after all condemned files have been removed. */
 export function withoutCondemned(listing: Listing): Listing {
   const { condemned } = listing;
   const segmentIds = listing.segmentIds.filter((id) => !condemned.segmentIds.has(id));
@@ -64,19 +64,19 @@ export function withoutCondemned(listing: Listing): Listing {
   return { ...listing, segmentIds, packs };
 }
 
-/** A directory of a repository that is still there; undefined if it has no such directory. */
+/** Lists a directory of an existing repository. Returns undefined if the repository has no such directory. */
 export async function listUnlessMissing(backend: Backend, directory: string): Promise<BackendFile[] | undefined> {
   try {
     return await backend.list(directory);
   } catch (error) {
-    // If the configuration is gone too, the repository was moved away or unmounted, and is not empty.
+    // If the configuration is missing too, the repository was moved away or unmounted; it is not empty.
     const hasConfig = async (name: string): Promise<boolean> => (await backend.sizeOf(name)) !== undefined;
     if (!isAbsent(error) || !((await hasConfig(CONFIG_NAME)) || (await hasConfig(CONFIG_COPY_NAME)))) throw error;
     return undefined;
   }
 }
 
-/** A directory that tells nothing about what must exist: where it is missing, nothing is lost. */
+/** Lists a directory that may be missing without any loss of data. */
 export async function listOptional(backend: Backend, directory: string): Promise<BackendFile[]> {
   try {
     return await backend.list(directory);

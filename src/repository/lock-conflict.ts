@@ -11,10 +11,10 @@ export const LOCK_DIRECTORY = 'locks';
 
 /** Why a lock cannot be acquired now. */
 export interface LockConflict {
-  /** Who holds the other lock, in words. */
+  /** A description of the holder of the other lock. */
   readonly holder: string;
   readonly hint: string;
-  /** Whether the holder is of another boot of this machine. Such a lock is taken over within minutes. */
+  /** Whether the holder belongs to another boot of this machine. Such a lock is taken over within minutes. */
   readonly isOtherBoot: boolean;
 }
 
@@ -23,14 +23,14 @@ export interface LockSearch {
   readonly mode: LockMode;
   readonly self: LockOwner;
   readonly watch: HeartbeatWatch;
-  /** Locks that this process gave back but could not remove. */
+  /** Locks that this process released but could not remove. */
   readonly abandoned: ReadonlySet<string>;
   readonly nowMs: number;
   /** The lock files that the searching process has created so far. */
   readonly ownNames: readonly string[];
 }
 
-/** The first lock that conflicts, or undefined. Removes the locks of dead holders on the way. */
+/** Returns the first lock that conflicts, or undefined. Removes the locks of dead holders. */
 export async function findLockConflict(search: LockSearch): Promise<LockConflict | undefined> {
   let conflict: LockConflict | undefined;
   let ownCount = 0;
@@ -42,14 +42,14 @@ export async function findLockConflict(search: LockSearch): Promise<LockConflict
     const found = await judgeLock(search, name);
     if (found !== undefined && conflict?.isOtherBoot !== false) conflict = found;
   }
-  // A listing that leaves out one lock may leave out others, and then two holders would not see each other.
+  // A listing without our own lock may lack other locks too. Then two holders would not notice each other.
   if (ownCount < search.ownNames.length) throw lostLockError(search.backend);
   return conflict;
 }
 
 async function judgeLock(search: LockSearch, name: string): Promise<LockConflict | undefined> {
   const fileName = name.slice(LOCK_DIRECTORY.length + 1);
-  // Left by file managers and network file systems (.DS_Store, .nfs...): a lock never begins with a dot.
+  // Created by file managers and network file systems (.DS_Store, .nfs...). Names of locks never begin with a dot.
   if (fileName.startsWith('.')) return undefined;
   const lock = decodeLockName(fileName);
   if (lock === undefined) return unknownFileConflict(name);
@@ -65,7 +65,7 @@ async function judgeLock(search: LockSearch, name: string): Promise<LockConflict
   return { holder: describeHolder(lock) + origin, hint, isOtherBoot };
 }
 
-/** A holder that cannot be seen is dead once its heartbeat has been unchanged for long enough. */
+/** A holder whose process is not visible counts as dead if its heartbeat has not changed for long enough. */
 async function isStale({ watch, nowMs }: LockSearch, name: string, state: OwnerState): Promise<boolean> {
   if (state !== 'unknown' && state !== 'other-boot') return false;
   const limitMs = state === 'unknown' ? STALE_AFTER_MS : STALE_AFTER_OTHER_BOOT_MS;
@@ -103,7 +103,7 @@ function unknownFileConflict(name: string): LockConflict {
   };
 }
 
-/** The text comes from a name that another machine chose: no control character of it may reach a terminal. */
+/** Escapes a text from a file name that another machine chose, so that no control character reaches a terminal. */
 function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, '?');
 }

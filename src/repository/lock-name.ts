@@ -4,22 +4,22 @@ import type { LockOwner } from './lock-owner.ts';
 
 export type LockMode = 'shared' | 'exclusive';
 
-/** What the name of a lock file says. */
+/** The contents of the name of a lock file. */
 export interface LockName {
   readonly mode: LockMode;
   readonly owner: LockOwner;
-  /** Random hexadecimal digits, so that no two locks ever have the same name. */
+  /** Random hexadecimal digits, so that no two locks have the same name. */
   readonly nonce: string;
 }
 
 const NAME_BYTES_MAX = 255;
 
-/** In encoded bytes. Together with the mode, the separators and the nonce they stay below the limit of a file name. */
+/** In encoded bytes. With the mode, the separators and the nonce, the name stays below the limit of the system. */
 const FIELD_BYTES_MAX = { host: 72, machineId: 40, bootId: 40, pidNamespace: 20, pid: 10, startTime: 20 } as const;
 
 /**
- * The file name of a lock (docs/format.md, Locking): everything is in the name, so that a lock appears together with
- * what it says, and needs no free byte on the disk.
+ * Returns the file name of a lock (docs/format.md, Locking). All information is in the name, so that it appears
+ * atomically and needs no free space on the disk.
  */
 export function encodeLockName(lock: LockName): string {
   const owner = fitOwner(lock.owner);
@@ -37,7 +37,7 @@ export function encodeLockName(lock: LockName): string {
   return name;
 }
 
-/** Undefined for a name that `encodeLockName` does not make. */
+/** Returns undefined for a name that `encodeLockName` does not produce. */
 export function decodeLockName(name: string): LockName | undefined {
   const match = /^(shared|exclusive)-([\w.~-]*)$/.exec(name);
   if (match === null) return undefined;
@@ -50,7 +50,7 @@ export function decodeLockName(name: string): LockName | undefined {
   return { mode, owner: { host, machineId, bootId, pidNamespace, pid, startTime }, nonce };
 }
 
-/** The owner as it reads in a lock's name: long fields are cut. */
+/** Returns the owner as encoded in the name of a lock: long fields are truncated. */
 export function fitOwner(owner: LockOwner): LockOwner {
   return {
     host: fitField(owner.host, FIELD_BYTES_MAX.host),
@@ -73,7 +73,7 @@ function fitField(field: string, bytesMax: number): string {
   return fitted;
 }
 
-/** Letters, digits, dots and hyphens stay; every other byte of the UTF-8 form becomes `~` and two hexadecimal digits. */
+/** Keeps letters, digits, dots and hyphens. Every other byte of the UTF-8 form becomes `~` and two hex digits. */
 function escapeField(field: string): string {
   let escaped = '';
   for (const byte of Buffer.from(field, 'utf8')) {

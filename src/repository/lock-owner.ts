@@ -2,29 +2,29 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** Which process holds a lock: enough to tell, on the same machine, whether it still runs. Unknown fields are empty. */
+/** The process that holds a lock. On the same machine, others see whether it still runs. Unknown fields are empty. */
 export interface LockOwner {
   readonly host: string;
-  /** Of this installation of the operating system; the same after a reboot. */
+  /** Identifies the installation of the operating system. It does not change with a reboot. */
   readonly machineId: string;
   /** Random, new with every boot. */
   readonly bootId: string;
-  /** A process id means something only inside its namespace (containers). */
+  /** A process id is unique only within its namespace (containers). */
   readonly pidNamespace: string;
   readonly pid: number;
-  /** Clock ticks from the boot to the start of the process: tells a process from a later one with the same id. */
+  /** Clock ticks from boot to process start. Distinguishes the process from a later one with the same id. */
   readonly startTime: string;
 }
 
 /**
- * 'unknown': this process cannot see whether the owner still runs. 'other-boot': the owner ran on this machine before
- * it was started anew, or runs on a clone of it, which has the same machine id.
+ * 'unknown': this process cannot see whether the owner still runs. 'other-boot': the owner ran on this machine before a
+ * restart, or runs on a clone of it, which has the same machine id.
  */
 export type OwnerState = 'running' | 'dead' | 'other-boot' | 'unknown';
 
 let ownerOfThisProcess: LockOwner | undefined;
 
-/** This process as the owner of a lock. */
+/** Returns this process as the owner of a lock. */
 export function currentLockOwner(): LockOwner {
   ownerOfThisProcess ??= {
     host: hostname(),
@@ -36,7 +36,7 @@ export function currentLockOwner(): LockOwner {
   return ownerOfThisProcess;
 }
 
-/** What `self` knows about `other`. The result is 'dead' only when that is certain. */
+/** Returns the state of `other` as seen from `self`. It is 'dead' only if that is certain. */
 export function ownerState(other: LockOwner, self: LockOwner): OwnerState {
   if (isSameBoot(other, self)) {
     return other.pidNamespace === self.pidNamespace ? processState(other) : 'unknown';
@@ -47,7 +47,7 @@ export function ownerState(other: LockOwner, self: LockOwner): OwnerState {
 
 function isSameBoot(other: LockOwner, self: LockOwner): boolean {
   const isSame = other.host === self.host && other.machineId === self.machineId && other.bootId === self.bootId;
-  // A host name alone is no proof: two machines may share one.
+  // The same host name is not enough: two machines may share it.
   return isSame && (self.bootId !== '' || self.machineId !== '');
 }
 
@@ -57,7 +57,7 @@ function isOtherBoot(other: LockOwner, self: LockOwner): boolean {
 
 function processState(owner: LockOwner): OwnerState {
   if (!processExists(owner.pid)) return 'dead';
-  // Where /proc belongs to another namespace, its numbers name other processes.
+  // If /proc belongs to another namespace, its ids refer to other processes.
   const found = isProcOfThisNamespace() ? readProcess(String(owner.pid)) : undefined;
   if (found === undefined) return 'running';
   const isAnotherProcess = owner.startTime !== '' && found.startTime !== owner.startTime;
@@ -69,7 +69,7 @@ function processExists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it runs, as another user.
+    // EPERM: the process runs, as another user.
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }
@@ -82,10 +82,10 @@ function isProcOfThisNamespace(): boolean {
   }
 }
 
-/** Reads /proc/<pid>/stat; undefined where it is absent or hidden from this user. */
+/** Reads /proc/<pid>/stat. Returns undefined if it is missing or hidden from this user. */
 function readProcess(pid: string): { startTime: string; isZombie: boolean } | undefined {
   const text = readText(`/proc/${pid}/stat`);
-  // The second field is the program's name in brackets and may hold anything, brackets and blanks too.
+  // The second field is the program name in parentheses, which may itself contain parentheses and spaces.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state] = fields;
   const startTime = fields[22 - 3];

@@ -4,12 +4,12 @@ import type { Backend } from '../backend/backend.ts';
 export const STALE_AFTER_MS: number = 30 * 60_000;
 
 /**
- * The same for a holder of another boot of this machine. It is most likely gone, but it may run on a clone of this
+ * The same for a holder of another boot of this machine. It has most likely ended, but may run on a clone of this
  * machine: four heartbeats must be missing.
  */
 export const STALE_AFTER_OTHER_BOOT_MS: number = 4 * 60_000;
 
-/** Two looks further apart count only this much: this process may have been suspended in between, and the holder too. */
+/** A longer interval between two observations counts only this much: either process may have been suspended. */
 const GAP_MS_MAX = 60_000;
 
 interface Watched {
@@ -18,7 +18,7 @@ interface Watched {
   stillMs: number;
 }
 
-/** Watches the heartbeats of holders whose process cannot be seen. Clocks of other machines are never read. */
+/** Watches the heartbeats of holders whose processes are not visible. Does not use the clocks of other machines. */
 export class HeartbeatWatch {
   readonly #backend: Backend;
   readonly #watched = new Map<string, Watched>();
@@ -27,7 +27,7 @@ export class HeartbeatWatch {
     this.#backend = backend;
   }
 
-  /** For how long, in ms, the heartbeat of a lock has been unchanged. `nowMs`: now, on a monotonic clock. */
+  /** Returns how long the heartbeat of a lock has been unchanged, in ms. `nowMs`: the time on a monotonic clock. */
   async unchangedMs(name: string, nowMs: number): Promise<number> {
     const heartbeat = await this.#backend.heartbeatOf(name);
     if (heartbeat === undefined) return 0;

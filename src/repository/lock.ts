@@ -18,16 +18,16 @@ export type { LockMode } from './lock-name.ts';
 
 const HEARTBEAT_INTERVAL_MS = 60_000;
 /**
- * A lock left by a crash of this machine must not need a person, and every process that meets it starts to watch it
- * anew: so everybody waits until it is stale, however short `waitMs` is.
+ * A lock left by a crash of this machine must not require manual removal, and every process that finds it starts a new
+ * watch. So every process waits until the lock is stale, even if `waitMs` is shorter.
  */
 const OTHER_BOOT_WAIT_MS = STALE_AFTER_OTHER_BOOT_MS + 30_000;
-/** Others create their locks for a moment before they see ours: a renewal waits until they are gone. */
+/** Contenders create their lock files for a moment before they notice ours: a renewal waits until these are gone. */
 const RENEW_WAIT_MS = 10_000;
 const BACK_OFF_MS_MIN = 10;
 const BACK_OFF_MS_MAX = 1000;
 
-/** A monotonic clock; tests put their own in its place. */
+/** A monotonic clock. Tests use their own. */
 export interface LockClock {
   nowMs(): number;
   sleep(durationMs: number): Promise<void>;
@@ -35,13 +35,13 @@ export interface LockClock {
 
 export interface LockOptions {
   readonly mode: LockMode;
-  /** For how long to wait for other holders; 0, the default, is not at all. */
+  /** How long to wait for other holders. Default: 0. */
   readonly waitMs?: number | undefined;
   readonly owner?: LockOwner | undefined;
-  /** Called when the wait begins, and again whenever somebody else is in the way. */
+  /** Called when the wait begins, and again whenever a different holder blocks us. */
   readonly onWait?: ((holder: string) => void) | undefined;
   readonly clock?: LockClock | undefined;
-  /** Ends the wait with its reason. */
+  /** Aborts the wait with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -50,12 +50,12 @@ const MONOTONIC_CLOCK: LockClock = {
   sleep: async (durationMs) => sleep(durationMs),
 };
 
-/** Locks that this process gave back but could not remove: it knows for sure that nobody holds them. */
+/** Nonces of locks that this process released but could not remove. Nobody holds these locks. */
 const abandonedNonces = new Set<string>();
 
 /**
- * A lock on a repository. Shared locks stand beside each other; an exclusive one stands alone. There is no upgrade:
- * release the one before you acquire the other.
+ * A lock on a repository. Any number of shared locks can be held at a time, but only one exclusive lock and no other
+ * beside it. There is no upgrade: release one lock before acquiring the other.
  */
 export class RepositoryLock {
   readonly #backend: Backend;
@@ -71,7 +71,7 @@ export class RepositoryLock {
     this.#contender = contender;
     this.#clock = clock;
     this.#file = file;
-    // A heartbeat that fails is not a failure yet: a process that takes the lock for dead removes it, and `assertHeld` fails.
+    // A failed heartbeat is not an error yet: if another process removes this lock as stale, `assertHeld` fails.
     this.#heartbeat = setInterval(() => {
       backend.touch(this.#file.name).catch(() => false);
     }, HEARTBEAT_INTERVAL_MS);
@@ -79,8 +79,8 @@ export class RepositoryLock {
   }
 
   /**
-   * Both of two contenders create their lock file first and list the directory then, so at least one sees the other.
-   * @throws RepositoryLockedError when others are in the way for longer than `waitMs`.
+   * Two contenders first create their lock files and then list the directory, so at least one sees the other.
+   * @throws RepositoryLockedError if other holders block us for longer than `waitMs`
    */
   static async acquire(backend: Backend, options: LockOptions): Promise<RepositoryLock> {
     const clock = options.clock ?? MONOTONIC_CLOCK;
@@ -101,14 +101,17 @@ export class RepositoryLock {
     }
   }
 
-  /** @throws RefusedError when another process has taken the lock for dead and removed it. Call it right before a commit. */
+  /**
+   * Call this right before a commit.
+   * @throws RefusedError if another process considered the lock stale and removed it
+   */
   async assertHeld(): Promise<void> {
     if ((await this.#backend.sizeOf(this.#file.name)) === undefined) throw lostLockError(this.#backend);
   }
 
   /**
-   * Acquires a new lock of the same mode, then gives the old one back, so that no other process gets in between.
-   * @throws RefusedError or RepositoryLockedError if the old lock was lost; the caller still has to release.
+   * Acquires a new lock of the same mode, then releases the old one, so that no other process can get in between.
+   * @throws RefusedError or RepositoryLockedError if the old lock was lost; the caller still has to release
    */
   async renew(): Promise<void> {
     const old = this.#file;
@@ -124,7 +127,7 @@ export class RepositoryLock {
     }
   }
 
-  /** Gives the lock back; a second call does nothing. */
+  /** Releases the lock. A second call does nothing. */
   async release(): Promise<void> {
     clearInterval(this.#heartbeat);
     this.#release ??= removeLockFile(this.#backend, this.#file);
@@ -173,7 +176,7 @@ class Contender {
       await createLockFile(this.#backend, file.name);
       return await this.#findConflict([...heldNames, file.name]);
     } catch (error) {
-      // The first failure is the one to tell; a lock file that stays is known to be nobody's.
+      // Report the first error. If the lock file cannot be removed, it is recorded as released.
       await removeLockFile(this.#backend, file).catch(() => undefined);
       throw error;
     }
@@ -196,7 +199,7 @@ async function createLockFile(backend: Backend, name: string): Promise<void> {
   try {
     await createEmptyFile(backend, name);
   } catch (error) {
-    // A repository that was copied may have lost its empty directories.
+    // A copy of a repository may have lost its empty directories.
     if (!isAbsent(error)) throw error;
     await backend.makeDirectory(LOCK_DIRECTORY);
     await createEmptyFile(backend, name);
@@ -214,7 +217,7 @@ async function removeLockFile(backend: Backend, file: LockFile): Promise<void> {
   abandonedNonces.delete(file.nonce);
 }
 
-/** Doubles with every attempt; random, so that two contenders do not meet again and again. */
+/** Doubles with every attempt. Random, so that two contenders do not keep colliding. */
 function backOffMs(attempt: number): number {
   const durationMs = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** Math.min(attempt, 16));
   return durationMs * (0.5 + Math.random());

@@ -9,7 +9,7 @@ import type { Snapshot } from '../format/snapshot.ts';
 import { sha256 } from '../crypto/sha256.ts';
 import { baseName, condemnationName, deletedName, manifestCopyName, segmentName, snapshotName } from './layout.ts';
 
-/** A snapshot with the bytes of its manifest. */
+/** A snapshot and the bytes of its manifest. */
 export interface ReadManifest {
   readonly bytes: Uint8Array;
   readonly snapshot: Snapshot;

@@ -6,11 +6,11 @@ const OTHER_PLACE = 'name another place with -r or LDM_REPOSITORY';
 const ELSEWHERE =
   'Name another place with -r or LDM_REPOSITORY. `ldm init` creates a repository in a new or empty directory.';
 
-/** Says what is at a place where a repository was expected: a typing error and a disk that is not mounted look alike. */
+/** Describes a place that has no repository: the cause may be a typing error or a disk that is not mounted. */
 export function missingRepository(location: string): RepositoryNotFoundError {
   const absent = `there is no repository at ${location}`;
   const create = `Create one with \`ldm -r ${location} init\`, or ${OTHER_PLACE}.`;
-  // A backend that is not a directory has no path.
+  // Only a backend on a local directory has a path.
   const missing = isAbsolute(location) ? firstMissing(location) : undefined;
   if (missing === location) return notFound(`${absent}: the directory does not exist`, create);
   if (missing !== undefined) {
@@ -29,14 +29,14 @@ function notFound(message: string, hint: string): RepositoryNotFoundError {
   return new RepositoryNotFoundError(message, { hint });
 }
 
-/** The path itself, or the directory above it that has to exist first; undefined if the path exists. */
+/** Returns the first missing directory of the path. Returns undefined if the path exists. */
 function firstMissing(path: string): string | undefined {
   let missing: string | undefined;
   for (let current = path; !existsSync(current); current = dirname(current)) missing = current;
   return missing;
 }
 
-/** Undefined if the system does not say. */
+/** Returns undefined if the directory cannot be read. */
 function namesIn(directory: string): string[] | 'not a directory' | undefined {
   try {
     return readdirSync(directory);

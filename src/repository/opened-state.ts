@@ -20,32 +20,33 @@ import { readSegment } from './manifests.ts';
 import { StateReader } from './state-reader.ts';
 import type { FindCopies } from './state-reader.ts';
 
-/** The filter state of everything that was present when it was opened. */
+/** The filter state of everything that was present when the repository was opened. */
 export interface OpenedState {
   readonly state: FilterState;
-  /** Without what is condemned, unless `needsCondemned`. */
+  /** Without condemned files, unless `needsCondemned`. */
   readonly listing: Listing;
-  /** Whether live chunks are only in condemned packs, so that the state includes these. Nothing may newly rely on them. */
+  /**
+   * Whether some live chunks are only in condemned packs. The state then includes them; nothing new may rely on them.
+   */
   readonly needsCondemned: boolean;
   readonly reader: StateReader;
-  /** Snapshots whose manifest cannot be read, nor be known from elsewhere, with the reason. */
+  /** Snapshots whose manifest cannot be read and that are not known from elsewhere, with the reason. */
   readonly damagedSnapshots: ReadonlyMap<string, string>;
   /** Segments that cannot be read, with the reason: their chunks are unknown. */
   readonly damagedSegments: ReadonlyMap<string, string>;
-  /** Snapshots known from a checkpoint or a manifest copy that are not in snapshots/ or deleted/. They stay retained. */
+  /** Snapshots known from a checkpoint or manifest copy, but not in snapshots/ or deleted/. They stay retained. */
   readonly lostSnapshots: readonly string[];
-  /** Segments that a checkpoint names and that are gone; whoever removes a segment removes such checkpoints first. */
+  /** Segments that a checkpoint lists but that are lost: a regular removal removes such checkpoints first. */
   readonly lostSegments: readonly string[];
   /**
-   * Every snapshot that the checkpoints which were read know, also those that were of no use otherwise; and those whose
-   * manifest is lost or damaged and has a copy.
+   * Snapshots in all checkpoints that were read, usable or not, and those recovered from the copy of their manifest.
    */
   readonly remembered: ReadonlyMap<string, FoldedSnapshot>;
-  /** Checkpoints that could not be used because they are damaged, with the reason. */
+  /** Damaged checkpoints, with the reason. They were not used. */
   readonly damagedCheckpoints: ReadonlyMap<string, string>;
   /** The checkpoint that was used. */
   readonly checkpoint: string | undefined;
-  /** How many chunks and snapshots were folded on top of the checkpoint ... */
+  /** The number of chunks and snapshots folded on top of the checkpoint ... */
   readonly foldedCount: number;
   /** ... and how many of them were snapshots. */
   readonly foldedSnapshotCount: number;
@@ -56,15 +57,15 @@ export interface OpenStateOptions {
   readonly config: RepositoryConfig;
   readonly hasher: ChunkHasher;
   readonly cacheBytes: number;
-  /** Ends the opening with its reason. */
+  /** Aborts the opening with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** From segments and snapshots alone. */
+  /** Uses only segments and snapshots. */
   readonly ignoreCheckpoints?: boolean;
-  /** From this checkpoint, or else from segments and snapshots alone. */
+  /** Uses this checkpoint; if it is not usable, only segments and snapshots. */
   readonly onlyCheckpoint?: string;
-  /** Called with every tree that is folded, once the locations of all chunks are known. */
+  /** Called with each folded tree, once the locations of all chunks are known. */
   readonly onTree?: (state: FilterState, tree: Uint8Array) => void;
-  /** As if a segment with these packs had replaced some, and these snapshots were known: what a repair will lead to. */
+  /** Predicts the result of a repair: these packs replace some segments, and these snapshots are known. */
   readonly prediction?: {
     readonly segmentsReplaced: ReadonlySet<string>;
     readonly packs: readonly PackContents[];
@@ -73,8 +74,8 @@ export interface OpenStateOptions {
 }
 
 /**
- * Opens the filter state: the newest checkpoint that is usable, and everything that differs folded in. The state is a
- * pure function of the segments and snapshots present, so it does not depend on which checkpoint was used.
+ * Opens the filter state: reads the newest usable checkpoint and folds in all differences. The state depends only on
+ * the segments and snapshots present, not on the checkpoint.
  *
  * Condemned segments and packs count as removed. Only if that leaves the state incomplete do they count as present: a
  * process that was suspended may have committed a snapshot that needs them.
@@ -85,7 +86,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
   const opened = await openListing(options, withoutCondemned(listing), false);
   if (opened.state.isComplete) return opened;
   const withCondemned = await openListing(options, listing, true);
-  // Something else may be missing that the condemned packs do not hold either.
+  // The missing chunks may not be in the condemned packs either.
   return missingCount(withCondemned) < missingCount(opened) ? withCondemned : opened;
 }
 
@@ -106,7 +107,7 @@ async function openListing(options: OpenStateOptions, listing: Listing, needsCon
     try {
       return await new StateOpening({ options, listing, needsCondemned, known, state, checkpoint: name }).fold();
     } catch (error) {
-      // An older checkpoint, or at last a rebuild, needs less of what cannot be read.
+      // An older checkpoint, or finally a rebuild, may not need the unreadable files.
       if (!(error instanceof RebuildNeededError || isDamage(error))) throw error;
     }
   }
@@ -123,7 +124,7 @@ async function openListing(options: OpenStateOptions, listing: Listing, needsCon
   }).fold();
 }
 
-/** What the checkpoints say that were read, the one that is used and those that could not be. */
+/** The contents of all checkpoints read, used or not, and the damaged ones. */
 interface CheckpointKnowledge {
   readonly damaged: Map<string, string>;
   readonly segmentIds: Set<string>;
@@ -196,9 +197,8 @@ class StateOpening {
   }
 
   /**
-   * What is known to have been a snapshot and was not deleted keeps its references, whichever checkpoint knows it: with
-   * a segment lost beside the manifest, the checkpoint that knows both is of no other use. The copy of its manifest
-   * knows a snapshot too that is younger than every checkpoint.
+   * Retains snapshots that were not deleted but are missing. They may be known from any checkpoint, usable or not; a
+   * snapshot newer than all checkpoints is known from the copy of its manifest.
    */
   async #retainLost(): Promise<string[]> {
     const listed = new Set([...this.#listing.snapshotIds, ...this.#listing.deletedIds]);
@@ -234,7 +234,7 @@ class StateOpening {
     addSegment(this.#state, id, contents, (packId) => (packs.get(packId) ?? -1) >= sizes.get(packId)!);
   }
 
-  /** Whether a pack is there at its full length: what was cut off must not look stored, and bytes behind the end harm nobody. */
+  /** Returns whether a pack has at least its full length: a truncated one must not look stored. */
   #isWhole(packId: string): boolean {
     const { packs } = this.#state;
     const sizeBytes = this.#listing.packs.get(packId);

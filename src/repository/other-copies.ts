@@ -10,16 +10,16 @@ import { baseName, isId } from './layout.ts';
 import { listOptional } from './listing.ts';
 import { readSegment } from './manifests.ts';
 
-/** A place of a chunk besides the one that the filter state knows. */
+/** A location of a chunk other than the one in the filter state. */
 export type OtherCopy = Pick<ChunkLocation, 'blockOffset' | 'offsetInBlock' | 'lengthBytes'> & {
   readonly packId: string;
   readonly kind: ChunkKind;
 };
 
 /**
- * Every chunk that is stored more than once, with the places that the filter state does not know, by hex id. Reads all
- * segments, condemned ones included, so it is only called once a chunk is damaged. There are few second copies: two
- * backups at a time make them, and a backup that stores a damaged chunk again.
+ * Returns all further locations of chunks that are stored more than once, by hex id. Reads all segments, including
+ * condemned ones, so it is called only after damage was found. Second copies are rare: they come from simultaneous
+ * backups, or from a backup that stored a damaged chunk again.
  */
 export async function findOtherCopies(backend: Backend, state: FilterState): Promise<Map<string, OtherCopy[]>> {
   const copies = new Map<string, OtherCopy[]>();

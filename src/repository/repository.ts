@@ -17,7 +17,7 @@ import type { LockOwner } from './lock-owner.ts';
 import { openState } from './opened-state.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 
-/** `read`: a shared lock, or none where the place cannot be written, such as a read-only mount. */
+/** `read`: a shared lock, or no lock if the place is not writable, such as a read-only mount. */
 export type AccessMode = LockMode | 'read';
 
 export interface OpenRepositoryOptions {
@@ -25,13 +25,13 @@ export interface OpenRepositoryOptions {
   readonly mode: AccessMode;
   readonly lockWaitMs?: number | undefined;
   readonly lockOwner?: LockOwner | undefined;
-  /** Hears who holds the lock while this process waits for it. */
+  /** Called with the holder of a lock while this process waits for it. */
   readonly onWait?: ((holder: string) => void) | undefined;
-  /** Hears that a place which cannot be written is read without a lock. */
+  /** Called with the reason if the repository is read without a lock because its place is not writable. */
   readonly onUnlocked?: ((reason: string) => void) | undefined;
-  /** Called once for each checkpoint that is damaged and therefore not used. */
+  /** Called for each checkpoint that is damaged and therefore not used. */
   readonly onDamagedCheckpoint?: ((name: string, reason: string) => void) | undefined;
-  /** Ends the wait. */
+  /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined;
   readonly storeSizes?: StoreSizes | undefined;
 }
@@ -39,10 +39,10 @@ export interface OpenRepositoryOptions {
 /** Enough for the trees of a large directory and for a run of blocks. */
 const CACHE_BYTES = 32 * 1024 * 1024;
 
-/** Two, so that a damaged one costs a longer fold and not a rebuild. */
+/** Two, so that a damaged checkpoint costs a longer fold and not a rebuild. */
 const CHECKPOINTS_KEPT = 2;
 
-/** An opened repository: its configuration, its lock and the ways to read and change it. */
+/** An opened repository: its configuration, its lock, and access to its contents. */
 export class Repository {
   readonly backend: Backend;
   readonly config: RepositoryConfig;
@@ -73,7 +73,7 @@ export class Repository {
     this.#onDamagedCheckpoint = made.onDamagedCheckpoint;
   }
 
-  /** Reads the configuration and takes the lock. */
+  /** Reads the configuration and acquires the lock. */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
     const { backend, signal, onDamagedCheckpoint, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     const config = await readConfig(backend);
@@ -82,7 +82,7 @@ export class Repository {
     return new Repository({ backend, config, hasher, lock, signal, sizes, onDamagedCheckpoint });
   }
 
-  /** The filter state of what is present now. */
+  /** Opens the filter state of everything that is present now. */
   async openState(
     options: Partial<
       Pick<OpenStateOptions, 'ignoreCheckpoints' | 'onlyCheckpoint' | 'prediction' | 'onTree' | 'cacheBytes'>
@@ -99,25 +99,25 @@ export class Repository {
     return opened;
   }
 
-  /** Throws the reason of the signal that this was opened with, once it is aborted. */
+  /** Throws the abort reason of the signal passed to `open`. */
   throwIfAborted(): void {
     this.#signal?.throwIfAborted();
   }
 
-  /** Replaces the lock by a newly acquired one. Throws if the lock of this process was lost. */
+  /** Replaces the lock by a new one. Throws if the lock of this process was lost. */
   async renewLock(): Promise<void> {
     await this.#lock?.renew();
   }
 
-  /** Throws if the lock of this process is gone: it may have been suspended while another process reclaimed. */
+  /** Throws if the lock of this process is gone: it may have been suspended while another process reclaimed space. */
   readonly assertLocked: Verify = async () => {
     if (this.#lock === undefined) throw new RefusedError('the repository is open for reading only');
     await this.#lock.assertHeld();
   };
 
   /**
-   * Writes a checkpoint and removes all but the newest two. The state must be complete.
-   * Returns the name of the checkpoint.
+   * Writes a checkpoint and removes all but the newest two. The state must be complete. Returns the name of the
+   * checkpoint.
    */
   async writeCheckpoint(state: FilterState): Promise<string> {
     if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
@@ -125,7 +125,7 @@ export class Repository {
       .map(({ name }) => name)
       .filter((name) => isCheckpointName(name));
     const name = checkpointName(generationAfter(existing));
-    // A process that was suspended and lost its lock would bring back what another has given up since.
+    // After a suspension and a lost lock, this process could list files that another process has removed since.
     await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
     await this.order.remove(existing.slice(0, Math.max(0, existing.length + 1 - CHECKPOINTS_KEPT)));
     return name;

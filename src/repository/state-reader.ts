@@ -4,12 +4,12 @@ import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { ChunkReader, StoredChunk } from '../store/chunk-reader.ts';
 import type { OtherCopy } from './other-copies.ts';
 
-/** Finds the further copies of all chunks that are stored more than once, by hex id. */
+/** Finds the other copies of all chunks that are stored more than once, by hex id. */
 export type FindCopies = () => Promise<ReadonlyMap<string, readonly OtherCopy[]>>;
 
 /**
- * Reads chunks by their id or entry, with the locations of a filter state. Where a chunk is damaged, it is read from
- * another copy if the repository has one.
+ * Reads chunks by id or entry, using the locations of a filter state. A damaged chunk is read from another copy if the
+ * repository has one.
  */
 export class StateReader {
   readonly #state: FilterState;
@@ -24,7 +24,7 @@ export class StateReader {
     chunks: ChunkReader,
     options: {
       readonly findCopies: FindCopies;
-      /** Called with every tree that `readTree` reads. */
+      /** Called with each tree that `readTree` reads. */
       readonly onTree?: ((state: FilterState, tree: Uint8Array) => void) | undefined;
     },
   ) {
@@ -34,7 +34,7 @@ export class StateReader {
     this.#onTree = options.onTree;
   }
 
-  /** For folding: the tree of an entry. */
+  /** Reads the tree of an entry, for folding. */
   readonly readTree = (entry: number): Uint8Array | Promise<Uint8Array> => {
     const reading = this.readEntry(entry);
     if (this.#onTree === undefined) return reading;
@@ -46,7 +46,7 @@ export class StateReader {
     return tree;
   }
 
-  /** A copy of the bytes. */
+  /** Reads a chunk and returns a copy of its bytes. */
   readEntry(entry: number): Uint8Array | Promise<Uint8Array> {
     let copy: Uint8Array | undefined;
     const using = this.#use(entry, (bytes) => {
@@ -55,7 +55,7 @@ export class StateReader {
     return using === undefined ? copy! : using.then(() => copy!);
   }
 
-  /** Shows the bytes to `action`, which must not keep them. No promise if the block is in memory. */
+  /** Passes the bytes to `action`, which must not keep them. Returns no promise if the block is in memory. */
   useEntry(entry: number, action: (bytes: Uint8Array) => void): Promise<void> | undefined {
     return this.#use(entry, action);
   }
@@ -69,12 +69,12 @@ export class StateReader {
     }
   }
 
-  /** Throws unless the copy that the state knows can be read; other copies do not count. */
+  /** Throws unless the copy at the location in the state is readable. Other copies do not count. */
   async verifyEntry(entry: number): Promise<void> {
     await this.#chunks.use(this.#storedChunk(entry), () => undefined);
   }
 
-  /** The chunk with an id; `CorruptDataError` if the repository does not have it. */
+  /** Reads the chunk with an id. Throws `CorruptDataError` if the repository does not have it. */
   read(ids: Uint8Array, offset: number): Uint8Array | Promise<Uint8Array> {
     return this.readEntry(this.entryOf(ids, offset));
   }
@@ -88,7 +88,7 @@ export class StateReader {
     });
   }
 
-  /** A running backup knows chunks whose pack is still pending; those cannot be read. */
+  /** A running backup has entries for chunks whose pack is still pending. Those cannot be read. */
   #isInPack(entry: number): boolean {
     const { filter, packs } = this.#state;
     return filter.hasLocation(entry) && packs.has(filter.packIndexOf(entry));

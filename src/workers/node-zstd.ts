@@ -2,7 +2,7 @@ import zlib from 'node:zlib';
 import { assertOneFrame, windowLogOf } from './zstd-frame.ts';
 import type { Zstd } from './zstd.ts';
 
-/** What node:zlib has from Node 22.15 on; the installed type declarations are those of Node 20. */
+/** The functions that node:zlib has since Node 22.15. The installed type declarations are those of Node 20. */
 interface ZstdOfNode {
   readonly zstdCompressSync: (bytes: Uint8Array, options: ZstdOptions & { readonly pledgedSrcSize: number }) => Buffer;
   readonly zstdDecompressSync: (
@@ -22,8 +22,8 @@ interface ZstdOptions {
 const CHUNK_SIZE_MIN = 64;
 
 /**
- * The zstd that Node contains, from 22.15 on; undefined in an older Node. Each call allocates its output. A buffer that is
- * large enough for all of it saves the joining of many short ones.
+ * Opens the zstd built into Node since 22.15. Returns undefined in an older Node. Each call allocates its output. A
+ * single large buffer avoids joining many short ones.
  */
 export function openNodeZstd(): Zstd | undefined {
   if (!('zstdCompressSync' in zlib)) return undefined;
@@ -44,7 +44,7 @@ export function openNodeZstd(): Zstd | undefined {
       return frame;
     },
     decompressInto(target, frame) {
-      // Node 22 takes a truncated frame for a shorter one.
+      // Node 22 does not notice that a frame is truncated.
       assertOneFrame(frame);
       // One byte more, so that Node sees the end of the frame before it allocates a second buffer.
       const chunkSize = Math.max(CHUNK_SIZE_MIN, target.length + 1);
@@ -58,8 +58,9 @@ export function openNodeZstd(): Zstd | undefined {
 }
 
 /**
- * Frees the memory of an output that nobody uses any more. The garbage collector would let many of them pile up: a first
- * backup on Node 24 peaked at 459 MB instead of 328. A short output may lie in a buffer that Node shares, and stays.
+ * Frees the memory of an output that is no longer used. The garbage collector would let many of them accumulate: a
+ * first backup on Node 24 peaked at 459 MB instead of 328 MB. A short output may be in a buffer that Node shares, and
+ * is not freed.
  */
 function freeOutput(output: Buffer, chunkSize: number): void {
   const memory = output.buffer as ArrayBuffer & { transfer(lengthBytes: number): ArrayBuffer };

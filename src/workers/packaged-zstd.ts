@@ -5,15 +5,16 @@ import { frameOutputBytesMax } from './zstd-frame.ts';
 import type { Zstd } from './zstd.ts';
 
 /**
- * This decoder cannot be given a limit. From level 16 on, the encoder may split each 128 KiB into this many blocks, each
- * of which may hold 128 KiB as far as its header says.
+ * This decoder has no output limit. From level 16, the encoder may split each 128 KiB into this many blocks, and
+ * according to its header each of them may contain 128 KiB.
  */
 const SPLITS_MAX = 200;
 const BLOCK_BYTES = 128 * 1024;
 
 /**
- * The package @toondepauw/node-zstd, which is installed with ldm for systems without a zstd library: prebuilt for each
- * platform, without an install script. Returns undefined if it cannot be loaded, as after `npm install --omit=optional`.
+ * Opens the package @toondepauw/node-zstd, which is installed with ldm for systems without a zstd library. It is
+ * prebuilt for each platform and has no install script. Returns undefined if it cannot be loaded, for example after
+ * `npm install --omit=optional`.
  */
 export function openPackagedZstd(): Zstd | undefined {
   const loaded = loadPackage();
@@ -34,7 +35,7 @@ export function openPackagedZstd(): Zstd | undefined {
         );
       }
       const raw = decoder.decodeSync(frame);
-      if (raw.length > target.length) throw new Error('the frame holds more than fits');
+      if (raw.length > target.length) throw new Error('the frame is longer than expected');
       target.set(raw);
       return raw.length;
     },

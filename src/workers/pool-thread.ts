@@ -121,7 +121,7 @@ export class PoolThread {
   #giveUp(error: Error): void {
     this.#end ??= new LdmError(`a worker thread failed: ${error.message}`, {
       cause: error,
-      hint: 'The machine may be out of memory. What the command had not finished was not saved; run it again.',
+      hint: 'The machine may be out of memory. Unfinished work was not saved; run the command again.',
     });
     for (const { job } of this.#given.values()) job?.reject(this.#end);
     this.#given.clear();

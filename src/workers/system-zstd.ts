@@ -5,15 +5,15 @@ import { windowLogOf } from './zstd-frame.ts';
 import type { Zstd } from './zstd.ts';
 
 const LIBRARY_NAME = process.platform === 'darwin' ? 'libzstd.1.dylib' : 'libzstd.so.1';
-/** Numbers of zstd.h, for the functions that are stable since version 1.4.0. */
+/** Constants of zstd.h, for the functions that are stable since version 1.4.0. */
 const VERSION_MIN = 10_400;
 const COMPRESSION_LEVEL = 100;
 const WINDOW_LOG = 101;
 
 /**
- * The zstd library of the system, which nearly every Linux distribution has because its package manager needs it. It is
- * called through koffi, which copies nothing; a thread uses one context and one output buffer for all of its calls.
- * Returns undefined if the library cannot be loaded.
+ * Opens the zstd library of the system. Nearly every Linux distribution has it, because its package manager needs it.
+ * It is called through koffi, which does not copy buffers. A thread uses one context and one output buffer for all of
+ * its calls. Returns undefined if the library cannot be loaded.
  */
 export function openSystemZstd(): Zstd | undefined {
   if (process.platform === 'win32') return undefined;

@@ -5,20 +5,20 @@ const BLOCK_OUTPUT_BYTES_MAX = 128 * 1024;
 const DICTIONARY_ID_BYTES = [0, 1, 2, 4] as const;
 const CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const;
 
-/** The lower levels look back 1 or 2 MiB, less than a block; so far costs no time and finds more. */
+/** Lower levels search back only 1 or 2 MiB. Searching the whole block finds more at no cost in time. */
 const BLOCK_WINDOW_LOG = 22;
-/** From this level on zstd looks back as far by default. */
+/** From this level, zstd searches back that far by default. */
 const FAR_LEVEL = 10;
 
-/** How far the compressor looks back, as a power of two; 0 leaves that to the level. */
+/** Returns the window of the compressor as a power of two; 0 means the default of the level. */
 export function windowLogOf(level: number): number {
   return level < FAR_LEVEL ? BLOCK_WINDOW_LOG : 0;
 }
 
 /**
- * The most bytes that a zstd frame can unfold to, from its block headers alone (RFC 8878, 3.1.1), without decompressing:
- * some decoders take no limit, and a few hostile bytes could otherwise fill the memory.
- * @throws CorruptDataError unless the bytes are one frame and nothing else
+ * Returns the maximum decompressed length of a zstd frame, from its block headers alone (RFC 8878, 3.1.1). Some
+ * decoders have no limit, and a few malicious bytes could otherwise fill the memory.
+ * @throws CorruptDataError unless the bytes are exactly one frame
  */
 export function frameOutputBytesMax(frame: Buffer): number {
   if (frame.length < 6 || frame.readUInt32LE(0) !== FRAME_MAGIC) throw corrupt('no zstd frame');
@@ -33,13 +33,13 @@ export function frameOutputBytesMax(frame: Buffer): number {
     outputBytes += type === 2 ? BLOCK_OUTPUT_BYTES_MAX : size;
     offset += 3 + (type === 1 ? 1 : size);
   }
-  // Bytes after the frame would be decoded as one more frame; only the frame's optional checksum may follow.
+  // A decoder would treat bytes after the frame as another frame. Only the optional checksum may follow.
   const checksumBytes = (frame[4]! & 4) === 0 ? 0 : 4;
   if (offset + checksumBytes !== frame.length) throw corrupt('the zstd frame does not end with its block');
   return outputBytes;
 }
 
-/** @throws CorruptDataError unless the bytes are one frame and nothing else */
+/** @throws CorruptDataError unless the bytes are exactly one frame */
 export function assertOneFrame(frame: Buffer): void {
   frameOutputBytesMax(frame);
 }

@@ -6,9 +6,9 @@ import { assertOneFrame } from './zstd-frame.ts';
 
 /** Zstandard (RFC 8878), synchronous, on the calling thread. */
 export interface Zstd {
-  /** One frame that contains `raw`; its bytes are valid until the next call. `level`: from -7 to 22. */
+  /** Returns one frame that contains `raw`, valid until the next call. `level`: from -7 to 22. */
   compress(raw: Uint8Array, level: number): Uint8Array;
-  /** Decompresses a frame into `target` and returns the length; an error if the frame is broken or does not fit. */
+  /** Decompresses a frame into `target` and returns the length. Throws if the frame is broken or does not fit. */
   decompressInto(target: Uint8Array, frame: Buffer): number;
 }
 
@@ -24,8 +24,8 @@ type OpenZstd = () => Zstd | undefined;
  *     system's library  520 MB/s   2,400 MB/s    220 MB    259 MB    230 MB    220 MB
  *     package           380 MB/s     580 MB/s
  *
- * Node's own comes first where it frees its memory, since it depends on nothing that may be missing or differ from one
- * machine to the next. Node 22 keeps the context of each call until the garbage is collected.
+ * Node's own zstd comes first if it frees its memory, since it is always present and the same on every machine.
+ * Node 22 keeps the context of each call until the next garbage collection.
  */
 const IMPLEMENTATIONS: readonly OpenZstd[] = freesContexts()
   ? [openNodeZstd, openSystemZstd, openPackagedZstd]
@@ -35,14 +35,14 @@ function freesContexts(): boolean {
   return Number(process.versions.node.split('.')[0]) >= 24;
 }
 
-/** A frame from the zstd program. */
+/** A frame from the zstd program, to test an implementation. */
 const PROOF_FRAME = Buffer.from('KLUv/QBYVQAAIGxkbSABAIeOCA==', 'base64');
 const PROOF_TEXT = 'ldm ldm ldm ldm ldm ldm ldm ldm';
 
 let zstd: Zstd | undefined;
 
 /**
- * The best implementation of zstd that works here; their frames are interchangeable.
+ * Returns the best implementation of zstd that works here. Their frames are interchangeable.
  * @throws InstallationError if there is none
  */
 export function openZstd(): Zstd {
@@ -62,7 +62,7 @@ function firstWorking(implementations: readonly OpenZstd[]): Zstd {
   });
 }
 
-/** Otherwise a library that does not work would make every block look damaged. */
+/** Tests an implementation: a broken library would make every block look damaged. */
 function works(candidate: Zstd): boolean {
   const target = Buffer.alloc(PROOF_TEXT.length);
   try {
@@ -73,8 +73,8 @@ function works(candidate: Zstd): boolean {
 }
 
 /**
- * Decompresses a frame that came from a file into `raw`, and returns `raw`.
- * @throws CorruptDataError unless exactly that many bytes come out
+ * Decompresses a frame from a file into `raw`, and returns `raw`.
+ * @throws CorruptDataError unless the output has exactly the length of `raw`
  */
 export function unfoldZstd(payload: Uint8Array, raw: Uint8Array): Uint8Array {
   const frame = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
@@ -92,7 +92,7 @@ export function unfoldZstd(payload: Uint8Array, raw: Uint8Array): Uint8Array {
   return raw;
 }
 
-/** The implementations have no error code in common, but this wording of zstd's and V8's. */
+/** The implementations share no error code, only this wording of zstd and V8. */
 function isOutOfMemory(error: unknown): boolean {
   return error instanceof Error && /not enough memory|allocation failed/i.test(error.message);
 }

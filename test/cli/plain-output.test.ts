@@ -110,7 +110,7 @@ describe('snapshot names', () => {
   it.each([
     ['latest', 1, /no snapshot latest/],
     ['latest~3', 1, /no snapshot latest~3/],
-    ['abcdef', 1, /no snapshot begins with abcdef/],
+    ['abcdef', 1, /no snapshot id begins with abcdef/],
     ['not-an-id', 2, /does not name a snapshot/],
   ])('%s in an empty repository ends with exit %d and a hint', async (selector, expectedCode, expected) => {
     const { run } = await makeScenario();
@@ -130,7 +130,7 @@ describe('snapshot names', () => {
     const other = id.slice(0, 4).padEnd(64, id.endsWith('0') ? '1' : '0');
     writeFileSync(join(repository, 'snapshots', other), 'damaged');
     const { code, stderr } = await run(['ls', id.slice(0, 4)]);
-    expect(stderr).toMatch(/fits several snapshots: [^\n]*\nGive more digits/);
+    expect(stderr).toMatch(/matches several snapshots: [^\n]*\nGive more digits/);
     expect(stderr).toMatch(new RegExp(`${id.slice(0, 12)} of 20\\d\\d-.*${other.slice(0, 12)} \\(damaged\\)`));
     expect(code).toBe(1);
   });

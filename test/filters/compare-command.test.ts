@@ -18,7 +18,7 @@ describe('ldm filter compare', () => {
     expect(parts).toEqual(parts.toSorted((a, b) => a - b));
     expect(parts).not.toContain(-1);
     expect(stdout).toMatch(/^ {2}bloom +9\.\d\d +\d[\d.]* % +\d[\d.]* % +\d[\d.]* % +\d/m);
-    expect(stdout).toContain('With uniform ids, taken as they are\n');
+    expect(stdout).toContain('With uniform ids, used without hashing\n');
     expect(stdout).toContain('differences below 25 % are ties');
   });
 

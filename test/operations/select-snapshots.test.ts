@@ -64,7 +64,7 @@ describe('selectSnapshot', () => {
 
   it.each([
     ['several fit', 'aaaa', SnapshotNotFoundError, /aaaa11000000 of 2020-01-01 .*, aaaa22000000 of 2020-01-02 /],
-    ['none fits', 'dddd', SnapshotNotFoundError, /no snapshot begins with dddd/],
+    ['none fits', 'dddd', SnapshotNotFoundError, /no snapshot id begins with dddd/],
     ['there are not so many', 'latest~3', SnapshotNotFoundError, /no snapshot latest~3: 3 snapshots match/],
     ['it is too short', 'bbb', UsageError, /does not name/],
     ['it is longer than an id', `${ids[0]}0`, UsageError, /does not name/],

@@ -9,7 +9,7 @@ const LOOKS: Readonly<Record<Structure, { readonly name: string; readonly symbol
   dibf: { name: 'DIBF', symbol: 'D', color: '#d1600e' },
 };
 
-/** One group of the experiment: the mean of the longest chain over the chunks in the store, beside theory. */
+/** One group of the experiment: the mean of the longest chain over the number of chunks stored, with the theory. */
 export function chainPanel(group: GroupResult): ChartPanel {
   return {
     title: `n = ${formatCount(group.elements)}, m = ${formatCount(group.positions)}`,

@@ -1,20 +1,20 @@
-/** A line or a set of points; what draws it is in the other files of this folder. */
+/** A line or a set of points. The other files of this folder draw it. */
 export interface ChartSeries {
   readonly name: string;
-  /** Of its points, where there are only characters. */
+  /** Marks the points in a terminal. */
   readonly symbol: string;
-  /** As CSS has it. */
+  /** A CSS color. */
   readonly color: string;
-  /** Computed, not measured: drawn dashed, without points. */
+  /** Computed, not measured: drawn as a dashed line without points. */
   readonly isTheory: boolean;
   readonly points: readonly (readonly [x: number, y: number])[];
 }
 
-/** One pair of axes. Both begin at 0. */
+/** A pair of axes. Both start at 0. */
 export interface ChartPanel {
   readonly title: string;
   readonly xTitle: string;
   readonly yTitle: string;
-  /** What comes later is drawn over what comes earlier. */
+  /** Later series are drawn over earlier ones. */
   readonly series: readonly ChartSeries[];
 }

@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import { Resvg } from '@resvg/resvg-js';
 
-/** The font comes with a package: a machine without fonts would draw a chart without words. */
+/** The font comes from a package: on a machine without fonts, the chart would have no text. */
 const FONT_FILE = createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf');
 /** Twice the pixels of the SVG, for screens and print. */
 const ZOOM = 2;
 
-/** An SVG chart as PNG. */
+/** Renders an SVG chart as PNG. */
 export function renderPng(svg: string): Uint8Array {
   const image = new Resvg(svg, {
     fitTo: { mode: 'zoom', value: ZOOM },

@@ -4,10 +4,10 @@ import type { ChartPanel, ChartSeries } from './chart.ts';
 
 const PANEL_WIDTH = 340;
 const PANEL_HEIGHT = 260;
-/** A face that the PNG is drawn with on every machine; a browser takes its own if it has not got it. */
+/** The PNG always uses the first font. A browser may fall back to the second. */
 const FONT = 'DejaVu Sans, sans-serif';
 
-/** Panels side by side as one SVG document. Everything in it follows from the panels: no time, no random number. */
+/** Returns panels side by side as one SVG document. It depends only on the panels: no time, no random number. */
 export async function renderSvg(panels: readonly ChartPanel[]): Promise<string> {
   return await new View(parse(specify(panels)), { renderer: 'none' }).toSVG();
 }
@@ -49,7 +49,7 @@ function specifyPanel(panel: ChartPanel, index: number): Mark {
     type: 'group',
     title: { text: panel.title },
     encode: { update: { width: { value: PANEL_WIDTH }, height: { value: PANEL_HEIGHT } } },
-    // Grid lines are as long as these say.
+    // These signals set the length of the grid lines.
     signals: [
       { name: 'width', init: String(PANEL_WIDTH) },
       { name: 'height', init: String(PANEL_HEIGHT) },

@@ -6,7 +6,7 @@ const WIDTH = 64;
 const HEIGHT = 18;
 const TICK_COUNT = 4;
 
-/** A panel in characters, with its legend below. Without colours: series differ by their symbols. */
+/** Draws a panel with characters, and its legend below. Series differ by symbol, not by color. */
 export function drawPanel(panel: ChartPanel): string {
   const points = panel.series.flatMap(({ points: own, symbol }) => own.map(([x, y]) => ({ x, y, symbol })));
   const xMax = Math.max(...points.map(({ x }) => x));

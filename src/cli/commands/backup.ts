@@ -71,7 +71,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
     );
 }
 
-/** A directory that was deleted must not matter to absolute paths, but fast-glob asks for the current one in any case. */
+/** Returns the current directory. If it was deleted, absolute paths must still work, but fast-glob always needs one. */
 function currentDirectory(paths: readonly string[]): string {
   try {
     return process.cwd();

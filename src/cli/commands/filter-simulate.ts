@@ -14,7 +14,7 @@ interface SimulateFlags {
 }
 
 const RUNS_MAX = 100_000;
-/** Each is a row of a table. */
+/** Each sample is a row of a table. */
 const SAMPLES_MAX = 640;
 
 export function defineFilterSimulate(group: Command, runner: CommandRunner): void {

@@ -8,7 +8,7 @@ import { defineFilterPlan } from './filter-plan.ts';
 import { defineFilterSimulate } from './filter-simulate.ts';
 import { defineFilterTest } from './filter-test.ts';
 
-/** In the order of the help: from sizing a repository to looking into one. */
+/** In the order of the help: from planning a filter to examining one. */
 const DEFINITIONS: readonly ((group: Command, runner: CommandRunner) => void)[] = [
   defineFilterPlan,
   defineFilterSimulate,

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { formatHelpFooter } from '../help-footer.ts';
 import { describeVersion, versionFields } from '../version.ts';
 
-/** Without options `main.ts` answers by itself; this is for `ldm version --json` and for the help. */
+/** `main.ts` handles `ldm version` without options itself. This is for `ldm version --json` and for the help. */
 export function defineVersion(program: Command): void {
   program
     .command('version')

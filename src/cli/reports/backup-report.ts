@@ -8,7 +8,7 @@ import { formatTable } from '../tables.ts';
 import { countNoun, formatCount, shortId } from '../words.ts';
 import { summaryFields } from './snapshot-fields.ts';
 
-/** `backup`: what was stored. Problems were reported when they occurred. */
+/** Reports what `backup` stored. Problems were reported when they occurred. */
 export function reportBackup(session: Session, result: BackupResult, durationMs: number): void {
   const { output, verbosity } = session;
   session.finishNotices();
@@ -54,7 +54,7 @@ function figuresOf({ summary, removed, reused, socketCount, snapshotId }: Backup
 
 const CHANGES = ['new', 'changed', 'removed', 'unmodified'];
 
-/** In the order of `CHANGES`; a count that is not known is left out. */
+/** In the order of `CHANGES`. Unknown counts are left out. */
 function describeChanges(counts: readonly (number | undefined)[]): string {
   const parts = counts.map((count, index) => (count === undefined ? [] : [`${formatCount(count)} ${CHANGES[index]}`]));
   return parts.flat().join(', ');

@@ -1,6 +1,6 @@
 import type { ChainStatistics } from '../../filter/chain-statistics.ts';
 
-/** Chains in JSON, the same in every command. */
+/** Returns the JSON fields for chains, which are the same in every command. */
 export function chainFields({ count, mean, max, meanVisited, histogram }: ChainStatistics): Record<string, unknown> {
   return { count, mean, max, mean_visited: meanVisited, histogram };
 }

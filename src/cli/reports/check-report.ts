@@ -4,7 +4,7 @@ import type { Output } from '../output.ts';
 import { countNoun } from '../words.ts';
 import { findingFields, formatFindings } from './finding-lines.ts';
 
-/** `check`: findings are results, so they go to stdout, and `--quiet` does not hide them. */
+/** Reports the findings of `check`. They are results, so they go to stdout, even with `--quiet`. */
 export function reportCheck(output: Output, result: CheckResult): void {
   const { findings } = result;
   for (const finding of findings) output.message('finding', findingFields(finding));

@@ -4,7 +4,7 @@ import type { Output } from '../output.ts';
 import { formatTable } from '../tables.ts';
 import { formatCount } from '../words.ts';
 
-/** `compact`: what the file system got back. */
+/** Reports the space that `compact` returned to the file system. */
 export function reportCompact(output: Output, result: CompactResult): void {
   output.message('summary', compactFields(result));
   const { chunksRemoved, packsBefore, packsAfter, bytesBefore, bytesAfter } = result;
@@ -29,10 +29,10 @@ export function reportCompact(output: Output, result: CompactResult): void {
   );
 }
 
-/** What went back to the file system, and what did not. */
+/** Describes how much space was returned to the file system, and how much was not. */
 export function describeReclaimed({ reclaimedBytes, deadBytesRemaining }: CompactResult): string {
   const remaining = deadBytesRemaining > 0 ? `; ${formatBytes(deadBytesRemaining)} of dead space remain` : '';
-  // The new filter image may be larger than what was freed.
+  // The new checkpoint may be larger than the reclaimed space.
   return `${formatBytes(Math.max(0, reclaimedBytes))} returned to the file system${remaining}`;
 }
 

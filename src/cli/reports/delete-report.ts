@@ -8,7 +8,7 @@ import { countNoun, formatTime, shortId } from '../words.ts';
 import { compactFields, describePacks, describeReclaimed } from './compact-report.ts';
 import { snapshotFields } from './snapshot-fields.ts';
 
-/** `delete`: the bytes that no other snapshot needs, what they occupy stored, and what the file system got back. */
+/** Reports the result of `delete`: bytes that no other snapshot needs, their stored size, and the space returned. */
 export function reportDelete(output: Output, result: DeleteResult): void {
   if (!result.dryRun) output.complete(`Deleted: ${result.snapshots.map(({ id }) => shortId(id)).join(', ')}.`);
   output.message('summary', deleteFields(result));
@@ -29,7 +29,7 @@ function figuresOf({ freed, compaction }: DeleteResult): string[][] {
   return [...figures, ['reclaimed', describeReclaimed(compaction)], ['packs', describePacks(compaction)]];
 }
 
-/** `undelete`: what is back. */
+/** Reports the snapshots that `undelete` restored. */
 export function reportUndelete(output: Output, snapshots: readonly SnapshotListing[]): void {
   output.complete(`Restored to the list of snapshots: ${snapshots.map(({ id }) => shortId(id)).join(', ')}.`);
   for (const listing of snapshots) {

@@ -2,7 +2,7 @@ import type { StructureResult } from '../../operations/filter/compare.ts';
 import { formatTable } from '../tables.ts';
 import { formatCount, formatPercent } from '../words.ts';
 
-/** The chains of the exact structures, by every definition, with how many places are left empty. */
+/** Describes the chains of the exact structures, by each definition, and the number of empty places. */
 export function describeChains(structures: readonly StructureResult[]): string[] {
   const rows = structures.flatMap(({ name, full, chains }) =>
     (chains ?? []).map(({ definition, places, chains: { count, mean, max, meanVisited } }) => [
@@ -22,10 +22,10 @@ export function describeChains(structures: readonly StructureResult[]): string[]
   return [`Chains, and the memory for them, with n elements\n${table}${describeMemory(structures)}`];
 }
 
-/** The two structures that the LDM paper compares. */
+/** Compares the memory of the two structures of the LDM paper. */
 function describeMemory(structures: readonly StructureResult[]): string {
   const [ldm, dibf] = (['ldm', 'dibf'] as const).map((wanted) => structures.find(({ name }) => name === wanted));
   if (ldm === undefined || dibf === undefined) return '';
   const ratio = ldm.full.bitsPerElement / dibf.full.bitsPerElement;
-  return `\n  ldm takes ${ratio.toFixed(2)} times the memory of dibf; it keeps places and references too, which dibf does not`;
+  return `\n  ldm takes ${ratio.toFixed(2)} times the memory of dibf; it also stores locations and reference counts, unlike dibf`;
 }

@@ -9,7 +9,7 @@ import type {
 } from '../../operations/filter/compare.ts';
 import { chainFields } from './chain-fields.ts';
 
-/** What was asked for: in every JSON line. */
+/** The settings, which are repeated in every JSON line. */
 export function settingFields({ elements, falsePositiveRate, seed }: CompareOptions): Record<string, unknown> {
   return { elements, fpr_target: falsePositiveRate, seed };
 }
@@ -102,7 +102,7 @@ const CSV_COLUMNS: readonly (readonly [string, (result: StructureResult) => stri
   ['growth_longest_pause_ms', ({ growth }) => growth.longestPauseMs],
 ];
 
-/** The figures as CSV, with the settings in every row. */
+/** Returns the figures as CSV, with the settings in every row. */
 export function comparisonCsv({ elements, falsePositiveRate, seed }: CompareOptions, result: CompareResult): string {
   const header = ['elements', 'fpr_target', 'seed', ...CSV_COLUMNS.map(([column]) => column)];
   const rows = result.structures.map((structure) => [

@@ -11,14 +11,14 @@ import { formatCount } from '../words.ts';
 import { describeChains } from './filter-compare-chains.ts';
 import { adviceFields, settingFields, structureFields, unavailableFields } from './filter-compare-fields.ts';
 
-/** What will be measured; said before the work, which may take minutes. */
+/** Prints what will be measured. Called before the measurement, which may take minutes. */
 export function reportSettings(output: Output, { elements, falsePositiveRate, seed }: CompareOptions): void {
   const rate = formatRate(falsePositiveRate);
   output.line(`seed ${seed}, n = ${formatCount(elements)} random ids of 20 bytes, made for a rate of ${rate}`);
   output.flush();
 }
 
-/** `filter compare`: what is the same on every machine first, then times, then the verdict. */
+/** Reports `filter compare`: first the figures that are the same on every machine, then times, then recommendations. */
 export function reportComparison(output: Output, options: CompareOptions, result: CompareResult): void {
   output.message('summary', {
     ...settingFields(options),
@@ -36,7 +36,7 @@ export function reportComparison(output: Output, options: CompareOptions, result
   for (const section of sections) output.line(`\n${section}`);
 }
 
-/** One structure as a JSON line, as soon as it is measured. */
+/** Prints a structure as a JSON line as soon as it is measured. */
 export function reportStructure(output: Output, options: CompareOptions, result: StructureResult): void {
   output.message('structure', { ...settingFields(options), ...structureFields(result) });
   output.flush();
@@ -74,7 +74,7 @@ function describeRates({ structures, unavailable }: CompareResult, elements: num
   return `The same on every machine\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4, 5, 6, 8], indent: '  ' })}${notes}`;
 }
 
-/** An exact structure has no false positives, but its counters have, and those cost a look at a chain. */
+/** An exact structure has no false positives, but its counters have. Each costs a walk along a chain. */
 function describeCounters({ name, full: { counters }, uniform }: StructureResult): string[] {
   if (counters === undefined) return [];
   const uniformRate = uniform.full.counters?.measuredRate ?? counters.measuredRate;
@@ -84,10 +84,10 @@ function describeCounters({ name, full: { counters }, uniform }: StructureResult
   ];
 }
 
-/** What no structure may do. */
+/** Reports false negatives, which no structure may have. */
 function describeMissed({ name, full, growth, uniform }: StructureResult): string[] {
   const missed = full.falseNegatives + growth.falseNegatives + uniform.full.falseNegatives;
-  return missed === 0 ? [] : [`\n  ${name} MISSED ${formatCount(missed)} ids that are in`];
+  return missed === 0 ? [] : [`\n  ${name} MISSED ${formatCount(missed)} ids that were inserted`];
 }
 
 function fillCells(fill: Fill): string[] {
@@ -117,7 +117,7 @@ function describeTimes(structures: readonly StructureResult[]): string {
     growth.longestPauseMs === undefined ? '-' : growth.longestPauseMs.toFixed(1),
   ]);
   const head = ['structure', 'insert', 'hit', 'miss', 'delete', 'insert n to 2n', 'miss at 2n', 'longest pause, ms'];
-  const title = 'On this machine, ns of processor time each, every structure hashing its ids';
+  const title = 'On this machine, ns of processor time each, with each structure hashing the ids';
   return `${title}\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4, 5, 6, 7], indent: '  ' })}`;
 }
 
@@ -129,11 +129,11 @@ function describeUniformTimes(structures: readonly StructureResult[]): string {
   const head = ['structure', 'insert', 'hit', 'miss', 'delete'];
   const same = structures.filter(({ hashesIds }) => !hashesIds).map(({ name }) => name);
   const note =
-    same.length === 0 ? '' : `\n  the same figures as above for ${same.join(' and ')}: no hash values are made there`;
-  return `With uniform ids, taken as they are\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4], indent: '  ' })}${note}`;
+    same.length === 0 ? '' : `\n  the same figures as above for ${same.join(' and ')}: they do not hash the ids`;
+  return `With uniform ids, used without hashing\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4], indent: '  ' })}${note}`;
 }
 
-/** Three digits, since a rate is compared with another one. */
+/** Three digits, so that rates can be compared with each other. */
 function formatRate(rate: number): string {
   return `${Number((rate * 100).toPrecision(3))} %`;
 }

@@ -4,7 +4,7 @@ import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
 import { countNoun, formatPercent } from '../words.ts';
 
-/** `filter export`: on stdout, unless the bytes went there; then on stderr. */
+/** Reports `filter export` on stdout, or on stderr if the exported bytes went to stdout. */
 export function reportExport(output: Output, result: ExportResult, path: string | undefined): void {
   const { chunkCount, bytes, falsePositiveRate, format, repositoryId } = result;
   const fields = {
@@ -31,6 +31,6 @@ function describeExport(
     falsePositiveRate === 0 ? 'exact' : `says "perhaps" to ${formatPercent(falsePositiveRate)} of the absent ids`;
   return [
     `exported ${countNoun(chunkCount, 'chunk')} to ${to} (${format}, ${formatBytes(bytes.length)}, ${rate})`,
-    `their ids are keyed with the key of repository ${repositoryId.slice(0, 10)}: ask with ids that ldm printed for it`,
+    `the ids are keyed for repository ${repositoryId.slice(0, 10)}: look up ids that ldm printed for it`,
   ].join('\n');
 }

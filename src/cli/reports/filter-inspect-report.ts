@@ -8,7 +8,7 @@ import { chainFields } from './chain-fields.ts';
 
 const BAR_WIDTH = 40;
 
-/** `filter inspect`: the figures of the repository's filter and its histograms beside what uniform hashing predicts. */
+/** Reports `filter inspect`: figures of the filter, and its histograms beside those expected for uniform hashing. */
 export function reportInspection(output: Output, result: InspectResult): void {
   output.message('inspection', inspectionFields(result));
   if (output.json) return;
@@ -72,28 +72,28 @@ function describeRates({ plan, statistics }: InspectResult): string {
 }
 
 function describeGrowth({ elementsUntilGrowth, nextPlan }: InspectResult): string {
-  if (nextPlan === undefined) return formatSection('Growth', [['next', 'never: it is as large as a filter can be']]);
+  if (nextPlan === undefined) return formatSection('Growth', [['next', 'never: the filter has its maximum size']]);
   return formatSection('Growth', [
     ['next', `after ${countNoun(elementsUntilGrowth, 'more chunk')}`],
     [
       'to',
-      `${formatCount(nextPlan.capacity)} chunks, ${formatCount(nextPlan.positions)} positions; further if one backup brings more`,
+      `${formatCount(nextPlan.capacity)} chunks, ${formatCount(nextPlan.positions)} positions; more if one backup needs it`,
     ],
   ]);
 }
 
 interface Histogram {
   readonly heading: string;
-  /** What is counted. */
+  /** The quantity that is counted. */
   readonly value: string;
-  /** Where it is counted. */
+  /** The places where it is counted. */
   readonly places: string;
-  /** At each value: how many places have it. */
+  /** The number of places for each value. */
   readonly counts: readonly number[];
   readonly expected: readonly number[];
 }
 
-/** From the first value that occurs, or is expected, to the last one that occurs. */
+/** From the first value that occurs or is expected to the last value that occurs. */
 function formatHistogram({ heading, value, places, counts, expected }: Histogram): string {
   const last = counts.findLastIndex((count) => count > 0);
   if (last < 0) return `${heading}\n  none`;
@@ -106,7 +106,7 @@ function formatHistogram({ heading, value, places, counts, expected }: Histogram
   return `${heading}\n${formatTable(shown, { head, rightAligned: [0, 1, 2], indent: '  ' })}`;
 }
 
-/** Whole positions, and what is less than one of them in two digits. */
+/** Whole numbers, or two digits below 1. */
 function formatExpected(expected: number): string {
   return expected >= 1 ? formatCount(Math.round(expected)) : String(Number(expected.toPrecision(2)));
 }

@@ -4,10 +4,10 @@ import type { Output } from '../output.ts';
 import { formatSection, formatTable } from '../tables.ts';
 import { formatCount } from '../words.ts';
 
-/** What the capacity was computed from. */
+/** The sizes from which the capacity was computed. */
 export interface PlanSizes {
   readonly chunkBytes: number;
-  /** Undefined if the chunks were counted. */
+  /** Undefined if the capacity was given as a number of chunks. */
   readonly storeBytes: number | undefined;
 }
 
@@ -17,7 +17,7 @@ const VERDICTS: Readonly<Record<PlanChoice['verdict'], string>> = {
   alternative: '',
 };
 
-/** `filter plan`: the walk from k to an accepted rate, with the neighbours of what was accepted. */
+/** Reports `filter plan`: each k that was tried up to the accepted rate, with the neighbours of the accepted one. */
 export function reportPlan(output: Output, walk: PlanWalk, sizes: PlanSizes): void {
   output.message('plan', planFields(walk, sizes));
   if (output.json) return;
@@ -59,7 +59,7 @@ function describeAccepted({ accepted, capacity, fprTarget }: PlanWalk): string {
   const rate = fprTarget === undefined ? '' : ` --fpr ${fprTarget}`;
   return [
     `accepted: k = ${hashes}, n_max = ${capacity}, m = ${positions}, FPR ${formatRate(fpr)}`,
-    `ldm takes m = ${plan.positions}, a prime: link positions are uniform only where m shares no factor with k`,
+    `ldm uses m = ${plan.positions}, a prime: link positions are uniform only if m shares no factor with k`,
     `in use: ldm init --capacity ${capacity} --hashes ${hashes}${rate}`,
   ].join('\n');
 }

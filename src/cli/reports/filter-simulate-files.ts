@@ -4,7 +4,7 @@ import { chainPanel } from '../charts/chain-chart.ts';
 import type { ChartPanel } from '../charts/chart.ts';
 import { writeResultFile } from '../result-file.ts';
 
-/** Where to write what; nothing is written for what is undefined. */
+/** The files to write. Undefined ones are not written. */
 export interface SimulationFiles {
   readonly svg?: string;
   readonly png?: string;
@@ -21,8 +21,8 @@ const SVG_PACKAGES = ['vega'] as const;
 const PNG_PACKAGES = [...SVG_PACKAGES, '@resvg/resvg-js', 'dejavu-fonts-ttf'] as const;
 
 /**
- * Loads what the files need, before the work of which they show the result.
- * @throws MissingPackageError where a package is not installed
+ * Loads the packages for the files before the long computation starts.
+ * @throws MissingPackageError if a package is not installed
  */
 export async function loadPainter({ svg, png }: SimulationFiles): Promise<ChartPainter | undefined> {
   const loadSvgChart = async (): Promise<typeof import('../charts/svg-chart.ts')> => import('../charts/svg-chart.ts');
@@ -37,7 +37,7 @@ export async function loadPainter({ svg, png }: SimulationFiles): Promise<ChartP
   return { renderSvg };
 }
 
-/** Writes the files that were asked for. Returns their names. */
+/** Writes the requested files. Returns their names. */
 export async function writeSimulation(
   result: SimulationResult,
   files: SimulationFiles,
@@ -58,7 +58,7 @@ export async function writeSimulation(
 
 const CSV_HEAD = 'seed,runs,hashes,elements_max,positions,elements,filter,mean,standard_error,min,max,expected';
 
-/** The places on which chains hang, as the column `positions` and the names of the column `filter`. */
+/** For each kind of chain: the values for the columns `filter` and `positions`. */
 const ROWS: readonly (readonly [kind: ChainKind, name: string, positions: (group: GroupResult) => number])[] = [
   ['ldm', 'ldm', ({ positions }) => positions],
   ['dibf', 'dibf', ({ side }) => side ** 2],
@@ -67,7 +67,7 @@ const ROWS: readonly (readonly [kind: ChainKind, name: string, positions: (group
   ['dibfFilter', 'dibf_filter', ({ side }) => side ** 2],
 ];
 
-/** One line for each sample and kind of chain, with the settings that give the same line again. */
+/** One line per sample and kind of chain, with the settings that reproduce it. */
 function formatCsv({ seed, runs, hashes, groups }: SimulationResult): string {
   const lines = groups.flatMap((group) =>
     group.samples.flatMap((sample) =>

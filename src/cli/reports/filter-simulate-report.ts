@@ -5,7 +5,7 @@ import type { Output } from '../output.ts';
 import { formatTable } from '../tables.ts';
 import { countNoun, formatCount, formatPercent } from '../words.ts';
 
-/** `filter simulate`: a table and a chart for each group, then the full stores with the chains of this program's classes. */
+/** Reports `filter simulate`: a table and a chart per group, then the chains of full stores, also in ldm's classes. */
 export function reportSimulation(output: Output, result: SimulationResult, files: readonly string[]): void {
   output.message('simulation', { ...simulationFields(result), files });
   if (output.json) return;
@@ -34,12 +34,12 @@ function describeGroup({ elements, positions, side, samples }: GroupResult): str
   return `${heading}\n${formatTable(rows, { head, rightAligned: [0, 1, 2, 3, 4, 5], indent: '  ' })}`;
 }
 
-/** The mean with its standard error, and what theory predicts. */
+/** The mean with its standard error, and the theoretical value. */
 function chainCells({ mean, standardError, expected }: LongestChain): string[] {
   return [`${mean.toFixed(2)} ± ${standardError.toFixed(2)}`, expected.toFixed(2)];
 }
 
-/** Which chains the rows of the last table are about, and where they were measured. */
+/** The rows of the last table: the kind of chain and where it was measured. */
 const ROWS: readonly (readonly [kind: ChainKind, filter: string, chains: string, measuredIn: string])[] = [
   ['ldm', 'LDM', 'by link position', 'arrays, k hash values'],
   ['ldmFilter', 'LDM', 'by link position', 'LdmFilter'],

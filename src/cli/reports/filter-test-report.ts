@@ -11,7 +11,7 @@ export interface AnswerReport {
   readonly absentCount: () => number;
 }
 
-/** `filter test`: a line for each id as soon as it is answered, and a summary. */
+/** Reports `filter test`: a line for each id as soon as it has been looked up, and a summary. */
 export function createAnswerReport(output: Output, membership: ExportedMembership): AnswerReport {
   const { format, falsePositiveRate } = membership;
   const presentWord = falsePositiveRate === 0 ? 'yes' : 'maybe';

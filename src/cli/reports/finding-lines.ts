@@ -5,7 +5,7 @@ import { formatCount, shortId } from '../words.ts';
 
 const SHOWN_PATHS = 20;
 
-/** Findings for a person: one group per kind, errors first, each with the files that it affects. */
+/** Formats findings as text: grouped by kind, errors first, each with the affected files. */
 export function formatFindings(findings: readonly Finding[]): string[] {
   const groups = new Map<string, string[]>();
   for (const finding of findings.toSorted(errorsFirst)) {

@@ -5,7 +5,7 @@ import type { Session } from '../session.ts';
 import { formatSection } from '../tables.ts';
 import { formatCount, formatPercent } from '../words.ts';
 
-/** `init`: what was created, and the next step; with `-v` how it stores data and the plan of the LDM filter. */
+/** Reports `init`: the new repository and the next step; with `-v` also its settings and the plan of the LDM filter. */
 export function reportInit(session: Session, result: InitResult): void {
   const { output, verbosity } = session;
   const place = escapeForTerminal(result.location);
@@ -26,7 +26,7 @@ function describeStorage(result: InitResult): string {
 
 function describePlan(result: InitResult): string {
   const { plan } = result;
-  return formatSection('LDM filter, first plan (it grows by itself)', [
+  return formatSection('LDM filter, initial plan (it grows automatically)', [
     ['chunks (n_max)', formatCount(plan.capacity)],
     ['positions (m)', formatCount(plan.positions)],
     ['hash functions (k)', String(plan.hashes)],

@@ -20,7 +20,7 @@ const TYPE_LETTERS: Readonly<Record<EntryType, string>> = {
   socket: 's',
 };
 
-/** restic's words for the types, where they differ. */
+/** Names of types in restic that differ from ours. */
 const TYPE_WORDS: Partial<Readonly<Record<EntryType, string>>> = {
   directory: 'dir',
   'character-device': 'chardev',
@@ -32,7 +32,7 @@ export interface Listing {
   readonly visit: (listed: ListedEntry) => void;
 }
 
-/** `ls`: with `--json` the snapshot, and then the entries, each as soon as it is known. */
+/** Reports `ls`. With `--json`, the snapshot comes first, then each entry as soon as it is known. */
 export function createListing(output: Output, long: boolean): Listing {
   return {
     begin: (listing) => output.message('snapshot', snapshotFields(listing)),
@@ -69,7 +69,7 @@ function linkTargetFields(linkTarget: ByteString): Record<string, unknown> {
   return { linktarget: textOf(linkTarget), linktarget_b64: bytesOf(linkTarget).toString('base64') };
 }
 
-/** JSON numbers are exact up to 2^53 only; what is larger goes as text. */
+/** JSON numbers are exact only up to 2^53. Larger ones become strings. */
 function inodeField(inode: bigint): number | string {
   return inode <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(inode) : String(inode);
 }
@@ -89,7 +89,7 @@ function sizeColumn(entry: TreeEntry): string {
   return String(entry.sizeBytes);
 }
 
-/** As `ls -l` writes it: `drwxr-xr-x`, with s, S, t and T for the special bits. */
+/** Formats permissions like `ls -l`: `drwxr-xr-x`, with s, S, t and T for the special bits. */
 export function formatPermissions({ type, mode }: Pick<TreeEntry, 'type' | 'mode'>): string {
   const triplet = (shift: number, special: boolean, letter: string): string => {
     const bits = mode >> shift;
@@ -100,7 +100,7 @@ export function formatPermissions({ type, mode }: Pick<TreeEntry, 'type' | 'mode
   return `${TYPE_LETTERS[type]}${triplet(6, (mode & 0o4000) !== 0, 's')}${triplet(3, (mode & 0o2000) !== 0, 's')}${triplet(0, (mode & 0o1000) !== 0, 't')}`;
 }
 
-/** RFC 3339 with nanoseconds, UTC; a time beyond what dates can say as plain seconds. */
+/** RFC 3339 in UTC with nanoseconds. A time outside the range of dates is printed as seconds. */
 export function formatNanosecondTime(seconds: number, nanoseconds: number): string {
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) return `${seconds}.${String(nanoseconds).padStart(9, '0')}`;

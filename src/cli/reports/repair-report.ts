@@ -4,7 +4,7 @@ import type { Output } from '../output.ts';
 import { countNoun } from '../words.ts';
 import { findingFields, formatFindings } from './finding-lines.ts';
 
-/** `repair`: what was done or would be done, and what cannot be repaired. */
+/** Reports `repair`: what was repaired or would be, and what cannot be repaired. */
 export function reportRepair(output: Output, { actions, remaining, dryRun }: RepairResult): void {
   for (const { kind, file, message } of actions) {
     output.message('action', { kind, file, message });

@@ -10,7 +10,7 @@ export interface RestoreReportOptions {
   readonly durationMs: number;
 }
 
-/** `restore`: what was written, and what was not. The problems themselves were reported when they occurred. */
+/** Reports `restore`: what was written and what was not. Problems were reported when they occurred. */
 export function reportRestore(
   output: Output,
   result: RestoreResult,
@@ -48,7 +48,7 @@ export function reportRestore(
   if (dryRun) output.remark('dry run: nothing was written');
 }
 
-/** Empty if nothing failed. How much was below a directory that cannot be read is not known. */
+/** Returns an empty text if nothing failed. The number of entries below an unreadable directory is not known. */
 function describeFailed({ filesFailed, directoriesFailed, othersFailed }: RestoreResult): string {
   const failed: string[] = [];
   if (filesFailed > 0) failed.push(countNoun(filesFailed, 'file'));
@@ -61,7 +61,7 @@ function countOthers(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'link or special file' : 'links and special files'}`;
 }
 
-/** What is not among the restored files, and why that is not a problem. */
+/** Describes entries that were not restored for a harmless reason. */
 function describeSkipped({ filesUnchanged, filesKept, socketsSkipped }: RestoreResult): string[] {
   const lines: string[] = [];
   if (filesUnchanged > 0) lines.push(`${countNoun(filesUnchanged, 'file')} already there with the same size and time`);

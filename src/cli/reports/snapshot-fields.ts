@@ -3,7 +3,7 @@ import type { SnapshotListing } from '../../operations/snapshots.ts';
 import { bytesOf, isUtf8, textOf } from '../../util/byte-string.ts';
 import { shortId } from '../words.ts';
 
-/** A snapshot as JSON fields, named as restic names them. */
+/** Returns a snapshot as JSON fields with the names that restic uses. */
 export function snapshotFields({ id, snapshot }: SnapshotListing): Record<string, unknown> {
   return {
     time: snapshot.time,

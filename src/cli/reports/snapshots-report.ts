@@ -6,7 +6,7 @@ import { formatTable } from '../tables.ts';
 import { countNoun, formatTime, shortId } from '../words.ts';
 import { snapshotFields } from './snapshot-fields.ts';
 
-/** `snapshots`: one line or one JSON object for each snapshot, oldest first. */
+/** Reports `snapshots`: one line or JSON object per snapshot, oldest first. */
 export function reportSnapshots(output: Output, listings: readonly SnapshotListing[], verbosity: number): void {
   if (output.json) {
     for (const listing of listings) output.message('snapshot', snapshotFields(listing));
@@ -19,7 +19,7 @@ export function reportSnapshots(output: Output, listings: readonly SnapshotListi
   output.remark(countNoun(listings.length, 'snapshot'));
 }
 
-/** The newest of each host and set of paths; the listings come oldest first and stay so. */
+/** Returns the newest snapshots of each host and set of paths. Keeps the order, oldest first. */
 export function keepLatest(listings: readonly SnapshotListing[], count: number): SnapshotListing[] {
   const kept = new Map<string, number>();
   const newestFirst = listings.toReversed().filter(({ snapshot }) => {

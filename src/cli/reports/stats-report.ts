@@ -8,7 +8,7 @@ import { chainFields } from './chain-fields.ts';
 
 const BAR_WIDTH = 40;
 
-/** `stats`: tables for a person, one object for a script. Only the object has everything without `-v`. */
+/** Reports `stats`: tables, or one JSON object. The tables are complete only with `-v`. */
 export function reportStats({ output, verbosity }: Session, stats: StatsResult): void {
   output.message('stats', statsFields(stats));
   if (output.json) return;

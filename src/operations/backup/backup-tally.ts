@@ -11,7 +11,7 @@ export class BackupTally {
   dirsNew = 0;
   dirsChanged = 0;
   dirsUnmodified = 0;
-  /** Saved, but never restored: the programs that listen on them create them. */
+  /** Sockets are saved but never restored: the programs that listen on them create them. */
   socketCount = 0;
   totalBytesProcessed = 0;
   /** Entries that are neither files nor directories. */
@@ -26,17 +26,17 @@ export class BackupTally {
     return this.filesNew + this.filesChanged + this.filesUnmodified;
   }
 
-  /** A file is about to be read. */
+  /** Call before a file is read. */
   begin(file: PathNode): void {
     if (this.#progress !== undefined) this.#progress.currentFile = file;
   }
 
-  /** Bytes of it were read. */
+  /** Counts bytes that were read from the current file. */
   addBytes(count: number): void {
     if (this.#progress !== undefined) this.#progress.bytesDone += count;
   }
 
-  /** A file is saved; `isReused` if it was not read. */
+  /** Counts a saved file. `isReused` means that the file was not read. */
   countFile(entry: TreeEntry, previous: TreeEntry | undefined, isReused: boolean): void {
     if (previous?.type !== 'file') this.filesNew += 1;
     else if (sameIds(entry.chunkIds, previous.chunkIds)) this.filesUnmodified += 1;
@@ -54,19 +54,19 @@ export class BackupTally {
   }
 }
 
-/** What the parent snapshot has and this one does not. */
+/** Entries of the parent snapshot that the new snapshot lacks. */
 export interface RemovedCounts {
   readonly files: number;
   readonly directories: number;
 }
 
-/** Chunks that were stored already although no snapshot needed them: an interrupted backup or a delete left them. */
+/** Counts chunks that were already stored but that no snapshot needed, left by an interrupted backup or a delete. */
 export class ReusedChunks {
   chunkCount = 0;
   bytes = 0;
   readonly #entries = new Set<number>();
 
-  /** `entry`: the chunk's number in the filter. Each is counted once. */
+  /** Counts each chunk once. `entry` is its number in the filter. */
   add(entry: number, lengthBytes: number): void {
     if (this.#entries.has(entry)) return;
     this.#entries.add(entry);
@@ -76,8 +76,8 @@ export class ReusedChunks {
 }
 
 /**
- * Everything in the parent snapshot that no file or directory was compared with. Undefined where some were compared
- * with older snapshots.
+ * Counts the entries of the parent snapshot that no file or directory was compared with. Returns undefined if some
+ * sources were compared with older snapshots.
  */
 export function countRemoved(tally: BackupTally, parent: ParentSnapshot | undefined): RemovedCounts | undefined {
   if (parent === undefined) return { files: 0, directories: 0 };

@@ -14,19 +14,19 @@ import type { Progress } from '../context.ts';
 import { ReusedChunks } from './backup-tally.ts';
 import { ReliedPacks } from './relied-packs.ts';
 
-/** The pack of a chunk that this backup has taken but whose pack has no name yet. */
+/** The pack index of a pending chunk: its pack does not have an id yet. */
 const PENDING_PACK = 0xffff_fffe;
 
 export interface DepotOptions {
   readonly writes: boolean;
-  /** Packs that may be removed at any moment: what they hold is stored again. */
+  /** Packs that may be removed at any moment. Their chunks are stored again. */
   readonly condemnedPackIds: ReadonlySet<string>;
   readonly progress?: Progress | undefined;
 }
 
-/** Takes chunks, and stores those that the LDM filter does not know. */
+/** Saves chunks: stores those that the LDM filter does not know. */
 export class ChunkDepot {
-  /** `dataAdded`: raw bytes of the chunks and trees that were new; `dataAddedPacked`: bytes of the packs written. */
+  /** `dataAdded`: raw bytes of new chunks and trees. `dataAddedPacked`: bytes of the packs written. */
   readonly counts = { dataBlobs: 0, treeBlobs: 0, dataAdded: 0, dataAddedPacked: 0 };
   readonly reused: ReusedChunks = new ReusedChunks();
   readonly #repository: Repository;
@@ -34,12 +34,12 @@ export class ChunkDepot {
   readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
   readonly #packs: ReliedPacks;
   readonly #progress: Progress | undefined;
-  /** By index: packs of trees of which something could not be read. */
+  /** Indexes of the packs in which some tree could not be read. */
   readonly #damagedPacks = new Set<number>();
   #unnamed: PackContents[] = [];
   #unnamedBytes = 0;
 
-  /** Without `writes` nothing is stored: a dry run. */
+  /** Without `writes`, stores nothing (dry run). */
   constructor(repository: Repository, state: FilterState, options: DepotOptions) {
     this.#repository = repository;
     this.#state = state;
@@ -48,12 +48,12 @@ export class ChunkDepot {
     if (options.writes) this.#writers = { data: this.#createWriter('data'), tree: this.#createWriter('tree') };
   }
 
-  /** Whether the repository has a chunk that may be relied on; if so, the new snapshot relies on it from now on. */
+  /** Returns whether a chunk is stored in a pack that is safe to use. If so, the new snapshot relies on that pack. */
   has(ids: Uint8Array, offset: number): boolean {
     return this.#relyOn(ids, offset) !== undefined;
   }
 
-  /** As `has`, for all chunks of a file; false also if they do not add up to its size. */
+  /** Like `has`, for all chunks of a file. Also returns false if their lengths do not add up to the file size. */
   hasFile(ids: Uint8Array, sizeBytes: number): boolean {
     let storedBytes = 0;
     for (let offset = 0; offset < ids.length; offset += CHUNK_ID_BYTES) {
@@ -76,8 +76,9 @@ export class ChunkDepot {
   }
 
   /**
-   * For a tree that is here but cannot be read. Whatever comes of the trees in its pack is stored again: those below it
-   * are not tried, since nobody knows them without it. False if it is in no pack that has a name.
+   * Call for an indexed tree that cannot be read. From then on, trees in the same pack are stored again if they turn
+   * up. They are not read to test them: without this tree, the backup cannot find the trees below it. Returns false if
+   * the tree is in no indexed pack.
    */
   distrust(treeId: Uint8Array): boolean {
     const packIndex = this.#packIndexOf(treeId);
@@ -92,7 +93,7 @@ export class ChunkDepot {
     return entry < 0 || !filter.hasLocation(entry) ? undefined : filter.packIndexOf(entry);
   }
 
-  /** Takes a copy of a large chunk and computes its id beside the caller. To be settled with `putHeld` or `drop`. */
+  /** Copies a large chunk and hashes it in another thread. Pass the result to `putHeld` or `drop`. */
   hold(bytes: Uint8Array): HashedChunk {
     const key = this.#repository.hasher.keyOf('data');
     const writer = this.#writers?.data;
@@ -104,7 +105,7 @@ export class ChunkDepot {
     return { lengthBytes: bytes.length, identified: identify(bytesOfHeld(held), key), held };
   }
 
-  /** As `put`, for a chunk that was held; its id. */
+  /** Like `put`, for a chunk from `hold`. Returns its id. */
   async putHeld({ identified, held, lengthBytes }: HashedChunk): Promise<Uint8Array> {
     const id = await identified.settle();
     const isNew = !this.has(id, 0);
@@ -115,42 +116,42 @@ export class ChunkDepot {
     return id;
   }
 
-  /** Forgets a chunk that was held; its id, which nobody wants now, may come from memory that is used again. */
+  /** Discards a chunk from `hold`. Its id is ignored: it may be computed from memory that is already reused. */
   drop({ held }: HashedChunk): void {
     if (held !== undefined) this.#writers!.data.drop(held);
   }
 
-  /** Takes a chunk; the bytes are copied if they are stored. If a promise is returned, the caller must wait for it. */
+  /** Stores a chunk if it is new; copies the bytes. If a promise is returned, the caller must wait for it. */
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
     if (!this.#takes(kind, id, bytes.length)) return undefined;
     return this.#writers?.[kind].add(id, bytes) ?? this.#nameIfMany();
   }
 
-  /** Memory for a large tree, to be given back with `putTree`. */
+  /** Returns memory for a large tree. Pass it to `putTree`. */
   allocateTree(sizeBytes: number): Buffer {
     return this.#writers?.tree.allocate(sizeBytes) ?? Buffer.allocUnsafeSlow(sizeBytes);
   }
 
-  /** Like `put`, without a copy: takes a tree at the start of memory from `allocateTree`. */
+  /** Like `put`, but without a copy. The tree must start at the beginning of memory from `allocateTree`. */
   putTree(id: Uint8Array, tree: HeldChunk): Promise<void> | undefined {
     const writer = this.#writers?.tree;
     const full = this.#takes('tree', id, tree.lengthBytes) ? writer?.addHeld(id, tree) : writer?.drop(tree);
     return full ?? this.#nameIfMany();
   }
 
-  /** Counts a chunk if it is to be stored. */
+  /** Returns whether a chunk must be stored, and counts it if so. */
   #takes(kind: ChunkKind, id: Uint8Array, lengthBytes: number): boolean {
     if (this.has(id, 0) && !this.#isDamaged(id)) return false;
     this.#count(kind, id, lengthBytes);
     return true;
   }
 
-  /** What was stored again is in a pack without a name. */
+  /** False for a chunk that was stored again: it is now in a pending pack. */
   #isDamaged(id: Uint8Array): boolean {
     return this.#damagedPacks.size > 0 && this.#damagedPacks.has(this.#packIndexOf(id)!);
   }
 
-  /** Makes everything taken so far durable, in packs that a durable segment names. */
+  /** Makes all chunks saved so far durable: writes their packs and a segment that lists the packs. */
   async finish(): Promise<void> {
     await this.#writers?.data.finish();
     await this.#writers?.tree.finish();
@@ -210,7 +211,7 @@ export class ChunkDepot {
   async #nameChunks(): Promise<void> {
     const packs = this.#unnamed;
     if (packs.length === 0) return;
-    // A process that took this one for dead may have removed its packs; a segment must not name packs that are gone.
+    // Another process may have removed our lock and these packs; a segment must not list missing packs.
     await this.#repository.assertLocked();
     for (const pack of packs) await this.#packs.assertPackPresent(pack);
     this.#unnamed = [];
@@ -223,6 +224,6 @@ export class ChunkDepot {
 export interface HashedChunk {
   readonly lengthBytes: number;
   readonly identified: StartedTask<IdentifyTask>;
-  /** Absent in a dry run. */
+  /** Undefined in a dry run. */
   readonly held?: HeldChunk;
 }

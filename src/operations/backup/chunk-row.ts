@@ -1,9 +1,9 @@
 import type { ChunkDepot, HashedChunk } from './chunk-depot.ts';
 
-/** So much of a file may be on its way to its ids while more of it is read; one chunk always. */
+/** Maximum bytes of a file that are being hashed while more of it is read. One chunk is always allowed. */
 const HASHING_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The chunks of one large file, hashed beside its reading and taken into the repository in their order. */
+/** The chunks of one large file: hashed while the file is read, and stored in order. */
 export class ChunkRow {
   readonly #depot: ChunkDepot;
   readonly #hashing: HashedChunk[] = [];
@@ -14,20 +14,20 @@ export class ChunkRow {
     this.#depot = depot;
   }
 
-  /** Takes a copy of the bytes. */
+  /** Copies the bytes. */
   async append(bytes: Uint8Array): Promise<void> {
     while (this.#hashing.length > 0 && this.#hashingBytes + bytes.length > HASHING_BYTES_MAX) await this.#takeFirst();
     this.#hashing.push(this.#depot.hold(bytes));
     this.#hashingBytes += bytes.length;
   }
 
-  /** The ids of all chunks, one after the other. */
+  /** Returns the concatenated ids of all chunks. */
   async finish(): Promise<Uint8Array> {
     while (this.#hashing.length > 0) await this.#takeFirst();
     return Buffer.concat(this.#ids);
   }
 
-  /** Lets go of the chunks of a file that could not be read to its end. */
+  /** Discards the chunks of a file that could not be read completely. */
   dispose(): void {
     for (const chunk of this.#hashing.splice(0)) this.#depot.drop(chunk);
   }

@@ -2,7 +2,7 @@ import type { OpenedState } from '../../repository/opened-state.ts';
 import type { OperationContext } from '../context.ts';
 import type { ChunkDepot } from './chunk-depot.ts';
 
-/** A backup goes on beside damage and may take over what is damaged, as the same as before. */
+/** Warns because a backup of a damaged repository continues, and may reuse damaged chunks for unchanged files. */
 export function warnOfDamage({ onNotice }: OperationContext, opened: OpenedState): void {
   const count = opened.state.unreadableTrees.size + opened.damagedSegments.size + opened.damagedSnapshots.size;
   if (count === 0) return;
@@ -10,11 +10,11 @@ export function warnOfDamage({ onNotice }: OperationContext, opened: OpenedState
   onNotice?.({ kind: 'warning', message });
 }
 
-/** What to do about a tree of the parent snapshot that cannot be read: it is stored again, and the first one is told. */
+/** Returns a handler for unreadable trees of the parent snapshot: stores them again, and warns about the first. */
 export function damageWarner({ onNotice }: OperationContext, depot: ChunkDepot): (treeId: Uint8Array) => void {
   let isTold = false;
   return (treeId) => {
-    // What is not there any more was told of when the repository was opened.
+    // Missing trees were already reported when the repository was opened.
     if (!depot.distrust(treeId) || isTold) return;
     isTold = true;
     const message =

@@ -4,7 +4,7 @@ import type { SourceMetadata } from '../../files/source-metadata.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 
-/** What an entry has besides its metadata. */
+/** The part of an entry that is not metadata. */
 export type EntryContent = Partial<
   Pick<TreeEntry, 'chunkIds' | 'treeId' | 'linkTarget' | 'sizeBytes' | 'changedWhileRead'>
 >;
@@ -43,7 +43,7 @@ export function buildEntry(
   };
 }
 
-/** Of something that has no content to be read: neither a file nor a directory. */
+/** Builds the entry of a source that is neither a file nor a directory. */
 export function buildOtherEntry(
   name: ByteString,
   path: ByteString,
@@ -53,15 +53,15 @@ export function buildOtherEntry(
   return buildEntry(name, metadata, owners, metadata.type === 'symlink' ? { linkTarget: readLinkTarget(path) } : {});
 }
 
-/** The file systems' coarsest clock tick: a change within it can leave no trace in the times. */
+/** The coarsest clock tick of common file systems. A second change within one tick may leave the times as they are. */
 const CLOCK_TICK_MS = 50;
-/** Where times have no fraction at all (FAT, ext3). */
+/** The tick of file systems whose times have no fraction (FAT, ext3). */
 const COARSE_CLOCK_TICK_MS = 2000;
 
 /**
- * Whether a file's bytes are those of an entry of an earlier snapshot, without opening it: same type, size, times and
- * inode. A file that changed about when that backup read it is not trusted, since it may have changed once more
- * within one tick of the clock.
+ * Returns whether a file has the same bytes as an entry of an earlier snapshot, without opening it: type, size, times
+ * and inode must match. A file that changed shortly before that backup read it does not count as unchanged, since it
+ * may have changed again within the same clock tick.
  */
 export function hasSameContent(entry: TreeEntry, metadata: SourceMetadata, readSinceMs: number): boolean {
   return (
@@ -78,7 +78,7 @@ export function hasSameContent(entry: TreeEntry, metadata: SourceMetadata, readS
   );
 }
 
-/** Whether everything that an entry records of a file, bytes included, is as it was. */
+/** For a file with the same content: returns whether the rest of its entry is still correct. */
 export function isSameEntry(entry: TreeEntry, metadata: SourceMetadata): boolean {
   return (
     entry.mode === metadata.mode &&

@@ -10,12 +10,12 @@ interface UsedPattern extends PathPattern {
 }
 
 /**
- * Decides by their names which entries below the roots are excluded. Paths are compared as they are on this machine, so
- * that a pattern means the same whatever other sources are named. The roots themselves are never asked about: what was
- * named is saved.
+ * Decides which entries below the roots are excluded. Patterns are compared with absolute paths of this machine, so
+ * their meaning does not depend on the other sources of the backup. Roots are not tested: a named source is always
+ * saved.
  */
 export class Exclusion {
-  /** Last first, because the last pattern that matches decides. */
+  /** In reverse order, because the last matching pattern decides. */
   readonly #patterns: readonly UsedPattern[];
   readonly #base: ByteString;
 
@@ -25,14 +25,14 @@ export class Exclusion {
     this.#base = base;
   }
 
-  /** `place`: relative to `base`. */
+  /** `place` is relative to `base`. */
   isExcluded(place: PathNode): boolean {
     if (this.#patterns.length === 0) return false;
     const nameText = textOf(place.name);
     let pathText: string | undefined;
     let decision: boolean | undefined;
     for (const pattern of this.#patterns) {
-      // Once it is decided, the other patterns are only tested to learn whether they match anything at all.
+      // After the decision, patterns are tested only to find out whether they match anything at all.
       if (decision !== undefined && pattern.hasMatched) continue;
       if (pattern.nameRegex?.test(nameText) === false) continue;
       if (pattern.pathRegex !== undefined) {
@@ -45,7 +45,7 @@ export class Exclusion {
     return decision === true;
   }
 
-  /** The patterns that matched nothing, as they were typed. */
+  /** Returns the patterns that matched nothing, as the user typed them. */
   unmatched(): string[] {
     return this.#patterns
       .filter(({ hasMatched }) => !hasMatched)

@@ -13,27 +13,27 @@ import type { ChunkDepot } from './chunk-depot.ts';
 import { ChunkRow } from './chunk-row.ts';
 import type { FileAhead, ReadAhead } from './read-ahead.ts';
 
-/** A file as it was stored. */
+/** A stored file. */
 export interface SavedFile {
-  /** As it was right after the last byte was read. */
+  /** The metadata right after the last byte was read. */
   readonly metadata: SourceMetadata;
   readonly chunkIds: Uint8Array;
   readonly sizeBytes: number;
   readonly changedWhileRead: boolean;
 }
 
-/** A file that was stored without waiting. */
+/** A small file that was stored synchronously. */
 export interface StoredFile extends Pick<SavedFile, 'chunkIds' | 'sizeBytes'> {
-  /** Where there is one, it asks the caller to wait before the next file. */
+  /** If set, the caller must wait for it before the next file. */
   readonly full: Promise<void> | undefined;
 }
 
-/** From here on a file alone is enough work for threads. */
+/** A single file of this size keeps several threads busy. */
 const LARGE_FILE_BYTES = 64 * 1024 * 1024;
-/** A file that changes under our hands is read again this often before it is kept as it is. */
+/** A file that keeps changing is read this many times. The last version read is kept. */
 const ATTEMPTS_MAX = 3;
 
-/** Reads files, cuts them into chunks and gives those to the depot. */
+/** Reads files, cuts them into chunks and passes the chunks to the depot. */
 export class FileSaver {
   readonly #chunker: Chunker;
   readonly #ahead: ReadAhead;
@@ -58,7 +58,7 @@ export class FileSaver {
     this.#tally = options.tally;
   }
 
-  /** Throws `SourceError` if the file cannot be read to its end; nothing of it is then in the snapshot. */
+  /** Throws `SourceError` if the file cannot be read completely. The snapshot then has no entry for it. */
   async save(listed: SourceFile, ahead?: FileAhead): Promise<SavedFile> {
     if (ahead !== undefined) {
       const saved = await this.#storeAhead(listed, ahead);
@@ -76,7 +76,7 @@ export class FileSaver {
     }
   }
 
-  /** A small file that has been read; undefined for one that has to be waited for, or read here after all. */
+  /** Stores a small file that has already been read. Returns undefined if the caller must use `save`. */
   saveAtHand(ahead: FileAhead): StoredFile | undefined {
     const whole = this.#ahead.atHand(ahead);
     if (whole === undefined) return undefined;
@@ -87,7 +87,7 @@ export class FileSaver {
     }
   }
 
-  /** Undefined for a file that has to be read here after all. */
+  /** Returns undefined if the file has to be read again. */
   async #storeAhead({ metadata }: SourceFile, ahead: FileAhead): Promise<SavedFile | undefined> {
     try {
       const whole = await this.#ahead.take(ahead);
@@ -104,7 +104,7 @@ export class FileSaver {
     const source = new SourceStream(listed);
     if (listed.metadata.sizeBytes >= LARGE_FILE_BYTES) taskPool.prepare();
     try {
-      // It may have been listed long ago: changes count from the first byte read.
+      // The file may have been listed long ago. Only changes after the first byte was read matter.
       const before = source.assertSame();
       const { chunkIds, sizeBytes } = await this.#store(source);
       const metadata = source.assertSame();
@@ -115,7 +115,7 @@ export class FileSaver {
     }
   }
 
-  /** Fills the chunker's buffer, cuts what is in it, and moves the rest to the front. */
+  /** Reads the file through the chunker's buffer: fills it, cuts chunks, and moves the remaining bytes to the front. */
   async #store(source: SourceStream): Promise<{ chunkIds: Uint8Array; sizeBytes: number }> {
     const { buffer, minSizeBytes } = this.#chunker;
     let start = 0;
@@ -149,7 +149,7 @@ export class FileSaver {
     }
   }
 
-  /** The length of the next chunk; 0 where there is none, or more has to be read to tell. */
+  /** Returns the length of the next chunk. Returns 0 at the end, or if more bytes are needed to find the cut. */
   #cut({ isAtEnd }: SourceStream, start: number, end: number): number {
     if (start === end) return 0;
     return isAtEnd ? this.#chunker.cut(start, end) : (cutBeforeEnd(this.#chunker, start, end) ?? 0);

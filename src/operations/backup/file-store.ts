@@ -6,22 +6,22 @@ import { hasSameContent, isSameEntry } from './entry-builder.ts';
 import type { FileSaver, SavedFile, StoredFile } from './file-saver.ts';
 import type { FileAhead } from './read-ahead.ts';
 
-/** The content of a file that need not be read. */
+/** The content of a file that does not need to be read. */
 export interface KnownFile {
   readonly chunkIds: Uint8Array;
   readonly sizeBytes: number;
   readonly changedWhileRead: boolean;
-  /** Whether the previous entry can stand as it is. */
+  /** Whether the entry of the parent snapshot can be reused unchanged. */
   readonly isSameEntry: boolean;
 }
 
-/** Decides which files are read, and reads those. */
+/** Decides which files to read, and reads them. */
 export class FileStore {
   readonly #saver: FileSaver;
   readonly #depot: ChunkDepot;
-  /** Before this moment the parent snapshot had read nothing; undefined to read every file. */
+  /** The parent snapshot read nothing before this time. Undefined to read every file. */
   readonly #parentStartMs: number | undefined;
-  /** Files with several names that were read already, by device and inode. */
+  /** Files with several names that were already read, by device and inode. */
   readonly #linked = new Map<string, SavedFile>();
 
   constructor(saver: FileSaver, depot: ChunkDepot, parentStartMs: number | undefined) {
@@ -30,23 +30,23 @@ export class FileStore {
     this.#parentStartMs = parentStartMs;
   }
 
-  /** The content as an earlier snapshot has it, if the file is unchanged and every chunk is still known. */
+  /** Returns the content from an earlier snapshot if the file is unchanged and all its chunks are still known. */
   reuse(metadata: SourceMetadata, previous: TreeEntry | undefined): KnownFile | undefined {
     if (previous === undefined || this.#parentStartMs === undefined) return undefined;
     if (!hasSameContent(previous, metadata, this.#parentStartMs)) return undefined;
-    // If a chunk was lost, or the entry is wrong, the file is read and stored again.
+    // If a chunk was lost or the entry is wrong, the file is read and stored again.
     if (!this.#depot.hasFile(previous.chunkIds, previous.sizeBytes)) return undefined;
     const { chunkIds, sizeBytes, changedWhileRead } = previous;
     return { chunkIds, sizeBytes, changedWhileRead, isSameEntry: isSameEntry(previous, metadata) };
   }
 
-  /** The content as another name of the file had it in this backup. */
+  /** Returns the content that this backup saved under another name of the file (hard link). */
   linked(metadata: SourceMetadata): KnownFile | undefined {
     const saved = metadata.linkCount > 1 ? this.#linked.get(linkKey(metadata)) : undefined;
     return saved !== undefined && hasSameTimes(saved.metadata, metadata) ? { ...saved, isSameEntry: false } : undefined;
   }
 
-  /** As `save`, for a file that need not be waited for; undefined for any other. */
+  /** Stores a small file that has already been read. Returns undefined if the caller must use `save`. */
   saveAtHand(ahead: FileAhead): StoredFile | undefined {
     return this.#saver.saveAtHand(ahead);
   }

@@ -4,8 +4,8 @@ import type { Repository } from '../../repository/repository.ts';
 import type { OperationContext } from '../context.ts';
 
 /**
- * Writes the copies that lack: of the snapshot that was just committed, and of those whose backup died right after its
- * commit. The snapshot stands without its copy: failing to write it is worth a warning, not more.
+ * Writes missing copies of manifests: for the new snapshot, and for snapshots whose backup died right after the commit.
+ * A snapshot is valid without its copy, so a failure only causes a warning.
  */
 export async function copyManifests(
   context: OperationContext,
@@ -20,7 +20,7 @@ export async function copyManifests(
     const isLockLost = error instanceof RefusedError;
     if (!(isLockLost || error instanceof BackendError)) throw error;
     const reason = isLockLost ? 'this process has lost its lock' : error.message;
-    const message = `the second copy of the manifest could not be written, which the next backup will try again: ${reason}`;
+    const message = `the second copy of the manifest could not be written; the next backup will try again: ${reason}`;
     context.onNotice?.({ kind: 'warning', message });
   }
 }

@@ -11,21 +11,21 @@ import { byteStringFromText, joinPath } from '../../util/byte-string.ts';
 import { pathOf } from '../../util/path-node.ts';
 import type { PathNode } from '../../util/path-node.ts';
 
-/** A directory of the source that holds the repository of the backup, and is left out. */
+/** A source directory that was left out because it holds the repository of the backup. */
 export interface SkippedRepository {
   readonly path: ByteString;
-  /** Whether it is another directory than the one that was opened: a copy, or a view through another mount. */
+  /** Whether this is not the opened directory itself, but a copy or the same files seen through another mount. */
   readonly isElsewhere: boolean;
 }
 
-/** Every repository has one of these beside its configuration, even where empty directories were lost. */
+/** Every repository has one of these next to its configuration, even if empty directories were lost. */
 const COMPANIONS = ['locks', 'packs', 'snapshots'].map(byteStringFromText);
 const CONFIG_NAMES = [CONFIG_NAME, CONFIG_COPY_NAME].map(byteStringFromText);
 
 /**
- * Recognizes the repository of a backup in its own source, which would grow with every backup. Device and inode differ
- * when it is seen through an overlay mount, so its id decides. A copy has the same id and is left out too: storing it
- * would double the repository.
+ * Recognizes the repository of a backup among its own sources, where it would make every backup larger. Device and
+ * inode differ if the repository is seen through an overlay mount, so the repository id decides. A copy has the same id
+ * and is left out too: storing it would double the repository.
  */
 export class OwnRepository {
   readonly skipped: SkippedRepository[] = [];
@@ -40,7 +40,7 @@ export class OwnRepository {
     this.#opened = metadataOf(given.location);
   }
 
-  /** Whether to leave out a directory. `names`: what is in it. */
+  /** Returns whether to leave out a directory. `names`: the names in it. */
   skips(
     directory: { readonly place: PathNode; readonly metadata: SourceMetadata; readonly prefix: ByteString },
     names: Names,
@@ -56,7 +56,7 @@ export class OwnRepository {
   }
 }
 
-/** Undefined if the file is no readable configuration. */
+/** Returns undefined if the file is not a readable configuration. */
 function readRepositoryId(path: ByteString): string | undefined {
   try {
     return decodeConfig(readWholeFile(path, { maxBytes: MAX_CONFIG_BYTES })).repositoryId;
@@ -66,7 +66,7 @@ function readRepositoryId(path: ByteString): string | undefined {
   }
 }
 
-/** Undefined if the repository is not a directory of this machine. */
+/** Returns undefined if the repository is not a directory on this machine. */
 function metadataOf(location: string): SourceMetadata | undefined {
   try {
     return readMetadataFollowing(byteStringFromText(location));

@@ -9,17 +9,17 @@ import type { Repository } from '../../repository/repository.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { ParentTree, ParentTrees } from './parent-tree.ts';
 
-/** What a backup compares the sources with. */
+/** The snapshot that a backup compares the sources with. */
 export interface ParentSnapshot {
-  /** Of the newest snapshot. */
+  /** The id of the newest snapshot. */
   readonly id: string;
-  /** Its root tree. */
+  /** The id of its root tree. */
   readonly tree: Uint8Array;
-  /** Its counts. */
+  /** The summary of the newest snapshot. */
   readonly summary: SnapshotSummary;
   /**
-   * Roots that the newest snapshot has no content of, such as a mount point while nothing was mounted, as an older
-   * snapshot has them.
+   * Entries from older snapshots, for roots that are empty or missing in the newest one, such as a mount point that was
+   * not mounted.
    */
   readonly olderRoots: ReadonlyMap<ByteString, TreeEntry>;
   /** When the oldest of the snapshots in use began. A file that changed later may have been read before the change. */
@@ -31,7 +31,7 @@ interface Candidate {
   readonly snapshot: Snapshot;
 }
 
-/** Finds what to compare the sources with among the snapshots of the same paths on the same host. */
+/** Finds the snapshots to compare the sources with: those of the same paths on the same host. */
 export async function findParent(
   repository: Repository,
   opened: OpenedState,
@@ -73,7 +73,7 @@ export async function findParent(
   return { id: newest.id, tree: Buffer.from(tree, 'hex'), summary, olderRoots, startMs };
 }
 
-/** Newest first. A wrong clock must not keep a snapshot the newest for years, so those of the future come last. */
+/** Newest first, but snapshots dated in the future come last: a wrong clock could keep one the newest for years. */
 function findCandidates(
   opened: OpenedState,
   {
@@ -110,7 +110,7 @@ class RootReader {
     return (await this.#directory(parentOf(path)))?.entries.find(path.slice(path.lastIndexOf('/') + 1) as ByteString);
   }
 
-  /** Several roots may lie in one directory, which is decoded once. */
+  /** Several roots may be in the same directory, which is decoded once. */
   async #directory(path: ByteString): Promise<ParentTree | undefined> {
     if (this.#directories.has(path)) return this.#directories.get(path);
     const { base, tree } = this.#snapshot;

@@ -3,10 +3,10 @@ import { bufferOver } from '../../format/byte-reader.ts';
 import { TreeReader } from '../../format/tree.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
 
-/** A directory in the snapshot that a backup is compared with. */
+/** A directory of the parent snapshot. */
 export interface ParentTree {
   readonly id: Uint8Array;
-  /** Encoded, and verified against the id. */
+  /** The encoded tree, verified against its id. */
   readonly bytes: Buffer;
   readonly entries: TreeReader;
 }
@@ -22,7 +22,7 @@ export class ParentTrees {
     this.#onUnreadable = onUnreadable;
   }
 
-  /** Returns undefined if the tree cannot be read; the only consequence is that its files are read again. */
+  /** Returns undefined if the tree cannot be read. In that case its files are read again. */
   async read(id: Uint8Array | undefined): Promise<ParentTree | undefined> {
     if (id === undefined) return undefined;
     try {

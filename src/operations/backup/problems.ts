@@ -7,20 +7,20 @@ import type { OperationContext } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
 import type { SkippedRepository } from './own-repository.ts';
 
-/** A source that is not in the snapshot, or not as it should be. The rest is saved. */
+/** A source that is missing from the snapshot or incomplete in it. All other sources are saved. */
 export interface SourceProblem {
-  /** Shortened if it is very long. */
+  /** The path, shortened if it is very long. */
   readonly path: ByteString;
   readonly during: 'open' | 'read' | 'list' | 'stat' | 'changed' | 'missing';
   readonly message: string;
 }
 
-/** Reports what a backup skips. */
+/** Reports the sources that a backup skips. */
 export class ProblemReport {
   readonly #base: ByteString;
   readonly #onProblem: (problem: SourceProblem) => void;
 
-  /** `base`: what the paths that are reported are relative to. */
+  /** `base`: the directory that reported paths are relative to. */
   constructor(base: ByteString, onProblem: (problem: SourceProblem) => void) {
     this.#base = base;
     this.#onProblem = onProblem;
@@ -31,22 +31,22 @@ export class ProblemReport {
     this.#onProblem({ path: path === '' ? this.#base : joinPath(this.#base, path), during, message });
   }
 
-  /** Only a source may be skipped: everything else, a full repository above all, ends the backup. */
+  /** Skips a source after a SourceError. Any other error, such as a full repository, ends the backup. */
   skip(place: PathNode, during: SourceProblem['during'], error: unknown, options = { mustExist: true }): void {
     if (!(error instanceof SourceError)) throw error;
-    // A file that went away since its directory was listed is not a failure.
+    // A file that was removed after its directory was listed is not a failure.
     if (error.errno === 'ENOENT' && !options.mustExist) return;
     this.tell(place, during, error.message);
   }
 }
 
-/** Throws SourceError if there were problems and nothing was saved: such a snapshot would only look like a backup. */
+/** Throws SourceError if there were problems and nothing was saved: an empty snapshot would look like a backup. */
 export function assertAnythingRead(tally: BackupTally, problems: readonly SourceProblem[]): void {
   if (problems.length === 0 || isAnythingSaved(tally)) return;
   throw new SourceError('nothing could be read, so no snapshot was made');
 }
 
-/** Warns about a snapshot without files, and about copies of the repository that were left out. */
+/** Warns about a snapshot without files and about copies of the repository that were left out. */
 export function warnOfSources(
   { onNotice }: OperationContext,
   tally: BackupTally,

@@ -8,15 +8,15 @@ import { taskPool } from '../../workers/task-pool.ts';
 import type { StartedTask } from '../../workers/task-pool.ts';
 import type { FilesRead, ReadTask } from '../../workers/file-tasks.ts';
 
-/** A longer file is worth more in a place of its own than among others. */
+/** A longer file is worth a task of its own. */
 const FILE_BYTES_MAX = 256 * 1024;
 const BATCH_BYTES_MAX = 512 * 1024;
-/** Some 2 ms of work, beside which the 0.1 ms to hand it over is little. */
+/** About 2 ms of work. Handing a batch to a thread costs 0.1 ms. */
 const BATCH_FILES_MAX = 64;
-/** Read, or being read, and not stored yet. */
+/** Maximum batches that are being read, or have been read and are not stored yet. */
 const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
 
-/** A small file that is read while the walk has not come to it. */
+/** A small file that is read before the backup stores it. */
 export interface FileAhead {
   readonly batch: Batch;
   readonly index: number;
@@ -24,7 +24,7 @@ export interface FileAhead {
   readonly sizeBytes: number;
 }
 
-/** All of a small file, and its id as one chunk. */
+/** The content of a small file, and its id as one chunk. */
 export interface WholeFile {
   readonly chunkId: Uint8Array;
   /** Valid until `release`. */
@@ -32,8 +32,8 @@ export interface WholeFile {
 }
 
 /**
- * Reads small files in other threads before they are stored: a file costs 30 us of system calls and hashing, which for
- * a tree of small files is most of a backup. Files are taken in the order they were offered.
+ * Reads small files in other threads before they are stored. A file costs 30 us of system calls and hashing, which is
+ * most of the time of a backup of small files. Take files in the order in which they were offered.
  */
 export class ReadAhead {
   readonly #key: ChunkIdKey;
@@ -53,7 +53,7 @@ export class ReadAhead {
     return this.#batchCount >= BATCHES_MAX;
   }
 
-  /** Undefined for a file that is better read when it is stored. */
+  /** Queues a file. Returns undefined if the file should be read only when it is stored. */
   offer(file: ListedFile): FileAhead | undefined {
     const { sizeBytes } = file.metadata;
     if (sizeBytes > this.#fileBytesMax) return undefined;
@@ -65,7 +65,7 @@ export class ReadAhead {
     return this.#open.add(file);
   }
 
-  /** Undefined where the file cannot be read or is not what was listed: who reads it again gets to know why. */
+  /** Returns undefined if the file changed or cannot be read; the caller reads it again and gets the error. */
   async take(file: FileAhead): Promise<WholeFile | undefined> {
     const { batch } = file;
     if (batch === this.#open) this.#start(batch);
@@ -73,7 +73,7 @@ export class ReadAhead {
     return this.atHand(file);
   }
 
-  /** As `take`, for a file that need not be waited for; undefined for any other, too. */
+  /** Like `take`, but synchronous. Also returns undefined if the file has not been read yet. */
   atHand({ batch, index, offset, sizeBytes }: FileAhead): WholeFile | undefined {
     if (batch.found?.isAsListed[index] !== 1) return undefined;
     return {
@@ -82,7 +82,7 @@ export class ReadAhead {
     };
   }
 
-  /** To be called once for each file, whether it was taken or not. */
+  /** Call exactly once for each file, whether it was taken or not. */
   release({ batch }: FileAhead): void {
     batch.releasedCount += 1;
     if (batch.releasedCount < batch.files.length || batch === this.#open) return;
@@ -91,7 +91,7 @@ export class ReadAhead {
     this.#batchCount -= 1;
   }
 
-  /** For a backup that ends early: when it returns, nobody reads any more. */
+  /** For a backup that ends early. When it returns, no thread reads any more. */
   async stop(): Promise<void> {
     await Promise.all([...this.#started].map(async ({ reading }) => reading?.drop()));
   }
@@ -104,7 +104,7 @@ export class ReadAhead {
   }
 }
 
-/** Files that one thread reads in one go. */
+/** Files that one thread reads as one task. */
 class Batch {
   readonly buffer: Buffer;
   readonly files: ListedFile[] = [];

@@ -6,7 +6,7 @@ import { packName } from '../../store/pack-reader.ts';
 
 type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
 
-/** The packs that a new snapshot relies on: those with chunks that it found, and those that its backup wrote. */
+/** The packs that a new snapshot relies on: existing packs with chunks it uses, and packs written by its backup. */
 export class ReliedPacks {
   readonly #state: FilterState;
   readonly #backend: Backend;
@@ -31,19 +31,19 @@ export class ReliedPacks {
     });
   }
 
-  /** Adds a pack by its index in the state. False if it must not be relied on. */
+  /** Adds a pack by its index in the state. Returns false if it is condemned: its chunks must be stored again. */
   rely(packIndex: number): boolean {
     if (this.#isCondemned[packIndex] === 1) return false;
     this.#isRelied[packIndex] = 1;
     return true;
   }
 
-  /** Adds a pack that this backup has written. */
+  /** Adds a pack written by this backup. */
   addOwn({ id, sizeBytes }: PackSize): void {
     this.#own.push({ id, sizeBytes });
   }
 
-  /** Throws unless every pack still exists in full. */
+  /** Throws RefusedError unless every pack still exists with its full size. */
   async assertPresent(): Promise<void> {
     for (const [index, isRelied] of this.#isRelied.entries()) {
       if (isRelied === 1) await this.assertPackPresent(this.#state.packs.get(index));
@@ -54,7 +54,7 @@ export class ReliedPacks {
   async assertPackPresent({ id, sizeBytes }: PackSize): Promise<void> {
     if (((await this.#backend.sizeOf(packName(id))) ?? -1) >= sizeBytes) return;
     throw new RefusedError(`pack ${id}, which this backup needs, disappeared while it ran; no snapshot was saved`, {
-      hint: 'Run the backup again; it will store what is missing.',
+      hint: 'Run the backup again; it stores the missing data again.',
     });
   }
 }

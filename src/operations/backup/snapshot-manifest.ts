@@ -29,7 +29,7 @@ export function summarize(
   };
 }
 
-/** A manifest for a tree that has been stored. */
+/** Builds the manifest of a tree that has been stored. */
 export function describeSnapshot(made: {
   readonly hostname: string;
   readonly tags: readonly string[];
@@ -59,7 +59,7 @@ export function describeSnapshot(made: {
   };
 }
 
-/** In a container the user may have a number and no name. */
+/** In a container, the user may have a number but no name. */
 function currentUser(): { readonly username: string; readonly uid: number; readonly gid: number } {
   try {
     return userInfo();

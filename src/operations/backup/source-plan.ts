@@ -5,24 +5,24 @@ import type { ByteString } from '../../util/byte-string.ts';
 import { byteStringFromText } from '../../util/byte-string.ts';
 import type { SourceProblem } from './problems.ts';
 
-/** A name on the way from the common parent to the roots. */
+/** A name on the path from the common parent to the roots. */
 export interface PlannedName {
-  /** The root itself: everything below it is saved. Otherwise a directory of which only `children` are. */
+  /** True for a root, where everything below is saved. False for a directory of which only `children` are saved. */
   readonly isRoot: boolean;
   readonly children: Map<ByteString, PlannedName>;
 }
 
-/** What a backup saves, laid out as its root tree. */
+/** The sources of a backup, arranged like its root tree. */
 export interface SourcePlan {
   readonly base: ByteString;
   readonly roots: readonly ByteString[];
-  /** What lies under `base`; undefined if that is a root itself. */
+  /** The names in `base`; undefined if `base` itself is a root. */
   readonly names: ReadonlyMap<ByteString, PlannedName> | undefined;
-  /** Roots that are symlinks, and where they lead. */
+  /** Roots that are symlinks, with their targets. */
   readonly followed: ReadonlyMap<ByteString, ByteString>;
 }
 
-/** Finds out what is to be saved. What was named and is not there is reported as a problem, unless that is all. */
+/** Resolves the sources. Reports each missing source as a problem; throws SourceError if no source is left. */
 export async function planSources(
   sources: readonly string[],
   cwd: string,

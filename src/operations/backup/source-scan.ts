@@ -9,13 +9,13 @@ import { Exclusion } from './exclusion.ts';
 import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { SourcePlan } from './source-plan.ts';
 
-/** How long the scan may hold up the event loop, and how long it then leaves it alone. */
+/** The scan blocks the event loop for at most this long, and then pauses for `PAUSE_MS`. */
 const SLICE_MS = 0.5;
 const PAUSE_MS = 1;
-/** The system takes no longer path, and each level below would cost as much memory as all above it. */
+/** The system accepts no longer paths, and each level below would cost as much memory as all levels above. */
 const PATH_BYTES_MAX = 4096;
 
-/** What a scan counts: what the backup beside it saves, except for copies of the repository, which it counts. */
+/** The sources to count: everything that the backup saves, and copies of the repository. */
 export interface ScanScope {
   readonly plan: SourcePlan;
   /** Exclude patterns. */
@@ -23,7 +23,10 @@ export interface ScanScope {
   readonly repositoryLocation: string;
 }
 
-/** The sources are mostly as large as they were. Only a first backup has to count them, and only if it is watched. */
+/**
+ * Sets the totals of the progress. The totals of the parent snapshot are close enough; only a first backup counts its
+ * sources, and only if the progress is shown.
+ */
 export function announceTotals(
   progress: Progress | undefined,
   parent: ParentSnapshot | undefined,
@@ -36,18 +39,18 @@ export function announceTotals(
   return undefined;
 }
 
-/** Something to be counted: where it is, and its path relative to the common parent of the roots. */
+/** A directory to count: its location, and its path relative to the common parent of the roots. */
 interface Place {
   readonly location: ByteString;
   readonly path: PathNode;
 }
 
 /**
- * Counts the files of a first backup beside it, so that its progress has totals. It works while the main thread waits
- * for others, so that the backup takes no longer. What cannot be read is not counted: the backup itself reports that.
+ * Counts the files of a first backup while it runs, so that its progress has totals. It works while the main thread
+ * waits for other threads, so it does not slow the backup down. It skips what it cannot read: the backup reports that.
  */
 class SourceScan {
-  /** Not that of the backup, which finds out which patterns match anything. */
+  /** Separate from the backup's exclusion, which records which patterns match anything. */
   readonly #exclusion: Exclusion;
   readonly #repository: Stats | undefined;
   readonly #progress: Progress;
@@ -124,7 +127,7 @@ class SourceScan {
   }
 }
 
-/** Undefined where the system says no. */
+/** Returns undefined if the system call fails. */
 function readable<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -16,7 +16,7 @@ import type { PlannedName, SourcePlan } from './source-plan.ts';
 import type { WalkServices } from './walk-services.ts';
 import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
 
-/** A directory that is being walked through. */
+/** A directory during the walk. */
 interface OpenDirectory {
   readonly directory: WalkedDirectory;
   readonly names: Names;
@@ -25,7 +25,7 @@ interface OpenDirectory {
   position: number;
 }
 
-/** Walks the sources depth first, with its own stack, and returns the steps that store them. */
+/** Walks the sources depth first with an explicit stack, and returns the steps that store them. */
 export class SourceWalk {
   readonly #plan: SourcePlan;
   readonly #services: WalkServices;
@@ -51,8 +51,8 @@ export class SourceWalk {
   }
 
   /**
-   * Goes on by one name. Returns undefined if that gives nothing to store, and a promise only if something has to be
-   * waited for, which is rare.
+   * Visits the next name. Returns undefined if there is nothing to store for it. Returns a promise only if it has to
+   * wait, which is rare.
    */
   next(): Promise<undefined> | WalkStep | undefined {
     const open = this.#stack.at(-1)!;
@@ -67,12 +67,12 @@ export class SourceWalk {
     return this.#stack.length === 0;
   }
 
-  /** Closes most of the open directories above the current one until the walk returns to them. No step may be waiting. */
+  /** Closes most open directories above the current one until the walk returns to them. No step may be waiting. */
   restOuter(): void {
     this.#stack.at(-1)?.directory.location.restOuter();
   }
 
-  /** Closes what the walk still has open. */
+  /** Closes all directories that the walk still has open. */
   close(): void {
     for (const { directory } of this.#stack) directory.location.close();
   }
@@ -103,7 +103,7 @@ export class SourceWalk {
     }
   }
 
-  /** Whether the directory is the repository of this backup. It is an error only where it was named as a source. */
+  /** Returns whether the directory is the repository of this backup. Reported only if the user named it as a source. */
   #skipsRepository(
     seen: SeenDirectory,
     { prefix }: DirectoryPath,
@@ -146,7 +146,7 @@ export class SourceWalk {
     }
   }
 
-  /** The names in a directory. One that cannot be listed is reported and saved as an empty one. */
+  /** Lists the names in a directory. A directory that cannot be listed is reported and saved as empty. */
   #listNames(location: DirectoryPath, place: PathNode): Names {
     try {
       return packNames(listNames(location.prefix));

@@ -9,18 +9,18 @@ import { SourceWalk } from './source-walk.ts';
 import type { WalkServices } from './walk-services.ts';
 import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
 
-/** How far the walk may be ahead of what is stored. */
+/** Maximum steps that the walk may be ahead of the storing. */
 const STEPS_AHEAD_MAX = 512;
-/** Directories below very long paths are open until all in them is stored, and a process may have 1024 files open. */
+/** Directories with very long paths stay open until all in them is stored, and a process may open only 1024 files. */
 const HELD_AHEAD_MAX = 64;
 
-/** Stores what a walk over the sources finds, and the tree of each directory when all in it is stored. */
+/** Stores the steps of a walk over the sources. Stores the tree of a directory once all its entries are stored. */
 export class TreeBuilder {
   readonly #walk: SourceWalk;
   readonly #services: WalkServices;
-  /** Found by the walk and not stored yet. */
+  /** Steps that the walk has returned and that are not stored yet. */
   readonly #steps: WalkStep[] = [];
-  /** The walk must not run ahead when so many directories are held open. */
+  /** The walk does not run ahead while this many directories are held open. */
   #heldMax = HELD_AHEAD_MAX;
 
   constructor(plan: SourcePlan, services: WalkServices) {
@@ -53,8 +53,8 @@ export class TreeBuilder {
   }
 
   /**
-   * Lets the walk find small files to be read while what it found before is stored. If a promise is returned, wait for
-   * it and call again.
+   * Lets the walk run ahead, so that small files are read while earlier steps are stored. If a promise is returned,
+   * wait for it and call again.
    */
   #walkAhead(): Promise<unknown> | undefined {
     const { pacer } = this.#services;
@@ -69,7 +69,7 @@ export class TreeBuilder {
     return undefined;
   }
 
-  /** While no step is waiting, nothing uses the directories above the one that the walk is in. */
+  /** Called only while no step is waiting: nothing then uses the directories above the current one. */
   #restOuter(): void {
     this.#walk.restOuter();
     this.#heldMax = heldDirectoryCount() + HELD_AHEAD_MAX;
@@ -93,7 +93,7 @@ export class TreeBuilder {
     tree.add(entry);
   }
 
-  /** A promise only where something has to be waited for: those of small files were nearly half of a backup's garbage. */
+  /** Returns a promise only if it has to wait: promises for small files were nearly half of the garbage of a backup. */
   #storeFile(step: FileStep): Promise<void> | undefined {
     const { directory, name, metadata, previous, ahead } = step;
     const { files, owners, tally } = this.#services;
@@ -133,7 +133,7 @@ export class TreeBuilder {
     }
   }
 
-  /** A program may have put a symlink in a file's place since it was listed. Undefined for what has to be read. */
+  /** Handles a file that a program has replaced since it was listed. Returns undefined for a file or directory. */
   #whatItIsNow({ name, path }: FileStep): TreeEntry | undefined {
     try {
       const metadata = readMetadata(path);

@@ -3,7 +3,7 @@ import { TreeEncoder } from '../../format/tree.ts';
 import type { ChunkDepot } from './chunk-depot.ts';
 import type { ParentTree } from './parent-tree.ts';
 
-/** What an entry with a name of ordinary length and one chunk takes. */
+/** The size of an entry with one chunk and a name of ordinary length. */
 const ENTRY_BYTES = 128;
 
 /** Encodes and stores the trees of directories. */
@@ -17,7 +17,7 @@ export class TreeSaver {
     this.#depot = depot;
   }
 
-  /** Begins the tree of a directory with `nameCount` names. `before`: what the directory was. */
+  /** Begins the tree of a directory with `nameCount` names. `before`: the directory in the parent snapshot. */
   begin(before: ParentTree | undefined, nameCount: number): TreeEncoder {
     return new TreeEncoder({
       ...(before === undefined ? {} : { before: before.bytes }),
@@ -26,7 +26,7 @@ export class TreeSaver {
     });
   }
 
-  /** Returns the tree's id. The bytes of `before` need not be hashed again. */
+  /** Stores the tree and returns its id. A tree equal to `before` is not hashed again. */
   async save(encoder: TreeEncoder, before: ParentTree | undefined): Promise<Uint8Array> {
     const { bytes, memory } = encoder.finish();
     const isSame = before !== undefined && Buffer.compare(bytes, before.bytes) === 0;

@@ -9,7 +9,7 @@ import type { ProblemReport } from './problems.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import type { TreeSaver } from './tree-saver.ts';
 
-/** What a walk over the sources works with. */
+/** The services that a walk over the sources uses. */
 export interface WalkServices {
   readonly parentTrees: ParentTrees;
   readonly files: FileStore;

@@ -9,43 +9,43 @@ import type { KnownFile } from './file-store.ts';
 import type { ParentTree } from './parent-tree.ts';
 import type { FileAhead } from './read-ahead.ts';
 
-/** A directory on a walk, and its entries as far as they are stored. */
+/** A directory on a walk, and the tree of its entries stored so far. */
 export interface WalkedDirectory extends PathNode {
   /** Undefined for the common parent of the roots. */
   readonly parent: WalkedDirectory | undefined;
   readonly name: ByteString;
   readonly metadata: SourceMetadata | undefined;
-  /** In use until its last file is stored. */
+  /** Stays open until the last file of the directory is stored. */
   readonly location: DirectoryPath;
   readonly previous: TreeEntry | undefined;
   readonly previousTree: ParentTree | undefined;
   readonly tree: TreeEncoder;
 }
 
-/** A file to be stored. Its path is the one for the system. */
+/** A file to be stored. Its path is the one to open it by. */
 export interface FileStep extends SourceFile {
   readonly kind: 'file';
   readonly directory: WalkedDirectory;
   readonly name: ByteString;
   readonly previous: TreeEntry | undefined;
-  /** The content, if it need not be read. */
+  /** The content, if the file does not need to be read. */
   readonly known: KnownFile | undefined;
-  /** Set if it is being read already. */
+  /** Set if the file is already being read. */
   readonly ahead: FileAhead | undefined;
 }
 
-/** Anything that is neither a file nor a directory; the entry says all about it. */
+/** A source that is neither a file nor a directory. The entry describes it completely. */
 export interface EntryStep {
   readonly kind: 'entry';
   readonly directory: WalkedDirectory;
   readonly entry: TreeEntry;
 }
 
-/** The end of a directory. */
+/** The end of a directory: its tree can be stored. */
 export interface LeaveStep {
   readonly kind: 'leave';
   readonly directory: WalkedDirectory;
 }
 
-/** What a walk over the sources finds, in the order in which it is stored. */
+/** The steps of a walk, in the order in which they must be stored. */
 export type WalkStep = FileStep | EntryStep | LeaveStep;

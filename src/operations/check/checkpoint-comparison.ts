@@ -3,8 +3,8 @@ import type { Repository } from '../../repository/repository.ts';
 import { areComparable, compareStates } from './state-comparison.ts';
 
 /**
- * Opens the state from each checkpoint and compares it with one that was counted without any. Reference counts are
- * all that reading a checkpoint does not verify. Returns what differs, by the name of the checkpoint.
+ * Opens the state from each checkpoint and compares its reference counts with a recount. Reading a checkpoint verifies
+ * everything else. Returns the differences by checkpoint name.
  */
 export async function findWrongCheckpoints(
   repository: Repository,
@@ -20,7 +20,7 @@ export async function findWrongCheckpoints(
   return wrong;
 }
 
-/** Undefined also for a checkpoint that is damaged or of no use: nothing is opened from it. */
+/** Also returns undefined for a damaged or obsolete checkpoint: no command uses it. */
 async function differenceOf(repository: Repository, name: string, recounted: OpenedState): Promise<string | undefined> {
   const opened = await repository.openState({ onlyCheckpoint: name });
   return opened.checkpoint === name ? describeDifference(opened, recounted) : undefined;

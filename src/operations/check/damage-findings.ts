@@ -5,7 +5,7 @@ import type { Finding } from './findings.ts';
 import { ImpactSearch } from './impact.ts';
 import type { PackReport } from './pack-verifier.ts';
 
-/** Every damaged or missing pack and every missing chunk, with the files that need what is lost. */
+/** Reports every damaged or missing pack and every missing chunk, with the files that need the lost chunks. */
 export async function findDamage(opened: OpenedState, reports: readonly PackReport[]): Promise<Finding[]> {
   const { state } = opened;
   const nowhere = missingChunks(opened);
@@ -35,7 +35,7 @@ export async function findDamage(opened: OpenedState, reports: readonly PackRepo
   return findings;
 }
 
-/** Hex ids of the damaged chunks that can be read from another pack. */
+/** Returns the hex ids of damaged chunks that have an intact copy in another pack. */
 function chunksInSoundCopies(reports: readonly PackReport[]): Set<string> {
   const damaged = new Set(reports.flatMap(({ damagedChunks }) => damagedChunks));
   const sound = new Set<string>();
@@ -53,7 +53,7 @@ function chunksInSoundCopies(reports: readonly PackReport[]): Set<string> {
   return sound;
 }
 
-/** Whether a chunk is lost with its copy in this pack: it is if that is the copy which is used, or the only one. */
+/** Returns whether a chunk needs this pack: the state reads the chunk from it, or knows no place to read it from. */
 function isNeededFrom({ state }: OpenedState, id: string, report: PackReport): boolean {
   const { filter, packs } = state;
   const entry = filter.find(Buffer.from(id, 'hex'), 0);
@@ -61,7 +61,7 @@ function isNeededFrom({ state }: OpenedState, id: string, report: PackReport): b
   return !filter.hasLocation(entry) || packs.get(filter.packIndexOf(entry)).id === report.pack.id;
 }
 
-/** Hex ids of chunks that are referenced and in no pack that is present. */
+/** Returns the hex ids of referenced chunks that no known pack contains. */
 function missingChunks({ state: { filter } }: OpenedState): string[] {
   const missing: string[] = [];
   if (filter.missingCount === 0) return missing;

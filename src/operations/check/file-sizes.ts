@@ -8,7 +8,7 @@ import { ImpactSearch } from './impact.ts';
 
 const WRONG_SIZE = 'size';
 
-/** Compares the sizes of files with their chunks, in the trees that a recount reads anyway. */
+/** Compares the size of each file with the lengths of its chunks. Uses the trees that the recount reads anyway. */
 export class FileSizeCheck {
   #isWrong = false;
 
@@ -18,7 +18,7 @@ export class FileSizeCheck {
     });
   };
 
-  /** Walks the snapshots again, only if there is a file to be found. */
+  /** Walks the snapshots again, but only if a wrong size was found. */
   async findings({ state, reader }: OpenedState): Promise<Finding[]> {
     if (!this.#isWrong) return [];
     const problemOf = ({ sizeBytes, chunkIds }: TreeEntry): string | undefined =>
@@ -26,12 +26,12 @@ export class FileSizeCheck {
     const search = new ImpactSearch(state, reader, new Set(), problemOf);
     await search.run();
     const impact = search.of([WRONG_SIZE]);
-    const message = 'files have a size that their chunks do not add up to; a new backup stores them again';
+    const message = 'the sizes of files differ from those of their chunks; a new backup stores these files again';
     return [{ severity: 'error', kind: 'file-size', message, ...impact }];
   }
 }
 
-/** Chunks that are missing are reported as such. */
+/** Returns false if a chunk is missing: that is a finding of its own. */
 function isWrongSize(
   { filter }: FilterState,
   sizeBytes: number,

@@ -1,25 +1,25 @@
 import type { ByteString } from '../../util/byte-string.ts';
 
-/** A file, or a directory with all that is in it, that cannot be restored as it was. */
+/** A file that cannot be restored unchanged, or a directory with everything below it. */
 export interface AffectedPath {
   /** Snapshot id. */
   readonly snapshot: string;
-  /** Inside the snapshot. */
+  /** The path inside the snapshot. */
   readonly path: ByteString;
 }
 
-/** Something that is not as it must be. */
+/** A problem in the repository. */
 export interface Finding {
   readonly severity: 'error' | 'warning';
-  /** Stable, for scripts: `pack-damaged`, `chunk-missing`, ... */
+  /** A stable word for scripts: `pack-damaged`, `chunk-missing`, ... */
   readonly kind: string;
-  /** The file of the repository. */
+  /** The affected file of the repository. */
   readonly file?: string;
   readonly message: string;
-  /** Ids of the snapshots that it hits. */
+  /** Ids of the affected snapshots. */
   readonly snapshots?: readonly string[];
-  /** Some of the files that it hits ... */
+  /** Some of the affected paths. */
   readonly paths?: readonly AffectedPath[];
-  /** ... and how many there are. */
+  /** The number of all affected paths. */
   readonly pathCount?: number;
 }

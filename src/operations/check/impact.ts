@@ -10,17 +10,17 @@ import type { PathNode } from '../../util/path-node.ts';
 import { EntrySet } from '../live-walk.ts';
 import type { AffectedPath } from './findings.ts';
 
-/** The snapshots and files that need damaged chunks. */
+/** The snapshots and files that need certain damaged chunks. */
 export interface Impact {
   readonly snapshots: readonly string[];
   readonly paths: readonly AffectedPath[];
   readonly pathCount: number;
 }
 
-/** Enough to act on; the number of all of them is given too. */
+/** The paths listed for each chunk. The total number is reported as well. */
 const PATHS_MAX = 200;
 
-/** The root tree has no name. */
+/** The name of the root tree is empty. */
 interface OpenTree extends PathNode {
   readonly entry: number;
   readonly children: TreeReader;
@@ -28,14 +28,15 @@ interface OpenTree extends PathNode {
 }
 
 /**
- * Walks every snapshot and finds, for each damaged chunk, the snapshots and files that need it. `damaged` are hex ids of
- * chunks that cannot be read; `problemOf` names any other problem of a file, under which it is found too.
+ * Walks every snapshot and finds, for each damaged chunk, the snapshots and files that need it. `damaged` are hex ids
+ * of unreadable chunks. `problemOf` returns the name of any other problem of a file; pass that name to `of` like a
+ * chunk id.
  */
 export class ImpactSearch {
   readonly #state: FilterState;
   readonly #reader: StateReader;
   readonly #damaged: ReadonlySet<string>;
-  /** Trees below which nothing is damaged. */
+  /** Trees without any damage below them. */
   readonly #clean = new EntrySet();
   readonly #hits = new Map<string, { snapshots: Set<string>; paths: AffectedPath[]; pathCount: number }>();
 
@@ -57,7 +58,7 @@ export class ImpactSearch {
     for (const [snapshot, { tree }] of this.#state.snapshots) await this.#walk(snapshot, tree);
   }
 
-  /** The snapshots and files that these chunks or problems affect together. */
+  /** Returns the snapshots and files affected by any of these chunks or problems. */
   of(chunks: Iterable<string>): Impact {
     const snapshots = new Set<string>();
     const paths = new Map<string, AffectedPath>();

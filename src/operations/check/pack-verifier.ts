@@ -14,24 +14,24 @@ import { packName } from '../../store/pack-reader.ts';
 import { proveBlock } from '../../workers/compression.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 
-/** What was found out about one pack. */
+/** The result of verifying one pack. */
 export interface PackReport {
   readonly pack: PackContents;
   readonly problems: readonly string[];
-  /** Hex ids of the chunks that cannot be read from it. */
+  /** Hex ids of the chunks that cannot be read from the pack. */
   readonly damagedChunks: readonly string[];
   readonly bytesRead: number;
 }
 
-/** Blocks of one pack that are unpacked at a time. */
+/** Blocks of one pack that are decompressed at a time. */
 const BLOCKS_AT_ONCE = 4;
 
-/** Proves packs against what a segment says of them. */
+/** Verifies packs against the contents that a segment lists. */
 export class PackVerifier {
   readonly #backend: Backend;
   readonly #hasher: ChunkHasher;
   readonly #packHash: PackHash;
-  /** Whole packs. */
+  /** Buffers for whole packs. */
   readonly #buffers = new BufferPool({ sizeBytesMin: 1024 * 1024 });
 
   constructor({ backend, hasher, config }: Repository) {
@@ -40,7 +40,7 @@ export class PackVerifier {
     this.#packHash = config.packHash;
   }
 
-  /** Presence, size and footer. What is wrong there is followed by a look at every chunk. */
+  /** Verifies size and footer without reading the rest. If that fails, verifies every chunk. */
   async verifyStructure(pack: PackContents): Promise<PackReport> {
     const problem = await this.#structureProblem(pack).catch(unreadable);
     if (problem === undefined) return { pack, problems: [], damagedChunks: [], bytesRead: 0 };
@@ -48,12 +48,12 @@ export class PackVerifier {
     return { ...report, problems: [...new Set([problem, ...report.problems])] };
   }
 
-  /** Every byte: the digest of the file, and the id of every chunk. */
+  /** Verifies every byte: the digest of the file and the id of every chunk. */
   async verifyData(pack: PackContents): Promise<PackReport> {
     const problems: string[] = [];
     const sizeBytes = await this.#sizeOf(pack, problems);
     if (sizeBytes === undefined) return { pack, problems, damagedChunks: allChunks(pack), bytesRead: 0 };
-    // Bytes behind the end that the segment knows are a problem already; nobody relies on them.
+    // Extra bytes at the end are already reported as a problem, and no chunk is in them.
     const readBytes = Math.min(sizeBytes, pack.sizeBytes);
     const buffer = this.#buffers.take(readBytes);
     const bytes = buffer.subarray(0, readBytes);
@@ -63,7 +63,7 @@ export class PackVerifier {
     return { pack, problems, damagedChunks, bytesRead: readBytes };
   }
 
-  /** What the disk cannot read stays zero, which no block is. */
+  /** Reads a pack. Blocks that the disk cannot read are filled with zeros, which is not a valid block. */
   async #readBytes(pack: PackContents, bytes: Buffer, problems: string[]): Promise<void> {
     const name = packName(pack.id);
     try {
@@ -78,12 +78,12 @@ export class PackVerifier {
     }
   }
 
-  /** Hex ids of the chunks whose bytes are wrong. */
+  /** Returns the hex ids of the chunks with wrong bytes. */
   async #verifyBytes(bytes: Buffer, pack: PackContents, problems: string[]): Promise<string[]> {
     if (packDigestOf(this.#packHash, bytes) === pack.id) {
       problems.push(...footerProblems(bytes, pack));
     } else {
-      problems.push('its content is not what was stored: its digest is not the one in its name');
+      problems.push('its content has changed: its digest differs from its name');
     }
     const damaged = await mapConcurrently(pack.blocks, BLOCKS_AT_ONCE, async (block) =>
       this.#verifyBlock(bytes, pack.kind, block, problems),
@@ -109,7 +109,7 @@ export class PackVerifier {
     return foundBytes;
   }
 
-  /** Hex ids of the block's chunks whose bytes are wrong. */
+  /** Returns the hex ids of the chunks in the block with wrong bytes. */
   async #verifyBlock(bytes: Buffer, packKind: ChunkKind, block: PackedBlock, problems: string[]): Promise<string[]> {
     try {
       const found = await this.#idsOf(bytes.subarray(block.offset), packKind, block);
@@ -124,7 +124,7 @@ export class PackVerifier {
     }
   }
 
-  /** The ids of the block's chunks, computed from its bytes. */
+  /** Computes the ids of the chunks in the block from its bytes. */
   async #idsOf(bytes: Buffer, packKind: ChunkKind, block: PackedBlock): Promise<Uint8Array> {
     const header = decodeBlockHeader(bytes);
     const { kind, codec, rawBytes, storedBytes, chunkLengths } = header;
@@ -140,7 +140,7 @@ export class PackVerifier {
   }
 }
 
-/** What a disk says of a place that it cannot read; throws any other error. */
+/** Returns the message of a read error (EIO); throws any other error. */
 function unreadable(error: unknown): string {
   if (error instanceof BackendError && error.errno === 'EIO') return error.message;
   throw error;
@@ -149,7 +149,7 @@ function unreadable(error: unknown): string {
 function footerProblems(bytes: Buffer, pack: PackContents): string[] {
   const expected = encodePackFooter(pack.blocks);
   const isSame = bytes.subarray(Math.max(0, bytes.length - expected.length)).equals(expected);
-  return isSame && isHeaderOf(bytes, pack) ? [] : ['it differs from what the segment says'];
+  return isSame && isHeaderOf(bytes, pack) ? [] : ['its header or footer differs from the segment'];
 }
 
 function isHeaderOf(bytes: Buffer, pack: PackContents): boolean {

@@ -11,15 +11,15 @@ import { readManifest, readManifestCopy, readSegment } from '../../repository/ma
 import type { Repository } from '../../repository/repository.ts';
 import type { Finding } from './findings.ts';
 
-/** What the small files of a repository say, and what is wrong with them. */
+/** The contents of the small files of a repository, and the problems found in them. */
 export interface Survey {
   readonly findings: readonly Finding[];
-  /** The packs that readable segments name, by id. */
+  /** The packs listed in readable segments, by id. */
   readonly packs: ReadonlyMap<string, PackContents>;
   readonly snapshotCount: number;
 }
 
-/** Reads every configuration, manifest, segment and checkpoint. An error that is not a finding is thrown. */
+/** Reads every configuration, manifest, segment and checkpoint. Throws errors for which `isFinding` is false. */
 export async function surveyRepository(
   repository: Repository,
   listing: Listing,
@@ -38,7 +38,7 @@ export async function surveyRepository(
       await twiceIf(isFinding, read);
       return true;
     } catch (error) {
-      // Deleted, or replaced by a newer one, since the listing.
+      // Deleted or replaced since the listing.
       if (error instanceof BackendError && error.errno === 'ENOENT') return false;
       // An unknown version is not damage. A checkpoint is the exception: its name is not a digest, so a corrupt version
       // field looks the same, and dropping it only costs a rebuild.
@@ -82,7 +82,7 @@ async function configProblems(
   return (await inspect()).length === 0 ? [] : await inspect();
 }
 
-/** Two reads must agree before anything is called bad: memory and cables fail too. */
+/** Reports a problem only if two reads fail: memory and cables can fail too. */
 async function twiceIf(isFinding: (error: unknown) => boolean, read: () => Promise<unknown>): Promise<void> {
   try {
     await read();

@@ -2,7 +2,7 @@ import type { FilterState } from '../../filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 
-/** A chunk whose count or place differs between the opened state and the recount. */
+/** A chunk whose reference count or location differs between the opened state and the recount. */
 export interface Disagreement {
   readonly chunk: string;
   readonly message: string;
@@ -10,7 +10,7 @@ export interface Disagreement {
 
 const SHOWN_MAX = 20;
 
-/** Counts can only be compared where all that they are counted from could be read, and is the same. */
+/** Returns whether both states were counted completely and from the same snapshots and segments. */
 export function areComparable(opened: OpenedState, recounted: OpenedState): boolean {
   const isWhole = ({ state, lostSnapshots, damagedSnapshots, damagedSegments }: OpenedState): boolean =>
     state.isComplete && lostSnapshots.length + damagedSnapshots.size + damagedSegments.size === 0;
@@ -22,7 +22,7 @@ export function areComparable(opened: OpenedState, recounted: OpenedState): bool
   );
 }
 
-/** Whether both were counted from the same things: others may have come or gone between the two counts. */
+/** Both sets must be equal: files may have been added or removed between the two counts. */
 function haveSameKeys(
   a: ReadonlySet<string> | ReadonlyMap<string, unknown>,
   b: { has(id: string): boolean; size: number },
@@ -31,8 +31,8 @@ function haveSameKeys(
 }
 
 /**
- * Compares the state that commands work with, checkpoint and all, with one that was counted from the snapshots alone.
- * Returns how many chunks differ and some of them.
+ * Compares the state that commands use, which may come from a checkpoint, with one counted from the snapshots alone.
+ * Returns the number of chunks that differ, and some of them.
  */
 export function compareStates(
   opened: FilterState,
@@ -67,7 +67,7 @@ function compareEntries(
     const recount = recounted.filter.refs(other);
     if (refs !== recount)
       return note(id.toString('hex'), `has ${refs} references in the filter, ${recount} by recount`);
-    if (placeOf(opened, entry) !== placeOf(recounted, other)) note(id.toString('hex'), 'has two different places');
+    if (placeOf(opened, entry) !== placeOf(recounted, other)) note(id.toString('hex'), 'has two different locations');
   });
 }
 

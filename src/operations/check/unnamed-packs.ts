@@ -4,7 +4,10 @@ import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { packName, readPackContents } from '../../store/pack-reader.ts';
 
-/** What a pack says that it holds; undefined if it is damaged. Throws for a sound pack of a newer format. */
+/**
+ * Reads the contents listed in the footer of a pack. Returns undefined if the pack is damaged. Throws if it is intact
+ * but of a newer format.
+ */
 export async function readSoundFooter(
   { backend, config }: Repository,
   id: string,

@@ -12,20 +12,21 @@ import type { Pacer } from '../context.ts';
 
 export type OverwriteMode = 'never' | 'if-changed' | 'if-newer' | 'always';
 
-/** What is to become of a file, given what has its name already; `blocked` where a directory is in its place. */
+/** How to restore a file, depending on what exists at its path. `blocked`: a directory is there. */
 export type FileDecision = 'create' | 'replace' | 'unchanged' | 'keep' | 'refuse' | 'blocked';
 
-/** The chunks of a file, one after the other. */
+/** The chunks of a file, in order. */
 export interface ChunksOfFile {
   readonly count: number;
   readonly sizeBytes: number;
-  /** Shows the bytes of the next one to `action`, only there and then. */
+  /** Passes the bytes of the next chunk to `action`. They are valid only during that call. */
   readonly next: (action: (bytes: Uint8Array) => void) => Promise<void> | undefined;
 }
 
 /**
- * Decides about a file. Same size and time counts as the same file; what differs stays unless overwriting was asked
- * for, and a directory is never replaced by a file. Throws TargetError where that cannot be told.
+ * Decides how to restore a file. An existing file with the same size and time counts as the same. A file that differs
+ * is replaced only if the mode allows it; a directory is never replaced. Throws TargetError if the existing file cannot
+ * be examined.
  */
 export function decide(path: ByteString, entry: TreeEntry, mode: OverwriteMode): FileDecision {
   const existing = readTargetStats(path);
@@ -43,7 +44,7 @@ function isSameFile(existing: BigIntStats, entry: TreeEntry): boolean {
   return existing.isFile() && existing.size === BigInt(entry.sizeBytes) && existing.mtimeNs === mtimeOf(entry);
 }
 
-/** Symlinks and special files have no content of their own: what they are decides. */
+/** Symlinks and special files are compared by kind, link target and device number, since they have no content. */
 function isSameOther(existing: BigIntStats, path: ByteString, entry: TreeEntry): boolean {
   if (entry.type === 'symlink') return existing.isSymbolicLink() && readTargetLink(path) === entry.linkTarget;
   if (entry.type === 'fifo') return existing.isFIFO();
@@ -56,7 +57,7 @@ function mtimeOf(entry: TreeEntry): bigint {
   return BigInt(entry.mtimeSeconds) * 1_000_000_000n + BigInt(entry.mtimeNanoseconds);
 }
 
-/** Writes a file chunk by chunk. One that fails half way is removed. Returns metadata that could not be set. */
+/** Writes a file chunk by chunk. Removes it if that fails. Returns an error for metadata that could not be set. */
 export async function writeFile(
   place: FilePlace,
   entry: TreeEntry,
@@ -78,7 +79,7 @@ export async function writeFile(
   }
 }
 
-/** Copies all bytes of a file. */
+/** Copies all bytes of a file into `target`. */
 export async function copyChunks(target: Buffer, { count, next }: ChunksOfFile): Promise<void> {
   let offset = 0;
   for (let index = 0; index < count; index += 1) {

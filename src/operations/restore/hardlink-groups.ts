@@ -9,22 +9,22 @@ import type { TreeEntry } from '../../format/tree.ts';
 import { fsPath } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 
-/** The name of a group that others are linked to. */
+/** The name of a group that other names are linked to. */
 interface FirstName {
   readonly entry: TreeEntry;
-  /** The directory that it is in. May be closed by now, so that only its whole path is of use. */
+  /** The directory that contains it. It may be closed by now, so only its whole path can be used. */
   readonly directory: DirectoryPath;
-  /** Otherwise it existed before the restore, and only looked the same. */
+  /** False if it existed before the restore and only looked the same. */
   readonly isWritten: boolean;
 }
 
 const COMPARED_BYTES = 1 << 20;
 
-/** Gives files, symlinks and special files that had several names these names again. */
+/** Recreates the hard links between files, symlinks and special files. */
 export class HardlinkGroups {
   readonly #first = new Map<string, FirstName>();
 
-  /** Records a file that is in a directory of the target now. */
+  /** Records a file that now exists in a directory of the target. */
   note(entry: TreeEntry, directory: DirectoryPath, { isWritten }: { readonly isWritten: boolean }): void {
     if (entry.hardlink === undefined) return;
     const key = keyOf(entry);
@@ -33,20 +33,20 @@ export class HardlinkGroups {
   }
 
   /**
-   * Makes `location` a name of what this restore wrote for the group, or of what was there and is the same by its kind
-   * alone. False if that is not possible.
+   * Creates `location` as a hard link to the first name of its group. Returns false if that is not possible, or if the
+   * first name is a regular file that existed before the restore.
    */
   link(entry: TreeEntry, location: ByteString, { replaces }: { readonly replaces: boolean }): boolean {
     const first = this.#firstOf(entry);
     if (first === undefined || (!first.isWritten && entry.type === 'file')) return false;
-    // Of a symlink, macOS would link what it leads to.
+    // On macOS, a hard link to a symlink would link to the target of the symlink.
     if (entry.type === 'symlink' && process.platform === 'darwin') return false;
     return tryLink(first, location, { replaces });
   }
 
   /**
-   * Makes a file that was just written a name of the group's first, where that was there before and has the very same
-   * bytes. True if the group has its names again.
+   * Replaces a file that was just written by a link to the first name of its group, if that one existed before the
+   * restore and has the same bytes. Returns true if the file is linked.
    */
   join(entry: TreeEntry, location: ByteString): boolean {
     const first = this.#firstOf(entry);
@@ -55,7 +55,7 @@ export class HardlinkGroups {
     return isSame && tryLink(first, location, { replaces: true });
   }
 
-  /** None if the names had different contents: the file changed while it was backed up. */
+  /** Returns undefined if the names had different contents: the file changed during the backup. */
   #firstOf(entry: TreeEntry): FirstName | undefined {
     const first = entry.hardlink === undefined ? undefined : this.#first.get(keyOf(entry));
     return first !== undefined && isSameContent(first.entry, entry) ? first : undefined;
@@ -67,7 +67,7 @@ function isSameContent(a: TreeEntry, b: TreeEntry): boolean {
   return isSameKind && a.linkTarget === b.linkTarget && Buffer.compare(a.chunkIds, b.chunkIds) === 0;
 }
 
-/** What has the name stays until the link replaces it. */
+/** If the name exists, it stays until the link replaces it. */
 function tryLink(existing: FirstName, location: ByteString, { replaces }: { readonly replaces: boolean }): boolean {
   const name = replaces ? temporaryPathBeside(location) : location;
   try {
@@ -75,7 +75,7 @@ function tryLink(existing: FirstName, location: ByteString, { replaces }: { read
     if (replaces) replaceTarget(name, location);
     return true;
   } catch (error) {
-    // A file system without hard links: the content is restored once more.
+    // On a file system without hard links, the content is restored again for each name.
     if (!(error instanceof TargetError)) throw error;
     return false;
   }
@@ -102,7 +102,7 @@ function haveSameBytes(existing: ByteString, written: ByteString): boolean {
       if (a!.length === 0) return true;
     }
   } catch {
-    // What cannot be compared keeps a file of its own.
+    // A file that cannot be compared stays a separate file.
     return false;
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);

@@ -2,25 +2,28 @@ import { availableParallelism } from 'node:os';
 import type { FilterState } from '../../filter/filter-state.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
 
-/** So many blocks are read and decompressed ahead: enough for every core up to eight, and a bound on the memory. */
+/** Maximum blocks read and decompressed ahead: enough for up to eight cores. It bounds the memory. */
 const BLOCKS_AHEAD: number = 2 * Math.min(Math.max(2, availableParallelism()), 8);
-/** What a block of 4 MiB takes that did not get smaller by compression: its buffer is of the next power of two. */
+/** The memory of a block of 4 MiB that compression did not shrink: the buffer size is the next power of two. */
 const BLOCK_BYTES = 8 * 1024 * 1024;
 const LAST_USED_BYTES = 16 * 1024 * 1024;
 
-/** Of the block cache below a `Prefetcher`: with less, blocks would be gone before their use, and read once more. */
+/**
+ * The size of the block cache that a `Prefetcher` needs. A smaller cache drops blocks before their use, so that they
+ * are read twice.
+ */
 export const PREFETCH_CACHE_BYTES: number = BLOCKS_AHEAD * BLOCK_BYTES + LAST_USED_BYTES;
 
 const OFFSETS_PER_PACK = 2 ** 32;
 
-/** Reads the blocks of a known sequence of chunks ahead of their use. */
+/** Reads the blocks of a known sequence of chunks before they are used. */
 export class Prefetcher {
   readonly #reader: StateReader;
   readonly #state: FilterState;
   readonly #sequence: number[] = [];
   #consumed = 0;
   #requested = 0;
-  /** Blocks read ahead, and the position of their last use that is known. */
+  /** Blocks that were read ahead, and the position of the last known use of each. */
   readonly #ahead = new Map<number, number>();
 
   constructor(reader: StateReader, state: FilterState) {
@@ -28,17 +31,17 @@ export class Prefetcher {
     this.#state = state;
   }
 
-  /** How many chunks of the sequence wait to be used. */
+  /** The number of chunks in the sequence that have not been used yet. */
   get waitingCount(): number {
     return this.#sequence.length - this.#consumed;
   }
 
-  /** The next chunk of the sequence, by its entry. */
+  /** Appends a chunk to the sequence. `entry` is its number in the filter. */
   append(entry: number): void {
     this.#sequence.push(entry);
   }
 
-  /** How many bytes the next `count` chunks have together. */
+  /** Returns the total length of the next `count` chunks, in bytes. */
   sizeOf(count: number): number {
     let sizeBytes = 0;
     for (let index = 0; index < count; index += 1) {
@@ -47,7 +50,7 @@ export class Prefetcher {
     return sizeBytes;
   }
 
-  /** Shows the bytes of the next chunk to `action`, only there and then. */
+  /** Passes the bytes of the next chunk to `action`. They are valid only during that call. */
   next(action: (bytes: Uint8Array) => void): Promise<void> | undefined {
     this.#request();
     const entry = this.#sequence[this.#consumed]!;
@@ -55,7 +58,7 @@ export class Prefetcher {
     return this.#reader.useEntry(entry, action);
   }
 
-  /** Leaves out chunks of a file that is given up. */
+  /** Skips chunks of a file that will not be written. */
   skip(count: number): void {
     for (let skipped = 0; skipped < count; skipped += 1) this.#pass();
   }

@@ -1,7 +1,7 @@
 import { LdmError, TargetError, isDamage } from '../../errors.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 
-/** Something that is not at the target as the snapshot has it. */
+/** An entry that differs at the target from the snapshot. */
 export interface RestoreProblem {
   readonly path: ByteString;
   readonly message: string;
@@ -13,27 +13,27 @@ export interface RestoreResult {
   readonly snapshotId: string;
   readonly target: string;
   readonly filesRestored: number;
-  /** They were there with the same size and time. */
+  /** They existed with the same size and time. */
   readonly filesUnchanged: number;
-  /** They were there, differ, and were not to be overwritten. */
+  /** They existed, differ, and were kept. */
   readonly filesKept: number;
-  /** They are not at the target: they are damaged in the repository, or could not be written. */
+  /** They could not be restored: they are damaged in the repository, or could not be written. */
   readonly filesFailed: number;
   readonly directoriesRestored: number;
-  /** Nothing below them was restored: they are damaged in the repository, or could not be made. */
+  /** Nothing below them was restored either: they are damaged in the repository, or could not be created. */
   readonly directoriesFailed: number;
   /** Symlinks, FIFOs and devices. */
   readonly othersRestored: number;
   readonly othersFailed: number;
-  /** Left out: the programs that listen on them create them. */
+  /** Sockets are not restored: the programs that listen on them create them. */
   readonly socketsSkipped: number;
   readonly bytesRestored: number;
   readonly problems: readonly RestoreProblem[];
-  /** 1: data in the repository is damaged; 3: something could not be made at the target; 0: all is there. */
+  /** 1: data in the repository is damaged; 3: something could not be restored at the target; 0: no problems. */
   readonly exitCode: 0 | 1 | 3;
 }
 
-/** Collects what became of each entry. */
+/** Counts the results and collects the problems of a restore. */
 export class RestoreTally {
   filesRestored = 0;
   filesUnchanged = 0;
@@ -53,7 +53,7 @@ export class RestoreTally {
     this.#onProblem = onProblem;
   }
 
-  /** Notes an entry that was not restored; `kind` says what it is. Throws as `report`. */
+  /** Counts an entry that was not restored; `kind` is its kind. Throws like `report`. */
   fail(path: ByteString, error: unknown, kind: 'file' | 'directory' | 'other'): void {
     this.report(path, error);
     if (kind === 'file') this.filesFailed += 1;
@@ -61,7 +61,7 @@ export class RestoreTally {
     else this.othersFailed += 1;
   }
 
-  /** Notes damaged data and what the target refused; any other error ends the restore. */
+  /** Records an error of the target or damage in the repository. Throws any other error, which ends the restore. */
   report(path: ByteString, error: unknown): void {
     if (!(error instanceof TargetError || isDamage(error))) throw error;
     if (error instanceof TargetError && error.errno === 'ENOSPC') throw fullTarget(error);
@@ -81,7 +81,7 @@ export class RestoreTally {
   }
 }
 
-/** Ends the restore, because every further file would fail in the same way. */
+/** A full target ends the restore: every further file would fail in the same way. */
 function fullTarget(cause: TargetError): LdmError {
   return new TargetError(`the target is full: ${cause.message}`, {
     path: cause.path,

@@ -4,22 +4,22 @@ import type { PathNode } from '../../util/path-node.ts';
 import { readTree } from '../snapshot-path.ts';
 import type { EntrySequence, SnapshotPlace } from '../snapshot-path.ts';
 
-/** One action of a restore, on an entry at a place below the target. */
+/** One action of a restore, on an entry below the target. */
 export interface RestoreStep extends PathNode {
   readonly kind: 'enter' | 'leave' | 'entry' | 'unreadable';
   readonly entry: TreeEntry;
-  /** Why the directory is unreadable. */
+  /** Why the directory cannot be read. */
   readonly error?: unknown;
 }
 
 interface OpenTree {
   readonly entries: EntrySequence;
-  /** Undefined for the top. */
+  /** Undefined for the top directory. */
   readonly directory: PathNode | undefined;
   readonly entry: TreeEntry | undefined;
 }
 
-/** Turns the trees of a snapshot into steps: a directory is entered, filled and left. */
+/** Turns the trees of a snapshot into steps: enter a directory, restore its entries, leave it. */
 export class RestoreSteps {
   readonly #reader: StateReader;
   readonly #stack: OpenTree[];
@@ -49,8 +49,8 @@ export class RestoreSteps {
   }
 
   /**
-   * Adds the next step to the queue, unless the walk is at its end; `onFile` is called with each file. Returns a promise
-   * only if a tree has to be read.
+   * Adds the next step to the queue, unless the walk has ended. Calls `onFile` for each file. Returns a promise only if
+   * a tree has to be read.
    */
   advance(onFile: (entry: TreeEntry) => void): Promise<void> | undefined {
     const tree = this.#stack.at(-1);
@@ -84,7 +84,7 @@ export class RestoreSteps {
   }
 }
 
-/** As what a step counts if it fails. */
+/** The kind of entry to count if the step fails. */
 export function kindOf({ kind, entry }: RestoreStep): 'file' | 'directory' | 'other' {
   if (kind !== 'entry') return 'directory';
   return entry.type === 'file' ? 'file' : 'other';

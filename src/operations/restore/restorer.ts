@@ -20,7 +20,7 @@ import type { RestoreStep } from './restore-steps.ts';
 import type { RestoreTally } from './restore-result.ts';
 import { WriteBehind } from './write-behind.ts';
 
-/** So many more directories may be held open before most of those above the current one are closed for a while. */
+/** After this many more directories are held open, most of those above the current one are closed for a while. */
 const HELD_MAX = 128;
 
 /** Why an existing file or directory was kept. */
@@ -29,7 +29,7 @@ const KEPT = {
   blocked: 'is a directory at the target, and was kept; move it away to restore the file',
 };
 
-/** The chunks of the file that is next in line. */
+/** The chunks of the next file. */
 export interface FileChunks {
   sizeOf(count: number): number;
   next: ChunksOfFile['next'];
@@ -48,7 +48,7 @@ export interface RestorerOptions {
   readonly progress: Progress | undefined;
 }
 
-/** Carries out the steps of a restore. */
+/** Runs the steps of a restore. */
 export class Restorer {
   readonly #options: RestorerOptions;
   readonly #directories: (OpenTarget | undefined)[];
@@ -63,18 +63,18 @@ export class Restorer {
     this.#directories = [openTarget(target, { dryRun })];
   }
 
-  /** Waits until everything is at the target. */
+  /** Waits until everything is written to the target. */
   async finish(): Promise<void> {
     await this.#behind.finish();
   }
 
-  /** When it returns, nobody works at the target any more. */
+  /** When it returns, no thread works at the target any more. */
   async close(): Promise<void> {
     await this.#behind.stop();
     for (const directory of this.#directories) directory?.location.close();
   }
 
-  /** `chunkCount` is how many chunks the sequence holds for a file; undefined if one of them is missing. */
+  /** `chunkCount`: the number of chunks in the sequence for this file; undefined if one of them is missing. */
   async run(step: RestoreStep, chunkCount: number | undefined): Promise<void> {
     const { tally } = this.#options;
     await this.#behind.makeRoom();
@@ -91,7 +91,7 @@ export class Restorer {
     }
   }
 
-  /** Closes most of the open directories above the current one. Files that are being written have paths through them. */
+  /** Closes most of the open directories above the current one. Waits first: pending writes have paths through them. */
   async #restOuter(): Promise<void> {
     await this.#behind.finish();
     this.#directories.findLast((directory) => directory !== undefined)?.location.restOuter();
@@ -100,7 +100,7 @@ export class Restorer {
 
   #enter(entry: TreeEntry): void {
     const parent = this.#directories.at(-1);
-    // What lies below a directory that could not be made is passed over; its failure was reported once.
+    // Everything below a directory that could not be created is skipped; the failure was reported once.
     let made: OpenTarget | undefined;
     try {
       if (parent !== undefined)
@@ -110,7 +110,7 @@ export class Restorer {
     }
   }
 
-  /** What is still to be written into a directory would move its time, and may need rights that it is to lose. */
+  /** Sets the metadata of a directory last: pending writes would change its time, or may need permissions it loses. */
   #leave(step: RestoreStep): void {
     const directory = this.#directories.pop();
     if (directory === undefined) return;
@@ -153,7 +153,7 @@ export class Restorer {
       await this.#writeFile(step, directory.location, { place: { path: location, replaces }, chunks: ofFile });
     } finally {
       chunks.skip(chunkCount - used);
-      // One that a thread writes counts from here on: they are few, and done before the end is told.
+      // Files that a thread is still writing count already: they are few, and complete before the restore ends.
       if (progress !== undefined) progress.filesDone += 1;
       if (entry.changedWhileRead)
         tally.note(shownPathOf(step), 'changed while it was backed up; it may mix old and new content', 'CHANGED');
@@ -171,7 +171,7 @@ export class Restorer {
       this.#note(step, failure);
       this.#countFile(entry);
     };
-    // Other names can be linked only to what is there.
+    // A file with hard links is written here, because its other names can be linked only to an existing file.
     if (entry.hardlink === undefined && this.#behind.takes(chunks.sizeBytes)) {
       const onFailed = (error: unknown): void => tally.fail(shownPathOf(step), error, 'file');
       await copyChunks(this.#behind.roomFor(chunks.sizeBytes), chunks);
@@ -184,12 +184,12 @@ export class Restorer {
     onWritten(failure);
   }
 
-  /** In a directory that this restore made there is nothing to look for; files are created exclusively all the same. */
+  /** A directory created by this restore is empty, so nothing is looked up. Files are created exclusively anyway. */
   #decide({ isNew }: OpenTarget, location: ByteString, entry: TreeEntry): FileDecision {
     return isNew ? 'create' : decide(location, entry, this.#options.overwrite);
   }
 
-  /** Whether nothing is left to do for a file, because of what has its name. */
+  /** Counts a file that is not written because of what exists at its path. Returns whether nothing is left to do. */
   #isSettled(decision: FileDecision, step: RestoreStep): boolean {
     const { tally } = this.#options;
     if (decision === 'unchanged') tally.filesUnchanged += 1;
@@ -201,7 +201,7 @@ export class Restorer {
   #restoreOther(step: RestoreStep): void {
     const { entry } = step;
     const { tally, dryRun } = this.#options;
-    // A socket is of no use without its program, which creates it when it starts, and may refuse to if there is one.
+    // A socket is useless without its program, which creates it at startup and may refuse to if it exists.
     if (entry.type === 'socket') {
       tally.socketsSkipped += 1;
       return;
@@ -225,7 +225,7 @@ export class Restorer {
     tally.othersRestored += 1;
   }
 
-  /** What has the name stays until what replaces it has been made. */
+  /** An existing file stays until its replacement is complete. */
   #makeOther(entry: TreeEntry, location: ByteString, { replaces }: { readonly replaces: boolean }): SpecialOutcome {
     const { policy } = this.#options;
     const workPath = replaces ? temporaryPathBeside(location) : location;

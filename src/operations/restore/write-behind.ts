@@ -14,30 +14,30 @@ import type { StartedTask } from '../../workers/task-pool.ts';
 /** A longer file is not worth the copy. */
 const FILE_BYTES_MAX = 256 * 1024;
 const BATCH_BYTES_MAX = 512 * 1024;
-/** Some 4 ms of work, beside which the 0.1 ms to hand it over is little. */
+/** About 4 ms of work. Handing a batch to a thread costs 0.1 ms. */
 const BATCH_FILES_MAX = 64;
-/** Each holds a directory open: some systems allow no more than 256 open files. */
+/** Each action holds a directory open, and some systems allow no more than 256 open files. */
 const BATCH_ACTIONS_MAX = 16;
-/** Being written, or waiting for a thread. */
+/** Maximum batches that are being written or wait for a thread. */
 const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
 
-/** A file and who wants to know what became of it. */
+/** A file to be written, and callbacks for the result. */
 export interface FileBehind {
   readonly place: FilePlace;
   readonly metadata: EntryMetadata;
   readonly sizeBytes: number;
-  /** With metadata that could not be set. */
+  /** `failure`: metadata that could not be set. */
   readonly onWritten: (failure: TargetError | undefined) => void;
-  /** The file is not there. */
+  /** The file was not written. */
   readonly onFailed: (error: unknown) => void;
 }
 
-/** What happens when all files before it are written; `isDropped` where they never will be. */
+/** Runs after all files added before it are written. `isDropped` means that they may never be written. */
 export type ActionBehind = (isDropped: boolean) => void;
 
 /**
- * Writes small files in other threads: making a file costs 60 us of system calls, which for a tree of small files is
- * most of a restore. Outcomes are told in the order in which the files were added, and only inside of `makeRoom` and
+ * Writes small files in other threads. Creating a file costs 60 us of system calls, which is most of the time of a
+ * restore of small files. Callbacks run in the order in which the files were added, and only within `makeRoom` and
  * `finish`.
  */
 export class WriteBehind {
@@ -50,37 +50,37 @@ export class WriteBehind {
     this.#policy = policy;
   }
 
-  /** Whether a file of this size is worth handing to a thread. */
+  /** Returns whether a file of this size should be written by a thread. */
   takes(sizeBytes: number): boolean {
     return sizeBytes <= FILE_BYTES_MAX;
   }
 
-  /** Where the bytes of the next file are to be put. */
+  /** Returns the memory for the bytes of the next file. */
   roomFor(sizeBytes: number): Buffer {
     if (this.#open?.hasRoomFor(sizeBytes) === false) this.#start(this.#open);
     this.#open ??= new Batch(this.#pool.take(BATCH_BYTES_MAX));
     return this.#open.roomFor(sizeBytes);
   }
 
-  /** Takes the file whose bytes are where `roomFor` said. */
+  /** Adds the file whose bytes are in the memory from `roomFor`. */
   add(file: FileBehind): void {
     this.#open!.add(file);
   }
 
-  /** Lets what was added be written while the caller is busy with something longer. */
+  /** Starts writing the files added so far. Call it before something that takes longer. */
   start(): void {
     const filling = this.#filling();
     if (filling !== undefined) this.#start(filling);
   }
 
-  /** At once if no file is on its way. */
+  /** Runs the action after the files added so far; at once if none is pending. */
   after(action: ActionBehind): void {
     const last = this.#filling() ?? this.#started.at(-1);
     if (last === undefined) action(false);
     else last.actions.push(action);
   }
 
-  /** Waits until not too much is on its way. */
+  /** Waits until the number of pending batches and actions is below its limits. */
   async makeRoom(): Promise<void> {
     if (this.#filling()?.isFullOfActions === true) this.start();
     while (this.#started.length >= BATCHES_MAX || this.#started.at(-1)?.isFullOfActions === true) await this.#settle();
@@ -92,7 +92,7 @@ export class WriteBehind {
     while (this.#started.length > 0) await this.#settle();
   }
 
-  /** For a restore that ends early: when it returns, nobody writes any more. */
+  /** For a restore that ends early. When it returns, no thread writes any more. */
   async stop(): Promise<void> {
     const filling = this.#filling();
     const dropped = [...this.#started.splice(0), ...(filling === undefined ? [] : [filling])];
@@ -101,7 +101,7 @@ export class WriteBehind {
     for (const { actions } of dropped) for (const action of actions) action(true);
   }
 
-  /** A batch is open, and has nothing yet, where a file that was given room could not be read. */
+  /** A batch can be open but empty, after the chunks of a file could not be read. */
   #filling(): Batch | undefined {
     return this.#open !== undefined && this.#open.files.length > 0 ? this.#open : undefined;
   }
@@ -138,7 +138,7 @@ export class WriteBehind {
     this.#pool.give(batch.buffer);
   }
 
-  /** Here, where it gets known why it cannot be written. */
+  /** Writes the file again in this thread, to get the error. */
   #writeAgain({ place, metadata, onWritten, onFailed }: FileBehind, bytes: Uint8Array): void {
     let failure: TargetError | undefined;
     try {
@@ -151,7 +151,7 @@ export class WriteBehind {
   }
 }
 
-/** Files that one thread writes in one go. */
+/** Files that one thread writes as one task. */
 class Batch {
   readonly buffer: Buffer;
   readonly files: FileBehind[] = [];

@@ -37,25 +37,25 @@ const BITS_UNIT = 'bits per element';
 const NEEDS: readonly Need[] = [
   { need: 'a fixed set in the least memory', isFit: keepsRate, cost: bits, unit: BITS_UNIT },
   {
-    need: 'the least memory where elements are deleted again',
+    need: 'the least memory if elements can be deleted',
     isFit: (result, rate) => keepsRate(result, rate) && canDelete(result),
     cost: bits,
     unit: BITS_UNIT,
   },
   {
-    need: 'the least memory where nobody knows how many will come',
+    need: 'the least memory for an unknown number of elements',
     isFit: (result, rate) => keepsRate(result, rate) && canGrow(result) && isInMemory(result),
     cost: ({ growth }) => growth.bitsPerElement,
     unit: `${BITS_UNIT} after twice as many`,
   },
   {
-    need: 'the quickest "no" for what is absent, ids hashed',
+    need: 'the quickest "no" for absent ids, with hashing',
     isFit: keepsRate,
     cost: ({ missNs }) => missNs,
     unit: 'ns per miss',
   },
   {
-    need: 'the quickest "no" for what is absent, uniform ids',
+    need: 'the quickest "no" for absent ids, without hashing',
     isFit: keepsRate,
     cost: ({ uniform }) => uniform.missNs,
     unit: 'ns per miss',
@@ -67,13 +67,13 @@ const NEEDS: readonly Need[] = [
     unit: BITS_UNIT,
   },
   {
-    need: 'where a chunk is, and how often it is needed',
+    need: 'the location and reference count of each chunk',
     isFit: ({ name }) => name === 'ldm',
     cost: bits,
     unit: `${BITS_UNIT}, both kept`,
   },
   {
-    need: 'more than memory holds',
+    need: 'more elements than fit in memory',
     isFit: ({ isOnDisk }) => isOnDisk,
     cost: ({ hitNs }) => hitNs,
     unit: 'ns per hit, on a disk',

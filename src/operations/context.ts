@@ -2,6 +2,7 @@ import type { Backend } from '../backend/backend.ts';
 import { BackendError, CancelledError } from '../errors.ts';
 import { Repository } from '../repository/repository.ts';
 import type { AccessMode } from '../repository/repository.ts';
+import type { LockClock } from '../repository/lock.ts';
 import type { LockOwner } from '../repository/lock-owner.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
 import type { ByteString } from '../util/byte-string.ts';
@@ -64,6 +65,8 @@ export interface OperationContext {
   readonly onNotice?: ((notice: Notice) => void) | undefined;
   /** The owner recorded in locks. Default: this process. */
   readonly lockOwner?: LockOwner | undefined;
+  /** Measures the waits for locks. Default: real time. */
+  readonly lockClock?: LockClock | undefined;
   /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
   readonly storeSizes?: StoreSizes | undefined;
 }
@@ -80,7 +83,7 @@ export async function withRepository<T>(
   mode: AccessMode,
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
-  const { backend, lockOwner, onNotice, storeSizes, signal } = context;
+  const { backend, lockOwner, lockClock, onNotice, storeSizes, signal } = context;
   const lockWaitMs = context.lockWaitMs ?? (mode === 'exclusive' ? 0 : SHARED_WAIT_MS);
   const onWait = (holder: string): void =>
     onNotice?.({ kind: 'lock-wait', message: `waiting for the lock held by ${holder}` });
@@ -96,6 +99,7 @@ export async function withRepository<T>(
     mode,
     lockWaitMs,
     lockOwner,
+    lockClock,
     onWait,
     onUnlocked,
     onDamagedCheckpoint,

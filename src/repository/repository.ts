@@ -12,7 +12,7 @@ import type { Verify } from './durable-files.ts';
 import { DurableOrder } from './durable-order.ts';
 import { listOptional } from './listing.ts';
 import { RepositoryLock } from './lock.ts';
-import type { LockMode } from './lock.ts';
+import type { LockClock, LockMode } from './lock.ts';
 import type { LockOwner } from './lock-owner.ts';
 import { openState } from './opened-state.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
@@ -25,6 +25,7 @@ export interface OpenRepositoryOptions {
   readonly mode: AccessMode;
   readonly lockWaitMs?: number | undefined;
   readonly lockOwner?: LockOwner | undefined;
+  readonly lockClock?: LockClock | undefined;
   /** Called with the holder of a lock while this process waits for it. */
   readonly onWait?: ((holder: string) => void) | undefined;
   /** Called with the reason if the repository is read without a lock because its place is not writable. */
@@ -139,10 +140,10 @@ export class Repository {
 const NOT_WRITABLE = new Set(['EROFS', 'EACCES', 'EPERM']);
 
 async function acquireLock(options: OpenRepositoryOptions): Promise<RepositoryLock | undefined> {
-  const { backend, mode, lockWaitMs: waitMs, lockOwner: owner, onWait, onUnlocked, signal } = options;
+  const { backend, mode, lockWaitMs: waitMs, lockOwner: owner, lockClock: clock, onWait, onUnlocked, signal } = options;
   const lockMode = mode === 'exclusive' ? 'exclusive' : 'shared';
   try {
-    return await RepositoryLock.acquire(backend, { mode: lockMode, waitMs, owner, onWait, signal });
+    return await RepositoryLock.acquire(backend, { mode: lockMode, waitMs, owner, clock, onWait, signal });
   } catch (error) {
     const isReadable = mode === 'read' && error instanceof BackendError && NOT_WRITABLE.has(error.errno ?? '');
     if (!isReadable) throw error;

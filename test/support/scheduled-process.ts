@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import type { LockClock } from '../../src/repository/lock.ts';
 import { FaultyBackend, SimulatedCrash } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 
@@ -12,7 +13,7 @@ export interface BrokenView {
 }
 
 /** One operation that waits before every call of its backend until the schedule lets it go on. */
-export class ModelProcess {
+export class ModelProcess implements LockClock {
   readonly kind: string;
   /** Every call that was let through, `operation name`. */
   readonly calls: string[] = [];
@@ -21,10 +22,21 @@ export class ModelProcess {
   isKilled = false;
   /** While its result is recorded nothing else runs. */
   isReporting = false;
+  #nowMs = 0;
   readonly #gates: (() => void)[] = [];
 
   constructor(kind: string) {
     this.kind = kind;
+  }
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** A wait for a lock takes no real time: it is one more moment at which others may run, and this process may die. */
+  async sleep(durationMs: number): Promise<void> {
+    this.#nowMs += durationMs;
+    await this.gate(`sleep ${durationMs}`);
   }
 
   get isWaiting(): boolean {

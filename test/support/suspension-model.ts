@@ -121,7 +121,7 @@ export class SuspensionModel {
     const process = new ModelProcess(kind);
     this.#processes.add(process);
     const backend = new ScheduledBackend(this.#disk, process, { onChange: () => this.#verify(kind), lie: this.#lie });
-    void this.#carryOut(process, run({ backend, storeSizes: SMALL_SIZES, lockWaitMs: 0 }, process));
+    void this.#carryOut(process, run({ backend, storeSizes: SMALL_SIZES, lockWaitMs: 0, lockClock: process }, process));
     await process.settle();
   }
 

@@ -7,7 +7,7 @@ import { directoryOf } from './layout.ts';
 /** Throws if the next step must not be done, for example because the lock of this process is gone. */
 export type Verify = () => Promise<void>;
 
-/** Writes the bytes of a new file in any number of pieces. `sync` makes those written so far durable. */
+/** Writes the bytes of a new file in any number of pieces. `sync` makes the bytes written so far durable. */
 export type WriteFile = (append: BackendWriter['append'], sync: BackendWriter['sync']) => Promise<unknown>;
 
 /** A written file that does not have its final name yet. */

@@ -81,7 +81,7 @@ describe.each(['blake3', 'sha256'] as const)('packs named by %s', (packHash) => 
     const { findings, exitCode } = await check(simulatedProcess(disk), { readData: true });
     expect(exitCode).toBe(4);
     const finding = findings.find(({ file }) => file === pack);
-    expect(finding?.message).toContain('its digest is not the one in its name');
+    expect(finding?.message).toContain('its digest differs from its name');
   });
 });
 

@@ -14,7 +14,7 @@ import {
 export interface Condemned {
   readonly segmentIds: readonly string[];
   readonly packIds: readonly string[];
-  /** Those of the segments and packs that are damaged: they move to quarantine/ instead of being deleted. */
+  /** Ids of damaged segments and packs in these lists. Their files move to quarantine/ instead of being deleted. */
   readonly damagedIds: readonly string[];
 }
 

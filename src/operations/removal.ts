@@ -9,8 +9,8 @@ import type { Repository } from '../repository/repository.ts';
 import { packName } from '../store/pack-reader.ts';
 
 /**
- * Removes segments and packs in the two phases of docs/format.md, "Removal". The steps in order: `prepare`, then the
- * copies of what is still needed are made and indexed, then `begin`, `removeFiles`, `end`.
+ * Removes segments and packs in the two phases of docs/format.md, "Removal": call `prepare`, copy and index the chunks
+ * that are still needed, then call `begin`, `removeFiles` and `end`.
  */
 export class Removal {
   readonly #repository: Repository;
@@ -32,16 +32,16 @@ export class Removal {
     this.#prepared = await this.#repository.order.prepareCondemnation(this.#condemned);
   }
 
-  /** Gives a prepared removal up. */
+  /** Discards a prepared condemnation. */
   async abandon(): Promise<void> {
     if (this.#prepared !== undefined) await this.#repository.order.discardCondemnation(this.#prepared);
     this.#prepared = undefined;
   }
 
   /**
-   * Puts the condemnation in force and acquires the lock anew.
-   * @throws RefusedError if a snapshot has appeared: a process that was suspended and lost its lock may have committed
-   * one, or brought one back. It may need what is condemned by now; the next compaction copies that first.
+   * Puts the condemnation in force and renews the lock.
+   * @throws RefusedError if there is a new snapshot: a process that was suspended and lost its lock may have committed
+   * or undeleted one. It may need condemned packs; the next compaction copies their chunks first.
    */
   async begin(): Promise<void> {
     await this.prepare();
@@ -57,7 +57,7 @@ export class Removal {
     }
   }
 
-  /** The segments go first: then none of them names a pack that is gone. Damaged files are set aside. */
+  /** Removes segments first, so that no segment lists a missing pack. Damaged files are moved to quarantine/. */
   async removeFiles(): Promise<void> {
     const { segmentIds, packIds, damagedIds } = this.#condemned;
     const damaged = new Set(damagedIds);
@@ -65,7 +65,7 @@ export class Removal {
     await this.#removeAll(packIds, packName, damaged);
   }
 
-  /** Ends the condemnation, together with `earlierIds`, whose files this one lists too. */
+  /** Removes the condemnation, and those with `earlierIds`, whose files this one lists too. */
   async end(earlierIds: Iterable<string> = []): Promise<void> {
     const ids = [...earlierIds, ...(this.#prepared === undefined ? [] : [this.#prepared.id])];
     const { order, assertLocked } = this.#repository;
@@ -88,8 +88,8 @@ export class Removal {
 }
 
 /**
- * Removes copies whose segment could not be written. They stay if a new segment is listed: it may be theirs, without its
- * directory being durable, and would index packs that are gone.
+ * Removes copies whose segment could not be written. Keeps them if a new segment is listed: it may be that segment,
+ * written but not yet durable, and would list missing packs.
  */
 export async function discardCopies(
   { backend, order, assertLocked }: Repository,

@@ -36,11 +36,11 @@ export function createCommandRunner(): CommandRunner {
         runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true });
         const settings = resolveSettings(globals, process.env);
         // The operations are loaded only after the command line and the settings were found valid.
-        const [{ openSession }, { limitYoungGeneration }] = await Promise.all([
+        const [{ openSession }, { limitHeap }] = await Promise.all([
           import('./session.ts'),
-          import('./young-generation.ts'),
+          import('./heap-limits.ts'),
         ]);
-        limitYoungGeneration();
+        limitHeap();
         const session = openSession(globals, settings, runner.output);
         try {
           runner.exitCode = await handler(session, ...(received as Arguments));

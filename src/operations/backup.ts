@@ -110,7 +110,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
       await depot.assertPacksPresent();
     });
     await copyManifests(context, repository, opened, { id: snapshotId, bytes });
-    await refreshCheckpoint(context, repository, opened, depot.counts.dataBlobs + depot.counts.treeBlobs + 1);
+    await refreshCheckpoint(context, repository, opened, depot);
     return { ...result, snapshotId };
   });
 }

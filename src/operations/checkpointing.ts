@@ -1,6 +1,7 @@
 import { BackendError, RefusedError } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
+import type { ChunkDepot } from './backup/chunk-depot.ts';
 import type { OperationContext } from './context.ts';
 
 /** Write a checkpoint if more than one chunk in this many has changed since the last one, ... */
@@ -10,21 +11,25 @@ const SNAPSHOTS_MAX = 16;
 
 /**
  * Writes a checkpoint after a commit if enough has changed since the last one. It is only a cache, so a failure only
- * causes a warning.
+ * causes a warning. `opened` is the state of the backup; nobody may use it or the depot afterwards.
  */
 export async function refreshCheckpoint(
   context: OperationContext,
   repository: Repository,
   opened: OpenedState,
-  addedCount: number,
+  depot: ChunkDepot,
 ): Promise<void> {
   const { filter } = opened.state;
-  const changedCount = opened.foldedCount + addedCount;
+  const changedCount = opened.foldedCount + depot.counts.dataBlobs + depot.counts.treeBlobs + 1;
   const knownCount = filter.liveCount + filter.deadCount;
   const isWorthIt = changedCount * CHANGED_PART > knownCount || opened.foldedSnapshotCount + 1 >= SNAPSHOTS_MAX;
   if (!isWorthIt) return;
   try {
-    const { state, damagedSegments, damagedSnapshots } = await repository.openState();
+    const from = canContinue(opened) && depot.leaveState() ? opened : undefined;
+    const { state, damagedSegments, damagedSnapshots } = await repository.openState({
+      from,
+      buffers: depot.treeBuffers,
+    });
     if (!state.isComplete || damagedSegments.size > 0 || damagedSnapshots.size > 0) return;
     await repository.writeCheckpoint(state);
   } catch (error) {
@@ -35,4 +40,10 @@ export async function refreshCheckpoint(
       message: `the filter image could not be saved, so the next command takes longer to start: ${error.message}`,
     });
   }
+}
+
+/** A state that lacks something may be whole by now, or be whole in an older checkpoint. */
+function canContinue({ state, needsCondemned, damagedSegments, damagedSnapshots, ...lost }: OpenedState): boolean {
+  const damagedCount = damagedSegments.size + damagedSnapshots.size + lost.lostSegments.length;
+  return state.isComplete && !needsCondemned && damagedCount === 0;
 }

@@ -58,7 +58,7 @@ export async function walkLive(
   };
   for (const root of roots) reach(true, root, 0);
   for (let entry = trees.pop(); entry !== undefined; entry = trees.pop()) {
-    const reading = reader.readEntry(entry);
+    const reading = reader.readTree(entry);
     const tree = reading instanceof Promise ? await reading : reading;
     forEachChild(tree, (kind, idOffset) => reach(kind === 'tree', tree, idOffset));
   }

@@ -44,22 +44,23 @@ export async function readCheckpoint(
 }
 
 /**
- * Returns undefined for a checkpoint that is gone, of an unknown version, or damaged. Adds the reason of damage to
- * `damaged`.
+ * Reads checkpoints one by one, except for those that are gone, of an unknown version, or damaged. Adds the reasons of
+ * damage to `damaged`.
  */
-export async function loadCheckpoint(
+export async function* loadCheckpoints(
   place: CheckpointPlace,
-  name: string,
+  names: readonly string[],
   segmentIds: readonly string[],
   damaged: Map<string, string>,
-): Promise<FilterState | undefined> {
-  try {
-    return await readCheckpoint(place, name, new Set(segmentIds));
-  } catch (error) {
-    const isGone = isAbsent(error);
-    if (isDamage(error)) damaged.set(name, error.message);
-    else if (!isGone && !(error instanceof UnsupportedFormatError)) throw error;
-    return undefined;
+): AsyncGenerator<{ readonly state: FilterState; readonly checkpoint: string }> {
+  for (const name of names) {
+    try {
+      const state = await readCheckpoint(place, name, new Set(segmentIds));
+      if (state !== undefined) yield { state, checkpoint: name };
+    } catch (error) {
+      if (isDamage(error)) damaged.set(name, error.message);
+      else if (!isAbsent(error) && !(error instanceof UnsupportedFormatError)) throw error;
+    }
   }
 }
 

@@ -9,8 +9,9 @@ import { LdmFilter } from '../filter/ldm-filter.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
+import type { BufferPool } from '../store/buffer-pool.ts';
 import { ChunkReader } from '../store/chunk-reader.ts';
-import { loadCheckpoint } from './checkpoint-file.ts';
+import { loadCheckpoints } from './checkpoint-file.ts';
 import { FoldedSnapshots } from './folded-snapshots.ts';
 import { findOtherCopies } from './other-copies.ts';
 import { manifestCopyName, snapshotName } from './layout.ts';
@@ -46,9 +47,8 @@ export interface OpenedState {
   readonly damagedCheckpoints: ReadonlyMap<string, string>;
   /** The checkpoint that was used. */
   readonly checkpoint: string | undefined;
-  /** The number of chunks and snapshots folded on top of the checkpoint ... */
+  /** Number of chunks and snapshots folded on top of the checkpoint, and of the snapshots among them. */
   readonly foldedCount: number;
-  /** ... and how many of them were snapshots. */
   readonly foldedSnapshotCount: number;
 }
 
@@ -61,6 +61,10 @@ export interface OpenStateOptions {
   readonly signal?: AbortSignal | undefined;
   /** Uses only segments and snapshots. */
   readonly ignoreCheckpoints?: boolean;
+  /** The state as this process opened it earlier, to be updated and adopted. If that fails, a checkpoint is used. */
+  readonly from?: OpenedState | undefined;
+  /** Memory for the blocks to be read, which nothing else uses from now on. */
+  readonly buffers?: BufferPool | undefined;
   /** Uses this checkpoint; if it is not usable, only segments and snapshots. */
   readonly onlyCheckpoint?: string;
   /** Called with each folded tree, once the locations of all chunks are known. */
@@ -85,7 +89,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
   if (!hasCondemned(listing)) return await openListing(options, listing, false);
   const opened = await openListing(options, withoutCondemned(listing), false);
   if (opened.state.isComplete) return opened;
-  const withCondemned = await openListing(options, listing, true);
+  const withCondemned = await openListing({ ...options, from: undefined }, listing, true);
   // The missing chunks may not be in the condemned packs either.
   return missingCount(withCondemned) < missingCount(opened) ? withCondemned : opened;
 }
@@ -95,17 +99,13 @@ function missingCount({ state }: OpenedState): number {
 }
 
 async function openListing(options: OpenStateOptions, listing: Listing, needsCondemned: boolean): Promise<OpenedState> {
-  const snapshots = new Map(options.prediction?.remembered);
+  const snapshots = new Map(options.prediction?.remembered ?? options.from?.remembered);
   const known: CheckpointKnowledge = { damaged: new Map(), segmentIds: new Set(), snapshots };
-  const { ignoreCheckpoints = false, onlyCheckpoint } = options;
-  const checkpoints = onlyCheckpoint === undefined ? listing.checkpoints : [onlyCheckpoint];
-  for (const name of ignoreCheckpoints ? [] : checkpoints) {
-    const state = await loadCheckpoint(options, name, listing.segmentIds, known.damaged);
-    if (state === undefined) continue;
+  for await (const { state, checkpoint } of startingStates(options, listing, known.damaged)) {
     for (const id of state.segments) known.segmentIds.add(id);
     for (const [id, folded] of state.snapshots) known.snapshots.set(id, folded);
     try {
-      return await new StateOpening({ options, listing, needsCondemned, known, state, checkpoint: name }).fold();
+      return await new StateOpening({ options, listing, needsCondemned, known, state, checkpoint }).fold();
     } catch (error) {
       // An older checkpoint, or finally a rebuild, may not need the unreadable files.
       if (!(error instanceof RebuildNeededError || isDamage(error))) throw error;
@@ -113,15 +113,20 @@ async function openListing(options: OpenStateOptions, listing: Listing, needsCon
   }
   const { capacity, hashes, fprTarget } = options.config.ldm;
   const plan = planFilter({ capacity, hashes, fpr: fprTarget });
-  const empty = new FilterState(new LdmFilter(plan));
-  return await new StateOpening({
-    options,
-    listing,
-    needsCondemned,
-    known,
-    state: empty,
-    checkpoint: undefined,
-  }).fold();
+  const state = new FilterState(new LdmFilter(plan));
+  return await new StateOpening({ options, listing, needsCondemned, known, state, checkpoint: undefined }).fold();
+}
+
+/** The states that can be brought up to date, the best one first. */
+async function* startingStates(
+  options: OpenStateOptions,
+  listing: Listing,
+  damaged: Map<string, string>,
+): AsyncGenerator<Pick<OpenedState, 'state' | 'checkpoint'>> {
+  const { from, ignoreCheckpoints = false, onlyCheckpoint } = options;
+  if (from !== undefined) yield from;
+  const checkpoints = onlyCheckpoint === undefined ? listing.checkpoints : [onlyCheckpoint];
+  if (!ignoreCheckpoints) yield* loadCheckpoints(options, checkpoints, listing.segmentIds, damaged);
 }
 
 /** The contents of all checkpoints read, used or not, and the damaged ones. */
@@ -135,31 +140,27 @@ interface CheckpointKnowledge {
 class StateOpening {
   readonly #options: OpenStateOptions;
   readonly #listing: Listing;
-  readonly #needsCondemned: boolean;
   readonly #known: CheckpointKnowledge;
   readonly #state: FilterState;
-  readonly #checkpoint: string | undefined;
+  readonly #origin: Pick<OpenedState, 'needsCondemned' | 'checkpoint'>;
   readonly #reader: StateReader;
   readonly #snapshots: FoldedSnapshots;
   readonly #damagedSegments = new Map<string, string>();
 
-  constructor(given: {
-    readonly options: OpenStateOptions;
-    readonly listing: Listing;
-    readonly needsCondemned: boolean;
-    readonly known: CheckpointKnowledge;
-    readonly state: FilterState;
-    readonly checkpoint: string | undefined;
-  }) {
-    const { backend, hasher, cacheBytes } = given.options;
+  constructor(
+    given: Pick<OpenedState, 'listing' | 'state' | 'needsCondemned' | 'checkpoint'> & {
+      readonly options: OpenStateOptions;
+      readonly known: CheckpointKnowledge;
+    },
+  ) {
+    const { backend, hasher, cacheBytes, buffers } = given.options;
     this.#options = given.options;
     this.#listing = given.listing;
-    this.#needsCondemned = given.needsCondemned;
     this.#known = given.known;
     this.#snapshots = new FoldedSnapshots(backend, given.known.snapshots);
     this.#state = given.state;
-    this.#checkpoint = given.checkpoint;
-    const chunks = new ChunkReader(backend, hasher, { cacheBytes });
+    this.#origin = { needsCondemned: given.needsCondemned, checkpoint: given.checkpoint };
+    const chunks = new ChunkReader(backend, hasher, { cacheBytes, buffers });
     const findCopies: FindCopies = async () => findOtherCopies(backend, given.state);
     this.#reader = new StateReader(given.state, chunks, { findCopies, onTree: given.options.onTree });
   }
@@ -182,7 +183,7 @@ class StateOpening {
     return {
       state,
       listing: this.#listing,
-      needsCondemned: this.#needsCondemned,
+      ...this.#origin,
       reader: this.#reader,
       damagedSnapshots: this.#snapshots.damaged,
       damagedSegments: this.#damagedSegments,
@@ -190,7 +191,6 @@ class StateOpening {
       lostSegments: [...this.#known.segmentIds].filter((id) => !segments.has(id) && !condemned.segmentIds.has(id)),
       remembered: this.#known.snapshots,
       damagedCheckpoints: this.#known.damaged,
-      checkpoint: this.#checkpoint,
       foldedCount: state.filter.liveCount + state.filter.deadCount - knownBefore + fresh.length + gone.length,
       foldedSnapshotCount: fresh.length + gone.length,
     };

@@ -86,7 +86,10 @@ export class Repository {
   /** Opens the filter state of everything that is present now. */
   async openState(
     options: Partial<
-      Pick<OpenStateOptions, 'ignoreCheckpoints' | 'onlyCheckpoint' | 'prediction' | 'onTree' | 'cacheBytes'>
+      Pick<
+        OpenStateOptions,
+        'from' | 'buffers' | 'ignoreCheckpoints' | 'onlyCheckpoint' | 'prediction' | 'onTree' | 'cacheBytes'
+      >
     > = {},
   ): Promise<OpenedState> {
     const { backend, config, hasher } = this;

@@ -34,11 +34,16 @@ export class StateReader {
     this.#onTree = options.onTree;
   }
 
-  /** Reads the tree of an entry, for folding. */
+  /**
+   * Returns the tree of an entry for folding. The bytes are valid until the next read: a tree of 100 MB is not copied,
+   * and its memory is reused.
+   */
   readonly readTree = (entry: number): Uint8Array | Promise<Uint8Array> => {
-    const reading = this.readEntry(entry);
-    if (this.#onTree === undefined) return reading;
-    return reading instanceof Promise ? reading.then((tree) => this.#show(tree)) : this.#show(reading);
+    let tree: Uint8Array | undefined;
+    const using = this.useEntry(entry, (bytes) => {
+      tree = bytes;
+    });
+    return using === undefined ? this.#show(tree!) : using.then(() => this.#show(tree!));
   };
 
   #show(tree: Uint8Array): Uint8Array {
@@ -46,26 +51,25 @@ export class StateReader {
     return tree;
   }
 
-  /** Reads a chunk and returns a copy of its bytes. */
+  /** Returns bytes that stay valid. */
   readEntry(entry: number): Uint8Array | Promise<Uint8Array> {
-    let copy: Uint8Array | undefined;
-    const using = this.#use(entry, (bytes) => {
-      copy = new Uint8Array(bytes);
-    });
-    return using === undefined ? copy! : using.then(() => copy!);
+    return this.#fromAnyCopy(entry, (chunk) => this.#chunks.read(chunk));
   }
 
   /** Passes the bytes to `action`, which must not keep them. Returns no promise if the block is in memory. */
   useEntry(entry: number, action: (bytes: Uint8Array) => void): Promise<void> | undefined {
-    return this.#use(entry, action);
+    return this.#fromAnyCopy<void>(entry, (chunk) => this.#chunks.use(chunk, action)) as Promise<void> | undefined;
   }
 
-  #use(entry: number, action: (bytes: Uint8Array) => void): Promise<void> | undefined {
+  #fromAnyCopy<T>(entry: number, read: (chunk: StoredChunk) => T | Promise<T>): T | Promise<T> {
     const chunk = this.#storedChunk(entry);
     try {
-      return this.#chunks.use(chunk, action)?.catch(async (error: unknown) => this.#useOther(chunk, action, error));
+      const reading = read(chunk);
+      return reading instanceof Promise
+        ? reading.catch(async (error: unknown) => this.#fromOtherCopy(chunk, read, error))
+        : reading;
     } catch (error) {
-      return this.#useOther(chunk, action, error);
+      return this.#fromOtherCopy(chunk, read, error);
     }
   }
 
@@ -99,12 +103,16 @@ export class StateReader {
     this.#chunks.prefetch(this.#storedChunk(entry));
   }
 
-  async #useOther(chunk: StoredChunk, action: (bytes: Uint8Array) => void, error: unknown): Promise<void> {
+  async #fromOtherCopy<T>(
+    chunk: StoredChunk,
+    read: (chunk: StoredChunk) => T | Promise<T>,
+    error: unknown,
+  ): Promise<T> {
     if (!isDamage(error)) throw error;
     this.#copies ??= this.#findCopies();
     for (const copy of (await this.#copies).get(Buffer.from(chunk.id).toString('hex')) ?? []) {
       try {
-        return await this.#chunks.use({ id: chunk.id, ...copy }, action);
+        return await read({ id: chunk.id, ...copy });
       } catch (otherError) {
         if (!isDamage(otherError)) throw otherError;
       }

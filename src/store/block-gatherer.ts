@@ -12,6 +12,7 @@ export interface RawBlock {
 }
 
 const CHUNKS_MAX = 64 * 1024;
+const IDS_BYTES_MIN = 256 * CHUNK_ID_BYTES;
 
 /** Combines chunks into blocks. */
 export class BlockGatherer {
@@ -19,7 +20,8 @@ export class BlockGatherer {
   readonly #blockRawBytes: number;
   #buffer: Buffer | undefined;
   #rawBytes = 0;
-  #ids: Uint8Array[] = [];
+  /** The ids, one after the other: a view of each would be 100 bytes of garbage per chunk. */
+  #ids = Buffer.allocUnsafeSlow(IDS_BYTES_MIN);
   #lengths: number[] = [];
 
   constructor(pool: BufferPool, blockRawBytes: number) {
@@ -30,12 +32,12 @@ export class BlockGatherer {
   /** Copies a chunk and returns the blocks that are now full. */
   add(id: Uint8Array, bytes: Uint8Array): RawBlock[] {
     if (this.isLone(bytes.length)) return [this.#copiedBlock(id, bytes)];
-    const isFull = this.#rawBytes + bytes.length > this.#blockRawBytes || this.#ids.length === CHUNKS_MAX;
+    const isFull = this.#rawBytes + bytes.length > this.#blockRawBytes || this.#lengths.length === CHUNKS_MAX;
     const full = isFull ? this.flush() : [];
     this.#buffer ??= this.#pool.take(this.#blockRawBytes);
     copyBytes(this.#buffer, bytes, this.#rawBytes);
     this.#rawBytes += bytes.length;
-    this.#ids.push(id);
+    this.#appendId(id);
     this.#lengths.push(bytes.length);
     return full;
   }
@@ -43,19 +45,26 @@ export class BlockGatherer {
   /** Returns the unfinished block, if any. */
   flush(): RawBlock[] {
     if (this.#buffer === undefined) return [];
-    const chunkIds = new Uint8Array(this.#ids.length * CHUNK_ID_BYTES);
-    for (const [index, id] of this.#ids.entries()) chunkIds.set(id, index * CHUNK_ID_BYTES);
     const block = {
       buffer: this.#buffer,
       rawBytes: this.#rawBytes,
-      chunkIds,
+      chunkIds: Uint8Array.from(this.#ids.subarray(0, this.#lengths.length * CHUNK_ID_BYTES)),
       chunkLengths: Uint32Array.from(this.#lengths),
     };
     this.#buffer = undefined;
     this.#rawBytes = 0;
-    this.#ids = [];
     this.#lengths = [];
     return [block];
+  }
+
+  #appendId(id: Uint8Array): void {
+    const offset = this.#lengths.length * CHUNK_ID_BYTES;
+    if (offset === this.#ids.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * offset);
+      this.#ids.copy(larger);
+      this.#ids = larger;
+    }
+    this.#ids.set(id, offset);
   }
 
   /** A chunk that fills more than half a block gets its own block. */

@@ -28,12 +28,18 @@ const UNCOPIED_BYTES_MIN = 4 * 1024 * 1024;
 export class ChunkReader {
   readonly #backend: Backend;
   readonly #hasher: ChunkHasher;
-  readonly #pool = new BufferPool({ sizeBytesMin: BUFFER_BYTES_MIN });
+  readonly #pool: BufferPool;
   readonly #blocks: BlockCache<HashedBlock>;
 
-  constructor(backend: Backend, hasher: ChunkHasher, options: { readonly cacheBytes: number }) {
+  /** `buffers`: memory that nothing else uses from now on. */
+  constructor(
+    backend: Backend,
+    hasher: ChunkHasher,
+    options: { readonly cacheBytes: number; readonly buffers?: BufferPool | undefined },
+  ) {
     this.#backend = backend;
     this.#hasher = hasher;
+    this.#pool = options.buffers ?? new BufferPool({ sizeBytesMin: BUFFER_BYTES_MIN });
     this.#blocks = new BlockCache(options.cacheBytes, ({ buffer }) => this.#pool.give(buffer));
   }
 

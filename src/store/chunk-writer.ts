@@ -63,6 +63,11 @@ export class ChunkWriter {
     this.#compressor = options.compressor;
   }
 
+  /** The memory of the blocks, which the caller may use after `finish`. */
+  get buffers(): BufferPool {
+    return this.#pool;
+  }
+
   /** Copies a chunk. If it returns a promise, the caller must wait for it, because the pipeline is full. */
   add(id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
     this.#gather(id, bytes, this.#isDense(bytes));

@@ -65,7 +65,9 @@ export class PackWriter {
     const id = digest.end();
     await file.publish(id);
     this.#open = undefined;
-    this.#onPack({ id, kind: this.#kind, sizeBytes: this.#offset, blocks: this.#blocks });
+    const blocks = this.#blocks;
+    this.#blocks = [];
+    this.#onPack({ id, kind: this.#kind, sizeBytes: this.#offset, blocks });
   }
 
   async abort(): Promise<void> {

@@ -7,7 +7,7 @@ import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { readFiles, writeFiles } from './file-tasks.ts';
 import type { FilesRead, ReadTask, WriteTask } from './file-tasks.ts';
 import { ScratchBuffer } from './scratch-buffer.ts';
-import { assertLength, openZstd, unfoldZstd } from './zstd.ts';
+import { LARGE_BLOCK_BYTES, assertLength, openZstd, unfoldZstd } from './zstd.ts';
 
 /** Compresses `raw` in place; returns the compressed bytes, or undefined if they are not significantly smaller. */
 export interface CompressTask {
@@ -68,12 +68,6 @@ export interface TaskResults {
   readonly write: Uint8Array;
 }
 
-/**
- * From this size on (for example the tree of a directory with a million files), verification decompresses over the raw
- * bytes and compares digests, because saving another 100 MB of memory is worth the time.
- */
-const DIGEST_BYTES_MIN = 16 * 1024 * 1024;
-
 /** A block is stored compressed if it shrinks by at least one part in this many. */
 const SHRINK_DIVISOR = 32;
 
@@ -102,7 +96,7 @@ export function perform(task: Task): TaskResults[Task['name']] {
 
 /** Decompresses again and compares, because compressor bugs have cost other tools data. */
 function compressInPlace({ raw, level }: CompressTask): Uint8Array | undefined {
-  const compressed = openZstd().compress(raw, level);
+  const compressed = openZstd(raw.length).compress(raw, level);
   if (!shrinks(raw.length, compressed.length)) return undefined;
   if (!unfoldsTo(raw, compressed)) {
     throw new LdmError('zstd produced a block that does not decompress to its input', {
@@ -115,7 +109,9 @@ function compressInPlace({ raw, level }: CompressTask): Uint8Array | undefined {
 
 function unfoldsTo(raw: Uint8Array, compressed: Uint8Array): boolean {
   try {
-    if (raw.length < DIGEST_BYTES_MIN) return Buffer.compare(raw, unfoldZstd(compressed, scratchFor(raw.length))) === 0;
+    // For a large block, saving as much memory again is worth the time for two digests.
+    if (raw.length < LARGE_BLOCK_BYTES)
+      return Buffer.compare(raw, unfoldZstd(compressed, scratchFor(raw.length))) === 0;
     const digest = hash('sha1', raw);
     return hash('sha1', unfoldZstd(compressed, raw)) === digest;
   } catch (error) {

@@ -39,15 +39,23 @@ function freesContexts(): boolean {
 const PROOF_FRAME = Buffer.from('KLUv/QBYVQAAIGxkbSABAIeOCA==', 'base64');
 const PROOF_TEXT = 'ldm ldm ldm ldm ldm ldm ldm ldm';
 
+/**
+ * Blocks of this size, such as the tree of a directory with a million files, use the system's library if possible:
+ * node:zlib returns its output in new memory, which is 100 MB more for such a tree.
+ */
+export const LARGE_BLOCK_BYTES: number = 16 * 1024 * 1024;
+
 let zstd: Zstd | undefined;
+let zstdForLarge: Zstd | undefined;
 
 /**
- * Returns the best implementation of zstd that works here. Their frames are interchangeable.
+ * Returns the best implementation of zstd that works here for a block of `rawBytes` bytes. Their frames are
+ * interchangeable.
  * @throws InstallationError if there is none
  */
-export function openZstd(): Zstd {
-  zstd ??= firstWorking(IMPLEMENTATIONS);
-  return zstd;
+export function openZstd(rawBytes = 0): Zstd {
+  if (rawBytes < LARGE_BLOCK_BYTES) return (zstd ??= firstWorking(IMPLEMENTATIONS));
+  return (zstdForLarge ??= firstWorking([openSystemZstd, () => openZstd()]));
 }
 
 function firstWorking(implementations: readonly OpenZstd[]): Zstd {
@@ -79,7 +87,7 @@ function works(candidate: Zstd): boolean {
 export function unfoldZstd(payload: Uint8Array, raw: Uint8Array): Uint8Array {
   const frame = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   assertOneFrame(frame);
-  const decompressor = openZstd();
+  const decompressor = openZstd(raw.length);
   let lengthBytes: number;
   try {
     lengthBytes = decompressor.decompressInto(raw, frame);

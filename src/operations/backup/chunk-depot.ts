@@ -4,6 +4,7 @@ import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { ChunkKind } from '../../format/chunk-kind.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
+import type { BufferPool } from '../../store/buffer-pool.ts';
 import { ChunkWriter, bytesOfHeld } from '../../store/chunk-writer.ts';
 import type { HeldChunk } from '../../store/chunk-writer.ts';
 import { Compressor } from '../../workers/compression.ts';
@@ -36,6 +37,8 @@ export class ChunkDepot {
   readonly #progress: Progress | undefined;
   /** Indexes of the packs in which some tree could not be read. */
   readonly #damagedPacks = new Set<number>();
+  /** Whether the state had other locations of some chunks, which are lost. */
+  #hasRelocated = false;
   #unnamed: PackContents[] = [];
   #unnamedBytes = 0;
 
@@ -168,6 +171,21 @@ export class ChunkDepot {
     await this.#nameChunks();
   }
 
+  /** The memory of the tree blocks, to be used after `finish`. */
+  get treeBuffers(): BufferPool | undefined {
+    return this.#writers?.tree.buffers;
+  }
+
+  /** Removes from the state what this backup has added. Returns false if that is impossible. The last call. */
+  leaveState(): boolean {
+    const { filter } = this.#state;
+    if (this.#hasRelocated) return false;
+    filter.forEachEntry((entry) => {
+      if (filter.packIndexOf(entry) === PENDING_PACK) filter.forget(entry);
+    });
+    return true;
+  }
+
   /** Throws unless every pack that the new snapshot relies on is still there. */
   async assertPacksPresent(): Promise<void> {
     await this.#packs.assertPresent();
@@ -190,6 +208,7 @@ export class ChunkDepot {
     const entry = filter.find(id, 0);
     if (entry < 0) filter.insert(id, 0, location);
     else filter.relocate(entry, location);
+    this.#hasRelocated ||= entry >= 0;
   }
 
   #createWriter(kind: ChunkKind): ChunkWriter {

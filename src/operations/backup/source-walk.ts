@@ -2,7 +2,7 @@ import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
 import { packNames } from '../../files/name-list.ts';
 import type { Names } from '../../files/name-list.ts';
-import { listNames } from '../../files/source-files.ts';
+import { listManyNames, listNames } from '../../files/source-files.ts';
 import { readMetadata, readMetadataFollowing } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import type { TreeEntry } from '../../format/tree.ts';
@@ -15,6 +15,9 @@ import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { PlannedName, SourcePlan } from './source-plan.ts';
 import type { WalkServices } from './walk-services.ts';
 import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
+
+/** A directory for which the system reports this size may have thousands of names. */
+const LARGE_DIRECTORY_BYTES = 64 * 1024;
 
 /** A directory during the walk. */
 interface OpenDirectory {
@@ -44,7 +47,7 @@ export class SourceWalk {
     this.#olderRoots = parent?.olderRoots ?? new Map();
     const previousTree = await this.#services.parentTrees.read(parent?.tree);
     const location = openDirectoryPath(base, { side: 'source' });
-    const listed = names === undefined ? this.#listNames(location, top) : [...names.keys()];
+    const listed = names === undefined ? await this.#listNames(location, top) : [...names.keys()];
     const tree = this.#services.trees.begin(previousTree, listed.length);
     const directory = { ...top, metadata: undefined, location, previous: undefined, previousTree, tree };
     this.#push(directory, { names: listed, planned: names });
@@ -126,7 +129,8 @@ export class SourceWalk {
     const previousTree = await this.#services.parentTrees.read(previous?.treeId);
     const location = this.#open(seen, followed);
     if (location === undefined) return;
-    const names = some === undefined ? this.#listNames(location, seen) : [...some.keys()].toSorted();
+    const names =
+      some === undefined ? await this.#listNames(location, seen, metadata.sizeBytes) : [...some.keys()].toSorted();
     if (this.#skipsRepository(seen, location, { names, planned })) {
       location.close();
       return;
@@ -147,9 +151,10 @@ export class SourceWalk {
   }
 
   /** Lists the names in a directory. A directory that cannot be listed is reported and saved as empty. */
-  #listNames(location: DirectoryPath, place: PathNode): Names {
+  async #listNames({ prefix }: DirectoryPath, place: PathNode, sizeBytes = 0): Promise<Names> {
     try {
-      return packNames(listNames(location.prefix));
+      const isLarge = sizeBytes >= LARGE_DIRECTORY_BYTES;
+      return packNames(isLarge ? await listManyNames(prefix, () => this.#services.pacer.pause()) : listNames(prefix));
     } catch (error) {
       this.#services.problems.skip(place, 'list', error);
       return [];

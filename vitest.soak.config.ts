@@ -9,6 +9,8 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     maxWorkers: 1,
     testTimeout: 3_600_000,
+    // Removing a million files takes longer than the default of 10 s.
+    hookTimeout: 3_600_000,
   },
 });
 

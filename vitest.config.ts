@@ -13,9 +13,20 @@ const workerCountMax = 2;
 const stateless = ['chunking', 'crypto', 'filter', 'format', 'util'].map((folder) => `test/${folder}/**/*.test.ts`);
 
 /** These take far longer than the rest, so they run first: a core would stay idle if one started last. */
-const longest = ['crash', 'power-cut', 'repair', 'damage', 'model', 'kill', 'concurrency'].map(
-  (name) => `/integration/${name}.test.ts`,
-);
+const longest = [
+  'integration/crash',
+  'integration/power-cut',
+  'integration/damage',
+  'integration/repair',
+  'integration/kill',
+  'integration/concurrency',
+  'integration/model',
+  'workers/task-claims',
+  'integration/disk-full',
+  'bench/bench',
+  'integration/fidelity',
+  'integration/hostile-checkpoint',
+].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,10 +1,11 @@
 import { isDiskFull } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
+import { isCheckpointName } from '../repository/checkpoint-names.ts';
 import { listOptional } from '../repository/listing.ts';
 import type { Listing } from '../repository/listing.ts';
 import { assertTrusted, markLive } from './compact/compaction-guard.ts';
-import { estimateFreed, planCompaction, withoutRewriting } from './compact/compaction-plan.ts';
+import { estimateFreed, planCompaction, limitRewriting } from './compact/compaction-plan.ts';
 import type { CompactionPlan } from './compact/compaction-plan.ts';
 import { Compaction } from './compact/compaction.ts';
 import { beginPhase, withRepository } from './context.ts';
@@ -51,6 +52,7 @@ export async function compact(context: OperationContext, options: CompactOptions
     const { plans, bytesCopied } = isDryRun
       ? { plans: [first.plan], bytesCopied: 0 }
       : await carryOut({ context, repository, options, first });
+    if (!isDryRun) await restoreImageAndReserve(repository);
     const bytesAfter = isDryRun
       ? bytesBefore - estimateFreed(first.plan, listing)
       : await measureRepository(repository.backend);
@@ -105,30 +107,42 @@ interface CarryOutOptions {
   readonly first: Round;
 }
 
-/**
- * On a full disk the filter images and the reserve are given up first: both are written again if there is room. Then the
- * packs without live chunks go, since that needs no room for copies and may give room for those of the others.
- */
-async function carryOut({ context, repository, options, first }: CarryOutOptions): Promise<CarriedOut> {
+/** On a full disk the filter images and the reserve are given up; both are written again at the end if there is room. */
+async function carryOut(given: CarryOutOptions): Promise<CarriedOut> {
+  const { repository, first } = given;
   try {
-    return await run(repository, first);
+    return { plans: [first.plan], bytesCopied: await new Compaction({ repository, ...first }).run() };
   } catch (error) {
     if (!isDiskFull(error)) throw error;
     await repository.order.makeRoom(imagesToGiveUp(first.opened.listing), repository.assertLocked);
   }
-  // Planned anew each time: the listing has changed.
-  const second = await planRound(repository, options);
-  const dead = await run(repository, { ...second, plan: withoutRewriting(second.plan) });
-  if (second.plan.rewritten.length === 0) return dead;
-  const third = await planRound(repository, options);
-  try {
-    const rest = await run(repository, third);
-    return { plans: [...dead.plans, ...rest.plans], bytesCopied: rest.bytesCopied };
-  } catch (error) {
-    if (!isDiskFull(error)) throw error;
-    const message = `the disk is full: ${third.plan.rewritten.length} packs with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
-    context.onNotice?.({ kind: 'warning', message });
-    return dead;
+  return await carryOutInRounds(given);
+}
+
+/**
+ * First removes the packs without live chunks, which needs no room for copies. Then rewrites the others, as many at a
+ * time as there is room for. Each round is planned anew, because the one before it has changed the repository.
+ */
+async function carryOutInRounds({ context, repository, options }: CarryOutOptions): Promise<CarriedOut> {
+  const plans: CompactionPlan[] = [];
+  let bytesCopied = 0;
+  let countMax = 0;
+  for (;;) {
+    const round = await planRound(repository, options);
+    const plan = limitRewriting(round.plan, countMax);
+    try {
+      bytesCopied += await new Compaction({ repository, ...round, plan, isDiskFull: true }).run();
+      plans.push(plan);
+      if (plan.rewritten.length === round.plan.rewritten.length) return { plans, bytesCopied };
+      if (plans.length === 1) countMax = Infinity;
+    } catch (error) {
+      if (!isDiskFull(error) || plans.length === 0) throw error;
+      countMax = Math.floor(plan.rewritten.length / 2);
+      if (countMax > 0) continue;
+      const message = `the disk is full: ${round.plan.rewritten.length} packs with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
+      context.onNotice?.({ kind: 'warning', message });
+      return { plans, bytesCopied };
+    }
   }
 }
 
@@ -137,12 +151,25 @@ function imagesToGiveUp({ snapshotIds, deletedIds, checkpoints }: Listing): read
   return snapshotIds.length + deletedIds.length > 0 ? checkpoints : checkpoints.slice(1);
 }
 
+/**
+ * Writes a filter image if a full disk has left none, and then the reserve. Without an image, a repository with chunks
+ * and no snapshot looks as if its snapshots were lost.
+ */
+async function restoreImageAndReserve(repository: Repository): Promise<void> {
+  const files = await listOptional(repository.backend, 'filter');
+  if (!files.some(({ name }) => isCheckpointName(name))) {
+    const { state } = await repository.openState();
+    try {
+      if (state.isComplete) await repository.writeCheckpoint(state);
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    }
+  }
+  await repository.order.keepReserve();
+}
+
 interface CarriedOut {
   readonly plans: readonly CompactionPlan[];
   /** Raw bytes of live chunks. */
   readonly bytesCopied: number;
-}
-
-async function run(repository: Repository, round: Round): Promise<CarriedOut> {
-  return { plans: [round.plan], bytesCopied: await new Compaction({ repository, ...round }).run() };
 }

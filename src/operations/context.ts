@@ -113,9 +113,10 @@ export async function withRepository<T>(
     repository.throwIfAborted();
     result = await work(repository);
   } catch (error) {
+    const reported = await repository.explain(error);
     // The first error is the one to report.
     await repository.close().catch(() => undefined);
-    throw error;
+    throw reported;
   }
   await repository.close().catch((error: unknown) => {
     if (!(error instanceof BackendError)) throw error;

@@ -51,7 +51,7 @@ export class Removal {
     for (const { name } of (await listUnlessMissing(backend, 'snapshots')) ?? []) {
       const id = baseName(name);
       if (!isId(id) || this.#knownSnapshotIds.has(id)) continue;
-      throw new RefusedError(`snapshot ${id.slice(0, 8)} appeared meanwhile; nothing was removed`, {
+      throw new RefusedError(`snapshot ${id.slice(0, 8)} appeared meanwhile; the removal has not begun`, {
         hint: 'Run the command again.',
       });
     }

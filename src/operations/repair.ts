@@ -51,7 +51,12 @@ export async function repair(context: OperationContext, options: RepairOptions =
     const survey = await surveyPacks(repository, opened);
     const plan = await makePlan(repository, { opened, findings, survey });
     const dryRun = options.dryRun === true;
-    if (!dryRun) await plan.carryOut(repository.assertLocked);
+    if (!dryRun) {
+      // The filter images stay: they may be all that is left of a manifest.
+      const makeRoom = async (): Promise<void> => repository.order.makeRoom([], repository.assertLocked);
+      await plan.carryOut(repository.assertLocked, makeRoom);
+      if (plan.actions.length > 0) await repository.order.keepReserve();
+    }
     const sizes = new FileSizeCheck();
     const { onTree } = sizes;
     const after = dryRun

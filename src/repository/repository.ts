@@ -1,6 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { ChunkHasher } from '../crypto/chunk-hasher.ts';
-import { BackendError, RefusedError } from '../errors.ts';
+import { BackendError, RefusedError, isAbsent, isDamage } from '../errors.ts';
 import { writeImage } from '../filter/image.ts';
 import type { FilterState } from '../filter/filter-state.ts';
 import type { RepositoryConfig } from '../format/config.ts';
@@ -101,6 +101,20 @@ export class Repository {
       this.#onDamagedCheckpoint?.(name, reason);
     }
     return opened;
+  }
+
+  /**
+   * Returns the error to report for a failure. If a file is missing or damaged and the lock of this process is gone,
+   * that is the reason: another process has removed the file since.
+   */
+  async explain(error: unknown): Promise<unknown> {
+    if (this.#lock === undefined || !(isAbsent(error) || isDamage(error))) return error;
+    try {
+      await this.#lock.assertHeld();
+      return error;
+    } catch (lost) {
+      return lost instanceof RefusedError ? lost : error;
+    }
   }
 
   /** Throws the abort reason of the signal passed to `open`. */

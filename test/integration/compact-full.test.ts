@@ -92,6 +92,50 @@ test('reclaims an interrupted first backup, and keeps the image which shows that
   expect(filesIn(disk, 'packs')).toEqual([]);
 });
 
+test('rewrites as many packs at a time as there is room for, with the room of the reserve', async () => {
+  const disk = new MemoryBackend();
+  await initRepository(simulatedProcess(disk), { capacity: 64 });
+  const source = memoryDirectory();
+  const save = async (seedOf: (index: number) => number): Promise<string> => {
+    for (let index = 0; index < 60; index += 1) {
+      writeFileSync(join(source, `file-${index}`), createPrng(seedOf(index)).bytes(5000));
+    }
+    return (await backup(simulatedProcess(disk), { sources: [source], cwd: '/' })).snapshotId!;
+  };
+  const first = await save((index) => index);
+  await save((index) => (index % 2 === 0 ? index : 1000 + index));
+  await deleteSnapshots(simulatedProcess(disk), { selectors: [first], reclaim: false });
+  for (const reserveBytes of [0, 40_000, 1_048_576]) {
+    const copy = disk.copy();
+    for (const name of filesIn(copy, 'filter')) await copy.remove(name);
+    copy.poke('reserve', Buffer.alloc(reserveBytes));
+    const limited = new LimitedBackend(copy, usedBytesOf(copy));
+    const outcome = await compactLimited(limited);
+    expect({ reserveBytes, outcome }).toEqual({ reserveBytes, outcome: reserveBytes === 0 ? 'failed' : 'complete' });
+    expect(limited.fired).toBe(true);
+    if (outcome === 'failed') continue;
+    expect((await checkAll(copy)).findings).toEqual([]);
+    expect(filesIn(copy, 'filter').length).toBe(1);
+    expect(copy.peek('reserve') !== undefined).toBe(reserveBytes === 1_048_576);
+  }
+});
+
+test('leaves a filter image behind if there is room at the end', async () => {
+  const images: number[] = [];
+  for (let freeBytes = 0; freeBytes < 9000; freeBytes += 500) {
+    const disk = new MemoryBackend();
+    await initRepository(simulatedProcess(disk), { capacity: 64 });
+    const source = memoryDirectory();
+    writeFileSync(join(source, 'file'), createPrng(1).bytes(5000));
+    const { snapshotId } = await backup(simulatedProcess(disk), { sources: [source], cwd: '/' });
+    const limited = new LimitedBackend(disk, usedBytesOf(disk) + freeBytes);
+    await deleteSnapshots(simulatedProcess(limited), { selectors: [snapshotId!] });
+    expect(filesIn(disk, 'packs')).toEqual([]);
+    images.push(filesIn(disk, 'filter').length);
+  }
+  expect(Math.min(...images)).toBe(1);
+});
+
 async function compactLimited(disk: LimitedBackend): Promise<'complete' | 'partial' | 'failed'> {
   const warnings: string[] = [];
   const onNotice = ({ message }: { message: string }): void => void warnings.push(message);

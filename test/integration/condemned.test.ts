@@ -214,6 +214,28 @@ describe('a repair that dies after its condemnation', () => {
   });
 });
 
+test('a repair uses a good copy in a condemned pack that no segment lists any more', async () => {
+  // The compaction had come as far as removing the condemned segments.
+  for (const id of decodeCondemnation(disk.peek(filesIn(disk, 'condemned')[0]!)!).segmentIds) {
+    await disk.remove(`index/${id}`);
+  }
+  let repairedCount = 0;
+  const condemned = new Set(readCondemnedPacks());
+  expect([...condemned].filter((name) => disk.peek(name) !== undefined).length).toBeGreaterThan(0);
+  for (const fresh of packsOfKind(disk, 'data').filter((name) => !condemned.has(name))) {
+    const spoiled = disk.copy();
+    await flip(spoiled, fresh, 200).apply(spoiled);
+    const predicted = await repair(simulatedProcess(spoiled), { dryRun: true });
+    const { remaining } = await repair(simulatedProcess(spoiled));
+    expect(predicted.remaining).toHaveLength(remaining.length);
+    const before = spoiled.names().length;
+    expect((await repair(simulatedProcess(spoiled))).remaining).toHaveLength(remaining.length);
+    expect(spoiled.names()).toHaveLength(before);
+    repairedCount += remaining.length === 0 ? 1 : 0;
+  }
+  expect(repairedCount).toBeGreaterThan(0);
+});
+
 test('a repair copies out of condemned packs what is needed, and sets none of them aside that is whole', async () => {
   await disk.rename(`deleted/${first}`, `snapshots/${first}`);
   const condemned = readCondemnedPacks();

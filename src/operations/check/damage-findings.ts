@@ -19,13 +19,17 @@ export async function findDamage(opened: OpenedState, reports: readonly PackRepo
   if (all.size === 0 && damaged.length === 0) return [];
   const search = new ImpactSearch(state, opened.reader, all);
   await search.run();
-  const findings: Finding[] = lost.map(({ report, chunks }) => ({
-    severity: 'error',
-    kind: report.problems.includes('it is missing') ? 'pack-missing' : 'pack-damaged',
-    file: packName(report.pack.id),
-    message: report.problems.join('; '),
-    ...search.of(chunks),
-  }));
+  const findings: Finding[] = lost.map(({ report, chunks }) => {
+    const isMissing = report.problems.includes('it is missing');
+    return {
+      // A process that lost its lock may index packs that are gone. If nothing needs them, nothing is lost.
+      severity: isMissing && chunks.length === 0 ? 'warning' : 'error',
+      kind: isMissing ? 'pack-missing' : 'pack-damaged',
+      file: packName(report.pack.id),
+      message: report.problems.join('; '),
+      ...search.of(chunks),
+    };
+  });
   const inPacks = new Set(lost.flatMap(({ chunks }) => chunks));
   const elsewhere = [...all].filter((id) => !inPacks.has(id)).sort();
   if (elsewhere.length > 0) {

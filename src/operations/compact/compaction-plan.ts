@@ -45,11 +45,13 @@ export function planCompaction(state: FilterState, listing: Listing, maxUnusedPe
   return { rewritten, removed, orphanIds, keptIds, deadBytesRemaining: deadBytes };
 }
 
-/** The same without what needs room for copies. */
-export function withoutRewriting(plan: CompactionPlan): CompactionPlan {
-  const deadBytes = sum(plan.rewritten.map((usage) => usage.deadBytes));
-  const keptIds = new Set([...plan.keptIds, ...plan.rewritten.map(({ pack }) => pack.id)]);
-  return { ...plan, rewritten: [], keptIds, deadBytesRemaining: plan.deadBytesRemaining + deadBytes };
+/** Returns the same plan with at most `countMax` rewritten packs, since their copies need room. */
+export function limitRewriting(plan: CompactionPlan, countMax: number): CompactionPlan {
+  const rewritten = plan.rewritten.slice(0, countMax);
+  const kept = plan.rewritten.slice(rewritten.length);
+  const deadBytes = sum(kept.map((usage) => usage.deadBytes));
+  const keptIds = new Set([...plan.keptIds, ...kept.map(({ pack }) => pack.id)]);
+  return { ...plan, rewritten, keptIds, deadBytesRemaining: plan.deadBytesRemaining + deadBytes };
 }
 
 /** What carrying out a plan would give back, without the filter image that it writes. */

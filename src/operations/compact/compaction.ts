@@ -22,6 +22,8 @@ export interface CompactionOptions {
   /** The snapshots whose chunks were marked as live. */
   readonly markedIds: ReadonlySet<string>;
   readonly plan: CompactionPlan;
+  /** Writes no checkpoint: the room is needed for copies. */
+  readonly isDiskFull?: boolean;
 }
 
 type Segments = Map<string, PackContents[]>;
@@ -38,12 +40,14 @@ export class Compaction {
   readonly #opened: OpenedState;
   readonly #markedIds: ReadonlySet<string>;
   readonly #plan: CompactionPlan;
+  readonly #isDiskFull: boolean;
 
-  constructor({ repository, opened, markedIds, plan }: CompactionOptions) {
+  constructor({ repository, opened, markedIds, plan, isDiskFull: isFull = false }: CompactionOptions) {
     this.#repository = repository;
     this.#opened = opened;
     this.#markedIds = markedIds;
     this.#plan = plan;
+    this.#isDiskFull = isFull;
   }
 
   /** Returns the raw bytes that were copied. On a full disk it fails before anything is condemned. */
@@ -61,7 +65,7 @@ export class Compaction {
     try {
       const copied = await this.#copyLive(segments.replaced, unindexed);
       ({ bytesCopied } = copied);
-      if (areCheckpointsOutdated) await this.#writeCheckpoint(segments.kept, unindexed, copied);
+      if (areCheckpointsOutdated && !this.#isDiskFull) await this.#writeCheckpoint(segments.kept, unindexed, copied);
       // After this everything is carried out: the longer part is over, and half of the rest would have to be repeated.
       this.#repository.throwIfAborted();
     } catch (error) {
@@ -69,7 +73,6 @@ export class Compaction {
       throw error;
     }
     await this.#remove(removal, areCheckpointsOutdated);
-    await this.#repository.order.keepReserve();
     return bytesCopied;
   }
 

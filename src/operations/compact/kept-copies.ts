@@ -78,12 +78,9 @@ async function verify({ state, reader }: OpenedState, entry: number): Promise<vo
   } catch (error) {
     if (!isDamage(error)) throw error;
     const pack = packName(state.packs.get(state.filter.packIndexOf(entry)).id);
-    throw new CorruptDataError(
-      `${pack} is damaged, and a good copy of a chunk in it would be removed; nothing was removed`,
-      {
-        cause: error,
-        hint: 'Run `ldm repair`, which keeps the good copy.',
-      },
-    );
+    throw new CorruptDataError(`${pack} is damaged, and a good copy of a chunk in it would be removed; it was not`, {
+      cause: error,
+      hint: 'Run `ldm repair`, which keeps the good copy.',
+    });
   }
 }

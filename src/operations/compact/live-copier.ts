@@ -73,7 +73,7 @@ export class LiveCopier {
     const { raw, chunkIds } = await unpack({ codec, payload: new Uint8Array(payload), rawBytes, proof });
     const isSameTable = chunkLengths.every((length, index) => length === block.chunkLengths[index]);
     if (!isSameTable || !live.every(({ idOffset }) => isSameId(chunkIds, block.chunkIds, idOffset))) {
-      throw new CorruptDataError(`pack ${packId} is damaged at offset ${block.offset}; nothing was removed`, {
+      throw new CorruptDataError(`pack ${packId} is damaged at offset ${block.offset}; it was not removed`, {
         hint: 'Run `ldm check --read-data` to see what is affected, then `ldm repair`.',
       });
     }

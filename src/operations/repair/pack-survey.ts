@@ -1,10 +1,12 @@
 import { CorruptDataError } from '../../errors.ts';
+import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents } from '../../format/pack.ts';
 import { readManifest, readSegment } from '../../repository/manifests.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { PackVerifier } from '../check/pack-verifier.ts';
 import { readSoundFooter } from '../check/unnamed-packs.ts';
+import { packName } from '../../store/pack-reader.ts';
 import { findMissing } from '../live-walk.ts';
 
 /** What is wrong with packs and segments. */
@@ -23,7 +25,7 @@ export interface PackSurvey {
 
 /**
  * Reads every pack that a segment names; the others only where something is missing that they may hold. Condemned packs
- * are never adopted: where live chunks are in them only, their chunks must be copied.
+ * are never adopted: where a chunk that is not known to be dead is in them only, their chunks must be copied.
  */
 export async function surveyPacks(repository: Repository, opened: OpenedState): Promise<PackSurvey> {
   const { listing, lostSegments } = opened;
@@ -56,14 +58,44 @@ export async function surveyPacks(repository: Repository, opened: OpenedState): 
       if (pack !== undefined) kept.set(id, pack);
     }
   }
+  const present = new Set(listing.packs.keys());
+  // Not for deleted snapshots: what only they need is condemned.
+  if (isSegmentGone || !opened.state.isComplete) {
+    for (const id of listing.condemned.packIds) {
+      if (judge.knows(id) || !(await isPresent(repository, id))) continue;
+      present.add(id);
+      const pack = await judge.readUnnamed(id);
+      if (pack !== undefined && hasLiveChunk(pack, opened, judge)) condemned.set(id, pack);
+    }
+  }
   return {
     segmentsReplaced,
     segmentsDamaged,
     packsKept: [...kept.values()],
     packsCondemned: [...condemned.values()],
-    packsDamaged: judge.badIds.filter((id) => listing.packs.has(id)),
-    packsMissing: judge.badIds.filter((id) => !listing.packs.has(id)),
+    packsDamaged: judge.badIds.filter((id) => present.has(id)),
+    packsMissing: judge.badIds.filter((id) => !present.has(id)),
   };
+}
+
+/** Whether a pack has a chunk that is needed, as far as is known, and that no sound pack has. */
+function hasLiveChunk(pack: PackContents, { state }: OpenedState, judge: PackJudge): boolean {
+  const { filter, packs } = state;
+  let hasAny = false;
+  for (const block of pack.blocks) {
+    forEachChunk(block, (idOffset) => {
+      const entry = filter.find(block.chunkIds, idOffset);
+      // Below a tree that cannot be read, nobody knows what is needed.
+      const isLive = entry < 0 ? state.unreadableTrees.size > 0 : filter.refs(entry) > 0;
+      const isElsewhere = entry >= 0 && filter.hasLocation(entry);
+      if (isLive && !(isElsewhere && !judge.isBad(packs.get(filter.packIndexOf(entry)).id))) hasAny = true;
+    });
+  }
+  return hasAny;
+}
+
+async function isPresent({ backend }: Repository, packId: string): Promise<boolean> {
+  return (await backend.sizeOf(packName(packId))) !== undefined;
 }
 
 /** Remembers the verdict on each pack: several segments may name it. */
@@ -79,6 +111,10 @@ class PackJudge {
 
   get badIds(): string[] {
     return [...this.#verdicts].filter(([, isWhole]) => !isWhole).map(([id]) => id);
+  }
+
+  isBad(id: string): boolean {
+    return this.#verdicts.get(id) === false;
   }
 
   knows(id: string): boolean {

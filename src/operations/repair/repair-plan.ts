@@ -1,3 +1,5 @@
+import { isDiskFull } from '../../errors.ts';
+
 /** One thing that repair did, or would do. */
 export interface RepairAction {
   /** Stable, for scripts. */
@@ -18,11 +20,22 @@ export class RepairPlan {
     return this.#steps.map(({ action }) => action);
   }
 
-  /** `verify` runs before each step and stops the repair by throwing. */
-  async carryOut(verify: () => Promise<void>): Promise<void> {
+  /**
+   * `verify` runs before each step and stops the repair by throwing. On a full disk `makeRoom` runs once, and the step
+   * is carried out again.
+   */
+  async carryOut(verify: () => Promise<void>, makeRoom: () => Promise<void>): Promise<void> {
+    let isRoomMade = false;
     for (const { run } of this.#steps) {
       await verify();
-      await run();
+      try {
+        await run();
+      } catch (error) {
+        if (!isDiskFull(error) || isRoomMade) throw error;
+        isRoomMade = true;
+        await makeRoom();
+        await run();
+      }
     }
   }
 }

@@ -66,6 +66,19 @@ const bans: readonly Ban[] = [
     where: sources,
     except: /^src\/util\/system-library\.ts$/,
   },
+  {
+    pattern: /from '(\.\.\/)+(backend|crypto)\//,
+    instead: 'what the repository hands out: a new kind of storage or key must not concern every operation',
+    where: /^src\/operations\//,
+    // Passes the key of the chunk ids on to the threads.
+    except: /^src\/operations\/backup\/read-ahead\.ts$/,
+  },
+  {
+    pattern: /import \{[^}]*\} from '(\.\.\/)+(store\/(?!buffer-pool)|workers\/(compression|hashing|zstd))/,
+    instead: 'repository.packs and repository.chunkWriter, so that blocks are sealed and opened in one place',
+    where: /^src\/operations\//,
+    except: /^$/,
+  },
   { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
   {
     pattern: /\bprocess\.(exit\(|exitCode\b|argv\b)/,

@@ -1,19 +1,16 @@
 import { UsageError, isDamage } from '../errors.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import { segmentName, snapshotName } from '../repository/layout.ts';
+import { packName, segmentName, snapshotName } from '../format/layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import { packName } from '../store/pack-reader.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
 import { findWrongCheckpoints } from './check/checkpoint-comparison.ts';
 import type { Finding } from './check/findings.ts';
 import { findDamage } from './check/damage-findings.ts';
 import { FileSizeCheck } from './check/file-sizes.ts';
-import { PackVerifier } from './check/pack-verifier.ts';
-import type { PackReport } from './check/pack-verifier.ts';
+import type { PackReport } from '../store/pack-verifier.ts';
 import { surveyRepository } from './check/repository-survey.ts';
 import type { Survey } from './check/repository-survey.ts';
-import { readSoundFooter } from './check/unnamed-packs.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 
@@ -81,7 +78,7 @@ async function findUnnamedPacks(
   if (lost.length === 0 && findings.every(({ kind }) => kind !== 'segment-damaged')) return found;
   for (const id of listing.packs.keys()) {
     if (packs.has(id)) continue;
-    const pack = await readSoundFooter(repository, id, isDamage);
+    const pack = await repository.packs.readSoundContents(id, isDamage);
     if (pack !== undefined) found.packs.push(pack);
     else {
       const message = 'its footer cannot be read, and no readable segment lists it';
@@ -107,7 +104,7 @@ async function verifyPacks(
   packs: readonly PackContents[],
   selects: (pack: PackContents) => boolean,
 ): Promise<PackReport[]> {
-  const verifier = new PackVerifier(repository);
+  const verifier = repository.packs.createVerifier();
   const pacer = new Pacer(context.signal);
   const { progress } = context;
   if (progress !== undefined) {
@@ -126,14 +123,14 @@ async function verifyPacks(
   });
 }
 
-async function lostSnapshots({ backend }: Repository, opened: OpenedState): Promise<Finding[]> {
+async function lostSnapshots({ files }: Repository, opened: OpenedState): Promise<Finding[]> {
   const { snapshotIds } = opened.listing;
   const unknown = [...opened.damagedSnapshots.keys()].filter((id) => !snapshotIds.includes(id));
   const findings: Finding[] = [];
   for (const id of [...opened.lostSnapshots, ...unknown]) {
     const file = snapshotName(id);
     // A snapshot that was undeleted between two listings is in neither of them.
-    if ((await backend.sizeOf(file)) !== undefined) continue;
+    if (await files.exists(file)) continue;
     const outlook = unknown.includes(id) ? 'its copy is damaged as well' : '`ldm repair` can restore it';
     const message = `the manifest is missing although the snapshot was not deleted; ${outlook}`;
     findings.push({ severity: 'error', kind: 'snapshot-lost', file, message, snapshots: [id] });

@@ -2,7 +2,6 @@ import { isDiskFull } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isCheckpointName } from '../repository/checkpoint-names.ts';
-import { listOptional } from '../repository/listing.ts';
 import type { Listing } from '../repository/listing.ts';
 import { assertTrusted, markLive } from './compact/compaction-guard.ts';
 import { estimateFreed, planCompaction, limitRewriting } from './compact/compaction-plan.ts';
@@ -10,7 +9,6 @@ import type { CompactionPlan } from './compact/compaction-plan.ts';
 import { Compaction } from './compact/compaction.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { measureRepository } from './repository-size.ts';
 
 export interface CompactOptions {
   /** How much dead space may stay, in percent of what is stored; 5 by default. */
@@ -47,21 +45,17 @@ export async function compact(context: OperationContext, options: CompactOptions
   return await withRepository(context, 'exclusive', async (repository) => {
     const first = await planRound(repository, options);
     const { listing } = first.opened;
-    const bytesBefore = await measureRepository(repository.backend);
+    const bytesBefore = await repository.files.measure();
     const isDryRun = options.dryRun === true;
     const { plans, bytesCopied } = isDryRun
       ? { plans: [first.plan], bytesCopied: 0 }
       : await carryOut({ context, repository, options, first });
     if (!isDryRun) await restoreImageAndReserve(repository);
-    const bytesAfter = isDryRun
-      ? bytesBefore - estimateFreed(first.plan, listing)
-      : await measureRepository(repository.backend);
+    const bytesAfter = isDryRun ? bytesBefore - estimateFreed(first.plan, listing) : await repository.files.measure();
     const removedCount = sum(plans.map(({ removed, orphanIds }) => removed.length + orphanIds.length));
     return {
       packsBefore: listing.packs.size,
-      packsAfter: isDryRun
-        ? listing.packs.size - removedCount
-        : (await listOptional(repository.backend, 'packs')).length,
+      packsAfter: isDryRun ? listing.packs.size - removedCount : (await repository.files.list('packs')).length,
       packsRemoved: removedCount,
       packsRewritten: sum(plans.map(({ rewritten }) => rewritten.length)),
       chunksRemoved: sum(plans.map(countDead)),
@@ -156,7 +150,7 @@ function imagesToGiveUp({ snapshotIds, deletedIds, checkpoints }: Listing): read
  * and no snapshot looks as if its snapshots were lost.
  */
 async function restoreImageAndReserve(repository: Repository): Promise<void> {
-  const files = await listOptional(repository.backend, 'filter');
+  const files = await repository.files.list('filter');
   if (!files.some(({ name }) => isCheckpointName(name))) {
     const { state } = await repository.openState();
     try {

@@ -1,12 +1,7 @@
-import type { Backend } from '../backend/backend.ts';
 import { BackendError, CancelledError } from '../errors.ts';
 import { Repository } from '../repository/repository.ts';
-import type { AccessMode } from '../repository/repository.ts';
-import type { LockClock } from '../repository/lock.ts';
-import type { LockOwner } from '../repository/lock-owner.ts';
-import type { StoreSizes } from '../store/store-sizes.ts';
+import type { AccessMode, OpenRepositoryOptions } from '../repository/repository.ts';
 import type { ByteString } from '../util/byte-string.ts';
-import { openZstd } from '../workers/zstd.ts';
 import type { PathNode } from '../util/path-node.ts';
 
 /** The progress of an operation. The operation updates the fields; a display reads them whenever it likes. */
@@ -55,28 +50,23 @@ export function beginPhase(progress: Progress | undefined, phase: string): void 
 }
 
 /** The environment of every operation. */
-export interface OperationContext {
-  readonly backend: Backend;
+export interface OperationContext extends Pick<
+  OpenRepositoryOptions,
+  'backend' | 'lockOwner' | 'lockClock' | 'storeSizes'
+> {
   /** How long to wait for a lock. Default: one minute, or 0 for an exclusive lock. */
   readonly lockWaitMs?: number | undefined;
   /** Aborted with a `CancelledError` as its reason. */
   readonly signal?: AbortSignal | undefined;
   readonly progress?: Progress | undefined;
   readonly onNotice?: ((notice: Notice) => void) | undefined;
-  /** The owner recorded in locks. Default: this process. */
-  readonly lockOwner?: LockOwner | undefined;
-  /** Measures the waits for locks. Default: real time. */
-  readonly lockClock?: LockClock | undefined;
-  /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
-  readonly storeSizes?: StoreSizes | undefined;
 }
 
 /** A backup that starts while a delete is reclaiming space must not fail because of the lock. */
 const SHARED_WAIT_MS = 60_000;
 
 /**
- * Runs `work` on an opened repository, and always releases the lock. Throws before opening anything if the zstd library
- * cannot be loaded: later, that could be mistaken for damage.
+ * Runs `work` on an opened repository, and always releases the lock.
  */
 export async function withRepository<T>(
   context: OperationContext,
@@ -106,7 +96,6 @@ export async function withRepository<T>(
     storeSizes,
     signal,
   };
-  openZstd();
   const repository = await Repository.open(options);
   let result: T;
   try {

@@ -13,7 +13,7 @@ import type { ErrorDetails, LdmError } from '../errors.ts';
 import { measureRelease } from '../filter/fold-release.ts';
 import type { ReleaseMeasure } from '../filter/fold-release.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
-import { snapshotName } from '../repository/layout.ts';
+import { snapshotName } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { compact } from './compact.ts';
@@ -21,8 +21,7 @@ import type { CompactResult } from './compact.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { findMissing } from './live-walk.ts';
-import { readSnapshots } from './read-snapshots.ts';
-import type { ReadSnapshots, SnapshotListing } from './read-snapshots.ts';
+import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
 import { assertCountable, selectSnapshot } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 
@@ -53,7 +52,7 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   const dryRun = options.dryRun === true;
   beginPhase(context.progress, 'deleting');
   const { snapshots, freed } = await withRepository(context, 'shared', async (repository) => {
-    const selected = select(context, await readSnapshots(repository.backend), options);
+    const selected = select(context, await repository.files.readSnapshots(), options);
     const opened = await repository.openState();
     assertCountable(options.selectors, opened.lostSnapshots);
     const measured = await measure(opened, selected);
@@ -72,7 +71,7 @@ export async function undeleteSnapshots(
   options: Pick<DeleteOptions, 'selectors' | 'filter'>,
 ): Promise<{ readonly snapshots: readonly SnapshotListing[] }> {
   return await withRepository(context, 'shared', async (repository) => {
-    const selected = select(context, await readSnapshots(repository.backend, { deleted: true }), options);
+    const selected = select(context, await repository.files.readSnapshots({ deleted: true }), options);
     const opened = await repository.openState();
     assertCondemnationsReadable(opened.listing.condemned);
     if (opened.needsCondemned)
@@ -137,13 +136,13 @@ async function commit(repository: Repository, selected: readonly SnapshotListing
 }
 
 /** Returns false if another process has deleted the snapshot first. */
-async function commitOne({ backend, order }: Repository, id: string): Promise<boolean> {
+async function commitOne({ files, order }: Repository, id: string): Promise<boolean> {
   try {
     await order.commitDelete([id]);
     return true;
   } catch (error) {
     if (!isAbsent(error)) throw error;
-    if ((await backend.sizeOf(snapshotName(id))) !== undefined) throw error;
+    if (await files.exists(snapshotName(id))) throw error;
     return false;
   }
 }

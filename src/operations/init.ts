@@ -2,30 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { createChunker } from '../chunking/create-chunker.ts';
 import { DEFAULT_CHUNKER } from '../chunking/chunker.ts';
 import type { ChunkerParameters } from '../chunking/chunker.ts';
-import { createPackDigest } from '../crypto/pack-digest.ts';
-import type { PackHash } from '../crypto/pack-digest.ts';
-import { RefusedError, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { planFilter } from '../filter/formulas.ts';
 import type { FilterPlan } from '../filter/formulas.ts';
-import { encodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
-import { repositoryExists } from '../repository/config-file.ts';
-import { DurableOrder } from '../repository/durable-order.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES } from '../repository/layout.ts';
-import { FilterState } from '../filter/filter-state.ts';
-import { LdmFilter } from '../filter/ldm-filter.ts';
-import { writeImage } from '../filter/image.ts';
-import { checkpointName } from '../repository/checkpoint-names.ts';
-import { openZstd } from '../workers/zstd.ts';
+import { createRepository } from '../repository/create-repository.ts';
 import type { OperationContext } from './context.ts';
-import { assertVacant } from './init-place.ts';
 
 export { repositoryExists } from '../repository/config-file.ts';
 
 export interface InitOptions {
   readonly chunker?: ChunkerParameters;
   readonly chunkHash?: 'sha1' | 'sha256';
-  readonly packHash?: PackHash;
+  readonly packHash?: RepositoryConfig['packHash'];
   /** The false positive rate that the filter must stay below. */
   readonly fpr?: number;
   readonly hashes?: number;
@@ -40,7 +29,7 @@ export interface InitResult {
   readonly location: string;
   readonly chunker: ChunkerParameters;
   readonly chunkHash: 'sha1' | 'sha256';
-  readonly packHash: PackHash;
+  readonly packHash: RepositoryConfig['packHash'];
   readonly plan: FilterPlan;
 }
 
@@ -63,16 +52,7 @@ export async function initRepository(context: OperationContext, options: InitOpt
     throw new UsageError(`compression level ${level} does not exist`, { hint: 'Choose a level from -7 to 22.' });
   }
   const plan = planFilter({ capacity: CAPACITY, ...options });
-  if (await repositoryExists(backend)) {
-    throw new RefusedError(`${backend.location} is already a repository`, {
-      hint: 'It was not changed. Use it, or choose another place.',
-    });
-  }
-  await assertVacant(backend);
   const { chunkHash = 'sha1', packHash = 'blake3' } = options;
-  // Fail now rather than create a repository that this installation cannot use.
-  createPackDigest(packHash);
-  openZstd();
   const repositoryId = randomBytes(32).toString('hex');
   const config: RepositoryConfig = {
     formatVersion: 1,
@@ -85,20 +65,6 @@ export async function initRepository(context: OperationContext, options: InitOpt
     ldm: { fprTarget: plan.fprTarget, hashes: plan.hashes, capacity: plan.capacity },
     compression: { algorithm: 'zstd', level },
   };
-  await writeRepository(context, config, plan);
+  await createRepository(backend, config, plan);
   return { repositoryId, location: backend.location, chunker, chunkHash, packHash, plan };
-}
-
-async function writeRepository(context: OperationContext, config: RepositoryConfig, plan: FilterPlan): Promise<void> {
-  const { backend } = context;
-  for (const directory of DIRECTORIES) await backend.makeDirectory(directory);
-  await backend.syncDirectory('');
-  const order = new DurableOrder(backend);
-  await order.keepReserve();
-  // With a checkpoint from the start, "no snapshot was ever made" differs from "every manifest was lost".
-  const empty = new FilterState(new LdmFilter(plan));
-  await order.publishStream(checkpointName(1), async (append) => writeImage(empty, append));
-  const bytes = encodeConfig(config);
-  await order.publishFile(CONFIG_COPY_NAME, bytes);
-  await order.publishFile(CONFIG_NAME, bytes);
 }

@@ -5,8 +5,7 @@ import { pathOf } from '../util/path-node.ts';
 import type { PathNode } from '../util/path-node.ts';
 import { Pacer, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { readSnapshots } from './read-snapshots.ts';
-import type { SnapshotListing } from './read-snapshots.ts';
+import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 import { findPlace, readTree } from './snapshot-path.ts';
@@ -35,7 +34,7 @@ export async function listFiles(
   return await withRepository(context, 'read', async (repository) => {
     const { name, path } = parseSelector(options.selector);
     const { filter } = options;
-    const listing = selectSnapshot(context, await readSnapshots(repository.backend), name, { filter });
+    const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
     const { reader, lostSnapshots } = await repository.openState();
     assertCountable([name], lostSnapshots);
     const pacer = new Pacer(context.signal);

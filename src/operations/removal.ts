@@ -2,11 +2,9 @@ import { RefusedError } from '../errors.ts';
 import type { Condemned } from '../format/condemnation.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PreparedCondemnation } from '../repository/durable-order.ts';
-import { baseName, condemnationName, isId, segmentName } from '../repository/layout.ts';
-import { listRepository, listUnlessMissing } from '../repository/listing.ts';
+import { condemnationName, packName, segmentName } from '../format/layout.ts';
 import type { Listing } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
-import { packName } from '../store/pack-reader.ts';
 
 /**
  * Removes segments and packs in the two phases of docs/format.md, "Removal": call `prepare`, copy and index the chunks
@@ -45,12 +43,11 @@ export class Removal {
    */
   async begin(): Promise<void> {
     await this.prepare();
-    const { order, assertLocked, backend } = this.#repository;
+    const { order, assertLocked, files } = this.#repository;
     if (this.#prepared !== undefined) await order.condemn(this.#prepared, assertLocked);
     await this.#repository.renewLock();
-    for (const { name } of (await listUnlessMissing(backend, 'snapshots')) ?? []) {
-      const id = baseName(name);
-      if (!isId(id) || this.#knownSnapshotIds.has(id)) continue;
+    for (const id of await files.snapshotIds()) {
+      if (this.#knownSnapshotIds.has(id)) continue;
       throw new RefusedError(`snapshot ${id.slice(0, 8)} appeared meanwhile; the removal has not begun`, {
         hint: 'Run the command again.',
       });
@@ -92,12 +89,12 @@ export class Removal {
  * written but not yet durable, and would list missing packs.
  */
 export async function discardCopies(
-  { backend, order, assertLocked }: Repository,
+  { files, order, assertLocked }: Repository,
   before: Listing,
   packs: readonly PackContents[],
 ): Promise<void> {
   const known = new Set([...before.segmentIds, ...before.condemned.segmentIds]);
-  const { segmentIds } = await listRepository(backend);
+  const { segmentIds } = await files.listAll();
   if (!segmentIds.every((id) => known.has(id))) return;
   await order.remove(
     packs.map(({ id }) => packName(id)),

@@ -1,5 +1,5 @@
 import { CorruptDataError } from '../errors.ts';
-import { condemnationName } from '../repository/layout.ts';
+import { condemnationName } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findWrongCheckpoints } from './check/checkpoint-comparison.ts';

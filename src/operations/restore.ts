@@ -17,7 +17,6 @@ import { RestoreTally } from './restore/restore-result.ts';
 import type { RestoreResult } from './restore/restore-result.ts';
 import { RestoreSteps } from './restore/restore-steps.ts';
 import { Restorer } from './restore/restorer.ts';
-import { readSnapshots } from './read-snapshots.ts';
 import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 import { findPlace } from './snapshot-path.ts';
@@ -54,7 +53,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
   const { name, path } = parseSelector(options.selector);
   return await withRepository(context, 'read', async (repository) => {
     const { filter } = options;
-    const listing = selectSnapshot(context, await readSnapshots(repository.backend), name, { filter });
+    const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
     const opened = await repository.openState({ cacheBytes: PREFETCH_CACHE_BYTES });
     assertCountable([name], opened.lostSnapshots);
     const place = await findPlace(opened.reader, listing, path);

@@ -4,8 +4,8 @@ import type { ByteString } from '../util/byte-string.ts';
 import { textOf } from '../util/byte-string.ts';
 import { formatTime } from '../util/format-time.ts';
 import type { OperationContext } from './context.ts';
-import { lostMessage } from './read-snapshots.ts';
-import type { ReadSnapshots, SnapshotListing } from './read-snapshots.ts';
+import { lostMessage } from '../repository/read-snapshots.ts';
+import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
 import { groupKey, matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 

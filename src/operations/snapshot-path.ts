@@ -4,7 +4,7 @@ import type { TreeEntry } from '../format/tree.ts';
 import type { StateReader } from '../repository/state-reader.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { joinPath, textOf } from '../util/byte-string.ts';
-import type { SnapshotListing } from './read-snapshots.ts';
+import type { SnapshotListing } from '../repository/read-snapshots.ts';
 
 /** Entries that can be read once, in order. */
 export type EntrySequence = Pick<TreeReader, 'next'>;

@@ -1,12 +1,11 @@
 import { withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { readSnapshots } from './read-snapshots.ts';
-import type { SnapshotListing } from './read-snapshots.ts';
+import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import { warnOfFuture } from './select-snapshots.ts';
 import { matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 
-export type { SnapshotListing } from './read-snapshots.ts';
+export type { SnapshotListing } from '../repository/read-snapshots.ts';
 export type { SnapshotFilter } from './snapshot-filter.ts';
 
 export interface ListSnapshotsOptions extends SnapshotFilter {
@@ -19,8 +18,8 @@ export async function listSnapshots(
   context: OperationContext,
   options: ListSnapshotsOptions = {},
 ): Promise<SnapshotListing[]> {
-  return await withRepository(context, 'read', async ({ backend }) => {
-    const { listings, copied, damaged } = await readSnapshots(backend, { deleted: options.deleted === true });
+  return await withRepository(context, 'read', async ({ files }) => {
+    const { listings, copied, damaged } = await files.readSnapshots({ deleted: options.deleted === true });
     for (const message of [...copied.values(), ...damaged.values()]) context.onNotice?.({ kind: 'warning', message });
     const matching = listings.filter(({ snapshot }) => matchesFilter(snapshot, options));
     warnOfFuture(context, matching);

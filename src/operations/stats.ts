@@ -4,7 +4,6 @@ import { decodeSnapshot } from '../format/snapshot.ts';
 import { withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { measurePacks } from './pack-usage.ts';
-import { measureRepository } from './repository-size.ts';
 
 export interface StatsResult {
   readonly snapshotsCount: number;
@@ -54,7 +53,7 @@ export async function collectStats(context: OperationContext): Promise<StatsResu
       deletedSnapshotsCount: listing.deletedIds.length,
       ...logical,
       ...unique,
-      repositoryBytes: await measureRepository(repository.backend),
+      repositoryBytes: await repository.files.measure(),
       dedupRatio: ratio(logical.logicalBytes, unique.uniqueBytes),
       compressionRatio: ratio(unique.uniqueBytes + unique.treeBytes, unique.storedBytes),
       filter: state.filter.statistics(),

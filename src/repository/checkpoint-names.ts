@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { baseName } from './layout.ts';
+import { baseName } from '../format/layout.ts';
 
 const GENERATION_DIGITS = 12;
 

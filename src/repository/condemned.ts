@@ -1,6 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
-import { condemnationName } from './layout.ts';
+import { condemnationName } from '../format/layout.ts';
 import { readCondemnation } from './manifests.ts';
 
 /** Everything that is condemned: it is about to be removed, by this process or by one that may be suspended. */

@@ -3,7 +3,7 @@ import type { Backend } from '../backend/backend.ts';
 import { BackendError, CorruptDataError, isDamage } from '../errors.ts';
 import { decodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME } from './layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME } from '../format/layout.ts';
 import { listOptional } from './listing.ts';
 import { missingRepository } from './missing-repository.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Backend, BackendWriter } from '../backend/backend.ts';
 import { isAbsent } from '../errors.ts';
 import { repositoryExists } from './config-file.ts';
-import { directoryOf } from './layout.ts';
+import { directoryOf } from '../format/layout.ts';
 
 /** Throws if the next step must not be done, for example because the lock of this process is gone. */
 export type Verify = () => Promise<void>;

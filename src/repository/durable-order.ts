@@ -8,7 +8,6 @@ import { NONCE_BYTES } from '../format/constants.ts';
 import { encodeSegment } from '../format/segment.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PackFile, PackSink } from '../store/pack-sink.ts';
-import { packName } from '../store/pack-reader.ts';
 import { DurableFiles } from './durable-files.ts';
 import type { TemporaryFile, Verify, WriteFile } from './durable-files.ts';
 import {
@@ -17,9 +16,10 @@ import {
   condemnationName,
   deletedName,
   manifestCopyName,
+  packName,
   segmentName,
   snapshotName,
-} from './layout.ts';
+} from '../format/layout.ts';
 
 /** A condemnation that is written and not yet in force. */
 export interface PreparedCondemnation {

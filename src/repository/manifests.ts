@@ -7,7 +7,14 @@ import type { PackContents } from '../format/pack.ts';
 import { decodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import { sha256 } from '../crypto/sha256.ts';
-import { baseName, condemnationName, deletedName, manifestCopyName, segmentName, snapshotName } from './layout.ts';
+import {
+  baseName,
+  condemnationName,
+  deletedName,
+  manifestCopyName,
+  segmentName,
+  snapshotName,
+} from '../format/layout.ts';
 
 /** A snapshot and the bytes of its manifest. */
 export interface ReadManifest {

@@ -8,13 +8,13 @@ import { releaseSnapshots } from '../filter/fold-release.ts';
 import { LdmFilter } from '../filter/ldm-filter.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
-import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
+import type { BlockCodec } from '../store/block-codec.ts';
 import type { BufferPool } from '../store/buffer-pool.ts';
 import { ChunkReader } from '../store/chunk-reader.ts';
 import { loadCheckpoints } from './checkpoint-file.ts';
 import { FoldedSnapshots } from './folded-snapshots.ts';
 import { findOtherCopies } from './other-copies.ts';
-import { manifestCopyName, snapshotName } from './layout.ts';
+import { manifestCopyName, snapshotName } from '../format/layout.ts';
 import { hasCondemned, listRepository, withoutCondemned } from './listing.ts';
 import type { Listing } from './listing.ts';
 import { readSegment } from './manifests.ts';
@@ -55,7 +55,7 @@ export interface OpenedState {
 export interface OpenStateOptions {
   readonly backend: Backend;
   readonly config: RepositoryConfig;
-  readonly hasher: ChunkHasher;
+  readonly codec: BlockCodec;
   readonly cacheBytes: number;
   /** Aborts the opening with its reason. */
   readonly signal?: AbortSignal | undefined;
@@ -153,14 +153,14 @@ class StateOpening {
       readonly known: CheckpointKnowledge;
     },
   ) {
-    const { backend, hasher, cacheBytes, buffers } = given.options;
+    const { backend, codec, cacheBytes, buffers } = given.options;
     this.#options = given.options;
     this.#listing = given.listing;
     this.#known = given.known;
     this.#snapshots = new FoldedSnapshots(backend, given.known.snapshots);
     this.#state = given.state;
     this.#origin = { needsCondemned: given.needsCondemned, checkpoint: given.checkpoint };
-    const chunks = new ChunkReader(backend, hasher, { cacheBytes, buffers });
+    const chunks = new ChunkReader(backend, codec, { cacheBytes, buffers });
     const findCopies: FindCopies = async () => findOtherCopies(backend, given.state);
     this.#reader = new StateReader(given.state, chunks, { findCopies, onTree: given.options.onTree });
   }

@@ -6,7 +6,7 @@ import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { forEachChunk } from '../format/pack.ts';
 import type { PackContents } from '../format/pack.ts';
-import { baseName, isId } from './layout.ts';
+import { baseName, isId } from '../format/layout.ts';
 import { listOptional } from './listing.ts';
 import { readSegment } from './manifests.ts';
 

@@ -1,20 +1,28 @@
 import type { Backend } from '../backend/backend.ts';
 import { ChunkHasher } from '../crypto/chunk-hasher.ts';
-import { BackendError, RefusedError, isAbsent, isDamage } from '../errors.ts';
+import { BackendError, CorruptDataError, RefusedError, isAbsent } from '../errors.ts';
 import { writeImage } from '../filter/image.ts';
 import type { FilterState } from '../filter/filter-state.ts';
+import type { ChunkKind } from '../format/chunk-kind.ts';
+import type { PackContents } from '../format/pack.ts';
 import type { RepositoryConfig } from '../format/config.ts';
+import { BlockCodec } from '../store/block-codec.ts';
+import { ChunkWriter } from '../store/chunk-writer.ts';
+import { PackStore } from '../store/pack-store.ts';
 import { DEFAULT_STORE_SIZES } from '../store/store-sizes.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
+import { Compressor } from '../workers/compression.ts';
+import { openZstd } from '../workers/zstd.ts';
 import { checkpointName, generationAfter, isCheckpointName } from './checkpoint-names.ts';
-import { readConfig } from './config-file.ts';
+import { readConfig, repositoryExists } from './config-file.ts';
 import type { Verify } from './durable-files.ts';
 import { DurableOrder } from './durable-order.ts';
-import { listOptional } from './listing.ts';
 import { RepositoryLock } from './lock.ts';
 import type { LockClock, LockMode } from './lock.ts';
 import type { LockOwner } from './lock-owner.ts';
 import { openState } from './opened-state.ts';
+import { readCheckpoint } from './checkpoint-file.ts';
+import { RepositoryFiles } from './repository-files.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 
 /** `read`: a shared lock, or no lock if the place is not writable, such as a read-only mount. */
@@ -24,7 +32,9 @@ export interface OpenRepositoryOptions {
   readonly backend: Backend;
   readonly mode: AccessMode;
   readonly lockWaitMs?: number | undefined;
+  /** The owner recorded in locks. Default: this process. */
   readonly lockOwner?: LockOwner | undefined;
+  /** Measures the waits for locks. Default: real time. */
   readonly lockClock?: LockClock | undefined;
   /** Called with the holder of a lock while this process waits for it. */
   readonly onWait?: ((holder: string) => void) | undefined;
@@ -34,6 +44,7 @@ export interface OpenRepositoryOptions {
   readonly onDamagedCheckpoint?: ((name: string, reason: string) => void) | undefined;
   /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined;
+  /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
   readonly storeSizes?: StoreSizes | undefined;
 }
 
@@ -45,11 +56,15 @@ const CHECKPOINTS_KEPT = 2;
 
 /** An opened repository: its configuration, its lock, and access to its contents. */
 export class Repository {
-  readonly backend: Backend;
+  readonly location: string;
+  readonly files: RepositoryFiles;
   readonly config: RepositoryConfig;
   readonly hasher: ChunkHasher;
   readonly order: DurableOrder;
+  readonly packs: PackStore;
   readonly sizes: StoreSizes;
+  readonly #backend: Backend;
+  readonly #codec: BlockCodec;
   readonly #lock: RepositoryLock | undefined;
   readonly #signal: AbortSignal | undefined;
   readonly #onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
@@ -64,19 +79,27 @@ export class Repository {
     readonly sizes: StoreSizes;
     readonly onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
   }) {
-    this.backend = made.backend;
+    this.#backend = made.backend;
+    this.location = made.backend.location;
+    this.files = new RepositoryFiles(made.backend);
     this.config = made.config;
     this.hasher = made.hasher;
     this.order = new DurableOrder(made.backend);
+    this.#codec = new BlockCodec(made.hasher, new Compressor(made.config.compression.level));
+    this.packs = new PackStore({ backend: made.backend, codec: this.#codec, packHash: made.config.packHash });
     this.sizes = made.sizes;
     this.#lock = made.lock;
     this.#signal = made.signal;
     this.#onDamagedCheckpoint = made.onDamagedCheckpoint;
   }
 
-  /** Reads the configuration and acquires the lock. */
+  /**
+   * Reads the configuration and acquires the lock. Throws before that if the zstd library cannot be loaded: later, that
+   * could be mistaken for damage.
+   */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
     const { backend, signal, onDamagedCheckpoint, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
+    openZstd();
     const config = await readConfig(backend);
     const hasher = new ChunkHasher(config.chunkHash, Buffer.from(config.idKey, 'hex'));
     const lock = await acquireLock(options);
@@ -92,9 +115,15 @@ export class Repository {
       >
     > = {},
   ): Promise<OpenedState> {
-    const { backend, config, hasher } = this;
     const signal = this.#signal;
-    const opened = await openState({ backend, config, hasher, signal, cacheBytes: CACHE_BYTES, ...options });
+    const opened = await openState({
+      backend: this.#backend,
+      config: this.config,
+      codec: this.#codec,
+      signal,
+      cacheBytes: CACHE_BYTES,
+      ...options,
+    });
     for (const [name, reason] of opened.damagedCheckpoints) {
       if (this.#reportedCheckpoints.has(name)) continue;
       this.#reportedCheckpoints.add(name);
@@ -103,14 +132,21 @@ export class Repository {
     return opened;
   }
 
+  /** Writes chunks of one kind to new packs. `onPack` is called with each pack once it is published. */
+  chunkWriter(kind: ChunkKind, onPack: (pack: PackContents) => void): ChunkWriter {
+    const { order: sink, sizes, config } = this;
+    return new ChunkWriter({ sink, kind, packHash: config.packHash, codec: this.#codec, sizes, onPack });
+  }
+
   /**
    * Returns the error to report for a failure. If a file is missing or damaged and the lock of this process is gone,
-   * that is the reason: another process has removed the file since.
+   * that is the reason: another process has removed the file since. Not if the whole repository is gone.
    */
   async explain(error: unknown): Promise<unknown> {
-    if (this.#lock === undefined || !(isAbsent(error) || isDamage(error))) return error;
+    const isFileGone = isAbsent(error) || error instanceof CorruptDataError;
+    if (this.#lock === undefined || !isFileGone) return error;
     try {
-      await this.#lock.assertHeld();
+      if (await repositoryExists(this.#backend)) await this.#lock.assertHeld();
       return error;
     } catch (lost) {
       return lost instanceof RefusedError ? lost : error;
@@ -139,14 +175,17 @@ export class Repository {
    */
   async writeCheckpoint(state: FilterState): Promise<string> {
     if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
-    const existing = (await listOptional(this.backend, 'filter'))
-      .map(({ name }) => name)
-      .filter((name) => isCheckpointName(name));
+    const existing = (await this.files.list('filter')).map(({ name }) => name).filter((name) => isCheckpointName(name));
     const name = checkpointName(generationAfter(existing));
     // After a suspension and a lost lock, this process could list files that another process has removed since.
     await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
     await this.order.remove(existing.slice(0, Math.max(0, existing.length + 1 - CHECKPOINTS_KEPT)));
     return name;
+  }
+
+  /** Reads and verifies a checkpoint. Returns undefined if it does not exist. */
+  async readCheckpoint(name: string, segmentIds: ReadonlySet<string>): Promise<FilterState | undefined> {
+    return await readCheckpoint({ backend: this.#backend, config: this.config }, name, segmentIds);
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,9 @@
 import type { Backend } from '../backend/backend.ts';
-import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../errors.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { BlockCache } from './block-cache.ts';
+import type { BlockCodec } from './block-codec.ts';
 import type { CachedBlock } from './block-cache.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { readHashedBlock } from './pack-reader.ts';
@@ -27,18 +27,18 @@ const UNCOPIED_BYTES_MIN = 4 * 1024 * 1024;
 /** Reads chunks and verifies each against its id, so it never returns wrong bytes. */
 export class ChunkReader {
   readonly #backend: Backend;
-  readonly #hasher: ChunkHasher;
+  readonly #codec: BlockCodec;
   readonly #pool: BufferPool;
   readonly #blocks: BlockCache<HashedBlock>;
 
   /** `buffers`: memory that nothing else uses from now on. */
   constructor(
     backend: Backend,
-    hasher: ChunkHasher,
+    codec: BlockCodec,
     options: { readonly cacheBytes: number; readonly buffers?: BufferPool | undefined },
   ) {
     this.#backend = backend;
-    this.#hasher = hasher;
+    this.#codec = codec;
     this.#pool = options.buffers ?? new BufferPool({ sizeBytesMin: BUFFER_BYTES_MIN });
     this.#blocks = new BlockCache(options.cacheBytes, ({ buffer }) => this.#pool.give(buffer));
   }
@@ -76,7 +76,7 @@ export class ChunkReader {
     const cached = this.#blocks.get(key);
     if (cached !== undefined) return cached;
     const place = { backend: this.#backend, packId, offset: blockOffset };
-    return this.#blocks.put(key, readHashedBlock(place, this.#hasher, this.#pool));
+    return this.#blocks.put(key, readHashedBlock(place, this.#codec, this.#pool));
   }
 }
 

@@ -3,14 +3,15 @@ import type { PackHash } from '../crypto/pack-digest.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 import { copyBytes } from '../util/copy-bytes.ts';
-import type { Compressor } from '../workers/compression.ts';
+import type { StartedTask } from '../workers/task-pool.ts';
+import type { IdentifyTask } from '../workers/tasks.ts';
+import type { BlockCodec, SealedBlock } from './block-codec.ts';
 import { BlockGatherer, loneBlock } from './block-gatherer.ts';
 import type { RawBlock } from './block-gatherer.ts';
 import { BufferPool } from './buffer-pool.ts';
 import type { PackSink } from './pack-sink.ts';
 import { looksDense } from './density.ts';
 import { PackWriter } from './pack-writer.ts';
-import type { StoredBlock } from './pack-writer.ts';
 import type { StoreSizes } from './store-sizes.ts';
 
 /** Trees are small and are read individually. */
@@ -35,7 +36,7 @@ export class ChunkWriter {
   readonly #dense: BlockGatherer;
   readonly #kind: ChunkKind;
   readonly #packs: PackWriter;
-  readonly #compressor: Compressor;
+  readonly #codec: BlockCodec;
   readonly #pool: BufferPool;
   readonly #inFlightBytesMax: number;
   #tail: Promise<void> = Promise.resolve();
@@ -47,7 +48,7 @@ export class ChunkWriter {
     readonly sink: PackSink;
     readonly kind: ChunkKind;
     readonly packHash: PackHash;
-    readonly compressor: Compressor;
+    readonly codec: BlockCodec;
     readonly sizes: StoreSizes;
     readonly onPack: (pack: PackContents) => void;
   }) {
@@ -60,7 +61,7 @@ export class ChunkWriter {
     this.#plain = new BlockGatherer(this.#pool, blockRawBytes);
     this.#dense = new BlockGatherer(this.#pool, blockRawBytes);
     this.#kind = kind;
-    this.#compressor = options.compressor;
+    this.#codec = options.codec;
   }
 
   /** The memory of the blocks, which the caller may use after `finish`. */
@@ -88,6 +89,11 @@ export class ChunkWriter {
     return { buffer, lengthBytes: bytes.length };
   }
 
+  /** Starts to compute the id of a chunk from `hold`. */
+  startHash(held: HeldChunk): StartedTask<IdentifyTask> {
+    return this.#codec.startHash(this.#kind, bytesOfHeld(held));
+  }
+
   /** Like `add`, for a chunk from `hold`. If the chunk gets its own block, it is not copied again. */
   addHeld(id: Uint8Array, held: HeldChunk): Promise<void> | undefined {
     const bytes = bytesOfHeld(held);
@@ -107,7 +113,7 @@ export class ChunkWriter {
   }
 
   /** Writes an already compressed block after everything that was added before. */
-  async addStored(block: StoredBlock): Promise<void> {
+  async addSealed(block: SealedBlock): Promise<void> {
     this.#enqueue(async () => this.#packs.writeBlock(block));
     await this.#settled();
   }
@@ -139,12 +145,12 @@ export class ChunkWriter {
 
   #submit(block: RawBlock, isDense: boolean): void {
     this.#inFlightBytes += block.buffer.length;
-    const compressed = this.#compressor.compress(block.buffer.subarray(0, block.rawBytes), { isDense });
+    const raw = block.buffer.subarray(0, block.rawBytes);
+    const sealed = this.#codec.seal(this.#kind, { ...block, raw }, { isDense });
     // The failure is handled in order, where the block is awaited; until then it must not count as unhandled.
-    compressed.catch(() => undefined);
+    sealed.catch(() => undefined);
     this.#enqueue(async () => {
-      const { codec, bytes } = await compressed;
-      await this.#packs.writeBlock({ ...block, codec, payload: bytes });
+      await this.#packs.writeBlock(await sealed);
       this.#release(block);
     });
   }

@@ -1,7 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { BackendError, CorruptDataError } from '../errors.ts';
-import { BLOCK_HEADER_BYTES, blockBytes, decodeBlockHeader, decodeBlockPrefix } from '../format/block.ts';
-import type { BlockHeader } from '../format/block.ts';
+import { packName } from '../format/layout.ts';
 import {
   PACK_HEADER_BYTES,
   PACK_TRAILER_BYTES,
@@ -11,41 +10,29 @@ import {
 } from '../format/pack.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
-import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
-import { unpack } from '../workers/compression.ts';
+import { BLOCK_PREFIX_BYTES, sizeOfBlock } from './block-codec.ts';
+import type { BlockCodec } from './block-codec.ts';
 import type { BufferPool } from './buffer-pool.ts';
 
-/** A block as it is stored in a pack. */
-export interface ReadBlock {
-  readonly header: BlockHeader;
-  readonly payload: Uint8Array;
-}
-
-/** `packs/ab/abcdef...` */
-export function packName(id: string): string {
-  return `packs/${id.slice(0, 2)}/${id}`;
-}
-
 /**
- * Reads the header and payload of a block. Damage is a `CorruptDataError` with the pack and the offset. By default the
- * payload gets its own memory, so that it can be transferred to a thread.
+ * Reads the bytes of a block as it is stored. Damage is a `CorruptDataError` with the pack and the offset. By default
+ * the bytes get their own memory, so that they can be transferred to a thread.
  */
-export async function readBlock(
+export async function readStoredBlock(
   backend: Backend,
   packId: string,
   offset: number,
   allocate: (sizeBytes: number) => Buffer = (sizeBytes) => Buffer.allocUnsafeSlow(sizeBytes),
-): Promise<ReadBlock> {
+): Promise<Buffer> {
   const name = packName(packId);
   try {
-    const prefix = Buffer.allocUnsafe(BLOCK_HEADER_BYTES);
+    const prefix = Buffer.allocUnsafe(BLOCK_PREFIX_BYTES);
     await backend.readRange(name, offset, prefix);
-    const { chunkCount, storedBytes } = decodeBlockPrefix(prefix);
-    const sizeBytes = blockBytes(chunkCount, storedBytes);
+    const sizeBytes = sizeOfBlock(prefix);
     await checkWithin(backend, name, offset + sizeBytes);
     const bytes = allocate(sizeBytes);
     await backend.readRange(name, offset, bytes);
-    return { header: decodeBlockHeader(bytes), payload: bytes.subarray(sizeBytes - storedBytes) };
+    return bytes;
   } catch (error) {
     throw located(error, `${name} at offset ${offset}`);
   }
@@ -77,7 +64,7 @@ export interface HashedBlock {
 /** Reads a block, decompresses it and hashes its chunks in the task pool, in shared memory of `pool`. */
 export async function readHashedBlock(
   place: { readonly backend: Backend; readonly packId: string; readonly offset: number },
-  hasher: ChunkHasher,
+  codec: BlockCodec,
   pool: BufferPool,
 ): Promise<HashedBlock> {
   const { backend, packId, offset } = place;
@@ -87,11 +74,9 @@ export async function readHashedBlock(
     return taken.at(-1)!.subarray(0, sizeBytes);
   };
   try {
-    const { header, payload } = await readBlock(backend, packId, offset, take);
-    const { kind, codec, rawBytes, chunkLengths } = header;
-    const target = codec === 'raw' ? undefined : take(rawBytes);
-    const proof = { key: hasher.keyOf(kind), chunkLengths };
-    const { raw, chunkIds } = await unpack({ codec, payload, rawBytes, target, proof });
+    const stored = await readStoredBlock(backend, packId, offset, take);
+    const { header, raw, chunkIds } = await codec.open(stored, take);
+    const { kind, chunkLengths } = header;
     // The buffer taken last contains the raw bytes.
     const buffer = taken.pop()!;
     return { buffer, raw, chunkIds, kind, chunkLengths, chunkOffsets: startsOf(chunkLengths) };
@@ -130,7 +115,8 @@ export async function readPackContents(backend: Backend, packId: string): Promis
   }
 }
 
-function located(error: unknown, where: string): unknown {
+/** Adds to the message of an error of a damaged pack where it is damaged. Returns other errors as they are. */
+export function located(error: unknown, where: string): unknown {
   // The pack was removed after its size was read.
   if (error instanceof BackendError && error.errno === 'ENOENT') return located(new CorruptDataError(MISSING), where);
   if (!(error instanceof CorruptDataError)) return error;

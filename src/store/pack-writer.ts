@@ -1,22 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createPackDigest } from '../crypto/pack-digest.ts';
 import type { PackHash, RunningDigest } from '../crypto/pack-digest.ts';
-import { encodeBlockHeader } from '../format/block.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { encodePackFooter, encodePackHeader } from '../format/pack.ts';
 import { NONCE_BYTES } from '../format/constants.ts';
 import type { PackContents, PackedBlock } from '../format/pack.ts';
-import type { Codec } from '../format/block.ts';
+import type { SealedBlock } from './block-codec.ts';
 import type { PackFile, PackSink } from './pack-sink.ts';
-
-/** A block ready to be written. */
-export interface StoredBlock {
-  readonly codec: Codec;
-  readonly rawBytes: number;
-  readonly payload: Uint8Array;
-  readonly chunkIds: Uint8Array;
-  readonly chunkLengths: Uint32Array;
-}
 
 /** Writes blocks of one kind to packs, one pack after the other. Calls must not overlap. */
 export class PackWriter {
@@ -45,14 +35,11 @@ export class PackWriter {
     this.#onPack = options.onPack;
   }
 
-  async writeBlock(block: StoredBlock): Promise<void> {
+  async writeBlock(block: SealedBlock): Promise<void> {
     if (this.#open === undefined) await this.#begin();
-    const { codec, rawBytes, payload, chunkIds, chunkLengths } = block;
-    const storedBytes = payload.length;
+    const { codec, rawBytes, storedBytes, pieces, chunkIds, chunkLengths } = block;
     const offset = this.#offset;
-    const header = encodeBlockHeader({ kind: this.#kind, codec, rawBytes, storedBytes, chunkLengths });
-    await this.#append(header);
-    await this.#append(payload);
+    for (const piece of pieces) await this.#append(piece);
     this.#blocks.push({ offset, codec, rawBytes, storedBytes, chunkIds, chunkLengths });
     if (this.#offset >= this.#packBytes) await this.finish();
   }

@@ -55,6 +55,6 @@ export async function unpack(block: Omit<UnpackTask, 'name'>): Promise<UnpackedB
 /**
  * Computes the ids of the chunks of a stored block from its bytes; throws like `unpack`. The caller keeps the payload.
  */
-export async function proveBlock(block: Omit<ProveTask, 'name'>): Promise<Uint8Array> {
+export async function verifyBlock(block: Omit<ProveTask, 'name'>): Promise<Uint8Array> {
   return await taskPool.run({ name: 'prove', ...block });
 }

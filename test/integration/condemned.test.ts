@@ -1,3 +1,4 @@
+import { packName } from '../../src/format/layout.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -10,7 +11,6 @@ import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { repair } from '../../src/operations/repair.ts';
-import { packName } from '../../src/store/pack-reader.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { checkAll, filesIn, flip, packsOfKind } from '../support/damage.ts';

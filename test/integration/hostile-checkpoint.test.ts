@@ -19,6 +19,8 @@ import type { Stage } from '../support/crash-stage.ts';
 import { filesIn, setDamageStage, tryRestore, tryRestoreAll } from '../support/damage.ts';
 import { ATTACKS, partsOf, resign } from '../support/hostile-checkpoint.ts';
 import type { CheckpointParts } from '../support/hostile-checkpoint.ts';
+import { BlockCodec } from '../../src/store/block-codec.ts';
+import { Compressor } from '../../src/workers/compression.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
@@ -52,7 +54,13 @@ async function open(
   backend: MemoryBackend,
   options: { readonly ignoreCheckpoints?: boolean } = {},
 ): Promise<OpenedState> {
-  return await openState({ backend, config, hasher: hasherOf(config), cacheBytes: 2 ** 20, ...options });
+  return await openState({
+    backend,
+    config,
+    codec: new BlockCodec(hasherOf(config), new Compressor(config.compression.level)),
+    cacheBytes: 2 ** 20,
+    ...options,
+  });
 }
 
 function hasherOf({ chunkHash, idKey }: RepositoryConfig): ChunkHasher {

@@ -75,6 +75,8 @@ test(
   TIMEOUT_MS,
 );
 
+// Listing the snapshots again is not among them: it is a second line of defence behind the renewed lock, and 20,000
+// schedules without it lose nothing. condemned.test.ts tests it.
 describe('a loss is found where', () => {
   const has = ({ calls }: ModelProcess, start: string): boolean => calls.some((call) => call.startsWith(start));
   const isLock = (name: string): boolean => name.startsWith('locks/');
@@ -114,19 +116,6 @@ describe('a loss is found where', () => {
               ? disk.names().filter(isSnapshot)
               : undefined,
       }),
-    ],
-    [
-      'the snapshots are not listed again',
-      (process, disk) => {
-        let marked: readonly string[] | undefined;
-        return {
-          list: (directory) => {
-            if (directory !== 'snapshots') return undefined;
-            if (!has(process, 'syncDirectory condemned')) marked = disk.names().filter(isSnapshot);
-            return marked;
-          },
-        };
-      },
     ],
   ];
 

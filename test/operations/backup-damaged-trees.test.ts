@@ -1,3 +1,4 @@
+import { packName } from '../../src/format/layout.ts';
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -5,7 +6,6 @@ import { LdmError } from '../../src/errors.ts';
 import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { repair } from '../../src/operations/repair.ts';
-import { packName } from '../../src/store/pack-reader.ts';
 import { createPrng } from '../support/prng.ts';
 import { filesOf, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';

@@ -1,3 +1,4 @@
+import { packName } from '../../src/format/layout.ts';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,7 +14,7 @@ import type { FilterState } from '../../src/filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { Repository } from '../../src/repository/repository.ts';
-import { packName, readBlock, readPackContents } from '../../src/store/pack-reader.ts';
+import { readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
 import { filesIn, flip, packsOfKind, presentIds, setDamageStage, spoil } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
@@ -138,12 +139,12 @@ interface DescribedBlock {
 async function describeBlocks(disk: MemoryBackend, pack: PackContents): Promise<DescribedBlock[]> {
   const described: DescribedBlock[] = [];
   for (const block of pack.blocks) {
-    const { payload } = await readBlock(disk, pack.id, block.offset);
+    const stored = await readStoredBlock(disk, pack.id, block.offset);
     const all = Buffer.from(block.chunkIds);
     const ids = Array.from(block.chunkLengths, (_, index) =>
       all.toString('hex', index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES),
     );
-    described.push({ ids, payload: Buffer.from(payload).toString('latin1') });
+    described.push({ ids, payload: stored.toString('latin1', stored.length - block.storedBytes) });
   }
   expect(disk.peek(packName(pack.id))).toHaveLength(pack.sizeBytes);
   return described;

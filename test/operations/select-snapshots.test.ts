@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CorruptDataError, RefusedError, SnapshotNotFoundError, UsageError } from '../../src/errors.ts';
 import type { Snapshot } from '../../src/format/snapshot.ts';
 import type { Notice, OperationContext } from '../../src/operations/context.ts';
-import type { ReadSnapshots, SnapshotListing } from '../../src/operations/read-snapshots.ts';
+import type { ReadSnapshots, SnapshotListing } from '../../src/repository/read-snapshots.ts';
 import { assertCountable, parseSelector, selectSnapshot } from '../../src/operations/select-snapshots.ts';
 import type { SelectionOptions } from '../../src/operations/select-snapshots.ts';
 import type { SnapshotFilter } from '../../src/operations/snapshot-filter.ts';

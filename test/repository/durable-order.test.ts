@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { sha256 } from '../../src/crypto/sha256.ts';
 import { RefusedError } from '../../src/errors.ts';
 import { DurableOrder } from '../../src/repository/durable-order.ts';
-import { DIRECTORIES } from '../../src/repository/layout.ts';
+import { DIRECTORIES } from '../../src/format/layout.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { PowerCutBackend } from '../support/power-cut-backend.ts';

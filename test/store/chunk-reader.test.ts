@@ -1,3 +1,4 @@
+import { packName } from '../../src/format/layout.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import { CorruptDataError } from '../../src/errors.ts';
@@ -5,13 +6,11 @@ import type { PackContents } from '../../src/format/pack.ts';
 import { ChunkReader } from '../../src/store/chunk-reader.ts';
 import type { StoredChunk } from '../../src/store/chunk-reader.ts';
 import { ChunkWriter } from '../../src/store/chunk-writer.ts';
-import { packName } from '../../src/store/pack-reader.ts';
-import { Compressor } from '../../src/workers/compression.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeText } from '../support/tree-paths.ts';
-import { chunksOf, emptyStorage, hasher, sinkOf } from './store-support.ts';
+import { chunksOf, codec, emptyStorage, hasher, sinkOf } from './store-support.ts';
 
 const contents = Array.from({ length: 12 }, (_, index) => makeText(createPrng(index + 1), 1500));
 let backend: MemoryBackend;
@@ -26,7 +25,7 @@ beforeEach(async () => {
     sink: sinkOf(backend),
     kind: 'data',
     packHash: 'blake3',
-    compressor: new Compressor(3),
+    codec,
     sizes,
     onPack,
   });
@@ -36,7 +35,7 @@ beforeEach(async () => {
 });
 
 function makeReader(from: MemoryBackend | FaultyBackend = backend): ChunkReader {
-  return new ChunkReader(from, hasher, { cacheBytes: 1e6 });
+  return new ChunkReader(from, codec, { cacheBytes: 1e6 });
 }
 
 describe('reading', () => {
@@ -72,7 +71,7 @@ describe('reading', () => {
 describe('memory that is used again', () => {
   test('holds the right block whenever a chunk is shown, and a copy is nobody else’s', async () => {
     const prng = createPrng(20261124);
-    const reader = new ChunkReader(backend, hasher, { cacheBytes: 0 });
+    const reader = new ChunkReader(backend, codec, { cacheBytes: 0 });
     const memories = new Set<unknown>();
     const isShown = (index: number, bytes: Uint8Array): void => {
       memories.add(bytes.buffer);
@@ -177,7 +176,7 @@ describe('a large chunk', () => {
       sink: sinkOf(backend),
       kind: 'data',
       packHash: 'blake3',
-      compressor: new Compressor(3),
+      codec,
       sizes,
       onPack,
     });

@@ -5,7 +5,7 @@ import { ChunkReader } from '../../src/store/chunk-reader.ts';
 import { bytesOfHeld } from '../../src/store/chunk-writer.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeText } from '../support/tree-paths.ts';
-import { chunksOf, emptyStorage, hasher } from './store-support.ts';
+import { chunksOf, codec, emptyStorage, hasher } from './store-support.ts';
 import { SIZES, add, beginWriting, settle } from './writing-support.ts';
 
 const prng = createPrng(20261120);
@@ -28,7 +28,7 @@ describe('chunks that are held until their ids are known', () => {
       contents.set(await add(writer, other), other.toString('hex'));
     }
     await writer.finish();
-    const reader = new ChunkReader(backend, hasher, { cacheBytes: 1e6 });
+    const reader = new ChunkReader(backend, codec, { cacheBytes: 1e6 });
     const stored = packs.flatMap(chunksOf);
     expect(stored.length).toBe(contents.size);
     for (const chunk of stored) {

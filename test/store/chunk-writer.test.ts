@@ -7,7 +7,7 @@ import type { CompressedBlock } from '../../src/workers/compression.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeText } from '../support/tree-paths.ts';
-import { chunksOf, emptyStorage, hasher } from './store-support.ts';
+import { chunksOf, codec, emptyStorage, hasher, rawBlock } from './store-support.ts';
 import { SIZES, add, beginWriting, settle } from './writing-support.ts';
 
 const prng = createPrng(20261120);
@@ -42,7 +42,7 @@ describe('chunks', () => {
     await writer.finish();
     expect(packs.length).toBeGreaterThan(3);
     expect(idsIn(packs).sort()).toEqual([...contents.keys()].sort());
-    const reader = new ChunkReader(backend, hasher, { cacheBytes: 1e6 });
+    const reader = new ChunkReader(backend, codec, { cacheBytes: 1e6 });
     for (const chunk of packs.flatMap(chunksOf)) {
       const bytes = Buffer.from(await reader.read(chunk)).toString('hex');
       expect(bytes).toBe(contents.get(Buffer.from(chunk.id).toString('hex')));
@@ -86,13 +86,7 @@ describe('chunks', () => {
     const compress = vi.spyOn(compressor, 'compress');
     const bytes = prng.bytes(2000);
     const chunkIds = hasher.dataId(bytes);
-    await writer.addStored({
-      codec: 'raw',
-      rawBytes: 2000,
-      payload: bytes,
-      chunkIds,
-      chunkLengths: Uint32Array.of(2000),
-    });
+    await writer.addSealed(rawBlock('data', bytes, chunkIds));
     await writer.finish();
     expect(compress.mock.calls.length).toBe(0);
     expect(idsIn(packs)).toEqual([Buffer.from(chunkIds).toString('hex')]);

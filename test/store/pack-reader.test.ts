@@ -1,15 +1,17 @@
+import { packName } from '../../src/format/layout.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import { BackendError, CorruptDataError } from '../../src/errors.ts';
+import { decodeBlockHeader } from '../../src/format/block.ts';
 import { BLOCK_HEADER_BYTES } from '../../src/format/constants.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { BufferPool } from '../../src/store/buffer-pool.ts';
-import { packName, readBlock, readHashedBlock, readPackContents } from '../../src/store/pack-reader.ts';
+import { readHashedBlock, readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
 import { PackWriter } from '../../src/store/pack-writer.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
-import { emptyStorage, hasher, randomId, sinkOf } from './store-support.ts';
+import { codec, emptyStorage, hasher, rawBlock, sinkOf } from './store-support.ts';
 
 const payload = createPrng(20261120).bytes(300);
 let backend: MemoryBackend;
@@ -24,8 +26,7 @@ beforeEach(async () => {
   const writer = new PackWriter({ sink: sinkOf(backend), kind: 'tree', packHash: 'blake3', packBytes: 1e9, onPack });
   for (const sizeBytes of [100, 300]) {
     const bytes = payload.subarray(0, sizeBytes);
-    const chunkLengths = Uint32Array.of(sizeBytes);
-    await writer.writeBlock({ codec: 'raw', rawBytes: sizeBytes, payload: bytes, chunkIds: randomId(), chunkLengths });
+    await writer.writeBlock(rawBlock('tree', bytes));
   }
   await writer.finish();
   whole = backend.peek(packName(pack.id))!;
@@ -43,13 +44,16 @@ test('a pack lies in the directory of its first two digits', () => {
 test('blocks and contents read back', async () => {
   const [first, second] = pack.blocks;
   const pool = new BufferPool({ sizeBytesMin: 64 });
-  const read = await readHashedBlock({ backend, packId: pack.id, offset: first!.offset }, hasher, pool);
+  const read = await readHashedBlock({ backend, packId: pack.id, offset: first!.offset }, codec, pool);
   expect(read.raw.buffer).toBe(read.buffer.buffer);
   expect(Buffer.compare(read.raw, payload.subarray(0, 100))).toBe(0);
   expect([...read.chunkLengths]).toEqual([100]);
   // As the bytes give it: the pack's own list, a random id here, is not asked.
   expect(Buffer.compare(read.chunkIds, hasher.treeId(payload.subarray(0, 100)))).toBe(0);
-  expect((await readBlock(backend, pack.id, second!.offset)).header).toMatchObject({ kind: 'tree', rawBytes: 300 });
+  expect(decodeBlockHeader(await readStoredBlock(backend, pack.id, second!.offset))).toMatchObject({
+    kind: 'tree',
+    rawBytes: 300,
+  });
   expect(JSON.stringify(await readPackContents(backend, pack.id))).toBe(JSON.stringify(pack));
 });
 
@@ -57,7 +61,7 @@ describe('damage', () => {
   test('names the pack and the offset, and says what to do', async () => {
     const { offset } = pack.blocks[1]!;
     damage((bytes) => bytes.fill(0, offset, offset + 4));
-    const error = await readBlock(backend, pack.id, offset).catch((reason: unknown) => reason);
+    const error = await readStoredBlock(backend, pack.id, offset).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(CorruptDataError);
     expect((error as CorruptDataError).message).toContain(`${packName(pack.id)} at offset ${offset}`);
     expect((error as CorruptDataError).hint).toContain('ldm check');
@@ -71,7 +75,7 @@ describe('damage', () => {
       return bytes;
     });
     const counting = new FaultyBackend(backend, { only: (operation) => operation === 'readRange' });
-    await expect(readBlock(counting, pack.id, offset)).rejects.toThrow(/the block ends at|bytes/);
+    await expect(readStoredBlock(counting, pack.id, offset)).rejects.toThrow(/the block ends at|bytes/);
     expect(counting.operations.length).toBe(1);
   });
 
@@ -97,7 +101,7 @@ describe('damage', () => {
   test('a pack that is missing is damage to whoever asks what it holds', async () => {
     await backend.remove(packName(pack.id));
     await expect(readPackContents(backend, pack.id)).rejects.toBeInstanceOf(CorruptDataError);
-    await expect(readBlock(backend, pack.id, 16)).rejects.toThrow();
+    await expect(readStoredBlock(backend, pack.id, 16)).rejects.toThrow();
   });
 });
 
@@ -105,7 +109,7 @@ test('a storage that fails is not damage', async () => {
   const isRead = (operation: string): boolean => operation === 'readRange';
   for (const failAt of [1, 2]) {
     const faulty = new FaultyBackend(backend, { failAt, only: isRead });
-    await expect(readBlock(faulty, pack.id, pack.blocks[0]!.offset)).rejects.toBeInstanceOf(BackendError);
+    await expect(readStoredBlock(faulty, pack.id, pack.blocks[0]!.offset)).rejects.toBeInstanceOf(BackendError);
     faulty.assertFired();
   }
 });

@@ -1,22 +1,23 @@
+import { packName } from '../../src/format/layout.ts';
 import { describe, expect, test } from 'vitest';
 
 import { createPackDigest } from '../../src/crypto/pack-digest.ts';
 import type { PackHash } from '../../src/crypto/pack-digest.ts';
 import { BackendError } from '../../src/errors.ts';
+import { decodeBlockHeader } from '../../src/format/block.ts';
 import type { PackContents } from '../../src/format/pack.ts';
-import { packName, readBlock, readPackContents } from '../../src/store/pack-reader.ts';
+import { readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
+import type { SealedBlock } from '../../src/store/block-codec.ts';
 import { PackWriter } from '../../src/store/pack-writer.ts';
-import type { StoredBlock } from '../../src/store/pack-writer.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
-import { emptyStorage, randomId, sinkOf } from './store-support.ts';
+import { emptyStorage, rawBlock, sinkOf } from './store-support.ts';
 
 const prng = createPrng(20261120);
 
-function makeBlock(sizeBytes: number): StoredBlock {
-  const payload = prng.bytes(sizeBytes);
-  return { codec: 'raw', rawBytes: sizeBytes, payload, chunkIds: randomId(), chunkLengths: Uint32Array.of(sizeBytes) };
+function makeBlock(sizeBytes: number): SealedBlock {
+  return rawBlock('data', prng.bytes(sizeBytes));
 }
 
 function makeWriter(
@@ -46,9 +47,13 @@ describe('a pack', () => {
     const contents = await readPackContents(backend, pack!.id);
     expect(JSON.stringify(contents)).toBe(JSON.stringify(pack));
     for (const [index, { offset }] of contents.blocks.entries()) {
-      const { header, payload } = await readBlock(backend, pack!.id, offset);
-      expect(header).toMatchObject({ kind: 'data', codec: 'raw', rawBytes: blocks[index]!.rawBytes });
-      expect(Buffer.compare(payload, blocks[index]!.payload)).toBe(0);
+      const stored = await readStoredBlock(backend, pack!.id, offset);
+      expect(decodeBlockHeader(stored)).toMatchObject({
+        kind: 'data',
+        codec: 'raw',
+        rawBytes: blocks[index]!.rawBytes,
+      });
+      expect(stored.equals(Buffer.concat(blocks[index]!.pieces))).toBe(true);
     }
     expect(backend.names()).toEqual([packName(pack!.id)]);
   });

@@ -3,14 +3,20 @@ import { randomBytes } from 'node:crypto';
 import type { Backend } from '../../src/backend/backend.ts';
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
+import { encodeBlockHeader } from '../../src/format/block.ts';
 import { forEachChunk } from '../../src/format/pack.ts';
+import type { ChunkKind } from '../../src/format/chunk-kind.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { DurableOrder } from '../../src/repository/durable-order.ts';
+import { BlockCodec } from '../../src/store/block-codec.ts';
+import type { SealedBlock } from '../../src/store/block-codec.ts';
 import type { StoredChunk } from '../../src/store/chunk-reader.ts';
 import type { PackSink } from '../../src/store/pack-sink.ts';
+import { Compressor } from '../../src/workers/compression.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 
 export const hasher: ChunkHasher = new ChunkHasher('sha1', Buffer.alloc(32, 1));
+export const codec: BlockCodec = new BlockCodec(hasher, new Compressor(3));
 
 /** A repository's storage without the repository, and so with every directory: none is made where there is none. */
 export function emptyStorage(): MemoryBackend {
@@ -23,6 +29,13 @@ export function emptyStorage(): MemoryBackend {
 /** The sink that the product uses. */
 export function sinkOf(backend: Backend): PackSink {
   return new DurableOrder(backend);
+}
+
+/** A block of one chunk, stored as it is. */
+export function rawBlock(kind: ChunkKind, bytes: Uint8Array, chunkId: Uint8Array = randomId()): SealedBlock {
+  const chunkLengths = Uint32Array.of(bytes.length);
+  const sizes = { codec: 'raw', rawBytes: bytes.length, storedBytes: bytes.length, chunkLengths } as const;
+  return { ...sizes, chunkIds: chunkId, pieces: [encodeBlockHeader({ kind, ...sizes }), bytes] };
 }
 
 /** Every chunk of a pack, in order. */

@@ -1,5 +1,6 @@
 import type { Backend } from '../../src/backend/backend.ts';
 import type { PackContents } from '../../src/format/pack.ts';
+import { BlockCodec } from '../../src/store/block-codec.ts';
 import { ChunkWriter } from '../../src/store/chunk-writer.ts';
 import type { StoreSizes } from '../../src/store/store-sizes.ts';
 import { Compressor } from '../../src/workers/compression.ts';
@@ -16,9 +17,10 @@ export interface Writing {
 export function beginWriting(backend: Backend, sizes: StoreSizes = SIZES): Writing {
   const packs: PackContents[] = [];
   const compressor = new Compressor(3);
+  const codec = new BlockCodec(hasher, compressor);
   const onPack = (pack: PackContents): void => void packs.push(pack);
   return {
-    writer: new ChunkWriter({ sink: sinkOf(backend), kind: 'data', packHash: 'blake3', compressor, sizes, onPack }),
+    writer: new ChunkWriter({ sink: sinkOf(backend), kind: 'data', packHash: 'blake3', codec, sizes, onPack }),
     compressor,
     packs,
   };

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 
 import type { Backend } from '../../src/backend/backend.ts';
+import { decodeBlockHeader } from '../../src/format/block.ts';
 import { decodeSnapshot } from '../../src/format/snapshot.ts';
 import { decodeTree } from '../../src/format/tree.ts';
 import { Repository } from '../../src/repository/repository.ts';
-import { readBlock, readPackContents } from '../../src/store/pack-reader.ts';
+import { readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
 import { unpack } from '../../src/workers/compression.ts';
 
 const ID_BYTES = 20;
@@ -44,8 +45,10 @@ export async function readPackedChunks(backend: Backend): Promise<Map<string, Pa
 }
 
 async function readRaw(backend: Backend, packId: string, offset: number): Promise<Uint8Array> {
-  const { header, payload } = await readBlock(backend, packId, offset);
-  return (await unpack({ codec: header.codec, payload, rawBytes: header.rawBytes })).raw;
+  const stored = await readStoredBlock(backend, packId, offset);
+  const { codec, rawBytes, storedBytes } = decodeBlockHeader(stored);
+  const payload = new Uint8Array(stored.subarray(stored.length - storedBytes));
+  return (await unpack({ codec, payload, rawBytes })).raw;
 }
 
 async function readPack(backend: Backend, packId: string, sizeBytes: number): Promise<Map<string, PackedChunk>> {

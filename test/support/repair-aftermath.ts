@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Backend } from '../../src/backend/backend.ts';
 import { repair } from '../../src/operations/repair.ts';
 import type { RepairResult } from '../../src/operations/repair.ts';
-import { baseName, manifestCopyName } from '../../src/repository/layout.ts';
+import { baseName, manifestCopyName } from '../../src/format/layout.ts';
 import { backupWork } from './crash-stage.ts';
 import type { Stage } from './crash-stage.ts';
 import { checkAll, filesIn, packsOfKind, pathsHit, tryRestore, tryRestoreAll } from './damage.ts';

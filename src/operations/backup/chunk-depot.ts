@@ -1,14 +1,11 @@
-import { chunkIdOf } from '../../crypto/chunk-hasher.ts';
 import type { FilterState } from '../../filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { ChunkKind } from '../../format/chunk-kind.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { BufferPool } from '../../store/buffer-pool.ts';
-import { ChunkWriter, bytesOfHeld } from '../../store/chunk-writer.ts';
+import type { ChunkWriter } from '../../store/chunk-writer.ts';
 import type { HeldChunk } from '../../store/chunk-writer.ts';
-import { Compressor } from '../../workers/compression.ts';
-import { identify } from '../../workers/hashing.ts';
 import type { StartedTask } from '../../workers/task-pool.ts';
 import type { IdentifyTask } from '../../workers/tasks.ts';
 import type { Progress } from '../context.ts';
@@ -47,8 +44,11 @@ export class ChunkDepot {
     this.#repository = repository;
     this.#state = state;
     this.#progress = options.progress;
-    this.#packs = new ReliedPacks(state, repository.backend, options.condemnedPackIds);
-    if (options.writes) this.#writers = { data: this.#createWriter('data'), tree: this.#createWriter('tree') };
+    this.#packs = new ReliedPacks(state, repository.packs, options.condemnedPackIds);
+    const onPack = (pack: PackContents): void => this.#onPack(pack);
+    if (options.writes) {
+      this.#writers = { data: repository.chunkWriter('data', onPack), tree: repository.chunkWriter('tree', onPack) };
+    }
   }
 
   /** Returns whether a chunk is stored in a pack that is safe to use. If so, the new snapshot relies on that pack. */
@@ -98,14 +98,13 @@ export class ChunkDepot {
 
   /** Copies a large chunk and hashes it in another thread. Pass the result to `putHeld` or `drop`. */
   hold(bytes: Uint8Array): HashedChunk {
-    const key = this.#repository.hasher.keyOf('data');
     const writer = this.#writers?.data;
     if (writer === undefined) {
-      const id = chunkIdOf(key, bytes);
+      const id = this.#repository.hasher.dataId(bytes);
       return { lengthBytes: bytes.length, identified: { settle: async () => id, drop: async () => undefined } };
     }
     const held = writer.hold(bytes);
-    return { lengthBytes: bytes.length, identified: identify(bytesOfHeld(held), key), held };
+    return { lengthBytes: bytes.length, identified: writer.startHash(held), held };
   }
 
   /** Like `put`, for a chunk from `hold`. Returns its id. */
@@ -209,14 +208,6 @@ export class ChunkDepot {
     if (entry < 0) filter.insert(id, 0, location);
     else filter.relocate(entry, location);
     this.#hasRelocated ||= entry >= 0;
-  }
-
-  #createWriter(kind: ChunkKind): ChunkWriter {
-    const { order, config, sizes } = this.#repository;
-    const { packHash, compression } = config;
-    const compressor = new Compressor(compression.level);
-    const onPack = (pack: PackContents): void => this.#onPack(pack);
-    return new ChunkWriter({ sink: order, kind, packHash, compressor, sizes, onPack });
   }
 
   #onPack(pack: PackContents): void {

@@ -1,7 +1,7 @@
+import type { Repository } from '../../repository/repository.ts';
 import assert from 'node:assert/strict';
 import { cutBeforeEnd } from '../../chunking/chunker.ts';
 import type { Chunker } from '../../chunking/chunker.ts';
-import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
 import { readMetadata } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import { SourceStream, SwappedError, isUnchanged } from '../../files/source-stream.ts';
@@ -37,7 +37,7 @@ const ATTEMPTS_MAX = 3;
 export class FileSaver {
   readonly #chunker: Chunker;
   readonly #ahead: ReadAhead;
-  readonly #hasher: ChunkHasher;
+  readonly #hasher: Repository['hasher'];
   readonly #depot: ChunkDepot;
   readonly #pacer: Pacer;
   readonly #tally: BackupTally;
@@ -45,7 +45,7 @@ export class FileSaver {
   constructor(options: {
     readonly chunker: Chunker;
     readonly ahead: ReadAhead;
-    readonly hasher: ChunkHasher;
+    readonly hasher: Repository['hasher'];
     readonly depot: ChunkDepot;
     readonly pacer: Pacer;
     readonly tally: BackupTally;

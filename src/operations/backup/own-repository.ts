@@ -5,7 +5,7 @@ import type { SourceMetadata } from '../../files/source-metadata.ts';
 import { readWholeFile } from '../../files/whole-file.ts';
 import { decodeConfig } from '../../format/config.ts';
 import { MAX_CONFIG_BYTES } from '../../format/constants.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME } from '../../repository/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME } from '../../format/layout.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { byteStringFromText, joinPath } from '../../util/byte-string.ts';
 import { pathOf } from '../../util/path-node.ts';

@@ -1,15 +1,14 @@
-import type { Backend } from '../../backend/backend.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { RefusedError } from '../../errors.ts';
 import type { FilterState } from '../../filter/filter-state.ts';
 import type { PackContents } from '../../format/pack.ts';
-import { packName } from '../../store/pack-reader.ts';
 
 type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
 
 /** The packs that a new snapshot relies on: existing packs with chunks it uses, and packs written by its backup. */
 export class ReliedPacks {
   readonly #state: FilterState;
-  readonly #backend: Backend;
+  readonly #stored: Repository['packs'];
   /** By pack index: whether the snapshot relies on the pack. */
   readonly #isRelied: Uint8Array;
   /** By pack index: whether the pack is condemned. */
@@ -17,9 +16,9 @@ export class ReliedPacks {
   readonly #own: PackSize[] = [];
 
   /** `condemnedIds`: packs that may be removed at any moment. */
-  constructor(state: FilterState, backend: Backend, condemnedIds: ReadonlySet<string>) {
+  constructor(state: FilterState, stored: Repository['packs'], condemnedIds: ReadonlySet<string>) {
     this.#state = state;
-    this.#backend = backend;
+    this.#stored = stored;
     let packCount = 0;
     state.packs.forEach((_, index) => {
       packCount = Math.max(packCount, index + 1);
@@ -52,7 +51,7 @@ export class ReliedPacks {
   }
 
   async assertPackPresent({ id, sizeBytes }: PackSize): Promise<void> {
-    if (((await this.#backend.sizeOf(packName(id))) ?? -1) >= sizeBytes) return;
+    if (((await this.#stored.sizeOf(id)) ?? -1) >= sizeBytes) return;
     throw new RefusedError(`pack ${id}, which this backup needs, disappeared while it ran; no snapshot was saved`, {
       hint: 'Run the backup again; it stores the missing data again.',
     });

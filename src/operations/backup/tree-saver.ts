@@ -1,4 +1,4 @@
-import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { TreeEncoder } from '../../format/tree.ts';
 import type { ChunkDepot } from './chunk-depot.ts';
 import type { ParentTree } from './parent-tree.ts';
@@ -8,11 +8,11 @@ const ENTRY_BYTES = 128;
 
 /** Encodes and stores the trees of directories. */
 export class TreeSaver {
-  readonly #hasher: ChunkHasher;
+  readonly #hasher: Repository['hasher'];
   readonly #depot: ChunkDepot;
   readonly #allocate = (sizeBytes: number): Buffer => this.#depot.allocateTree(sizeBytes);
 
-  constructor(hasher: ChunkHasher, depot: ChunkDepot) {
+  constructor(hasher: Repository['hasher'], depot: ChunkDepot) {
     this.#hasher = hasher;
     this.#depot = depot;
   }

@@ -1,9 +1,9 @@
+import { packName } from '../../format/layout.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
-import { packName } from '../../store/pack-reader.ts';
 import type { Finding } from './findings.ts';
 import { ImpactSearch } from './impact.ts';
-import type { PackReport } from './pack-verifier.ts';
+import type { PackReport } from '../../store/pack-verifier.ts';
 
 /** Reports every damaged or missing pack and every missing chunk, with the files that need the lost chunks. */
 export async function findDamage(opened: OpenedState, reports: readonly PackReport[]): Promise<Finding[]> {
@@ -23,7 +23,7 @@ export async function findDamage(opened: OpenedState, reports: readonly PackRepo
     const isMissing = report.problems.includes('it is missing');
     return {
       // A process that lost its lock may index packs that are gone. If nothing needs them, nothing is lost.
-      severity: isMissing && chunks.length === 0 ? 'warning' : 'error',
+      severity: isMissing && chunks.length === 0 && opened.listing.deletedIds.length === 0 ? 'warning' : 'error',
       kind: isMissing ? 'pack-missing' : 'pack-damaged',
       file: packName(report.pack.id),
       message: report.problems.join('; '),

@@ -1,13 +1,9 @@
-import type { Backend } from '../../backend/backend.ts';
 import { BackendError, UnsupportedFormatError } from '../../errors.ts';
 import type { LdmError } from '../../errors.ts';
 import type { PackContents } from '../../format/pack.ts';
-import { readCheckpoint } from '../../repository/checkpoint-file.ts';
-import { inspectConfig } from '../../repository/config-file.ts';
 import type { ConfigProblem } from '../../repository/config-file.ts';
-import { condemnationName, deletedName, manifestCopyName, segmentName, snapshotName } from '../../repository/layout.ts';
+import { condemnationName, deletedName, manifestCopyName, segmentName, snapshotName } from '../../format/layout.ts';
 import type { Listing } from '../../repository/listing.ts';
-import { readManifest, readManifestCopy, readSegment } from '../../repository/manifests.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Finding } from './findings.ts';
 
@@ -25,9 +21,9 @@ export async function surveyRepository(
   listing: Listing,
   isFinding: (error: unknown) => error is LdmError,
 ): Promise<Survey> {
-  const { backend } = repository;
+  const { files } = repository;
   const findings: Finding[] = [];
-  for (const { name, message } of await configProblems(backend, isFinding)) {
+  for (const { name, message } of await configProblems(files, isFinding)) {
     findings.push({ severity: 'error', kind: 'config-damaged', file: name, message });
   }
   for (const [id, message] of listing.condemned.damaged) {
@@ -51,34 +47,32 @@ export async function surveyRepository(
   };
   let snapshotCount = 0;
   for (const id of listing.snapshotIds) {
-    if (await attempt('snapshot-damaged', snapshotName(id), async () => readManifest(backend, id))) snapshotCount += 1;
+    if (await attempt('snapshot-damaged', snapshotName(id), async () => files.readManifest(id))) snapshotCount += 1;
   }
   for (const id of listing.deletedIds) {
-    await attempt('deleted-snapshot-damaged', deletedName(id), async () =>
-      readManifest(backend, id, { deleted: true }),
-    );
+    await attempt('deleted-snapshot-damaged', deletedName(id), async () => files.readManifest(id, { deleted: true }));
   }
   for (const id of listing.manifestCopyIds) {
-    await attempt('snapshot-copy-damaged', manifestCopyName(id), async () => readManifestCopy(backend, id));
+    await attempt('snapshot-copy-damaged', manifestCopyName(id), async () => files.readManifestCopy(id));
   }
   const packs = new Map<string, PackContents>();
   for (const id of listing.segmentIds) {
     await attempt('segment-damaged', segmentName(id), async () => {
-      for (const pack of await readSegment(backend, id)) packs.set(pack.id, pack);
+      for (const pack of await files.readSegment(id)) packs.set(pack.id, pack);
     });
   }
   const segmentIds = new Set(listing.segmentIds);
   for (const name of listing.checkpoints) {
-    await attempt('checkpoint-damaged', name, async () => readCheckpoint(repository, name, segmentIds));
+    await attempt('checkpoint-damaged', name, async () => repository.readCheckpoint(name, segmentIds));
   }
   return { findings, packs, snapshotCount };
 }
 
 async function configProblems(
-  backend: Backend,
+  files: Repository['files'],
   isFinding: (error: unknown) => boolean,
 ): Promise<readonly ConfigProblem[]> {
-  const inspect = async (): Promise<readonly ConfigProblem[]> => (await inspectConfig(backend, isFinding)).problems;
+  const inspect = async (): Promise<readonly ConfigProblem[]> => files.inspectConfig(isFinding);
   return (await inspect()).length === 0 ? [] : await inspect();
 }
 

@@ -1,9 +1,7 @@
-import type { Backend } from '../../backend/backend.ts';
 import { RefusedError, isAbsent, isDamage } from '../../errors.ts';
 import type { FilterState } from '../../filter/filter-state.ts';
 import { releaseSnapshots } from '../../filter/fold-release.ts';
 import { assertCondemnationsReadable } from '../../repository/condemned.ts';
-import { readManifest } from '../../repository/manifests.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { walkLive } from '../live-walk.ts';
@@ -57,11 +55,11 @@ function isSuspiciouslyEmpty({ listing, checkpoint, state }: OpenedState): boole
  * are reached. The roots come from the manifests as they are listed, each verified against its id, and must agree with
  * the state, which may come from a checkpoint. Returns the ids of the snapshots whose chunks were marked.
  */
-export async function markLive({ backend }: Repository, opened: OpenedState): Promise<Set<string>> {
+export async function markLive({ files }: Repository, opened: OpenedState): Promise<Set<string>> {
   const { state, listing } = opened;
   const roots = new Map<string, Uint8Array>();
   for (const id of listing.snapshotIds) {
-    const tree = await readRoot(backend, id);
+    const tree = await readRoot(files, id);
     const folded = state.snapshots.get(id);
     if (tree === undefined && folded === undefined) continue;
     if (tree === undefined || folded === undefined || Buffer.compare(tree, folded.tree) !== 0) {
@@ -80,9 +78,9 @@ export async function markLive({ backend }: Repository, opened: OpenedState): Pr
 }
 
 /** The root tree of a snapshot; undefined if its manifest is gone. */
-async function readRoot(backend: Backend, id: string): Promise<Uint8Array | undefined> {
+async function readRoot(files: Repository['files'], id: string): Promise<Uint8Array | undefined> {
   try {
-    return Buffer.from((await readManifest(backend, id)).snapshot.tree, 'hex');
+    return Buffer.from((await files.readManifest(id)).snapshot.tree, 'hex');
   } catch (error) {
     if (isAbsent(error)) return undefined;
     if (isDamage(error)) throw refused(`a snapshot cannot be read: ${error.message}`);

@@ -5,9 +5,7 @@ import { FilterState } from '../../filter/filter-state.ts';
 import { LdmFilter } from '../../filter/ldm-filter.ts';
 import type { Condemned } from '../../format/condemnation.ts';
 import type { PackContents } from '../../format/pack.ts';
-import { deletedName, isTemporaryName, manifestCopyName } from '../../repository/layout.ts';
-import { listOptional } from '../../repository/listing.ts';
-import { readSegment } from '../../repository/manifests.ts';
+import { deletedName, isTemporaryName, manifestCopyName } from '../../format/layout.ts';
 import type { Condemnations } from '../../repository/condemned.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -97,7 +95,7 @@ export class Compaction {
 
   /** Both phases of the removal. */
   async #remove(removal: Removal, areCheckpointsOutdated: boolean): Promise<void> {
-    const { order, assertLocked, backend } = this.#repository;
+    const { order, assertLocked, files } = this.#repository;
     const { listing } = this.#opened;
     await removal.begin();
     if (areCheckpointsOutdated) await order.remove(listing.checkpoints, assertLocked);
@@ -108,7 +106,7 @@ export class Compaction {
       assertLocked,
     );
     await removal.end(this.#earlier?.ids);
-    const temporary = (await listOptional(backend, 'tmp')).map((file) => file.name);
+    const temporary = (await files.list('tmp')).map((file) => file.name);
     await order.remove(
       temporary.filter((name) => isTemporaryName(name)),
       assertLocked,
@@ -142,7 +140,7 @@ export class Compaction {
     if (unindexed.size === 0) return { replaced, kept };
     const { condemned, segmentIds } = this.#opened.listing;
     for (const id of segmentIds) {
-      const packs = await readSegment(this.#repository.backend, id);
+      const packs = await this.#repository.files.readSegment(id);
       const isReplaced = condemned.segmentIds.has(id) || packs.some((pack) => unindexed.has(pack.id));
       (isReplaced ? replaced : kept).set(id, packs);
     }

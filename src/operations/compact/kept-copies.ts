@@ -1,12 +1,10 @@
+import { packName } from '../../format/layout.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../../errors.ts';
 import type { Condemned } from '../../format/condemnation.ts';
 import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents } from '../../format/pack.ts';
-import { readSegment } from '../../repository/manifests.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { packName } from '../../store/pack-reader.ts';
-import { readSoundFooter } from '../check/unnamed-packs.ts';
 import { EntrySet } from '../live-walk.ts';
 
 /**
@@ -52,15 +50,15 @@ async function forEachGoing(
     for (const pack of await readIfSound(repository, id)) if (left.delete(pack.id)) visit(pack);
   }
   for (const id of left) {
-    const pack = await readSoundFooter(repository, id);
+    const pack = await repository.packs.readSoundContents(id);
     if (pack !== undefined) visit(pack);
   }
 }
 
 /** An interrupted compaction may have removed a condemned segment already. */
-async function readIfSound({ backend }: Repository, segmentId: string): Promise<PackContents[]> {
+async function readIfSound({ files }: Repository, segmentId: string): Promise<PackContents[]> {
   try {
-    return await readSegment(backend, segmentId);
+    return await files.readSegment(segmentId);
   } catch (error) {
     if (isDamage(error) || isAbsent(error)) return [];
     throw error;

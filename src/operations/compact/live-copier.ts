@@ -4,9 +4,7 @@ import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents, PackedBlock } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { ChunkWriter } from '../../store/chunk-writer.ts';
-import { readBlock, readPackContents } from '../../store/pack-reader.ts';
-import { Compressor, unpack } from '../../workers/compression.ts';
+import type { ChunkWriter } from '../../store/chunk-writer.ts';
 import type { PackUsage } from '../pack-usage.ts';
 
 /** Copies the live chunks of packs to new packs; every chunk is verified against its id on the way. */
@@ -23,11 +21,7 @@ export class LiveCopier {
 
   async copy(usages: readonly PackUsage[]): Promise<void> {
     for (const kind of ['data', 'tree'] as const) {
-      const { order, config, sizes } = this.#repository;
-      const { packHash, compression } = config;
-      const compressor = new Compressor(compression.level);
-      const onPack = (pack: PackContents): void => void this.packs.push(pack);
-      const writer = new ChunkWriter({ sink: order, kind, packHash, compressor, sizes, onPack });
+      const writer = this.#repository.chunkWriter(kind, (pack) => void this.packs.push(pack));
       try {
         for (const { pack, index } of usages) {
           this.#repository.throwIfAborted();
@@ -42,7 +36,7 @@ export class LiveCopier {
   }
 
   async #copyPack(writer: ChunkWriter, packId: string, packIndex: number): Promise<void> {
-    const { blocks } = await readPackContents(this.#repository.backend, packId);
+    const { blocks } = await this.#repository.packs.readContents(packId);
     for (const block of blocks) {
       const live = this.#liveChunks(block, packIndex);
       if (live.length > 0) await this.#copyBlock(writer, packId, block, live);
@@ -67,21 +61,22 @@ export class LiveCopier {
   }
 
   async #copyBlock(writer: ChunkWriter, packId: string, block: PackedBlock, live: readonly LiveChunk[]): Promise<void> {
-    const { header, payload } = await readBlock(this.#repository.backend, packId, block.offset);
-    const { kind, codec, rawBytes, chunkLengths } = header;
-    const proof = { key: this.#repository.hasher.keyOf(kind), chunkLengths };
-    const { raw, chunkIds } = await unpack({ codec, payload: new Uint8Array(payload), rawBytes, proof });
-    const isSameTable = chunkLengths.every((length, index) => length === block.chunkLengths[index]);
+    const { packs } = this.#repository;
+    // A block without dead chunks is copied as it is stored, so its raw bytes are not needed.
+    const isWhole = live.length === block.chunkLengths.length;
+    const read = isWhole ? await packs.verifyBlock(packId, block.offset) : await packs.openBlock(packId, block.offset);
+    const { header, chunkIds } = read;
+    const isSameTable = header.chunkLengths.every((length, index) => length === block.chunkLengths[index]);
     if (!isSameTable || !live.every(({ idOffset }) => isSameId(chunkIds, block.chunkIds, idOffset))) {
       throw new CorruptDataError(`pack ${packId} is damaged at offset ${block.offset}; it was not removed`, {
         hint: 'Run `ldm check --read-data` to see what is affected, then `ldm repair`.',
       });
     }
     this.bytesCopied += live.reduce((total, { lengthBytes }) => total + lengthBytes, 0);
-    if (live.length === block.chunkLengths.length) return await writer.addStored({ ...block, payload });
+    if ('stored' in read) return await writer.addSealed({ ...block, pieces: [read.stored] });
     for (const { idOffset, offsetInBlock, lengthBytes } of live) {
       const id = block.chunkIds.slice(idOffset, idOffset + CHUNK_ID_BYTES);
-      await writer.add(id, raw.subarray(offsetInBlock, offsetInBlock + lengthBytes));
+      await writer.add(id, read.raw.subarray(offsetInBlock, offsetInBlock + lengthBytes));
     }
   }
 }

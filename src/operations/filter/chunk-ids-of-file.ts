@@ -1,6 +1,6 @@
+import type { Repository } from '../../repository/repository.ts';
 import { closeSync, readSync } from 'node:fs';
 import { createChunker } from '../../chunking/create-chunker.ts';
-import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
 import type { ChunkerParameters } from '../../chunking/chunker.ts';
 import { sourceError } from '../../files/path-failures.ts';
 import { openSource } from '../../files/source-files.ts';
@@ -17,7 +17,7 @@ export interface FileChunk {
 /** Chunks a file and computes the chunk ids, as a backup to the repository would. Throws SourceError. */
 export function* chunkIdsOfFile(
   path: ByteString,
-  using: { readonly chunker: ChunkerParameters; readonly hasher: ChunkHasher },
+  using: { readonly chunker: ChunkerParameters; readonly hasher: Repository['hasher'] },
 ): Generator<FileChunk> {
   const chunker = createChunker(using.chunker);
   const { buffer, maxSizeBytes } = chunker;

@@ -5,8 +5,7 @@ import {
   deletedName,
   manifestCopyName,
   snapshotName,
-} from '../../repository/layout.ts';
-import { readManifest, readManifestCopy } from '../../repository/manifests.ts';
+} from '../../format/layout.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Finding } from '../check/findings.ts';
@@ -18,9 +17,9 @@ export function repairConfig(plan: RepairPlan, repository: Repository, findings:
   for (const name of [CONFIG_NAME, CONFIG_COPY_NAME]) {
     if (!damaged.includes(name)) continue;
     const other = name === CONFIG_NAME ? CONFIG_COPY_NAME : CONFIG_NAME;
-    const { order, backend } = repository;
+    const { order, files } = repository;
     plan.add({ kind: 'config-rewritten', file: name, message: `rewritten from ${other}` }, async () => {
-      const bytes = await backend.read(other);
+      const bytes = await files.read(other);
       await order.quarantine(name);
       await order.publishFile(name, bytes);
     });
@@ -65,7 +64,7 @@ export function repairDeleted(
   const copied = new Set(opened.listing.manifestCopyIds.filter((id) => !damagedCopies.includes(id)));
   for (const id of damagedIds(findings, 'deleted-snapshot-damaged')) {
     const known = opened.remembered.get(id)?.manifest;
-    const read = async (): Promise<Uint8Array> => known ?? (await readManifestCopy(repository.backend, id)).bytes;
+    const read = async (): Promise<Uint8Array> => known ?? (await repository.files.readManifestCopy(id)).bytes;
     const source = known !== undefined || copied.has(id) ? read : undefined;
     replace(plan, repository, { kind: 'deleted-snapshot-quarantined', file: deletedName(id) }, source);
   }
@@ -86,7 +85,7 @@ export function repairManifestCopies(
   for (const id of damagedIds(findings, 'snapshot-copy-damaged')) {
     const known = (opened.state.snapshots.get(id) ?? opened.remembered.get(id))?.manifest;
     const read = async (): Promise<Uint8Array> =>
-      known ?? (await readManifest(repository.backend, id, { deleted: true })).bytes;
+      known ?? (await repository.files.readManifest(id, { deleted: true })).bytes;
     const source = known !== undefined || deleted.has(id) ? read : undefined;
     replace(plan, repository, { kind: 'snapshot-copy-quarantined', file: manifestCopyName(id) }, source);
   }

@@ -1,7 +1,6 @@
-import { segmentName } from '../../repository/layout.ts';
+import { packName, segmentName } from '../../format/layout.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { packName } from '../../store/pack-reader.ts';
 import type { Finding } from '../check/findings.ts';
 import { Removal, discardCopies } from '../removal.ts';
 import type { PackSurvey } from './pack-survey.ts';

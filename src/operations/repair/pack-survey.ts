@@ -1,12 +1,9 @@
 import { CorruptDataError } from '../../errors.ts';
 import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents } from '../../format/pack.ts';
-import { readManifest, readSegment } from '../../repository/manifests.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { PackVerifier } from '../check/pack-verifier.ts';
-import { readSoundFooter } from '../check/unnamed-packs.ts';
-import { packName } from '../../store/pack-reader.ts';
+import type { PackVerifier } from '../../store/pack-verifier.ts';
 import { findMissing } from '../live-walk.ts';
 
 /** What is wrong with packs and segments. */
@@ -62,7 +59,7 @@ export async function surveyPacks(repository: Repository, opened: OpenedState): 
   // Not for deleted snapshots: what only they need is condemned.
   if (isSegmentGone || !opened.state.isComplete) {
     for (const id of listing.condemned.packIds) {
-      if (judge.knows(id) || !(await isPresent(repository, id))) continue;
+      if (judge.knows(id) || (await repository.packs.sizeOf(id)) === undefined) continue;
       present.add(id);
       const pack = await judge.readUnnamed(id);
       if (pack !== undefined && hasLiveChunk(pack, opened, judge)) condemned.set(id, pack);
@@ -94,10 +91,6 @@ function hasLiveChunk(pack: PackContents, { state }: OpenedState, judge: PackJud
   return hasAny;
 }
 
-async function isPresent({ backend }: Repository, packId: string): Promise<boolean> {
-  return (await backend.sizeOf(packName(packId))) !== undefined;
-}
-
 /** Remembers the verdict on each pack: several segments may name it. */
 class PackJudge {
   readonly #repository: Repository;
@@ -106,7 +99,7 @@ class PackJudge {
 
   constructor(repository: Repository) {
     this.#repository = repository;
-    this.#verifier = new PackVerifier(repository);
+    this.#verifier = repository.packs.createVerifier();
   }
 
   get badIds(): string[] {
@@ -131,7 +124,7 @@ class PackJudge {
 
   /** A pack that no segment names, by its own footer; undefined if it is damaged. */
   async readUnnamed(id: string): Promise<PackContents | undefined> {
-    const pack = await twice(async () => readSoundFooter(this.#repository, id));
+    const pack = await twice(async () => this.#repository.packs.readSoundContents(id));
     if (pack !== undefined && (await this.isWhole(pack))) return pack;
     this.#verdicts.set(id, false);
     return undefined;
@@ -147,10 +140,10 @@ async function twice<T>(read: () => Promise<T | undefined>): Promise<T | undefin
   return (await read()) ?? (await read());
 }
 
-async function readSegmentOrNothing({ backend }: Repository, id: string): Promise<PackContents[] | undefined> {
+async function readSegmentOrNothing({ files }: Repository, id: string): Promise<PackContents[] | undefined> {
   return await twice(async () => {
     try {
-      return await readSegment(backend, id);
+      return await files.readSegment(id);
     } catch (error) {
       if (!(error instanceof CorruptDataError)) throw error;
       return undefined;
@@ -159,11 +152,11 @@ async function readSegmentOrNothing({ backend }: Repository, id: string): Promis
 }
 
 /** Whether a snapshot, or a deleted one that could still come back, needs a chunk that is in no pack known. */
-async function isChunkMissing({ backend }: Repository, opened: OpenedState): Promise<boolean> {
+async function isChunkMissing({ files }: Repository, opened: OpenedState): Promise<boolean> {
   if (!opened.state.isComplete) return true;
   for (const id of opened.listing.deletedIds) {
     try {
-      const { snapshot } = await readManifest(backend, id, { deleted: true });
+      const { snapshot } = await files.readManifest(id, { deleted: true });
       if ((await findMissing(opened, Buffer.from(snapshot.tree, 'hex'))) !== undefined) return true;
     } catch (error) {
       if (!(error instanceof CorruptDataError)) throw error;

@@ -1,9 +1,7 @@
-import { bufferOver } from '../../format/byte-reader.ts';
+import type { ChunkKind } from '../../format/chunk-kind.ts';
 import type { PackContents, PackedBlock } from '../../format/pack.ts';
 import type { OpenedState, OpenStateOptions } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { packName } from '../../store/pack-reader.ts';
-import { scanBlocks } from './pack-scan.ts';
 import type { PackSurvey } from './pack-survey.ts';
 
 /**
@@ -28,13 +26,12 @@ export async function predictState(
 }
 
 /** The pack with only its readable blocks; nothing if there are none. */
-async function salvageable({ backend, hasher }: Repository, id: string): Promise<PackContents[]> {
-  const bytes = bufferOver(await backend.read(packName(id)));
+async function salvageable({ packs }: Repository, id: string): Promise<PackContents[]> {
   const blocks: PackedBlock[] = [];
-  let pack: PackContents | undefined;
-  await scanBlocks(bytes, hasher, async ({ kind, block }) => {
-    pack ??= { id, kind, sizeBytes: bytes.length, blocks };
-    if (kind === pack.kind) blocks.push(block);
+  let packKind: ChunkKind | undefined;
+  const sizeBytes = await packs.scan(id, async ({ kind, block }) => {
+    packKind ??= kind;
+    if (kind === packKind) blocks.push(block);
   });
-  return pack === undefined ? [] : [pack];
+  return packKind === undefined ? [] : [{ id, kind: packKind, sizeBytes, blocks }];
 }

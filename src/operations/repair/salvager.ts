@@ -1,13 +1,9 @@
-import { bufferOver } from '../../format/byte-reader.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { ChunkWriter } from '../../store/chunk-writer.ts';
-import { packName } from '../../store/pack-reader.ts';
-import { Compressor } from '../../workers/compression.ts';
-import { scanBlocks } from './pack-scan.ts';
-import type { ScannedBlock } from './pack-scan.ts';
+import type { ChunkWriter } from '../../store/chunk-writer.ts';
+import type { ScannedBlock } from '../../store/pack-scan.ts';
 
 /** Copies what is readable of damaged packs into new packs. */
 export class Salvager {
@@ -18,21 +14,13 @@ export class Salvager {
 
   constructor(repository: Repository) {
     this.#repository = repository;
-    const { packHash, compression } = repository.config;
-    const compressor = new Compressor(compression.level);
     const onPack = (pack: PackContents): void => void this.packs.push(pack);
-    const shared = { sink: repository.order, packHash, compressor, sizes: repository.sizes, onPack };
-    this.#writers = {
-      data: new ChunkWriter({ ...shared, kind: 'data' }),
-      tree: new ChunkWriter({ ...shared, kind: 'tree' }),
-    };
+    this.#writers = { data: repository.chunkWriter('data', onPack), tree: repository.chunkWriter('tree', onPack) };
   }
 
   /** Copies every chunk whose bytes give its id, whatever a damaged footer or segment says of the pack. */
   async salvage(packId: string): Promise<void> {
-    const { backend, hasher } = this.#repository;
-    const bytes = bufferOver(await backend.read(packName(packId)));
-    await scanBlocks(bytes, hasher, async (scanned) => this.#copy(scanned));
+    await this.#repository.packs.scan(packId, async (scanned) => this.#copy(scanned));
   }
 
   async finish(): Promise<void> {

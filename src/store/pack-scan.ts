@@ -1,10 +1,10 @@
-import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
-import { CorruptDataError } from '../../errors.ts';
-import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
-import { BLOCK_MAGIC, PACK_HEADER_BYTES_V1 } from '../../format/constants.ts';
-import type { ChunkKind } from '../../format/chunk-kind.ts';
-import type { PackedBlock } from '../../format/pack.ts';
-import { unpack } from '../../workers/compression.ts';
+import { CorruptDataError } from '../errors.ts';
+import { blockBytes } from '../format/block.ts';
+import { BLOCK_MAGIC, PACK_HEADER_BYTES_V1 } from '../format/constants.ts';
+import type { ChunkKind } from '../format/chunk-kind.ts';
+import type { PackedBlock } from '../format/pack.ts';
+import { sizeOfBlock } from './block-codec.ts';
+import type { BlockCodec } from './block-codec.ts';
 
 /** A block that was found in the bytes of a pack, with its raw bytes. */
 export interface ScannedBlock {
@@ -19,14 +19,14 @@ export interface ScannedBlock {
  */
 export async function scanBlocks(
   bytes: Buffer,
-  hasher: ChunkHasher,
+  codec: BlockCodec,
   visit: (scanned: ScannedBlock) => Promise<void>,
 ): Promise<void> {
   const magic = Buffer.alloc(4);
   magic.writeUInt32LE(BLOCK_MAGIC);
   let offset = bytes.indexOf(magic, Math.min(PACK_HEADER_BYTES_V1, bytes.length));
   while (offset >= 0) {
-    const scanned = await readAt(bytes, offset, hasher);
+    const scanned = await readAt(bytes, offset, codec);
     if (scanned !== undefined) await visit(scanned);
     const { block } = scanned ?? { block: undefined };
     const next = block === undefined ? offset + 1 : offset + blockBytes(block.chunkLengths.length, block.storedBytes);
@@ -34,15 +34,13 @@ export async function scanBlocks(
   }
 }
 
-async function readAt(bytes: Buffer, offset: number, hasher: ChunkHasher): Promise<ScannedBlock | undefined> {
+async function readAt(bytes: Buffer, offset: number, codec: BlockCodec): Promise<ScannedBlock | undefined> {
   try {
-    const { kind, codec, rawBytes, storedBytes, chunkLengths } = decodeBlockHeader(bytes.subarray(offset));
-    const end = offset + blockBytes(chunkLengths.length, storedBytes);
+    const end = offset + sizeOfBlock(bytes.subarray(offset));
     if (end > bytes.length) return undefined;
-    const payload = new Uint8Array(bytes.subarray(end - storedBytes, end));
-    const proof = { key: hasher.keyOf(kind), chunkLengths };
-    const { raw, chunkIds } = await unpack({ codec, payload, rawBytes, proof });
-    return { kind, raw, block: { offset, codec, rawBytes, storedBytes, chunkIds, chunkLengths } };
+    // A copy, because its memory is transferred to a thread.
+    const { header, raw, chunkIds } = await codec.open(new Uint8Array(bytes.subarray(offset, end)));
+    return { kind: header.kind, raw, block: { ...header, offset, chunkIds } };
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
     return undefined;

@@ -1,18 +1,16 @@
-import type { Backend } from '../../backend/backend.ts';
-import type { ChunkHasher } from '../../crypto/chunk-hasher.ts';
-import { packDigestOf } from '../../crypto/pack-digest.ts';
-import type { PackHash } from '../../crypto/pack-digest.ts';
-import { BackendError, CorruptDataError } from '../../errors.ts';
-import { blockBytes, decodeBlockHeader } from '../../format/block.ts';
-import type { ChunkKind } from '../../format/chunk-kind.ts';
-import { CHUNK_ID_BYTES } from '../../format/constants.ts';
-import { decodePackHeader, encodePackFooter, headerBytesOf } from '../../format/pack.ts';
-import type { PackContents, PackedBlock } from '../../format/pack.ts';
-import type { Repository } from '../../repository/repository.ts';
-import { BufferPool } from '../../store/buffer-pool.ts';
-import { packName } from '../../store/pack-reader.ts';
-import { proveBlock } from '../../workers/compression.ts';
-import { mapConcurrently } from '../../util/map-concurrently.ts';
+import { packName } from '../format/layout.ts';
+import type { Backend } from '../backend/backend.ts';
+import { packDigestOf } from '../crypto/pack-digest.ts';
+import type { PackHash } from '../crypto/pack-digest.ts';
+import { BackendError, CorruptDataError } from '../errors.ts';
+import { blockBytes } from '../format/block.ts';
+import type { ChunkKind } from '../format/chunk-kind.ts';
+import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import { decodePackHeader, encodePackFooter, headerBytesOf } from '../format/pack.ts';
+import type { PackContents, PackedBlock } from '../format/pack.ts';
+import { BufferPool } from './buffer-pool.ts';
+import type { BlockCodec } from './block-codec.ts';
+import { mapConcurrently } from '../util/map-concurrently.ts';
 
 /** The result of verifying one pack. */
 export interface PackReport {
@@ -29,15 +27,15 @@ const BLOCKS_AT_ONCE = 4;
 /** Verifies packs against the contents that a segment lists. */
 export class PackVerifier {
   readonly #backend: Backend;
-  readonly #hasher: ChunkHasher;
+  readonly #codec: BlockCodec;
   readonly #packHash: PackHash;
   /** Buffers for whole packs. */
   readonly #buffers = new BufferPool({ sizeBytesMin: 1024 * 1024 });
 
-  constructor({ backend, hasher, config }: Repository) {
-    this.#backend = backend;
-    this.#hasher = hasher;
-    this.#packHash = config.packHash;
+  constructor(made: { readonly backend: Backend; readonly codec: BlockCodec; readonly packHash: PackHash }) {
+    this.#backend = made.backend;
+    this.#codec = made.codec;
+    this.#packHash = made.packHash;
   }
 
   /** Verifies size and footer without reading the rest. If that fails, verifies every chunk. */
@@ -126,17 +124,13 @@ export class PackVerifier {
 
   /** Computes the ids of the chunks in the block from its bytes. */
   async #idsOf(bytes: Buffer, packKind: ChunkKind, block: PackedBlock): Promise<Uint8Array> {
-    const header = decodeBlockHeader(bytes);
-    const { kind, codec, rawBytes, storedBytes, chunkLengths } = header;
+    const { header, chunkIds } = await this.#codec.verify(bytes);
+    const { kind, rawBytes, storedBytes, chunkLengths } = header;
     const isSame = kind === packKind && rawBytes === block.rawBytes && storedBytes === block.storedBytes;
     if (!isSame || Buffer.compare(lengthsOf(chunkLengths), lengthsOf(block.chunkLengths)) !== 0) {
       throw new CorruptDataError('its header differs from the segment');
     }
-    const endOffset = blockBytes(chunkLengths.length, storedBytes);
-    if (bytes.length < endOffset) throw new CorruptDataError('the pack ends before the end of the block');
-    const payload = bytes.subarray(endOffset - storedBytes, endOffset);
-    const proof = { key: this.#hasher.keyOf(kind), chunkLengths };
-    return await proveBlock({ codec, payload, rawBytes, proof });
+    return chunkIds;
   }
 }
 

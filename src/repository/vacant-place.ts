@@ -1,9 +1,9 @@
 import type { Backend } from '../backend/backend.ts';
 import { RefusedError, SourceError } from '../errors.ts';
 import { listNames } from '../files/source-files.ts';
-import { isCheckpointName } from '../repository/checkpoint-names.ts';
-import { CONFIG_COPY_NAME, DIRECTORIES, RESERVE_BYTES, RESERVE_NAME, isTemporaryName } from '../repository/layout.ts';
-import { listOptional } from '../repository/listing.ts';
+import { isCheckpointName } from './checkpoint-names.ts';
+import { CONFIG_COPY_NAME, DIRECTORIES, RESERVE_BYTES, RESERVE_NAME, isTemporaryName } from '../format/layout.ts';
+import { listOptional } from './listing.ts';
 import { byteStringFromText, textOf } from '../util/byte-string.ts';
 
 const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, RESERVE_NAME]);

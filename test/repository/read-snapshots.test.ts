@@ -7,8 +7,8 @@ import { CorruptDataError } from '../../src/errors.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { listFiles } from '../../src/operations/ls.ts';
-import { readSnapshots } from '../../src/operations/read-snapshots.ts';
-import type { ReadSnapshots } from '../../src/operations/read-snapshots.ts';
+import { readSnapshots } from '../../src/repository/read-snapshots.ts';
+import type { ReadSnapshots } from '../../src/repository/read-snapshots.ts';
 import { filesOf, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 

@@ -1,9 +1,9 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { isAbsent, isDamage } from '../errors.ts';
 import type { Snapshot } from '../format/snapshot.ts';
-import { baseName, isId, manifestCopyName, snapshotName } from '../repository/layout.ts';
-import { listOptional, listUnlessMissing } from '../repository/listing.ts';
-import { readManifest, readManifestCopy } from '../repository/manifests.ts';
+import { baseName, isId, manifestCopyName, snapshotName } from '../format/layout.ts';
+import { listOptional, listUnlessMissing } from './listing.ts';
+import { readManifest, readManifestCopy } from './manifests.ts';
 
 export interface SnapshotListing {
   readonly id: string;

@@ -17,6 +17,11 @@ export const CONFIG_COPY_NAME = 'config.bak';
 export const RESERVE_NAME = 'reserve';
 export const RESERVE_BYTES: number = 1024 * 1024;
 
+/** `packs/ab/abcdef...` */
+export function packName(id: string): string {
+  return `packs/${id.slice(0, 2)}/${id}`;
+}
+
 export function segmentName(id: string): string {
   return `index/${id}`;
 }

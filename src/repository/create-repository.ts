@@ -1,0 +1,41 @@
+import type { Backend } from '../backend/backend.ts';
+import { createPackDigest } from '../crypto/pack-digest.ts';
+import { RefusedError } from '../errors.ts';
+import type { FilterPlan } from '../filter/formulas.ts';
+import { FilterState } from '../filter/filter-state.ts';
+import { writeImage } from '../filter/image.ts';
+import { LdmFilter } from '../filter/ldm-filter.ts';
+import { encodeConfig } from '../format/config.ts';
+import type { RepositoryConfig } from '../format/config.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES } from '../format/layout.ts';
+import { openZstd } from '../workers/zstd.ts';
+import { checkpointName } from './checkpoint-names.ts';
+import { repositoryExists } from './config-file.ts';
+import { DurableOrder } from './durable-order.ts';
+import { assertVacant } from './vacant-place.ts';
+
+/**
+ * Creates a repository in an empty place. The configuration is written last, and makes it a repository.
+ * @throws RefusedError if the place is not empty
+ * @throws InstallationError if this installation could not use the repository
+ */
+export async function createRepository(backend: Backend, config: RepositoryConfig, plan: FilterPlan): Promise<void> {
+  if (await repositoryExists(backend)) {
+    throw new RefusedError(`${backend.location} is already a repository`, {
+      hint: 'It was not changed. Use it, or choose another place.',
+    });
+  }
+  await assertVacant(backend);
+  createPackDigest(config.packHash);
+  openZstd();
+  for (const directory of DIRECTORIES) await backend.makeDirectory(directory);
+  await backend.syncDirectory('');
+  const order = new DurableOrder(backend);
+  await order.keepReserve();
+  // With a checkpoint from the start, "no snapshot was ever made" differs from "every manifest was lost".
+  const empty = new FilterState(new LdmFilter(plan));
+  await order.publishStream(checkpointName(1), async (append) => writeImage(empty, append));
+  const bytes = encodeConfig(config);
+  await order.publishFile(CONFIG_COPY_NAME, bytes);
+  await order.publishFile(CONFIG_NAME, bytes);
+}

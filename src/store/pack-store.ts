@@ -1,0 +1,97 @@
+import type { Backend } from '../backend/backend.ts';
+import { packDigestOf } from '../crypto/pack-digest.ts';
+import type { PackHash } from '../crypto/pack-digest.ts';
+import { CorruptDataError, UnsupportedFormatError } from '../errors.ts';
+import { bufferOver } from '../format/byte-reader.ts';
+import { packName } from '../format/layout.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { BlockCodec, OpenedBlock, VerifiedBlock } from './block-codec.ts';
+import { located, readPackContents, readStoredBlock } from './pack-reader.ts';
+import { scanBlocks } from './pack-scan.ts';
+import type { ScannedBlock } from './pack-scan.ts';
+import { PackVerifier } from './pack-verifier.ts';
+
+/** Reads whole packs and their blocks, for everything but the chunks that a snapshot needs (`ChunkReader`). */
+export class PackStore {
+  readonly #backend: Backend;
+  readonly #codec: BlockCodec;
+  readonly #packHash: PackHash;
+
+  constructor(made: { readonly backend: Backend; readonly codec: BlockCodec; readonly packHash: PackHash }) {
+    this.#backend = made.backend;
+    this.#codec = made.codec;
+    this.#packHash = made.packHash;
+  }
+
+  /** Returns the size of a pack in bytes, or undefined if it does not exist. */
+  async sizeOf(packId: string): Promise<number | undefined> {
+    return await this.#backend.sizeOf(packName(packId));
+  }
+
+  /**
+   * Reads the contents of a pack from its own footer.
+   * @throws CorruptDataError
+   * @throws UnsupportedFormatError if the pack is of a newer format
+   */
+  async readContents(packId: string): Promise<PackContents> {
+    return await readPackContents(this.#backend, packId);
+  }
+
+  /**
+   * Like `readContents`, but returns undefined for a damaged pack. Throws if the pack is intact but of a newer format.
+   */
+  async readSoundContents(
+    packId: string,
+    isFinding: (error: unknown) => boolean = (error) => error instanceof CorruptDataError,
+  ): Promise<PackContents | undefined> {
+    try {
+      return await this.readContents(packId);
+    } catch (error) {
+      if (isFinding(error)) return undefined;
+      if (!(error instanceof UnsupportedFormatError)) throw error;
+      const bytes = await this.#backend.read(packName(packId));
+      if (packDigestOf(this.#packHash, bytes) === packId) throw error;
+      return undefined;
+    }
+  }
+
+  /**
+   * Reads and decompresses a block.
+   * @throws CorruptDataError
+   */
+  async openBlock(packId: string, offset: number): Promise<OpenedBlock> {
+    return await this.#located(packId, offset, async (stored) => this.#codec.open(stored));
+  }
+
+  /**
+   * Reads a block as it is stored, and computes the ids of its chunks.
+   * @throws CorruptDataError
+   */
+  async verifyBlock(packId: string, offset: number): Promise<VerifiedBlock & { readonly stored: Uint8Array }> {
+    return await this.#located(packId, offset, async (stored) => ({ stored, ...(await this.#codec.verify(stored)) }));
+  }
+
+  async #located<T>(packId: string, offset: number, decode: (stored: Uint8Array) => Promise<T>): Promise<T> {
+    const stored = await readStoredBlock(this.#backend, packId, offset);
+    try {
+      return await decode(stored);
+    } catch (error) {
+      throw located(error, `${packName(packId)} at offset ${offset}`);
+    }
+  }
+
+  /**
+   * Visits the readable blocks of a pack, whatever its footer says, one after the other. Returns the size of the pack in
+   * bytes.
+   */
+  async scan(packId: string, visit: (scanned: ScannedBlock) => Promise<void>): Promise<number> {
+    const bytes = bufferOver(await this.#backend.read(packName(packId)));
+    await scanBlocks(bytes, this.#codec, visit);
+    return bytes.length;
+  }
+
+  /** Verifies packs. A verifier reuses its buffers. */
+  createVerifier(): PackVerifier {
+    return new PackVerifier({ backend: this.#backend, codec: this.#codec, packHash: this.#packHash });
+  }
+}

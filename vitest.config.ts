@@ -7,10 +7,35 @@ import { RunReporter } from './test/support/run-reporter.ts';
 const workerCountMax = 2;
 
 /**
- * Tests of stateless code share a process, since starting one takes as long as most of their files. Every other test
- * file has its own process.
+ * Most files share a process, since importing the program takes as long as most of them run: for these folders a
+ * quarter of the processor time. Every other file has its own process: those that start programs or count what a fresh
+ * process does.
  */
-const stateless = ['chunking', 'crypto', 'filter', 'format', 'util'].map((folder) => `test/${folder}/**/*.test.ts`);
+const shared = [
+  'backend',
+  'chunking',
+  'crypto',
+  'filter',
+  'filters',
+  'format',
+  'operations',
+  'repository',
+  'store',
+  'util',
+].map((folder) => `test/${folder}/**/*.test.ts`);
+
+/** These replace modules of Node, or depend on task pools and memory pools that nothing has used before. */
+const alone = [
+  'backend/local-backend',
+  'operations/backup',
+  'operations/backup-nothing',
+  'operations/own-repository',
+  'operations/restore-outcome',
+  'operations/restore/prefetcher',
+  'store/chunk-reader',
+  'store/chunk-writer-memory',
+  'store/pack-reader',
+].map((name) => `test/${name}.test.ts`);
 
 /** These take far longer than the rest, so they run first: a core would stay idle if one started last. */
 const longest = [
@@ -52,8 +77,9 @@ const config: ViteUserConfig = defineConfig({
     sequence: { sequencer: LongestFirst },
     // The runner sorts projects by name: the short files of the second project fill the idle time of the first.
     projects: [
-      { extends: true, test: { name: 'own process', include: ['test/**/*.test.ts'], exclude: stateless } },
-      { extends: true, test: { name: 'shared process', include: stateless, isolate: false } },
+      { extends: true, test: { name: 'own process', include: ['test/**/*.test.ts'], exclude: shared } },
+      { extends: true, test: { name: 'own process too', include: alone } },
+      { extends: true, test: { name: 'shared process', include: shared, exclude: alone, isolate: false } },
     ],
   },
 });

@@ -2,28 +2,33 @@ import type { Command } from 'commander';
 import type { Failure } from './error-report.ts';
 import { endProcess } from './exit.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS } from './exit-codes.ts';
-import { installSignalHandlers } from './signals.ts';
+import type { Output } from './output.ts';
+import { installSignalHandlers, interruptionSignal } from './signals.ts';
 import { describeVersion } from './version.ts';
 
 /** These are handled without the command-line library: `ldm version` must start as fast as Node itself. */
 const VERSION_WORDS = new Set(['version', '--version', '-V']);
 
+const DRAIN_AFTER_INTERRUPTION_MS = 1000;
+
 installSignalHandlers();
 const words = process.argv.slice(2);
-if (words.length === 1 && VERSION_WORDS.has(words[0]!)) {
+process.on('uncaughtException', (error) => void endUncaught(error));
+let outputFailure: NodeJS.ErrnoException | undefined;
+// For what is printed without `Output`: the version and help texts.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  outputFailure ??= error;
+});
+// An interrupted operation may leave timers and threads behind, which would keep the process alive.
+await endProcess(words.length === 1 && VERSION_WORDS.has(words[0]!) ? await printVersion() : await run(words));
+
+async function printVersion(): Promise<number> {
   process.stdout.write(`${describeVersion()}\n`);
-} else {
-  process.on('uncaughtException', (error) => void endUncaught(error));
-  // An interrupted operation may leave timers and threads behind, which would keep the process alive.
-  await endProcess(await run(words));
+  await settleOutput(undefined);
+  return await reportLostOutput(EXIT_SUCCESS, undefined);
 }
 
 async function run(commandLine: readonly string[]): Promise<number> {
-  let outputFailure: NodeJS.ErrnoException | undefined;
-  // Commander prints help texts directly, without `Output`.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    outputFailure ??= error;
-  });
   const [{ createCommandRunner }, { createProgram }] = await Promise.all([
     import('./command-runner.ts'),
     import('./program.ts'),
@@ -38,12 +43,29 @@ async function run(commandLine: readonly string[]): Promise<number> {
     runner.output?.flush();
     exitCode = await reportFailure(error, commandLine, commandNamesIn(program, commandLine));
   }
-  await runner.output?.drain();
-  const lost = runner.output?.failure ?? outputFailure;
+  await settleOutput(runner.output);
+  return await reportLostOutput(exitCode, runner.output?.completed);
+}
+
+/** Waits until all output has been passed to the system, or has failed. */
+async function settleOutput(output: Output | undefined): Promise<void> {
+  const drained = output?.drain() ?? new Promise<void>((resolve) => void setImmediate(resolve));
+  if (!interruptionSignal.aborted) return await drained;
+  // The reader may have stopped reading: the interruption must end the process all the same.
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, DRAIN_AFTER_INTERRUPTION_MS);
+  });
+  await Promise.race([drained, timeout]);
+  clearTimeout(timer);
+}
+
+/** Returns the exit code. `completed` says what the command had done before stdout failed. */
+async function reportLostOutput(exitCode: number, completed: string | undefined): Promise<number> {
   // It is not a failure if the reader closes the pipe early (`ldm ls | head`). Any other lost output is.
-  if (lost === undefined || lost.code === 'EPIPE') return exitCode;
+  if (outputFailure === undefined || outputFailure.code === 'EPIPE') return exitCode;
   const { describeLostOutput, wantsJson } = await import('./error-report.ts');
-  printFailure(describeLostOutput(lost, runner.output?.completed), wantsJson(commandLine, process.env));
+  printFailure(describeLostOutput(outputFailure, completed), wantsJson(words, process.env));
   return exitCode === EXIT_SUCCESS ? EXIT_FAILURE : exitCode;
 }
 

@@ -1,4 +1,6 @@
 const FLUSH_LENGTH = 32 * 1024;
+/** What a stream emits when it takes more output, or will never take any. */
+const DRAIN_EVENTS = ['drain', 'error', 'close'];
 
 /** Ends a command whose output is no longer read. It is not a failure. */
 export class OutputClosedError extends Error {}
@@ -16,6 +18,7 @@ export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
   #pending = '';
+  #hasWritten = false;
   #failure: NodeJS.ErrnoException | undefined;
   #completed: string | undefined;
   #pauseStatus: (write: () => void) => void = (write) => write();
@@ -75,21 +78,46 @@ export class Output {
   /** Writes bytes to stdout, for a command whose result is a file. */
   bytes(bytes: Uint8Array): void {
     this.flush();
-    if (this.#failure === undefined) process.stdout.write(bytes);
+    this.#write(bytes);
   }
 
   flush(): void {
     if (this.#pending === '') return;
     const text = this.#pending;
     this.#pending = '';
-    if (this.#failure === undefined) this.#pauseStatus(() => process.stdout.write(text));
+    this.#pauseStatus(() => this.#write(text));
+  }
+
+  /**
+   * Returns a promise while the readers of stdout and stderr are slower than the command: wait for it, or the output
+   * fills the memory. It also resolves when the signal is aborted.
+   */
+  caughtUp(signal: AbortSignal): Promise<void> | undefined {
+    const slow = [process.stdout, process.stderr].find((stream) => stream.writableNeedDrain && !stream.destroyed);
+    if (slow === undefined || signal.aborted) return undefined;
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        for (const event of DRAIN_EVENTS) slow.off(event, finish);
+        signal.removeEventListener('abort', finish);
+        resolve();
+      };
+      for (const event of DRAIN_EVENTS) slow.on(event, finish);
+      signal.addEventListener('abort', finish);
+    });
   }
 
   /** Resolves when all output has been passed to the system. */
   async drain(): Promise<void> {
     this.flush();
-    if (this.#failure !== undefined) return;
+    // Where nothing can be written, even an attempt to write nothing fails.
+    if (this.#failure !== undefined || !this.#hasWritten) return;
     await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+  }
+
+  #write(data: string | Uint8Array): void {
+    if (this.#failure !== undefined) return;
+    this.#hasWritten = true;
+    process.stdout.write(data);
   }
 
   #append(line: string): void {

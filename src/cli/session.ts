@@ -43,6 +43,7 @@ export function openSession(options: GlobalOptions, settings: Settings, output: 
       signal: interruptionSignal,
       progress,
       onNotice: (notice) => notices.print(notice),
+      awaitOutput: () => output.caughtUp(interruptionSignal),
     },
     output,
     verbosity: options.verbose,

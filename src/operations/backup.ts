@@ -153,7 +153,7 @@ class BackupRun {
       progress: context.progress,
     });
     const tally = new BackupTally(context.progress);
-    const pacer = new Pacer(context.signal);
+    const pacer = new Pacer(context);
     const chunker = createChunker(config.chunker);
     const ahead = new ReadAhead(hasher.keyOf('data'), { chunkBytesMin: chunker.minSizeBytes });
     const saver = new FileSaver({ chunker, ahead, hasher, depot, pacer, tally });

@@ -105,7 +105,7 @@ async function verifyPacks(
   selects: (pack: PackContents) => boolean,
 ): Promise<PackReport[]> {
   const verifier = repository.packs.createVerifier();
-  const pacer = new Pacer(context.signal);
+  const pacer = new Pacer(context);
   const { progress } = context;
   if (progress !== undefined) {
     progress.unit = 'pack';

@@ -60,6 +60,8 @@ export interface OperationContext extends Pick<
   readonly signal?: AbortSignal | undefined;
   readonly progress?: Progress | undefined;
   readonly onNotice?: ((notice: Notice) => void) | undefined;
+  /** Returns a promise while the receiver of results and notices is too slow. Long operations wait for it. */
+  readonly awaitOutput?: (() => Promise<void> | undefined) | undefined;
 }
 
 /** A backup that starts while a delete is reclaiming space must not fail because of the lock. */
@@ -118,18 +120,22 @@ export async function withRepository<T>(
 /** How long synchronous work may run before timers and signals are handled. */
 const PAUSE_INTERVAL_MS = 10;
 
-/** Interrupts long synchronous work so that timers and signal handlers can run. */
+/** Interrupts long work so that timers and signal handlers can run, and so that slow readers of its output keep up. */
 export class Pacer {
   readonly #signal: AbortSignal | undefined;
+  readonly #awaitOutput: OperationContext['awaitOutput'];
   #nextMs = performance.now() + PAUSE_INTERVAL_MS;
 
-  constructor(signal: AbortSignal | undefined) {
+  constructor({ signal, awaitOutput }: Pick<OperationContext, 'signal' | 'awaitOutput'>) {
     this.#signal = signal;
+    this.#awaitOutput = awaitOutput;
   }
 
-  /** Returns a promise if it is time for a pause: wait for it. Throws the abort reason of the signal. */
+  /** Returns a promise if it is time for a pause: wait for it. Throws, or rejects with, the abort reason of the signal. */
   pause(): Promise<void> | undefined {
     this.throwIfAborted();
+    const output = this.#awaitOutput?.();
+    if (output !== undefined) return output.then(() => this.throwIfAborted());
     if (performance.now() < this.#nextMs) return undefined;
     return new Promise((resolve) => {
       setImmediate(() => {

@@ -37,7 +37,7 @@ export async function listFiles(
     const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
     const { reader, lostSnapshots } = await repository.openState();
     assertCountable([name], lostSnapshots);
-    const pacer = new Pacer(context.signal);
+    const pacer = new Pacer(context);
     const place = await findPlace(reader, listing, path);
     onSnapshot(listing);
     const top = { parent: undefined, name: place.directory };

@@ -105,7 +105,7 @@ async function runSteps({ context, options, opened, place, tally, target }: Rest
   const { reader, state } = opened;
   const chunks = new Prefetcher(reader, state);
   const steps = new RestoreSteps(reader, place);
-  const pacer = new Pacer(context.signal);
+  const pacer = new Pacer(context);
   const restorer = new Restorer({
     target,
     policy: createTargetPolicy({ makesDevices: true }),

@@ -67,9 +67,31 @@ describe.runIf(existsSync('/dev/full'))('where stdout takes nothing', () => {
     expect(code).toBe(1);
   });
 
+  it.each(['version', '-V', '--json version', '--help', 'check --help'])('%s fails without a stack trace', (line) => {
+    const { code, stderr } = shell(scenario, `ldm ${line} > /dev/full`);
+    expect(stderr).toContain('cannot write to standard output: no space left on device (ENOSPC)');
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(code).toBe(1);
+  });
+
+  it('a command that has nothing to print succeeds', () => {
+    expect(shell(scenario, 'ldm -q check > /dev/full')).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  it('a refused command that printed nothing gives only its own reason', () => {
+    const { code, stderr } = shell(scenario, 'ldm -r nowhere snapshots > /dev/full');
+    expect(stderr).not.toContain('standard output');
+    expect(code).toBe(10);
+  });
+
   it('a command that changed nothing only fails', () => {
     const { code, stderr } = shell(scenario, 'ldm backup -n source > /dev/full');
     expect(stderr).toBe('ldm: cannot write to standard output: no space left on device (ENOSPC)\n');
     expect(code).toBe(1);
   });
+});
+
+it.each(['version', '--json version', '--help', 'ls latest'])('%s succeeds if the reader has gone', (line) => {
+  const { code, stderr } = shell(scenario, `{ ldm ${line}; echo "code $?" >&2; } | true`);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: 'code 0\n' });
 });

@@ -186,7 +186,7 @@ describe('a name that something else has by the time the file is whole', () => {
       action(Buffer.from('ours'));
     };
     const entry = { type: 'file', mode: 0o644, mtimeSeconds: 0, mtimeNanoseconds: 0 } as unknown as TreeEntry;
-    const services = { policy, pacer: new Pacer(undefined), sparse: false };
+    const services = { policy, pacer: new Pacer({}), sparse: false };
     await expect(writeFile(place, entry, { count: 1, sizeBytes: 4, next }, services)).rejects.toThrow(TargetError);
     expect(readFileSync(path, 'utf8')).toBe('theirs');
     expect(readdirSync(dirname(path))).toEqual(['name']);

@@ -80,7 +80,7 @@ export async function askFiles(
   onAnswer: (answer: MembershipAnswer) => void,
 ): Promise<void> {
   await withRepository(context, 'read', async ({ config: { chunker }, hasher }) => {
-    const pacer = new Pacer(context.signal);
+    const pacer = new Pacer(context);
     for (const path of paths) {
       for (const { id, offset, sizeBytes } of chunkIdsOfFile(path, { chunker, hasher })) {
         onAnswer({ id: hexOf(id), isPerhapsIn: membership.has(id), chunk: { path, offset, sizeBytes } });

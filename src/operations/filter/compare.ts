@@ -54,7 +54,7 @@ export async function compareFilters(
 ): Promise<CompareResult> {
   const { elements, falsePositiveRate, seed, rounds } = options;
   const contenders = selectContenders(options.structures ?? STRUCTURE_NAMES);
-  const pacer = new Pacer(context.signal);
+  const pacer = new Pacer(context);
   const structures: StructureResult[] = [];
   const unavailable: UnavailableStructure[] = [];
   for (const contender of contenders) {

@@ -60,7 +60,7 @@ export async function simulateChains(options: SimulationOptions): Promise<Simula
   const { runs, seed } = options;
   const nextWord = randomWords(seed);
   const nextIdWord = randomWords(seed + ID_SEED_OFFSET);
-  const pacer = new Pacer(options.signal);
+  const pacer = new Pacer(options);
   const groups: GroupResult[] = [];
   for (const published of PUBLISHED_GROUPS) {
     const group = describeGroup(published);

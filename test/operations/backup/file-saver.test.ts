@@ -63,7 +63,7 @@ function makeSaver(onPut: () => void = () => undefined): TestSaver {
     ahead,
     hasher,
     depot: { put, hold, putHeld, drop } as unknown as ChunkDepot,
-    pacer: new Pacer(undefined),
+    pacer: new Pacer({}),
     tally: new BackupTally(progress),
   });
   return { saver, ahead, stored, progress, held };

@@ -1,0 +1,51 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import { Output } from '../../src/cli/output.ts';
+import { listFiles } from '../../src/operations/ls.ts';
+import { makeTestRepository } from '../support/test-repository.ts';
+
+afterEach(() => vi.restoreAllMocks());
+
+describe('a slow reader', () => {
+  it.each(['stdout', 'stderr'] as const)('of %s makes the command wait until it has caught up', async (name) => {
+    for (const stream of [process.stdout, process.stderr])
+      vi.spyOn(stream, 'writableNeedDrain', 'get').mockReturnValue(false);
+    const output = new Output({ json: false, quiet: false });
+    const { signal } = new AbortController();
+    expect(output.caughtUp(signal)).toBeUndefined();
+    vi.spyOn(process[name], 'writableNeedDrain', 'get').mockReturnValue(true);
+    let isDone = false;
+    const waiting = output.caughtUp(signal)!.then(() => (isDone = true));
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(isDone).toBe(false);
+    process[name].emit('drain');
+    await waiting;
+  });
+
+  it('does not delay an interruption', async () => {
+    const output = new Output({ json: false, quiet: false });
+    const interruption = new AbortController();
+    vi.spyOn(process.stdout, 'writableNeedDrain', 'get').mockReturnValue(true);
+    const waiting = output.caughtUp(interruption.signal);
+    interruption.abort();
+    await waiting;
+    expect(output.caughtUp(interruption.signal)).toBeUndefined();
+  });
+
+  it('makes a listing wait after each entry', async () => {
+    const repository = await makeTestRepository();
+    await repository.backup({ sources: [import.meta.dirname] });
+    let visitCount = 0;
+    let waitCount = 0;
+    const awaitOutput = async (): Promise<void> => {
+      waitCount += 1;
+      const before = visitCount;
+      await new Promise((resolve) => void setImmediate(resolve));
+      expect(visitCount).toBe(before);
+    };
+    const context = { ...repository.context, awaitOutput };
+    await listFiles(context, { selector: 'latest', recursive: true }, () => void (visitCount += 1));
+    expect(visitCount).toBeGreaterThan(10);
+    expect(waitCount).toBe(visitCount);
+  });
+});

@@ -10,6 +10,8 @@ import type { Repository } from '../repository/repository.ts';
 import { BackupTally, countRemoved } from './backup/backup-tally.ts';
 import type { RemovedCounts, ReusedChunks } from './backup/backup-tally.ts';
 import { ChunkDepot } from './backup/chunk-depot.ts';
+import { EntryListing } from './backup/entry-listing.ts';
+import type { BackupEntry } from './backup/entry-listing.ts';
 import { Exclusion } from './backup/exclusion.ts';
 import { FileSaver } from './backup/file-saver.ts';
 import { FileStore } from './backup/file-store.ts';
@@ -34,6 +36,7 @@ import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 
 export type { RemovedCounts, ReusedChunks } from './backup/backup-tally.ts';
+export type { BackupEntry } from './backup/entry-listing.ts';
 export type { SkippedRepository } from './backup/own-repository.ts';
 export type { SourceProblem } from './backup/problems.ts';
 
@@ -52,6 +55,8 @@ export interface BackupOptions {
   readonly time?: string;
   /** Patterns as in restic: `*.log`, `cache/tmp`, `/abs/path`, `!exception`. */
   readonly exclude?: readonly string[];
+  /** Called for each entry below the sources: for a directory after its contents, for what is excluded a little early. */
+  readonly onEntry?: (entry: BackupEntry) => void;
 }
 
 export interface BackupResult {
@@ -171,6 +176,7 @@ class BackupRun {
       tally,
       pacer,
       problems: new ProblemReport(plan.base, onProblem),
+      listing: options.onEntry === undefined ? undefined : new EntryListing(plan.base, options.onEntry),
     };
     const scan = announceTotals(context.progress, parent, {
       plan,

@@ -45,6 +45,16 @@ function isFlagOf(option: Option, flag: string): boolean {
   return option.short === flag || option.long === flag;
 }
 
+/** `-nvv` is three flags. */
+function flagsIn(word: string): string[] {
+  return /^-[a-z]+$/i.test(word)
+    ? word
+        .slice(1)
+        .split('')
+        .map((letter) => `-${letter}`)
+    : [word.replace(/=.*$/, '')];
+}
+
 /** What is wrong with a command line, if anything. Values are not looked at. */
 function problemWith(line: string): string | undefined {
   const words = line.split(/\s+/);
@@ -52,10 +62,10 @@ function problemWith(line: string): string | undefined {
   let command = program;
   for (const word of words) {
     if (word.startsWith('-')) {
-      const flag = word.replace(/=.*$/, '');
-      if (flag === '--help') continue;
+      if (word === '--help') continue;
       const options = [...program.options, ...command.options];
-      if (!options.some((option) => isFlagOf(option, flag))) return `${command.name()} has no option ${flag}`;
+      const unknown = flagsIn(word).find((flag) => !options.some((option) => isFlagOf(option, flag)));
+      if (unknown !== undefined) return `${command.name()} has no option ${unknown}`;
     } else {
       command = findCommand(command, word) ?? command;
     }

@@ -23,6 +23,9 @@ Patterns:
   !keep.log                exception: is saved, unless a directory above it is excluded; the last match decides
 Paths given as arguments are never excluded. Patterns have the same meaning as in restic.`;
 
+const LISTING = `
+With -v, lists what is new (+) or changed (M); with -vv, also what is unmodified or excluded (x).`;
+
 export function defineBackup(program: Command, runner: CommandRunner): void {
   program
     .command('backup')
@@ -38,12 +41,14 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
     .option('-e, --exclude <pattern>', 'exclude what matches; may be repeated (see Patterns)', collectPatterns)
     .option('--time <time>', 'the time to record, such as "2026-01-31 18:00"', timeValue)
     .addHelpText('after', PATTERNS)
+    .addHelpText('after', LISTING)
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
           ['ldm backup ~/work', 'back up a directory'],
           ['ldm backup ~ --exclude node_modules --tag home', 'exclude something, and add a tag'],
+          ['ldm backup -nvv ~/work -e cache', 'try patterns: list all files and what is excluded'],
           ['ldm backup -q ~/work --lock-wait 10m', 'from cron: prints only problems'],
         ],
         exitCodes: [3, 10, 11, 130],
@@ -51,7 +56,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
     )
     .action(
       runner.inSession(async (session, paths: string[], flags: BackupFlags) => {
-        const [{ backup }, { ensureRepository }, { reportBackup }] = await Promise.all([
+        const [{ backup }, { ensureRepository }, { createEntryList, reportBackup }] = await Promise.all([
           import('../../operations/backup.ts'),
           import('../ensure-repository.ts'),
           import('../reports/backup-report.ts'),
@@ -63,7 +68,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
         const result = await backup(session.context, {
           sources: paths,
           cwd: currentDirectory(paths),
-          ...omitUndefined({ force, dryRun, exclude, time, hostname, tags }),
+          ...omitUndefined({ force, dryRun, exclude, time, hostname, tags, onEntry: createEntryList(session) }),
         });
         reportBackup(session, result, performance.now() - startedAt);
         return result.problems.length > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;

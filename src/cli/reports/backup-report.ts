@@ -2,11 +2,40 @@ import { displayPath, escapeForTerminal } from '../../files/display-path.ts';
 import { textOf } from '../../util/byte-string.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { formatDuration } from '../../util/format-duration.ts';
-import type { BackupResult } from '../../operations/backup.ts';
+import type { BackupEntry, BackupResult } from '../../operations/backup.ts';
 import type { Session } from '../session.ts';
 import { formatTable } from '../tables.ts';
 import { countNoun, formatCount, shortId } from '../words.ts';
 import { summaryFields } from './snapshot-fields.ts';
+
+const SIGNS: Readonly<Record<BackupEntry['change'], string>> = {
+  new: '+',
+  changed: 'M',
+  unmodified: ' ',
+  excluded: 'x',
+};
+
+/** The words for changes in restic's `verbose_status`, and ours for what it does not have. */
+const ACTIONS: Readonly<Record<BackupEntry['change'], string>> = {
+  new: 'new',
+  changed: 'modified',
+  unmodified: 'unchanged',
+  excluded: 'excluded',
+};
+
+/**
+ * Returns a function that lists each entry of a backup: with `-v` what is new or changed, with `-vv` everything.
+ * Returns undefined if nothing is to be listed. With `-v` a changed directory is omitted: what changed in it is listed.
+ */
+export function createEntryList({ output, verbosity }: Session): ((entry: BackupEntry) => void) | undefined {
+  if (verbosity === 0 || output.quiet) return undefined;
+  return ({ path, change, type }) => {
+    const isChange = change === 'new' || (change === 'changed' && type !== 'directory');
+    if (verbosity === 1 && !isChange) return;
+    if (output.json) output.message('verbose_status', { action: ACTIONS[change], item: textOf(path), type });
+    else output.line(`${SIGNS[change]} ${displayPath(path)}${type === 'directory' ? '/' : ''}`);
+  };
+}
 
 /** Reports what `backup` stored. Problems were reported when they occurred. */
 export function reportBackup(session: Session, result: BackupResult, durationMs: number): void {

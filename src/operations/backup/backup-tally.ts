@@ -1,6 +1,7 @@
 import type { TreeEntry } from '../../format/tree.ts';
 import type { PathNode } from '../../util/path-node.ts';
 import type { Progress } from '../context.ts';
+import type { EntryChange } from './entry-listing.ts';
 import type { ParentSnapshot } from './parent-snapshot.ts';
 
 /** Counts what a backup saves, for its summary. */
@@ -37,20 +38,32 @@ export class BackupTally {
   }
 
   /** Counts a saved file. `isReused` means that the file was not read. */
-  countFile(entry: TreeEntry, previous: TreeEntry | undefined, isReused: boolean): void {
-    if (previous?.type !== 'file') this.filesNew += 1;
-    else if (sameIds(entry.chunkIds, previous.chunkIds)) this.filesUnmodified += 1;
+  countFile(entry: TreeEntry, previous: TreeEntry | undefined, isReused: boolean): EntryChange {
+    const change = compareEntries(entry, previous);
+    if (change === 'new') this.filesNew += 1;
+    else if (change === 'unmodified') this.filesUnmodified += 1;
     else this.filesChanged += 1;
     this.totalBytesProcessed += entry.sizeBytes;
-    if (this.#progress === undefined) return;
-    this.#progress.filesDone += 1;
-    if (isReused) this.#progress.bytesDone += entry.sizeBytes;
+    if (this.#progress !== undefined) {
+      this.#progress.filesDone += 1;
+      if (isReused) this.#progress.bytesDone += entry.sizeBytes;
+    }
+    return change;
   }
 
-  countDirectory(entry: TreeEntry, previous: TreeEntry | undefined): void {
-    if (previous?.type !== 'directory') this.dirsNew += 1;
-    else if (sameIds(entry.treeId!, previous.treeId!)) this.dirsUnmodified += 1;
+  countDirectory(entry: TreeEntry, previous: TreeEntry | undefined): EntryChange {
+    const change = compareEntries(entry, previous);
+    if (change === 'new') this.dirsNew += 1;
+    else if (change === 'unmodified') this.dirsUnmodified += 1;
     else this.dirsChanged += 1;
+    return change;
+  }
+
+  /** Counts an entry that is neither a file nor a directory. */
+  countOther(entry: TreeEntry, previous: TreeEntry | undefined): EntryChange {
+    this.othersCount += 1;
+    if (entry.type === 'socket') this.socketCount += 1;
+    return compareEntries(entry, previous);
   }
 }
 
@@ -88,6 +101,18 @@ export function countRemoved(tally: BackupTally, parent: ParentSnapshot | undefi
     files: totalFilesProcessed - filesChanged - filesUnmodified,
     directories: dirsNew + changed + unmodified - dirsChanged - dirsUnmodified,
   };
+}
+
+function compareEntries(entry: TreeEntry, previous: TreeEntry | undefined): EntryChange {
+  if (previous?.type !== entry.type) return 'new';
+  return hasSameContents(entry, previous) ? 'unmodified' : 'changed';
+}
+
+/** Compares two entries of the same type. */
+function hasSameContents(a: TreeEntry, b: TreeEntry): boolean {
+  if (a.type === 'file') return sameIds(a.chunkIds, b.chunkIds);
+  if (a.type === 'directory') return sameIds(a.treeId!, b.treeId!);
+  return a.linkTarget === b.linkTarget && a.deviceMajor === b.deviceMajor && a.deviceMinor === b.deviceMinor;
 }
 
 function sameIds(a: Uint8Array, b: Uint8Array): boolean {

@@ -88,8 +88,11 @@ export class SourceWalk {
     const { directory } = open;
     const place = { parent: directory, name };
     const planned = open.planned?.get(name);
-    const { exclusion, owners } = this.#services;
-    if (planned === undefined && exclusion.isExcluded(place)) return undefined;
+    const { exclusion, owners, listing } = this.#services;
+    if (planned === undefined && exclusion.isExcluded(place)) {
+      listing?.add(place, 'excluded', undefined);
+      return undefined;
+    }
     try {
       const root = planned?.isRoot === true ? joinPath(this.#plan.base, pathOf(place)) : undefined;
       const followed = root === undefined ? undefined : this.#plan.followed.get(root);
@@ -99,7 +102,7 @@ export class SourceWalk {
       const previous = older ?? directory.previousTree?.entries.find(name);
       if (metadata.type === 'directory') return this.#enter({ ...place, metadata, previous }, planned, followed);
       if (metadata.type === 'file') return this.#file({ directory, name, path: location, metadata, previous });
-      return { kind: 'entry', directory, entry: buildOtherEntry(name, location, metadata, owners) };
+      return { kind: 'entry', directory, entry: buildOtherEntry(name, location, metadata, owners), previous };
     } catch (error) {
       this.#services.problems.skip(place, 'stat', error, { mustExist: planned !== undefined });
       return undefined;

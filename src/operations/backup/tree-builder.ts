@@ -7,7 +7,7 @@ import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { SourcePlan } from './source-plan.ts';
 import { SourceWalk } from './source-walk.ts';
 import type { WalkServices } from './walk-services.ts';
-import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
+import type { EntryStep, FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
 
 /** Maximum steps that the walk may be ahead of the storing. */
 const STEPS_AHEAD_MAX = 512;
@@ -82,15 +82,15 @@ export class TreeBuilder {
 
   #store(step: Exclude<WalkStep, { kind: 'leave' }>): Promise<void> | undefined {
     if (step.kind === 'file') return this.#storeFile(step);
-    this.#addOther(step.directory, step.entry);
+    this.#addOther(step, step.entry);
     return undefined;
   }
 
-  #addOther({ tree }: WalkedDirectory, entry: TreeEntry): void {
-    const { tally } = this.#services;
-    tally.othersCount += 1;
-    if (entry.type === 'socket') tally.socketCount += 1;
-    tree.add(entry);
+  #addOther({ directory, previous }: FileStep | EntryStep, entry: TreeEntry): void {
+    const { tally, listing } = this.#services;
+    const change = tally.countOther(entry, previous);
+    listing?.add({ parent: directory, name: entry.name }, change, entry.type);
+    directory.tree.add(entry);
   }
 
   /** Returns a promise only if it has to wait: promises for small files were nearly half of the garbage of a backup. */
@@ -112,7 +112,9 @@ export class TreeBuilder {
   }
 
   #add({ directory, previous }: FileStep, entry: TreeEntry, isReused: boolean): void {
-    this.#services.tally.countFile(entry, previous, isReused);
+    const { tally, listing } = this.#services;
+    const change = tally.countFile(entry, previous, isReused);
+    listing?.add({ parent: directory, name: entry.name }, change, 'file');
     directory.tree.add(entry);
   }
 
@@ -129,7 +131,7 @@ export class TreeBuilder {
     } catch (error) {
       const entry = error instanceof SourceError ? this.#whatItIsNow(step) : undefined;
       if (entry === undefined) problems.skip(place, 'read', error, { mustExist: false });
-      else this.#addOther(directory, entry);
+      else this.#addOther(step, entry);
     }
   }
 
@@ -147,12 +149,13 @@ export class TreeBuilder {
 
   async #leave(directory: WalkedDirectory): Promise<Uint8Array> {
     const { parent, name, metadata, location, previous, previousTree, tree } = directory;
-    const { owners, tally, trees } = this.#services;
+    const { owners, tally, trees, listing } = this.#services;
     location.close();
     const treeId = await trees.save(tree, previousTree);
     if (parent !== undefined && metadata !== undefined) {
       const entry = buildEntry(name, metadata, owners, { treeId });
-      tally.countDirectory(entry, previous);
+      const change = tally.countDirectory(entry, previous);
+      listing?.add(directory, change, 'directory');
       parent.tree.add(entry);
     }
     return treeId;

@@ -1,6 +1,7 @@
 import type { OwnerNames } from '../../files/owner-names.ts';
 import type { Pacer } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
+import type { EntryListing } from './entry-listing.ts';
 import type { Exclusion } from './exclusion.ts';
 import type { FileStore } from './file-store.ts';
 import type { OwnRepository } from './own-repository.ts';
@@ -21,4 +22,6 @@ export interface WalkServices {
   readonly ownRepository: OwnRepository;
   readonly pacer: Pacer;
   readonly problems: ProblemReport;
+  /** Undefined unless the caller wants a list of all entries. */
+  readonly listing: EntryListing | undefined;
 }

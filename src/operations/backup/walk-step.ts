@@ -39,6 +39,7 @@ export interface EntryStep {
   readonly kind: 'entry';
   readonly directory: WalkedDirectory;
   readonly entry: TreeEntry;
+  readonly previous: TreeEntry | undefined;
 }
 
 /** The end of a directory: its tree can be stored. */

@@ -3,6 +3,7 @@ import { LdmError, UnsupportedFormatError, UsageError } from '../errors.ts';
 import { escapeForTerminal } from '../files/display-path.ts';
 import { reasonOf } from '../files/path-failures.ts';
 import { OutputClosedError } from './output.ts';
+import { FOREIGN_COMMANDS } from './foreign-commands.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE } from './exit-codes.ts';
 
 /** How to report a command that threw. */
@@ -69,6 +70,7 @@ function describeUsageFailure(error: CommanderError, helpCommand: string): Failu
   if (error.code === 'commander.help')
     return { exitCode: EXIT_USAGE, text: undefined, message: 'no command given', hint: seeHelp };
   const [, problem = error.message, advice, suggestion] = COMMANDER_MESSAGE.exec(error.message) ?? [];
-  const hint = advice ?? suggestion ?? seeHelp;
+  const unknownName = /^unknown command '(.*)'$/.exec(problem)?.[1] ?? '';
+  const hint = FOREIGN_COMMANDS.get(unknownName) ?? advice ?? suggestion ?? seeHelp;
   return describeExpectedFailure(new UsageError(problem.replaceAll('\n', ' '), { hint }));
 }

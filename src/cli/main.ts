@@ -75,7 +75,7 @@ function commandNamesIn(program: Command, commandLine: readonly string[]): strin
   let current = program;
   for (const word of commandLine) {
     const next = current.commands.find((command) => command.name() === word);
-    if (next === undefined) continue;
+    if (next === undefined || word === 'help') continue;
     names.push(word);
     current = next;
   }

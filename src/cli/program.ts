@@ -5,6 +5,7 @@ import { defineCheck } from './commands/check.ts';
 import { defineCompact } from './commands/compact.ts';
 import { defineDelete } from './commands/delete.ts';
 import { defineFilter } from './commands/filter.ts';
+import { defineHelp } from './commands/help.ts';
 import { defineInit } from './commands/init.ts';
 import { defineLs } from './commands/ls.ts';
 import { defineRepair } from './commands/repair.ts';
@@ -13,6 +14,7 @@ import { defineSnapshots } from './commands/snapshots.ts';
 import { defineStats } from './commands/stats.ts';
 import { defineUndelete } from './commands/undelete.ts';
 import { defineVersion } from './commands/version.ts';
+import { ALL_EXIT_CODES } from './exit-codes.ts';
 import { formatHelpFooter } from './help-footer.ts';
 import { count, durationValue } from './option-values.ts';
 import { makeStrict } from './strict-options.ts';
@@ -39,13 +41,13 @@ export function createProgram(runner: CommandRunner): Command {
   const program = new Command('ldm')
     .description('Back up files with deduplication, restore them, and delete snapshots with exact accounting.')
     .usage('[options] <command>')
-    .helpCommand('help [command]', 'print the help of a command')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     // Errors are printed in one place, with our own exit codes.
     .configureOutput({ outputError: () => {} });
   defineGlobalOptions(program);
   for (const define of DEFINITIONS) define(program, runner);
+  defineHelp(program, 'help backup');
   makeStrict(program);
   program.addHelpText(
     'after',
@@ -54,7 +56,7 @@ export function createProgram(runner: CommandRunner): Command {
         ['ldm backup ~/work', 'back up a directory'],
         ['ldm backup --help', 'explain a command'],
       ],
-      exitCodes: [3, 4, 5, 10, 11, 130],
+      exitCodes: ALL_EXIT_CODES,
     }),
   );
   return program;

@@ -14,6 +14,7 @@ describe('help', () => {
       'compact',
       'delete',
       'filter',
+      'help',
       'init',
       'ls',
       'repair',
@@ -46,7 +47,29 @@ describe('help', () => {
     const asked = await runLdm(['--help']);
     expect(asked.code).toBe(0);
     expect(asked.stdout).toContain('Commands:');
+    expect((await runLdm(['help'])).stdout).toBe(asked.stdout);
     expect((await runLdm(['help', 'backup'])).stdout).toContain('Usage: ldm backup');
+    expect((await runLdm(['help', 'filter', 'plan'])).stdout).toContain('Usage: ldm filter plan');
+    expect((await runLdm(['filter', 'help', 'plan'])).stdout).toContain('Usage: ldm filter plan');
+  });
+
+  it.each([
+    [['help', 'nope'], "ldm: unknown command 'nope'\nSee `ldm --help`.\n"],
+    [['help', 'bakup'], "ldm: unknown command 'bakup'\nDid you mean backup?\n"],
+    [['help', 'filter', 'pln'], "ldm: unknown command 'pln'\nDid you mean plan?\n"],
+    [['filter', 'help', 'pln'], "ldm: unknown command 'pln'\nDid you mean plan?\n"],
+  ])('%j is an error', async (args, stderr) => {
+    expect(await runLdm(args)).toMatchObject({ code: 2, stdout: '', stderr });
+  });
+
+  it('describes only the exit codes that a command has', async () => {
+    const codesOf = async (...args: string[]): Promise<string> =>
+      (await runLdm([...args, '--help'])).stdout.split('Exit codes:\n')[1]!;
+    expect(await codesOf('version')).toBe('  0   success\n  1   error\n  2   wrong usage\n');
+    expect(await codesOf('backup')).toMatch(/^ {2}1 +error: no snapshot was saved/m);
+    expect(await codesOf('restore')).not.toContain('snapshot');
+    expect(await codesOf('ls')).not.toMatch(/^ {2}[345] /m);
+    expect(await codesOf('check')).toMatch(/^ {2}4 +damage was found$/m);
   });
 });
 

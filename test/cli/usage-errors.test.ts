@@ -2,6 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { createCommandRunner } from '../../src/cli/command-runner.ts';
+import { FOREIGN_COMMANDS } from '../../src/cli/foreign-commands.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { runLdmHere as runLdm } from '../support/run-ldm-here.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
@@ -9,6 +12,9 @@ describe('wrong usage', () => {
   it.each([
     [['frobnicate'], "unknown command 'frobnicate'"],
     [['bakup', '.'], 'Did you mean backup?'],
+    [['prune'], 'Use `ldm compact`; `ldm delete` already frees the space.'],
+    [['unlock', '--remove-all'], 'Nobody has to unlock anything'],
+    [['extract', '::monday'], 'Use `ldm restore`.'],
     [['backup'], "missing required argument 'paths'"],
     [['backup', '--frob', '.'], "unknown option '--frob'"],
     [['stats', 'extra'], 'too many arguments'],
@@ -49,6 +55,14 @@ describe('wrong usage', () => {
     expect(stderr).toMatch(/^ldm: [^\n]+\n(?:[A-Z][^\n]+[.?]\n)?$/);
     expect(stdout).toBe('');
     expect(code).toBe(2);
+  });
+
+  it('answers the commands of other tools with commands that exist', () => {
+    const names = new Set(createProgram(createCommandRunner()).commands.map((command) => command.name()));
+    for (const [foreign, answer] of FOREIGN_COMMANDS) {
+      expect(names).not.toContain(foreign);
+      for (const [, name] of answer.matchAll(/`ldm ([a-z]+)/g)) expect(names).toContain(name);
+    }
   });
 
   it('names the help of the command that was meant', async () => {

@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path';
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_INCOMPLETE, EXIT_SUCCESS } from '../exit-codes.ts';
+import { EXIT_INCOMPLETE, EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { collectPatterns, collectTags, textValue, timeValue } from '../option-values.ts';
@@ -51,7 +51,11 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
           ['ldm backup -nvv ~/work -e cache', 'try patterns: list all files and what is excluded'],
           ['ldm backup -q ~/work --lock-wait 10m', 'from cron: prints only problems'],
         ],
-        exitCodes: [3, 10, 11, 130],
+        exitCodes: REPOSITORY_EXIT_CODES,
+        meanings: {
+          1: 'error: no snapshot was saved, unless a message says otherwise',
+          3: 'a snapshot was saved, but some files could not be read',
+        },
       }),
     )
     .action(

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
+import { REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { partValue } from '../option-values.ts';
@@ -21,7 +22,8 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
           ['ldm check --read-data', 'all data'],
           ['ldm check --read-data=1/7', 'a seventh of it, for every day of the week'],
         ],
-        exitCodes: [4, 10, 11, 130],
+        exitCodes: REPOSITORY_EXIT_CODES,
+        meanings: { 4: 'damage was found' },
       }),
     )
     .action(

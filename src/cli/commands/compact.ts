@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { percentValue } from '../option-values.ts';
@@ -25,7 +25,7 @@ export function defineCompact(program: Command, runner: CommandRunner): void {
           ['ldm compact', 'reclaim where it is worth the work'],
           ['ldm compact --max-unused 0', 'reclaim everything'],
         ],
-        exitCodes: [10, 11, 130],
+        exitCodes: REPOSITORY_EXIT_CODES,
       }),
     )
     .action(

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
@@ -30,7 +30,7 @@ export function defineDelete(program: Command, runner: CommandRunner): void {
           ['ldm delete --no-reclaim latest~1', 'delete so that undelete still works'],
           ['ldm delete latest --host web1 --path /srv', 'the newest snapshot of a path of a host'],
         ],
-        exitCodes: [10, 11, 130],
+        exitCodes: REPOSITORY_EXIT_CODES,
       }),
     )
     .action(

@@ -44,7 +44,7 @@ export function defineFilterCompare(group: Command, runner: CommandRunner): void
           ['ldm filter compare -n 1e7 --structure ldm --structure bloom', 'two structures, with ten million ids'],
           ['ldm filter compare --csv figures.csv', 'a million ids; figures for a spreadsheet'],
         ],
-        exitCodes: [130],
+        exitCodes: [0, 1, 2, 130],
       }),
     )
     .action(

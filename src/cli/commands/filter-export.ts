@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../../errors.ts';
 import type { ExportFormat } from '../../operations/filter/export.ts';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { rateValue } from '../option-values.ts';
 import type { Output } from '../output.ts';
@@ -38,7 +38,7 @@ export function defineFilterExport(group: Command, runner: CommandRunner): void 
           ['ldm filter export --format guava --fpr 0.0001 > chunks.bloom', 'about 19 bits per chunk'],
           ['ldm filter export --format raw -o chunks.ids', 'every id, 20 bytes per chunk'],
         ],
-        exitCodes: [10, 11],
+        exitCodes: REPOSITORY_EXIT_CODES,
       }),
     )
     .action(

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 
 export function defineFilterInspect(group: Command, runner: CommandRunner): void {
@@ -14,7 +14,7 @@ export function defineFilterInspect(group: Command, runner: CommandRunner): void
           ['ldm filter inspect', 'figures and histograms'],
           ['ldm -r /mnt/disk/backup filter inspect --json', 'the same, for a script'],
         ],
-        exitCodes: [10, 11],
+        exitCodes: REPOSITORY_EXIT_CODES,
       }),
     )
     .action(

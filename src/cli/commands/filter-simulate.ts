@@ -35,7 +35,7 @@ export function defineFilterSimulate(group: Command, runner: CommandRunner): voi
           ['ldm filter simulate --runs 1000 --seed 7 --svg chains.svg', 'less noise, and a chart'],
           ['ldm filter simulate --csv chains.csv --json', 'figures for a script'],
         ],
-        exitCodes: [130],
+        exitCodes: [0, 1, 2, 130],
       }),
     )
     .action(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '../../errors.ts';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_ABSENT, EXIT_SUCCESS } from '../exit-codes.ts';
+import { EXIT_ABSENT, EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { collect } from '../option-values.ts';
 
@@ -31,7 +31,8 @@ export function defineFilterTest(group: Command, runner: CommandRunner): void {
           ['ldm filter test chunks.bloom 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12', 'one id'],
           ['ldm filter test chunks.bloom --file photo.jpg', "the chunks of a file, with this repository's key"],
         ],
-        exitCodes: [5, 10, 11],
+        exitCodes: REPOSITORY_EXIT_CODES,
+        meanings: { 5: 'an id is definitely absent' },
       }),
     )
     .action(

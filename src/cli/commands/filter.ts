@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
+import { defineHelp } from './help.ts';
+import { REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { defineFilterCompare } from './filter-compare.ts';
 import { defineFilterExport } from './filter-export.ts';
@@ -30,8 +32,9 @@ export function defineFilter(program: Command, runner: CommandRunner): void {
           ['ldm filter inspect', "show the repository's own"],
           ['ldm filter plan --help', 'explain a command'],
         ],
-        exitCodes: [10, 11],
+        exitCodes: REPOSITORY_EXIT_CODES,
       }),
     );
   for (const define of DEFINITIONS) define(group, runner);
+  defineHelp(group, 'filter help plan');
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
@@ -27,7 +27,7 @@ export function defineLs(program: Command, runner: CommandRunner): void {
           ['ldm ls -l --no-recursive latest~1:work/src', 'one directory of the snapshot before'],
           ['ldm ls latest --host web1', 'everything in the newest snapshot of a host'],
         ],
-        exitCodes: [10, 11],
+        exitCodes: REPOSITORY_EXIT_CODES,
       }),
     )
     .action(

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
+import { REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 
@@ -19,7 +20,8 @@ export function defineRepair(program: Command, runner: CommandRunner): void {
           ['ldm repair --dry-run', 'print what it would do'],
           ['ldm repair', 'repair what can be repaired'],
         ],
-        exitCodes: [4, 10, 11, 130],
+        exitCodes: REPOSITORY_EXIT_CODES,
+        meanings: { 4: 'damage remains that cannot be repaired' },
       }),
     )
     .action(

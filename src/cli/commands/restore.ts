@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { OverwriteMode } from '../../operations/restore.ts';
 import type { CommandRunner } from '../command-runner.ts';
+import { REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { expandHome } from '../paths.ts';
@@ -36,7 +37,11 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
           ['ldm restore latest --target /tmp/restored', 'everything in the newest snapshot'],
           ['ldm restore 1a2b3c4d:work/notes.txt -t .', 'one file'],
         ],
-        exitCodes: [3, 10, 11, 130],
+        exitCodes: REPOSITORY_EXIT_CODES,
+        meanings: {
+          1: 'error: nothing was restored, or damaged files were left out',
+          3: 'restored, except for files that could not be written',
+        },
       }),
     )
     .action(

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { positiveIntegerValue } from '../option-values.ts';
@@ -27,7 +27,7 @@ export function defineSnapshots(program: Command, runner: CommandRunner): void {
           ['ldm snapshots --tag home --latest 1', 'the newest with a tag'],
           ['ldm snapshots --tag home,daily --since 2026-01-01', 'with both tags, of this year'],
         ],
-        exitCodes: [10, 11],
+        exitCodes: REPOSITORY_EXIT_CODES,
       }),
     )
     .action(

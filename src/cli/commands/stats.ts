@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 
 export function defineStats(program: Command, runner: CommandRunner): void {
@@ -15,7 +15,7 @@ export function defineStats(program: Command, runner: CommandRunner): void {
           ['ldm stats -v', 'also the parameters of the filter'],
           ['ldm stats --json', 'everything, for a script'],
         ],
-        exitCodes: [10, 11],
+        exitCodes: REPOSITORY_EXIT_CODES,
       }),
     )
     .action(

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
@@ -13,7 +13,7 @@ export function defineUndelete(program: Command, runner: CommandRunner): void {
   addSnapshotFilters(command)
     .addHelpText(
       'after',
-      formatHelpFooter({ examples: [['ldm undelete 1a2b3c4d', 'bring one back']], exitCodes: [10, 11] }),
+      formatHelpFooter({ examples: [['ldm undelete 1a2b3c4d', 'bring one back']], exitCodes: REPOSITORY_EXIT_CODES }),
     )
     .action(
       runner.inSession(async ({ context, output }, selectors: string[], flags: SnapshotFilterFlags) => {

@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import { formatHelpFooter } from '../help-footer.ts';
+
+/** Replaces the help command of commander, which answers an unknown name with the whole help instead of an error. */
+export function defineHelp(parent: Command, commandLine: string): void {
+  parent
+    .helpCommand(false)
+    .command('help')
+    .description('Print the help of a command.')
+    .argument('[command...]', 'the command')
+    .addHelpText('after', formatHelpFooter({ examples: [[`ldm ${commandLine}`, 'explain a command']] }))
+    .action(async (names: string[]) => {
+      let command = parent;
+      for (const name of names) {
+        const next = command.commands.find((each) => each.name() === name);
+        // The error for a command line that begins with this name also suggests similar names.
+        if (next === undefined) return void (await command.parseAsync([name], { from: 'user' }));
+        command = next;
+      }
+      command.outputHelp();
+    });
+}

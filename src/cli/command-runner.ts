@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { RepositoryNotFoundError } from '../errors.ts';
 import type { Output } from './output.ts';
 import type { Session } from './session.ts';
 import type { GlobalOptions } from './settings.ts';
@@ -18,6 +20,13 @@ export interface CommandRunner {
   output: Output | undefined;
   /** Returns an action that opens a session and runs the handler in it. */
   inSession<Arguments extends unknown[]>(handler: CommandHandler<Arguments>): CommandAction;
+}
+
+/** At the default place a missing repository is no sign of a typing error or of a disk that is not mounted. */
+function missingDefault(location: string, error: RepositoryNotFoundError): RepositoryNotFoundError {
+  if (existsSync(location)) return error;
+  const hint = '`ldm backup <path>` creates it. To use another repository, name it with -r or LDM_REPOSITORY.';
+  return new RepositoryNotFoundError(`there is no repository yet at the default place, ${location}`, { hint });
 }
 
 export function createCommandRunner(): CommandRunner {
@@ -44,6 +53,9 @@ export function createCommandRunner(): CommandRunner {
         const session = openSession(globals, settings, runner.output);
         try {
           runner.exitCode = await handler(session, ...(received as Arguments));
+        } catch (error) {
+          const isDefaultMissing = settings.isDefaultRepository && error instanceof RepositoryNotFoundError;
+          throw isDefaultMissing ? missingDefault(settings.repository, error) : error;
         } finally {
           await session.close();
         }

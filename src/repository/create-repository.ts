@@ -1,6 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { createPackDigest } from '../crypto/pack-digest.ts';
-import { RefusedError } from '../errors.ts';
+import { BackendError, RefusedError } from '../errors.ts';
 import type { FilterPlan } from '../filter/formulas.ts';
 import { FilterState } from '../filter/filter-state.ts';
 import { writeImage } from '../filter/image.ts';
@@ -20,6 +20,21 @@ import { assertVacant } from './vacant-place.ts';
  * @throws InstallationError if this installation could not use the repository
  */
 export async function createRepository(backend: Backend, config: RepositoryConfig, plan: FilterPlan): Promise<void> {
+  try {
+    await create(backend, config, plan);
+  } catch (error) {
+    if (!(error instanceof BackendError) || !isPermissionError(error)) throw error;
+    // The usual hint names the owner of the repository, but there is no repository yet.
+    const hint = 'Name a place where you may create files, or run ldm as a user who may do that there.';
+    throw new BackendError(error.message, { errno: error.errno, cause: error, hint });
+  }
+}
+
+function isPermissionError({ errno }: BackendError): boolean {
+  return errno === 'EACCES' || errno === 'EPERM';
+}
+
+async function create(backend: Backend, config: RepositoryConfig, plan: FilterPlan): Promise<void> {
   if (await repositoryExists(backend)) {
     throw new RefusedError(`${backend.location} is already a repository`, {
       hint: 'It was not changed. Use it, or choose another place.',

@@ -1,4 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
+import { dirname, isAbsolute } from 'node:path';
+import { statSync } from 'node:fs';
 import { RefusedError, SourceError } from '../errors.ts';
 import { listNames } from '../files/source-files.ts';
 import { isCheckpointName } from './checkpoint-names.ts';
@@ -6,6 +8,7 @@ import { CONFIG_COPY_NAME, DIRECTORIES, RESERVE_BYTES, RESERVE_NAME, isTemporary
 import { listOptional } from './listing.ts';
 import { byteStringFromText, textOf } from '../util/byte-string.ts';
 
+const HINT = 'Nothing was changed. Name a new or empty directory.';
 const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, RESERVE_NAME]);
 
 /**
@@ -13,11 +16,33 @@ const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, RESERVE_NAM
  * files under its names, so no other files may be among them.
  */
 export async function assertVacant(backend: Backend): Promise<void> {
+  assertNoFile(backend.location);
   const foreign = namesIn(backend.location).find((name) => !OWN_NAMES.has(name)) ?? (await foreignFile(backend));
   if (foreign === undefined) return;
   throw new RefusedError(`${backend.location} is not empty: it contains ${foreign}`, {
-    hint: 'Nothing was changed. Name a new or empty directory.',
+    hint: HINT,
   });
+}
+
+/** Refuses a path that is a file or goes through one. */
+function assertNoFile(location: string): void {
+  // Only a backend on a local directory has a path.
+  if (!isAbsolute(location)) return;
+  let existing = location;
+  while (isDirectory(existing) === undefined) existing = dirname(existing);
+  if (isDirectory(existing) === true) return;
+  const reason = existing === location ? 'it is a file' : `${existing} is a file`;
+  throw new RefusedError(`cannot create a repository at ${location}: ${reason}`, { hint: HINT });
+}
+
+/** Returns undefined for a path that does not exist or cannot be reached. */
+function isDirectory(path: string): boolean | undefined {
+  if (path === '/') return true;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return undefined;
+  }
 }
 
 async function foreignFile(backend: Backend): Promise<string | undefined> {

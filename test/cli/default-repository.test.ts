@@ -49,7 +49,10 @@ describe('the default repository', () => {
       const home = makeHome();
       const { code, stderr } = await home.run(args);
       expect(code).toBe(10);
-      expect(stderr).toContain(home.repository);
+      expect(stderr).toBe(
+        `ldm: there is no repository yet at the default place, ${home.repository}\n` +
+          '`ldm backup <path>` creates it. To use another repository, name it with -r or LDM_REPOSITORY.\n',
+      );
       expect(existsSync(home.repository)).toBe(false);
     },
   );
@@ -68,6 +71,22 @@ describe('a repository that was named', () => {
     expect(stderr).toContain(place);
     expect(stderr).toContain('init');
     expect(existsSync(place)).toBe(false);
+  });
+
+  it.each([
+    ['file', 'it is a file'],
+    ['file/below/it', 'DIRECTORY/file is a file'],
+  ])('cannot be created at %s', async (name, reason) => {
+    const home = makeHome();
+    const { directory } = home;
+    writeFileSync(join(directory, 'file'), '');
+    const place = join(directory, name);
+    const problem = `cannot create a repository at ${place}: ${reason.replace('DIRECTORY', directory)}`;
+    expect(await home.run(['-r', place, 'init'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `ldm: ${problem}\nNothing was changed. Name a new or empty directory.\n`,
+    });
   });
 
   it('is made by init, which prints the plan, and not twice', async () => {

@@ -11,12 +11,14 @@ export function defineHelp(parent: Command, commandLine: string): void {
     .addHelpText('after', formatHelpFooter({ examples: [[`ldm ${commandLine}`, 'explain a command']] }))
     .action(async (names: string[]) => {
       let command = parent;
+      let unknown: string | undefined;
       for (const name of names) {
         const next = command.commands.find((each) => each.name() === name);
-        // The error for a command line that begins with this name also suggests similar names.
-        if (next === undefined) return void (await command.parseAsync([name], { from: 'user' }));
-        command = next;
+        if (next === undefined) unknown ??= name;
+        else if (unknown === undefined) command = next;
       }
+      // The error for a command line that begins with this name also suggests similar names.
+      if (unknown !== undefined) await command.parseAsync([unknown], { from: 'user' });
       command.outputHelp();
     });
 }

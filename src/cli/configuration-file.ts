@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { UsageError } from '../errors.ts';
+import { reasonOf } from '../files/path-failures.ts';
 import { parseDuration } from '../util/format-duration.ts';
 
 export interface Configuration {
   readonly repository?: string;
   readonly lockWaitMs?: number;
 }
+
+const EXAMPLE = 'Correct it, or remove it. An example: {"repository": "/mnt/backup/ldm", "lockWait": "5m"}.';
 
 type Parser = (value: unknown) => Configuration | undefined;
 
@@ -24,10 +27,12 @@ export function readConfiguration(path: string): Configuration {
     if (setting === undefined)
       throw invalid(
         path,
-        `unknown setting ${JSON.stringify(key)}; the settings are ${Object.keys(PARSERS).join(', ')}`,
+        `unknown setting ${JSON.stringify(key)}`,
+        `The settings are ${Object.keys(PARSERS).join(' and ')}.`,
       );
     const parsed = setting.parse(value);
-    if (parsed === undefined) throw invalid(path, `${key} must be ${setting.wanted}, not ${JSON.stringify(value)}`);
+    if (parsed === undefined)
+      throw invalid(path, `${key} is ${JSON.stringify(value)}`, `The value of ${key} must be ${setting.wanted}.`);
     configuration = { ...configuration, ...parsed };
   }
   return configuration;
@@ -39,7 +44,10 @@ function readIfPresent(path: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new UsageError(`cannot read the configuration file ${path}: ${code ?? String(error)}`, { cause: error });
+    throw new UsageError(`cannot read the configuration file ${path}: ${reasonOf(error)}`, {
+      hint: 'Make it readable for this user, or remove it.',
+      cause: error,
+    });
   }
 }
 
@@ -48,7 +56,7 @@ function parseObject(path: string, text: string): Readonly<Record<string, unknow
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw invalid(path, error instanceof Error ? error.message : String(error));
+    throw invalid(path, `not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(path, 'not a JSON object');
   return value as Readonly<Record<string, unknown>>;
@@ -64,6 +72,6 @@ function parseLockWait(value: unknown): Configuration | undefined {
   return lockWaitMs === undefined ? undefined : { lockWaitMs };
 }
 
-function invalid(path: string, problem: string): UsageError {
-  return new UsageError(`configuration file ${path}: ${problem}`);
+function invalid(path: string, problem: string, hint = EXAMPLE): UsageError {
+  return new UsageError(`configuration file ${path}: ${problem}`, { hint });
 }

@@ -24,7 +24,7 @@ export class NoticePrinter {
     if ((notice.kind === 'lock-wait' || notice.kind === 'note') && output.quiet) return;
     if (notice.kind === 'info' && (this.#verbosity === 0 || output.quiet)) return;
     const message = escapeForTerminal(notice.message);
-    if (notice.path !== undefined) return this.#printOfFile(notice, `${displayPath(notice.path)}: ${message}`);
+    if (notice.path !== undefined) return this.#printOfFile(notice, describeFile(displayPath(notice.path), message));
     const prefix = notice.kind === 'warning' ? 'ldm: warning: ' : 'ldm: ';
     output.problem(`${prefix}${message}`, 'notice', { kind: notice.kind, message: notice.message });
   }
@@ -47,4 +47,9 @@ export class NoticePrinter {
   get #printsAll(): boolean {
     return this.#output.json || this.#verbosity > 0;
   }
+}
+
+/** Most messages of the system name the file already. */
+function describeFile(path: string, message: string): string {
+  return message.includes(` ${path}: `) ? message : `${path}: ${message}`;
 }

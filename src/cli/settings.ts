@@ -73,8 +73,8 @@ function resolveLocation(location: string): string {
 
 /** The message shows only the start, because a URL may contain a password. */
 function remotePlace(start: string, slashes = ''): UsageError {
-  const what = SCHEME.test(start) ? 'a repository at' : 'a repository on another machine, as in';
-  return new UsageError(`${what} ${start}${slashes} is not supported`, {
+  const what = SCHEME.test(start) ? `at ${start}${slashes}` : `on another machine (${start})`;
+  return new UsageError(`a repository ${what} is not supported`, {
     hint: 'Name a directory of this machine; write ./ before a name with a colon.',
   });
 }

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { InvalidArgumentError } from 'commander';
 import type { Command, Option } from 'commander';
 import { isRepeatable } from './option-values.ts';
@@ -16,14 +17,12 @@ export function makeStrict(command: Command): void {
 
 function makeStrictOption(command: Command, option: Option): void {
   let count = 0;
-  command.on(`option:${option.name()}`, (value: string | null) => {
+  const check = (value: string | null): void => {
     count += 1;
     const name = option.long ?? option.flags;
-    const noun = /<([^>]+)>|\[([^\]]+)\]/
-      .exec(option.flags)
-      ?.slice(1)
-      .find((each) => each !== undefined);
-    if (value === '') throw new InvalidArgumentError(`${name} needs a ${noun ?? 'value'} that is not empty`);
+    if (value === '') throw new InvalidArgumentError(`the value of ${name} is empty`);
     if (count > 1 && !isRepeatable(option)) throw new InvalidArgumentError(`${name} was given more than once`);
-  });
+  };
+  // Before the listener of commander, which parses the value and would complain about an empty one in another way.
+  (command as unknown as EventEmitter).prependListener(`option:${option.name()}`, check);
 }

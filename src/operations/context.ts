@@ -80,7 +80,10 @@ export async function withRepository<T>(
   const onWait = (holder: string): void =>
     onNotice?.({ kind: 'lock-wait', message: `waiting for the lock held by ${holder}` });
   const onUnlocked = (reason: string): void =>
-    onNotice?.({ kind: 'warning', message: `reading without a lock (${reason}); do not run compact at the same time` });
+    onNotice?.({
+      kind: 'warning',
+      message: `the repository is read without a lock, because ${reason}; do not run compact or delete at the same time`,
+    });
   const onDamagedCheckpoint = (name: string, reason: string): void =>
     onNotice?.({
       kind: 'warning',

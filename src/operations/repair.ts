@@ -96,7 +96,7 @@ async function makePlan(
 function repairCondemnations(plan: RepairPlan, { order }: Repository, { listing }: OpenedState): void {
   for (const id of listing.condemned.damaged.keys()) {
     const file = condemnationName(id);
-    plan.add({ kind: 'condemnation-quarantined', file, message: 'damaged; set aside' }, async () =>
+    plan.add({ kind: 'condemnation-quarantined', file, message: `set aside ${file}, which is damaged` }, async () =>
       order.quarantine(file),
     );
   }
@@ -114,13 +114,17 @@ async function repairCheckpoints(
   const wrong = await findWrongCheckpoints(repository, opened, recounted);
   const setAside = [...new Set([...damaged, ...wrong.keys()])];
   for (const file of setAside) {
-    plan.add({ kind: 'checkpoint-quarantined', file, message: 'damaged or wrong; set aside' }, async () =>
-      repository.order.quarantine(file),
+    plan.add(
+      { kind: 'checkpoint-quarantined', file, message: `set aside ${file}, a checkpoint that is damaged or wrong` },
+      async () => repository.order.quarantine(file),
     );
   }
   if (plan.actions.length === 0) return;
-  plan.add({ kind: 'checkpoint-rewritten', message: 'rebuilt from the segments and snapshots' }, async () => {
-    const { state } = await repository.openState({ ignoreCheckpoints: true });
-    if (state.isComplete) await repository.writeCheckpoint(state);
-  });
+  plan.add(
+    { kind: 'checkpoint-rewritten', message: 'write a new checkpoint from the segments and snapshots' },
+    async () => {
+      const { state } = await repository.openState({ ignoreCheckpoints: true });
+      if (state.isComplete) await repository.writeCheckpoint(state);
+    },
+  );
 }

@@ -47,7 +47,10 @@ export function selectSnapshot(
   const latest = LATEST.exec(name);
   if (latest === null) return findById(snapshots, name, filter);
   const listings = snapshots.listings.filter(({ snapshot }) => matchesFilter(snapshot, filter));
-  const found = findLatest({ ...snapshots, listings }, name, Number(latest[1] ?? 0));
+  const found = findLatest({ ...snapshots, listings }, name, {
+    back: Number(latest[1] ?? 0),
+    isFiltered: listings.length < snapshots.listings.length,
+  });
   warnOfFuture(context, listings);
   const groups = new Map(listings.map((listing) => [groupKey(listing.snapshot), listing]));
   if (groups.size > 1) {
@@ -73,15 +76,28 @@ export function assertCountable(names: readonly string[], lostIds: readonly stri
   if (name !== undefined && lostIds[0] !== undefined) throw uncountable(name, lostMessage(lostIds[0]));
 }
 
-function findLatest({ listings, damaged, deleted }: ReadSnapshots, name: string, back: number): SnapshotListing {
+function findLatest(
+  { listings, damaged, deleted }: ReadSnapshots,
+  name: string,
+  { back, isFiltered }: { readonly back: number; readonly isFiltered: boolean },
+): SnapshotListing {
   const [reason] = damaged.values();
   if (reason !== undefined) throw uncountable(name, reason);
   const found = listings.at(-1 - back);
   if (found !== undefined && back < listings.length) return found;
-  const [kind, list] = deleted ? ['deleted snapshots', 'ldm snapshots --deleted'] : ['snapshots', 'ldm snapshots'];
-  throw new SnapshotNotFoundError(`there is no snapshot ${name}: ${listings.length} ${kind} match`, {
-    hint: `See \`${list}\`.`,
-  });
+  throw tooFew(name, listings.length, { isFiltered, deleted });
+}
+
+function tooFew(
+  name: string,
+  count: number,
+  { isFiltered, deleted }: { readonly isFiltered: boolean; readonly deleted: boolean },
+): SnapshotNotFoundError {
+  const [kind, list] = deleted ? ['deleted snapshot', 'ldm snapshots --deleted'] : ['snapshot', 'ldm snapshots'];
+  const matching = isFiltered ? ' of the given host, paths, tags and times' : '';
+  const reason = count === 0 ? `there are no ${kind}s${matching}` : `there are only ${count} ${kind}s${matching}`;
+  const message = count === 1 ? `there is only 1 ${kind}${matching}` : reason;
+  return new SnapshotNotFoundError(`${name} does not exist: ${message}`, { hint: `See \`${list}\`.` });
 }
 
 /** The time of an unreadable snapshot is unknown, so it could be the one that the user means. */

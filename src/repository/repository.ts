@@ -193,7 +193,13 @@ export class Repository {
   }
 }
 
-const NOT_WRITABLE = new Set(['EROFS', 'EACCES', 'EPERM']);
+const NO_PERMISSION = 'this user may not write to it';
+/** Why a repository can only be read. */
+const NOT_WRITABLE: ReadonlyMap<string | undefined, string> = new Map([
+  ['EROFS', 'its file system is read-only'],
+  ['EACCES', NO_PERMISSION],
+  ['EPERM', NO_PERMISSION],
+]);
 
 async function acquireLock(options: OpenRepositoryOptions): Promise<RepositoryLock | undefined> {
   const { backend, mode, lockWaitMs: waitMs, lockOwner: owner, lockClock: clock, onWait, onUnlocked, signal } = options;
@@ -201,9 +207,9 @@ async function acquireLock(options: OpenRepositoryOptions): Promise<RepositoryLo
   try {
     return await RepositoryLock.acquire(backend, { mode: lockMode, waitMs, owner, clock, onWait, signal });
   } catch (error) {
-    const isReadable = mode === 'read' && error instanceof BackendError && NOT_WRITABLE.has(error.errno ?? '');
-    if (!isReadable) throw error;
-    onUnlocked?.(error.message);
+    const reason = mode === 'read' && error instanceof BackendError ? NOT_WRITABLE.get(error.errno) : undefined;
+    if (reason === undefined) throw error;
+    onUnlocked?.(reason);
     return undefined;
   }
 }

@@ -10,6 +10,8 @@ const OPTIONAL_PACKAGES = {
   vega: '^6.4.0',
 } as const;
 
+const LIST = new Intl.ListFormat('en');
+
 export type OptionalPackage = keyof typeof OPTIONAL_PACKAGES;
 
 /** Part of the path where npm installs global packages. */
@@ -25,7 +27,7 @@ export function missingPackageError(
   cause: unknown,
 ): MissingPackageError {
   const verb = packages.length === 1 ? 'the package' : 'the packages';
-  return new MissingPackageError(`${purpose} needs ${verb} ${packages.join(' and ')}, which cannot be loaded`, {
+  return new MissingPackageError(`${purpose} needs ${verb} ${LIST.format(packages)}, which cannot be loaded`, {
     hint: `Install what is missing with: ${installCommand(packages)}`,
     cause,
   });

@@ -108,8 +108,8 @@ describe('output in a pipe', () => {
 
 describe('snapshot names', () => {
   it.each([
-    ['latest', 1, /no snapshot latest/],
-    ['latest~3', 1, /no snapshot latest~3/],
+    ['latest', 1, /^ldm: latest does not exist: there are no snapshots$/m],
+    ['latest~3', 1, /^ldm: latest~3 does not exist: there are no snapshots$/m],
     ['abcdef', 1, /no snapshot id begins with abcdef/],
     ['not-an-id', 2, /does not name a snapshot/],
   ])('%s in an empty repository ends with exit %d and a hint', async (selector, expectedCode, expected) => {

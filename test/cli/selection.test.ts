@@ -68,8 +68,8 @@ it('excludes that match nothing are reported, and the repository is named where 
   const args = ['backup', directory, '-e', 'a.txt', '-e', 'typo', '-e', '/no\u001bwhere'];
   const { code, stdout, stderr } = await run(args);
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain('the exclude pattern typo matched nothing\n');
-  expect(stdout).toContain('the exclude pattern /no\\x1bwhere matched nothing\n');
+  expect(stdout).toContain('the exclude pattern "typo" matched nothing\n');
+  expect(stdout).toContain('the exclude pattern "/no\\x1bwhere" matched nothing\n');
   expect(stdout).toContain(`left out this repository, ${repository}\n`);
   const { messages } = await runJson(args);
   const summary = messages.find(({ message_type: type }) => type === 'summary');

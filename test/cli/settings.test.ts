@@ -44,7 +44,7 @@ describe('where the repository is', () => {
   });
 
   it.each([
-    ['user@host:/x', 'as in user@host: is not supported'],
+    ['user@host:/x', 'on another machine (user@host:) is not supported'],
     ['host:x', 'a repository at host: is not supported'],
     ['sftp:user@host:/x', 'a repository at sftp: is not supported'],
     ['rest:https://me:secret@host/', 'a repository at rest: is not supported'],

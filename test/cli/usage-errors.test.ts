@@ -27,15 +27,16 @@ describe('wrong usage', () => {
     [['check', '--read-data=8/7'], 'Give n/m with 1 <= n <= m'],
     [['backup', '.', '--time', 'yesterday'], 'Give a time such as 2026-01-31'],
     [['snapshots', '--latest', '0'], 'Give a whole number from 1 up'],
-    [['stats', '-r', ''], '--repo needs a place'],
-    [['restore', 'latest', '-t', ''], '--target needs a directory'],
+    [['stats', '-r', ''], 'the value of --repo is empty'],
+    [['restore', 'latest', '-t', ''], 'the value of --target is empty'],
     [['stats', '-r', 's3://bucket/ldm'], 'a repository at s3:// is not supported'],
     [['stats', '-r', 'sftp:host:/ldm'], 'a repository at sftp: is not supported'],
     [['backup', '.', '--time', '2026-02-31'], 'Give a time such as 2026-01-31'],
-    [['backup', '.', '-H', ''], 'Give a value that is not empty'],
-    [['backup', '.', '--tag', ''], 'Give a value that is not empty'],
+    [['backup', '.', '-H', ''], 'the value of --host is empty'],
+    [['backup', '.', '--tag', ''], 'the value of --tag is empty'],
     [['backup', '.', '-e', 'a\ufffd'], 'Give a pattern in UTF-8'],
-    [['backup', '.', '-e', ''], 'Give a value that is not empty'],
+    [['backup', '.', '-e', ''], 'the value of --exclude is empty'],
+    [['stats', '--lock-wait', ''], 'the value of --lock-wait is empty'],
     [['backup', '.', '-e', '[a'], 'the pattern "[a" is malformed'],
     [['backup', '.', '--tag', 'a,,b'], 'Give a value that is not empty'],
     [['backup', ''], 'an argument is empty'],
@@ -47,8 +48,8 @@ describe('wrong usage', () => {
       '--overwrite was given more than once',
     ],
     [['check', '--read-data=1/2', '--read-data'], '--read-data was given more than once'],
-    [['filter', 'simulate', '--svg', ''], '--svg needs a file'],
-    [['stats', '-r', 'user@host:/x'], 'a repository on another machine, as in user@host: is not supported'],
+    [['filter', 'simulate', '--svg', ''], 'the value of --svg is empty'],
+    [['stats', '-r', 'user@host:/x'], 'a repository on another machine (user@host:) is not supported'],
   ])('%j ends with exit 2, and any hint on its own line', async (args, expected) => {
     const { code, stdout, stderr } = await runLdm(args);
     expect(stderr).toContain(expected);
@@ -96,12 +97,12 @@ describe('environment and configuration file', () => {
   });
 
   it.each([
-    ['{', 'config.json: '],
+    ['{', 'not valid JSON'],
     ['[]', 'not a JSON object'],
     ['{"repositry": "/x"}', 'unknown setting "repositry"'],
-    ['{"repository": "relative"}', 'repository must be an absolute path'],
-    ['{"repository": 7}', 'repository must be an absolute path'],
-    ['{"lockWait": "soon"}', 'lockWait must be a time span'],
+    ['{"repository": "relative"}', 'The value of repository must be an absolute path'],
+    ['{"repository": 7}', 'The value of repository must be an absolute path'],
+    ['{"lockWait": "soon"}', 'The value of lockWait must be a time span'],
     ['{"toString": 1}', 'unknown setting "toString"'],
   ])('refuses the configuration %s', async (text, expected) => {
     const directory = memoryDirectory();
@@ -109,6 +110,7 @@ describe('environment and configuration file', () => {
     writeFileSync(join(directory, 'ldm', 'config.json'), text);
     const { code, stderr } = await runLdm(['stats'], { env: { XDG_CONFIG_HOME: directory } });
     expect(stderr).toContain(expected);
+    expect(stderr).toMatch(/^ldm: [^\n]+\n[A-Z][^\n]+\.\n$/);
     expect(stderr).toContain(join(directory, 'ldm', 'config.json'));
     expect(code).toBe(2);
   });

@@ -65,7 +65,12 @@ describe('selectSnapshot', () => {
   it.each([
     ['several fit', 'aaaa', SnapshotNotFoundError, /aaaa11000000 of 2020-01-01 .*, aaaa22000000 of 2020-01-02 /],
     ['none fits', 'dddd', SnapshotNotFoundError, /no snapshot id begins with dddd/],
-    ['there are not so many', 'latest~3', SnapshotNotFoundError, /no snapshot latest~3: 3 snapshots match/],
+    [
+      'there are not so many',
+      'latest~3',
+      SnapshotNotFoundError,
+      /^latest~3 does not exist: there are only 3 snapshots$/,
+    ],
     ['it is too short', 'bbb', UsageError, /does not name/],
     ['it is longer than an id', `${ids[0]}0`, UsageError, /does not name/],
     ['it is empty', '', UsageError, /does not name/],
@@ -125,7 +130,9 @@ describe('a selection with a filter', () => {
 
   it('fails where nothing matches', () => {
     const filter = { hosts: ['three'] };
-    expect(() => select(mixed, 'latest', { filter })).toThrow(/no snapshot latest: 0 snapshots match/);
+    expect(() => select(mixed, 'latest', { filter })).toThrow(
+      /^latest does not exist: there are no snapshots of the given host, paths, tags and times$/,
+    );
     expect(() => select(mixed, 'bbbb', { filter })).toThrow(/bbbb00000000 of .* does not match/);
     expect(() => select(mixed, 'bbbb', { filter })).toThrow(SnapshotNotFoundError);
   });

@@ -45,11 +45,13 @@ export function reportBackup(session: Session, result: BackupResult, durationMs:
   if (snapshotId !== undefined) output.complete(`Snapshot ${shortId(snapshotId)} was saved.`);
   output.message('summary', backupFields(result, durationMs));
   if (verbosity > 0)
-    output.remark(`compared with ${parentId === undefined ? 'no earlier snapshot' : `snapshot ${shortId(parentId)}`}`);
+    output.remark(
+      parentId === undefined ? 'no earlier snapshot to compare with' : `compared with snapshot ${shortId(parentId)}`,
+    );
   output.remark(formatTable(figuresOf(result)));
   for (const { path } of result.skippedRepositories) output.remark(`left out this repository, ${displayPath(path)}`);
   for (const pattern of result.excludesUnmatched)
-    output.remark(`the exclude pattern ${escapeForTerminal(pattern)} matched nothing`);
+    output.remark(`the exclude pattern "${escapeForTerminal(pattern)}" matched nothing`);
   output.remark(
     snapshotId === undefined
       ? 'dry run: nothing was stored'

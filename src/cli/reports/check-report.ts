@@ -2,7 +2,7 @@ import type { CheckResult } from '../../operations/check.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
 import { countNoun } from '../words.ts';
-import { findingFields, formatFindings } from './finding-lines.ts';
+import { WHAT_HELPS, findingFields, formatFindings } from './finding-lines.ts';
 
 /** Reports the findings of `check`. They are results, so they go to stdout, even with `--quiet`. */
 export function reportCheck(output: Output, result: CheckResult): void {
@@ -25,7 +25,9 @@ export function reportCheck(output: Output, result: CheckResult): void {
   output.remark(
     `checked ${countNoun(result.snapshotsChecked, 'snapshot')}, ${countNoun(result.chunksChecked, 'chunk')}, ${countNoun(result.packsChecked, 'pack')}${read}`,
   );
-  if (errorCount > 0)
-    output.line(`${countNoun(errorCount, 'error')} found; see \`ldm repair --dry-run\` for what can be repaired`);
-  else output.remark('no errors found');
+  if (errorCount > 0) {
+    output.line(`${countNoun(errorCount, 'error')} found`);
+    output.line('`ldm repair --dry-run` prints what can be repaired.');
+    output.line(WHAT_HELPS);
+  } else output.remark('no errors found');
 }

@@ -5,6 +5,10 @@ import { formatCount, shortId } from '../words.ts';
 
 const SHOWN_PATHS = 20;
 
+/** Advice for damage that `ldm repair` cannot repair. */
+export const WHAT_HELPS =
+  'For the rest, back up the same files again, which stores what they still contain; then delete the snapshots that `ldm check` still names.';
+
 /** Formats findings as text: grouped by kind, errors first, each with the affected files. */
 export function formatFindings(findings: readonly Finding[]): string[] {
   const groups = new Map<string, string[]>();

@@ -2,14 +2,14 @@ import { escapeForTerminal } from '../../files/display-path.ts';
 import type { RepairResult } from '../../operations/repair.ts';
 import type { Output } from '../output.ts';
 import { countNoun } from '../words.ts';
-import { findingFields, formatFindings } from './finding-lines.ts';
+import { WHAT_HELPS, findingFields, formatFindings } from './finding-lines.ts';
 
 /** Reports `repair`: what was repaired or would be, and what cannot be repaired. */
 export function reportRepair(output: Output, { actions, remaining, dryRun }: RepairResult): void {
+  if (actions.length > 0) output.remark(dryRun ? 'Repairs to be made:' : 'Repairs made:');
   for (const { kind, file, message } of actions) {
     output.message('action', { kind, file, message });
-    const place = file === undefined ? '' : `${escapeForTerminal(file)}: `;
-    output.remark(`${kind}: ${place}${escapeForTerminal(message)}`);
+    output.remark(`  ${escapeForTerminal(message)}`);
   }
   for (const finding of remaining) output.message('finding', findingFields(finding));
   output.message('summary', { dry_run: dryRun, num_actions: actions.length, num_remaining: remaining.length });
@@ -18,6 +18,7 @@ export function reportRepair(output: Output, { actions, remaining, dryRun }: Rep
   if (remaining.length > 0) {
     output.line(`${countNoun(remaining.length, 'finding')} cannot be repaired:`);
     for (const line of formatFindings(remaining)) output.line(line);
+    output.line(WHAT_HELPS);
   } else if (actions.length === 0) {
     output.remark('the repository is healthy: nothing to repair');
   } else {

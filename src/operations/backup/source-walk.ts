@@ -117,7 +117,7 @@ export class SourceWalk {
   ): boolean {
     if (!this.#services.ownRepository.skips({ place: seen, metadata: seen.metadata, prefix }, names)) return false;
     if (planned?.isRoot === true) {
-      this.#services.problems.tell(seen, 'list', 'is the repository of this backup, or a copy of it; it is left out');
+      this.#services.problems.tell(seen, 'list', 'left out: it is the repository of this backup, or a copy of it');
     }
     return true;
   }

@@ -70,7 +70,10 @@ export class ImpactSearch {
       for (const path of hit.paths) paths.set(`${path.snapshot}:${path.path}`, path);
       pathCount += hit.pathCount;
     }
-    const shown = [...paths.values()].slice(0, PATHS_MAX);
+    const order = new Map([...snapshots].map((snapshot, index) => [snapshot, index]));
+    const inOrder = (a: AffectedPath, b: AffectedPath): number =>
+      order.get(a.snapshot)! - order.get(b.snapshot)! || (a.path < b.path ? -1 : 1);
+    const shown = [...paths.values()].toSorted(inOrder).slice(0, PATHS_MAX);
     return { snapshots: [...snapshots], paths: shown, pathCount: paths.size > PATHS_MAX ? pathCount : paths.size };
   }
 

@@ -18,11 +18,18 @@ export function repairConfig(plan: RepairPlan, repository: Repository, findings:
     if (!damaged.includes(name)) continue;
     const other = name === CONFIG_NAME ? CONFIG_COPY_NAME : CONFIG_NAME;
     const { order, files } = repository;
-    plan.add({ kind: 'config-rewritten', file: name, message: `rewritten from ${other}` }, async () => {
-      const bytes = await files.read(other);
-      await order.quarantine(name);
-      await order.publishFile(name, bytes);
-    });
+    plan.add(
+      {
+        kind: 'config-rewritten',
+        file: name,
+        message: `rewrite ${name} from ${other}, and set the damaged file aside`,
+      },
+      async () => {
+        const bytes = await files.read(other);
+        await order.quarantine(name);
+        await order.publishFile(name, bytes);
+      },
+    );
   }
 }
 
@@ -34,24 +41,27 @@ export function repairManifests(
   findings: readonly Finding[],
 ): void {
   const { snapshots } = opened.state;
-  const write = (id: string, message: string): void => {
+  const write = (id: string): void => {
+    const message = `write ${snapshotName(id)} again from its copy or a checkpoint`;
     const { manifest } = snapshots.get(id)!;
     plan.add({ kind: 'snapshot-rewritten', file: snapshotName(id), message }, async () =>
       order.publishFile(snapshotName(id), manifest),
     );
   };
-  for (const id of opened.lostSnapshots) write(id, `the manifest was gone; ${WRITTEN_AGAIN}`);
+  for (const id of opened.lostSnapshots) write(id);
   for (const id of damagedIds(findings, 'snapshot-damaged')) {
     const name = snapshotName(id);
     const message = snapshots.has(id)
-      ? 'damaged; set aside'
-      : 'damaged, and neither a copy nor a filter image has it; set aside, the snapshot is lost';
+      ? setAside(name)
+      : `${setAside(name)}; the snapshot is lost, because there is no copy of this file`;
     plan.add({ kind: 'snapshot-quarantined', file: name, message }, async () => order.quarantine(name));
-    if (snapshots.has(id)) write(id, WRITTEN_AGAIN);
+    if (snapshots.has(id)) write(id);
   }
 }
 
-const WRITTEN_AGAIN = 'written again from its copy or the filter image';
+function setAside(file: string): string {
+  return `set aside ${file}, which is damaged`;
+}
 
 /** Manifests of deleted snapshots: without them an undelete is not possible, but nothing else is lost. */
 export function repairDeleted(
@@ -98,7 +108,7 @@ function replace(
   { kind, file }: { readonly kind: string; readonly file: string },
   source: (() => Promise<Uint8Array>) | undefined,
 ): void {
-  const message = source === undefined ? 'damaged; set aside' : 'damaged; set aside and written again';
+  const message = source === undefined ? setAside(file) : `${setAside(file)}, and write it again`;
   plan.add({ kind, file, message }, async () => {
     if (source === undefined) return await order.quarantine(file);
     const bytes = await source();
@@ -116,7 +126,7 @@ export function findLostSnapshots(opened: OpenedState, findings: readonly Findin
     severity: 'error',
     kind: 'snapshot-lost',
     file: snapshotName(id),
-    message: 'lost: neither its manifest nor a copy can be read, and it is in no filter image; see quarantine/',
+    message: 'lost: its manifest cannot be read, and there is no copy; what is left of it is in quarantine/',
     snapshots: [id],
   }));
 }

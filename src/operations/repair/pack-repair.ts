@@ -39,41 +39,51 @@ export function repairPacks(
     });
   }
   if (segmentIds.length + packsDamaged.length > 0) {
-    plan.add({ kind: 'condemned', message: 'listed what is replaced, so that nothing relies on it' }, async () =>
-      removal.begin(),
+    plan.add(
+      { kind: 'condemned', message: 'list in condemned/ what is replaced, so that no other command relies on it' },
+      async () => removal.begin(),
     );
   }
   if (segmentIds.length + opened.lostSegments.length > 0) {
     const damaged = findings.map(({ file }) => file);
     for (const file of opened.listing.checkpoints.filter((name) => !damaged.includes(name))) {
-      plan.add({ kind: 'checkpoint-removed', file, message: 'it lists segments that are gone' }, async () =>
-        order.remove([file], assertLocked),
+      plan.add(
+        { kind: 'checkpoint-removed', file, message: `remove ${file}, a checkpoint that lists replaced segments` },
+        async () => order.remove([file], assertLocked),
       );
     }
   }
   for (const id of segmentsReplaced) {
     const file = segmentName(id);
-    plan.add(
-      { kind: 'segment-replaced', file, message: 'it lists packs that are damaged, missing or condemned' },
-      async () => order.remove([file], assertLocked),
+    plan.add({ kind: 'segment-replaced', file, message: `remove ${file}, which the new segment replaces` }, async () =>
+      order.remove([file], assertLocked),
     );
   }
   for (const id of segmentsDamaged) {
     const file = segmentName(id);
-    plan.add({ kind: 'segment-quarantined', file, message: 'damaged; set aside' }, async () => order.quarantine(file));
+    plan.add({ kind: 'segment-quarantined', file, message: `set aside ${file}, which is damaged` }, async () =>
+      order.quarantine(file),
+    );
   }
   for (const id of packsDamaged) {
     const file = packName(id);
-    const message = 'damaged; its readable chunks were copied, the file set aside';
+    const message = `set aside ${file}, which is damaged; its readable chunks are in new packs`;
     plan.add({ kind: 'pack-quarantined', file, message }, async () => order.quarantine(file));
   }
   if (segmentIds.length + packsDamaged.length > 0) {
-    plan.add({ kind: 'condemnation-removed', message: 'what was replaced is gone' }, async () => removal.end());
+    plan.add({ kind: 'condemnation-removed', message: 'remove the list in condemned/' }, async () => removal.end());
   }
 }
 
 function describe({ packsKept, packsDamaged, packsMissing }: PackSurvey): string {
-  return `names ${packsKept.length} whole packs and what was saved of ${packsDamaged.length} damaged ones; ${packsMissing.length} are missing`;
+  const parts = [`write a new segment that lists ${countPacks(packsKept.length, 'intact')}`];
+  if (packsDamaged.length > 0)
+    parts.push(`and copies of what is readable in ${countPacks(packsDamaged.length, 'damaged')}`);
+  return `${parts.join(' ')}${packsMissing.length > 0 ? `; ${countPacks(packsMissing.length, 'missing')}` : ''}`;
+}
+
+function countPacks(count: number, state: string): string {
+  return `${count} ${state} ${count === 1 ? 'pack' : 'packs'}`;
 }
 
 async function rebuildSegment(

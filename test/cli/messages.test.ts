@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -88,15 +88,23 @@ it('check lists the affected files in order', async () => {
   const names = Array.from({ length: 30 }, (_, index) => `file-${String(index).padStart(2, '0')}`);
   for (const name of names) writeFileSync(join(source, name), randomBytes(2500).toString('hex'));
   await run(['backup', 'source']);
+  // The same chunks, in the opposite order of names.
+  for (const [index, name] of names.entries()) renameSync(join(source, name), join(source, `moved-${99 - index}`));
+  await run(['backup', 'source']);
   const packs = join(repository, 'packs');
   const files = readdirSync(packs, { recursive: true, encoding: 'utf8' }).map((name) => join(packs, name));
   // The pack of the files, and not that of the trees.
-  const path = files.toSorted((a, b) => statSync(b).size - statSync(a).size).at(0)!;
-  const bytes = readFileSync(path);
+  const pack = files.toSorted((a, b) => statSync(b).size - statSync(a).size).at(0)!;
+  const bytes = readFileSync(pack);
   bytes.fill(0, 100, Math.floor(bytes.length / 2));
-  writeFileSync(path, bytes);
+  writeFileSync(pack, bytes);
   const { messages } = await runJson(['check', '--read-data']);
-  const affected = messages.flatMap(({ paths = [] }) => (paths as { path: string }[]).map((each) => each.path));
-  expect(affected.length).toBeGreaterThan(10);
-  expect(affected).toEqual(affected.toSorted());
+  const affected = messages.flatMap(({ paths = [] }) => paths as { snapshot: string; path: string }[]);
+  const snapshots = [...new Set(affected.map(({ snapshot }) => snapshot))];
+  expect(snapshots).toHaveLength(2);
+  for (const id of snapshots) {
+    const paths = affected.filter(({ snapshot }) => snapshot === id).map(({ path }) => path);
+    expect(paths.length).toBeGreaterThan(10);
+    expect(paths).toEqual(paths.toSorted());
+  }
 });

@@ -92,6 +92,14 @@ describe('filter plan', () => {
 });
 
 describe('filter simulate', () => {
+  it('prints only ASCII where the locale has nothing else', async () => {
+    const args = ['filter', 'simulate', '--runs', '1', '--samples', '2', '--seed', '1'];
+    const { stdout } = await runLdm(args, { env: { LC_ALL: 'C' } });
+    expect(stdout).toMatch(/^[ -~\n]+$/);
+    expect(stdout).not.toContain('?');
+    expect((await runLdm(args, { env: { LC_ALL: 'C.UTF-8' } })).stdout).toContain('±');
+  });
+
   it('writes tables, charts and files, the same for the same seed', async () => {
     const directory = memoryDirectory();
     const simulate = ['filter', 'simulate', '--runs', '3', '--samples', '4', '--seed'];

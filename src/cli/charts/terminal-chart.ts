@@ -1,4 +1,5 @@
 import { plot } from 'simple-ascii-chart';
+import { inLocale } from '../locale.ts';
 import { formatCount } from '../words.ts';
 import type { ChartPanel } from './chart.ts';
 
@@ -30,5 +31,5 @@ export function drawPanel(panel: ChartPanel): string {
   );
   const legend = panel.series.map(({ symbol, name }) => `${symbol} ${name}`).join('   ');
   const lines = [...chart.split('\n'), legend].map((line) => line.trimEnd());
-  return lines.filter((line) => line !== '').join('\n');
+  return inLocale(lines.filter((line) => line !== '').join('\n'));
 }

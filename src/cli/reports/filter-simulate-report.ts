@@ -1,6 +1,7 @@
 import type { ChainKind, GroupResult, LongestChain, SimulationResult } from '../../operations/filter/simulate.ts';
 import { chainPanel } from '../charts/chain-chart.ts';
 import { drawPanel } from '../charts/terminal-chart.ts';
+import { inLocale } from '../locale.ts';
 import type { Output } from '../output.ts';
 import { formatTable } from '../tables.ts';
 import { countNoun, formatCount, formatPercent } from '../words.ts';
@@ -36,7 +37,7 @@ function describeGroup({ elements, positions, side, samples }: GroupResult): str
 
 /** The mean with its standard error, and the theoretical value. */
 function chainCells({ mean, standardError, expected }: LongestChain): string[] {
-  return [`${mean.toFixed(2)} ± ${standardError.toFixed(2)}`, expected.toFixed(2)];
+  return [inLocale(`${mean.toFixed(2)} ± ${standardError.toFixed(2)}`), expected.toFixed(2)];
 }
 
 /** The rows of the last table: the kind of chain and where it was measured. */

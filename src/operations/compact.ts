@@ -11,11 +11,11 @@ import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 
 export interface CompactOptions {
-  /** How much dead space may stay, in percent of what is stored; 5 by default. */
+  /** How much dead space may remain, in percent of the stored bytes. Default: 5. */
   readonly maxUnusedPercent?: number;
-  /** Plans and changes nothing. */
+  /** Only plans; changes nothing. */
   readonly dryRun?: boolean;
-  /** A person's word that snapshots which are gone without a delete are to be given up. */
+  /** Gives up snapshots that are missing although they were not deleted. Only a person may decide that. */
   readonly forgetLost?: boolean;
 }
 
@@ -25,21 +25,21 @@ export interface CompactResult {
   readonly packsRemoved: number;
   readonly packsRewritten: number;
   readonly chunksRemoved: number;
-  /** Raw bytes of live chunks that moved. */
+  /** Uncompressed bytes of the live chunks that were copied. */
   readonly bytesCopied: number;
   /** The size of all files of the repository. */
   readonly bytesBefore: number;
   readonly bytesAfter: number;
-  /** What the file system got back, of a dry run an estimate; negative if a new filter image needed more than was freed. */
+  /** Space returned to the file system; estimated for a dry run. Negative if a new checkpoint takes more than that. */
   readonly reclaimedBytes: number;
   readonly deadBytesRemaining: number;
   readonly dryRun: boolean;
 }
 
-/** Below this rewriting packs costs more than the space is worth. */
+/** With less dead space, rewriting packs costs more than the space is worth. */
 const MAX_UNUSED_PERCENT = 5;
 
-/** Gives the space of dead chunks back, with nobody else at work. */
+/** Returns the space of dead chunks to the file system. No other command may be running. */
 export async function compact(context: OperationContext, options: CompactOptions = {}): Promise<CompactResult> {
   beginPhase(context.progress, 'compacting');
   return await withRepository(context, 'exclusive', async (repository) => {
@@ -77,7 +77,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** A plan and the state that it was made from. */
+/** A plan, and the state on which it is based. */
 interface Round {
   readonly opened: OpenedState;
   /** The snapshots whose chunks were marked as live. */
@@ -101,7 +101,7 @@ interface CarryOutOptions {
   readonly first: Round;
 }
 
-/** On a full disk the filter images and the reserve are given up; both are written again at the end if there is room. */
+/** On a full disk, first removes the checkpoints and the reserve. Both are written again at the end if possible. */
 async function carryOut(given: CarryOutOptions): Promise<CarriedOut> {
   const { repository, first } = given;
   try {
@@ -114,8 +114,8 @@ async function carryOut(given: CarryOutOptions): Promise<CarriedOut> {
 }
 
 /**
- * First removes the packs without live chunks, which needs no room for copies. Then rewrites the others, as many at a
- * time as there is room for. Each round is planned anew, because the one before it has changed the repository.
+ * First removes the packs without live chunks, which needs no space for copies. Then rewrites the others, as many at a
+ * time as fit on the disk. Each round needs a new plan, because the previous round changed the repository.
  */
 async function carryOutInRounds({ context, repository, options }: CarryOutOptions): Promise<CarriedOut> {
   const plans: CompactionPlan[] = [];
@@ -140,14 +140,14 @@ async function carryOutInRounds({ context, repository, options }: CarryOutOption
   }
 }
 
-/** Without any snapshot, the newest image must stay: only it shows that none is lost. */
+/** If there are no snapshots, the newest checkpoint must remain: nothing else shows that no snapshot is lost. */
 function imagesToGiveUp({ snapshotIds, deletedIds, checkpoints }: Listing): readonly string[] {
   return snapshotIds.length + deletedIds.length > 0 ? checkpoints : checkpoints.slice(1);
 }
 
 /**
- * Writes a filter image if a full disk has left none, and then the reserve. Without an image, a repository with chunks
- * and no snapshot looks as if its snapshots were lost.
+ * Writes a checkpoint if all of them were removed on a full disk, and then the reserve. Without a checkpoint, a
+ * repository that has chunks but no snapshots looks as if its snapshots were lost.
  */
 async function restoreImageAndReserve(repository: Repository): Promise<void> {
   const files = await repository.files.list('filter');
@@ -164,6 +164,6 @@ async function restoreImageAndReserve(repository: Repository): Promise<void> {
 
 interface CarriedOut {
   readonly plans: readonly CompactionPlan[];
-  /** Raw bytes of live chunks. */
+  /** Uncompressed bytes of live chunks. */
   readonly bytesCopied: number;
 }

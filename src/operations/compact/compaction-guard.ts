@@ -9,8 +9,8 @@ import { walkLive } from '../live-walk.ts';
 const REPAIR = 'Run `ldm check` for details, then `ldm repair`.';
 
 /**
- * Refuses to reclaim where "dead" cannot be believed: something that says what is needed is lost or unreadable.
- * `forgetsLost` is a person's word that snapshots which are gone without a delete are to be given up.
+ * Refuses to reclaim space if it is uncertain which chunks are dead, because a file that says so is lost or unreadable.
+ * With `forgetsLost`, snapshots that are missing although they were not deleted are given up.
  */
 export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): Promise<void> {
   const { state, damagedSnapshots, damagedSegments, lostSnapshots } = opened;
@@ -37,23 +37,23 @@ export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): 
 const FORGET =
   '`ldm repair` restores the manifest if its copy or the filter image still exists. To give it up, run `ldm compact --forget-lost`.';
 
-/** A copy of a repository lacks directories that were empty. These two are not, unless all snapshots were deleted. */
+/** A copy of a repository may lack empty directories. These two are empty only if all snapshots were deleted. */
 function missingDirectory({ listing }: OpenedState): string | undefined {
   const { missingDirectories: missing, packs, deletedIds } = listing;
   if (packs.size === 0) return undefined;
   return missing.find((directory) => directory === 'index' || (directory === 'snapshots' && deletedIds.length === 0));
 }
 
-/** Every manifest may have been lost at once, and that must never look like "all garbage". */
+/** If all manifests were lost at once, the chunks must not be taken for garbage. */
 function isSuspiciouslyEmpty({ listing, checkpoint, state }: OpenedState): boolean {
   const { snapshotIds, deletedIds } = listing;
   return checkpoint === undefined && snapshotIds.length + deletedIds.length === 0 && state.filter.deadCount > 0;
 }
 
 /**
- * The counters nominate, the mark condemns: walks the live trees and verifies that exactly the chunks with references
- * are reached. The roots come from the manifests as they are listed, each verified against its id, and must agree with
- * the state, which may come from a checkpoint. Returns the ids of the snapshots whose chunks were marked.
+ * Walks the live trees and verifies that they reach exactly the chunks that have references: reference counts alone
+ * never decide what is removed. The roots come from the listed manifests, each verified against its id, and must agree
+ * with the state, which may come from a checkpoint. Returns the ids of the snapshots whose chunks were marked.
  */
 export async function markLive({ files }: Repository, opened: OpenedState): Promise<Set<string>> {
   const { state, listing } = opened;
@@ -77,7 +77,7 @@ export async function markLive({ files }: Repository, opened: OpenedState): Prom
   throw refused(`the reference counts disagree with the snapshots at chunk ${wrong}; nothing was removed`);
 }
 
-/** The root tree of a snapshot; undefined if its manifest is gone. */
+/** Returns the id of the root tree of a snapshot, or undefined if its manifest is missing. */
 async function readRoot(files: Repository['files'], id: string): Promise<Uint8Array | undefined> {
   try {
     return Buffer.from((await files.readManifest(id)).snapshot.tree, 'hex');

@@ -20,7 +20,7 @@ export interface CompactionOptions {
   /** The snapshots whose chunks were marked as live. */
   readonly markedIds: ReadonlySet<string>;
   readonly plan: CompactionPlan;
-  /** Writes no checkpoint: the room is needed for copies. */
+  /** Writes no checkpoint, because its space is needed for copies. */
   readonly isDiskFull?: boolean;
 }
 
@@ -32,7 +32,7 @@ interface CopiedLive {
   readonly packs: PackContents[];
 }
 
-/** Carries a plan out. The order of its steps is invariant 3 of docs/architecture.md. */
+/** Carries out a plan. The order of its steps is invariant 3 in docs/architecture.md. */
 export class Compaction {
   readonly #repository: Repository;
   readonly #opened: OpenedState;
@@ -48,7 +48,7 @@ export class Compaction {
     this.#isDiskFull = isFull;
   }
 
-  /** Returns the raw bytes that were copied. On a full disk it fails before anything is condemned. */
+  /** Returns the number of uncompressed bytes copied. On a full disk, fails before anything is condemned. */
   async run(): Promise<number> {
     const { removed, rewritten, orphanIds } = this.#plan;
     const doomed = new Set([...removed, ...rewritten].map(({ pack }) => pack.id));
@@ -64,7 +64,7 @@ export class Compaction {
       const copied = await this.#copyLive(segments.replaced, unindexed);
       ({ bytesCopied } = copied);
       if (areCheckpointsOutdated && !this.#isDiskFull) await this.#writeCheckpoint(segments.kept, unindexed, copied);
-      // After this everything is carried out: the longer part is over, and half of the rest would have to be repeated.
+      // From here on nothing interrupts the compaction: most work is done, and half of the rest would be repeated.
       this.#repository.throwIfAborted();
     } catch (error) {
       await removal.abandon();
@@ -75,8 +75,8 @@ export class Compaction {
   }
 
   /**
-   * What an earlier compaction condemned and did not remove goes too; but not if a chunk is missing that one of those
-   * packs may hold, nor if live chunks in one of them could not be copied because the disk is full.
+   * Returns the files that an earlier compaction condemned but did not remove; they are removed too. Returns undefined
+   * if one of those packs may hold a missing chunk, or holds live chunks that a full disk leaves no space to copy.
    */
   get #earlier(): Condemnations | undefined {
     const { condemned } = this.#opened.listing;
@@ -93,7 +93,7 @@ export class Compaction {
     };
   }
 
-  /** Both phases of the removal. */
+  /** Runs both phases of the removal. */
   async #remove(removal: Removal, areCheckpointsOutdated: boolean): Promise<void> {
     const { order, assertLocked, files } = this.#repository;
     const { listing } = this.#opened;
@@ -113,13 +113,13 @@ export class Compaction {
     );
   }
 
-  /** Also with nothing to remove: to an older checkpoint a snapshot whose name leaves deleted/ would look lost. */
+  /** True even if nothing is removed: a snapshot that leaves deleted/ would look lost to an older checkpoint. */
   #areCheckpointsOutdated(): boolean {
     const { foldedCount, listing, lostSnapshots } = this.#opened;
     return foldedCount + listing.deletedIds.length + lostSnapshots.length + listing.condemned.ids.length > 0;
   }
 
-  /** A copy that outlived its manifest, or the chunks of its snapshot, would make the snapshot look lost. */
+  /** If a copy remained after its manifest or the chunks of its snapshot, the snapshot would look lost. */
   #copiesGivenUp(): string[] {
     const { listing, lostSnapshots } = this.#opened;
     const givenUp = new Set([...listing.deletedIds, ...lostSnapshots]);
@@ -127,13 +127,13 @@ export class Compaction {
     return listing.manifestCopyIds.filter((id) => givenUp.has(id)).map((id) => manifestCopyName(id));
   }
 
-  /** Packs that a segment names and that are gone, which a command that died may leave; but not if they may be missed. */
+  /** Returns packs that a segment lists but that do not exist, left by a killed command. None if they may be needed. */
   #packsGone(): Iterable<string> {
     const { state } = this.#opened;
     return state.isComplete ? state.absentPacks : [];
   }
 
-  /** The segments that name a pack which no segment is to name any more or that are condemned, and the others. */
+  /** Returns the segments that are condemned or list a pack that is no longer to be indexed, and the other segments. */
   async #readSegments(unindexed: ReadonlySet<string>): Promise<{ replaced: Segments; kept: Segments }> {
     const replaced: Segments = new Map();
     const kept: Segments = new Map();
@@ -147,7 +147,7 @@ export class Compaction {
     return { replaced, kept };
   }
 
-  /** Copies live chunks to new packs, and indexes these and the other packs of the replaced segments in a new segment. */
+  /** Copies live chunks to new packs. Writes a new segment for them and the other packs of the replaced segments. */
   async #copyLive(replaced: Segments, unindexed: ReadonlySet<string>): Promise<CopiedLive> {
     const copier = new LiveCopier(this.#repository, this.#opened.state);
     const others = new Map([...replaced.values()].flat().map((pack) => [pack.id, pack]));
@@ -164,8 +164,8 @@ export class Compaction {
   }
 
   /**
-   * The checkpoint of the state as it is once everything condemned is removed; it is usable before that too. Without any
-   * checkpoint the state is rebuilt at the next start.
+   * Writes a checkpoint of the state after everything condemned is removed. It is usable before that, too. If there is
+   * no checkpoint, the next command rebuilds the state.
    */
   async #writeCheckpoint(kept: Segments, unindexed: ReadonlySet<string>, copied: CopiedLive): Promise<void> {
     const next = unindexed.size === 0 ? this.#opened.state : this.#nextState(kept, copied);
@@ -176,7 +176,7 @@ export class Compaction {
     }
   }
 
-  /** The state as it will be once the old segments are gone; undefined if a missing chunk makes it incomplete. */
+  /** Returns the state after the old segments are removed, or undefined if a missing chunk makes it incomplete. */
   #nextState(kept: Segments, { segmentId, packs }: CopiedLive): FilterState | undefined {
     const { listing, state } = this.#opened;
     if (!state.isComplete) return undefined;

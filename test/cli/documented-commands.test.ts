@@ -45,16 +45,6 @@ function isFlagOf(option: Option, flag: string): boolean {
   return option.short === flag || option.long === flag;
 }
 
-/** `-nvv` is three flags. */
-function flagsIn(word: string): string[] {
-  return /^-[a-z]+$/i.test(word)
-    ? word
-        .slice(1)
-        .split('')
-        .map((letter) => `-${letter}`)
-    : [word.replace(/=.*$/, '')];
-}
-
 /** What is wrong with a command line, if anything. Values are not looked at. */
 function problemWith(line: string): string | undefined {
   const words = line.split(/\s+/);
@@ -62,10 +52,11 @@ function problemWith(line: string): string | undefined {
   let command = program;
   for (const word of words) {
     if (word.startsWith('-')) {
-      if (word === '--help') continue;
+      // `-vv` is `-v` twice.
+      const flag = word.replace(/=.*$/, '').replace(/^-([a-z])\1+$/i, '-$1');
+      if (flag === '--help') continue;
       const options = [...program.options, ...command.options];
-      const unknown = flagsIn(word).find((flag) => !options.some((option) => isFlagOf(option, flag)));
-      if (unknown !== undefined) return `${command.name()} has no option ${unknown}`;
+      if (!options.some((option) => isFlagOf(option, flag))) return `${command.name()} has no option ${flag}`;
     } else {
       command = findCommand(command, word) ?? command;
     }
@@ -109,4 +100,19 @@ test('the documents have commands to look at', () => {
   expect(commandLines(textOf('README.md')).length).toBeGreaterThan(15);
   expect(problemWith('snapshots --keep-daily 7')).toBe('snapshots has no option --keep-daily');
   expect(problemWith('prune')).toBe('no command');
+});
+
+test('the examples in the help have only commands and options that exist', () => {
+  const commands = program.commands.flatMap((command) => [command, ...command.commands]);
+  const helps = commands.map((command) => {
+    let help = '';
+    command.configureOutput({ writeOut: (text) => (help += text) });
+    command.outputHelp();
+    return help;
+  });
+  const lines = helps.flatMap((help) =>
+    [...help.matchAll(/^ {2}ldm (\S+(?: \S+)*) {2}/gm)].map((match) => match[1]!.replaceAll(/"[^"]*"/g, 'WORD')),
+  );
+  expect(lines.length).toBeGreaterThan(30);
+  expect(lines.map((line) => [line, problemWith(line)]).filter(([, problem]) => problem !== undefined)).toEqual([]);
 });

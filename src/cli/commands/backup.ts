@@ -48,7 +48,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
         examples: [
           ['ldm backup ~/work', 'back up a directory'],
           ['ldm backup ~ --exclude node_modules --tag home', 'exclude something, and add a tag'],
-          ['ldm backup -nvv ~/work -e cache', 'try patterns: list all files and what is excluded'],
+          ['ldm backup -n -vv ~/work -e cache', 'try patterns: list all files and what is excluded'],
           ['ldm backup -q ~/work --lock-wait 10m', 'from cron: prints only problems'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,

@@ -33,7 +33,6 @@ export class SourceWalk {
   readonly #plan: SourcePlan;
   readonly #services: WalkServices;
   readonly #stack: OpenDirectory[] = [];
-  #olderRoots: ReadonlyMap<ByteString, TreeEntry> = new Map();
 
   constructor(plan: SourcePlan, services: WalkServices) {
     this.#plan = plan;
@@ -44,7 +43,6 @@ export class SourceWalk {
   async begin(parent: ParentSnapshot | undefined): Promise<void> {
     const { base, names } = this.#plan;
     const top = { parent: undefined, name: '' as ByteString };
-    this.#olderRoots = parent?.olderRoots ?? new Map();
     const previousTree = await this.#services.parentTrees.read(parent?.tree);
     const location = openDirectoryPath(base, { side: 'source' });
     const listed = names === undefined ? await this.#listNames(location, top) : [...names.keys()];
@@ -95,8 +93,7 @@ export class SourceWalk {
       const followed = root === undefined ? undefined : this.#plan.followed.get(root);
       const location = followed ?? directory.location.childPath(name);
       const metadata = planned === undefined ? readMetadata(location) : readMetadataOfPlanned(location, planned);
-      const older = root === undefined ? undefined : this.#olderRoots.get(root);
-      const previous = older ?? directory.previousTree?.entries.find(name);
+      const previous = directory.previousTree?.entries.find(name);
       if (metadata.type === 'directory') return this.#enter({ ...place, metadata, previous }, planned, followed);
       if (metadata.type === 'file') return this.#file({ directory, name, path: location, metadata, previous });
       return { kind: 'entry', directory, entry: buildOtherEntry(name, location, metadata, owners) };

@@ -51,6 +51,45 @@ describe('a snapshot that another process deletes meanwhile', () => {
   });
 });
 
+describe('a delete of several snapshots', () => {
+  it('verifies its lock before each rename, and syncs each directory once, after the last', async () => {
+    const { repository, ids } = await makeThree();
+    const backend = new FaultyBackend(repository.context.backend, {
+      only: (operation, name) =>
+        (operation === 'rename' && name.includes('deleted/')) ||
+        (operation === 'sizeOf' && name.startsWith('locks/')) ||
+        (operation === 'syncDirectory' && ['deleted', 'snapshots'].includes(name)),
+    });
+    await deleteSnapshots({ ...repository.context, backend }, { selectors: ids, reclaim: false });
+    const steps = backend.operations.map(({ operation, name }) => `${operation} ${name}`);
+    const renames = ids.map((id) => `rename snapshots/${id} -> deleted/${id}`);
+    const lock = expect.stringMatching(/^sizeOf locks/) as string;
+    expect(steps.slice(-2 * ids.length - 2)).toEqual([
+      ...renames.flatMap((rename) => [lock, rename]),
+      'syncDirectory deleted',
+      'syncDirectory snapshots',
+    ]);
+  });
+
+  it('makes durable what it did before it failed', async () => {
+    const { repository, ids } = await makeThree();
+    let count = 0;
+    const backend = new FaultyBackend(repository.context.backend, {
+      failAt: 2,
+      only: (operation, name) => operation === 'rename' && name.includes('deleted/'),
+    });
+    const sync = backend.syncDirectory.bind(backend);
+    backend.syncDirectory = async (directory) => {
+      if (directory === 'deleted') count += 1;
+      await sync(directory);
+    };
+    await expect(deleteSnapshots({ ...repository.context, backend }, { selectors: ids })).rejects.toThrow(BackendError);
+    expect(count).toBe(1);
+    expect(filesOf(repository, 'deleted')).toEqual([ids[0]]);
+    await repository.expectClean();
+  });
+});
+
 test('an undelete that another process is faster with is an error in words', async () => {
   const { repository, ids } = await makeThree();
   const selectors = [ids[0]!];

@@ -16,6 +16,7 @@ import type { PlannedName, SourcePlan } from './source-plan.ts';
 import type { WalkServices } from './walk-services.ts';
 import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
 
+const OWN_PART = 'is a part of the repository of this backup, or of a copy of it; it is left out';
 /** A directory for which the system reports this size may have thousands of names. */
 const LARGE_DIRECTORY_BYTES = 64 * 1024;
 
@@ -91,6 +92,10 @@ export class SourceWalk {
     try {
       const root = planned?.isRoot === true ? joinPath(this.#plan.base, pathOf(place)) : undefined;
       const followed = root === undefined ? undefined : this.#plan.followed.get(root);
+      if (root !== undefined && this.#services.ownRepository.hasPart(followed ?? root)) {
+        this.#services.problems.tell(place, 'list', OWN_PART);
+        return undefined;
+      }
       const location = followed ?? directory.location.childPath(name);
       const metadata = planned === undefined ? readMetadata(location) : readMetadataOfPlanned(location, planned);
       const previous = directory.previousTree?.entries.find(name);

@@ -29,6 +29,7 @@ const alone = [
   'backend/local-backend',
   'operations/backup',
   'operations/backup-nothing',
+  'operations/backup-parent',
   'operations/own-repository',
   'operations/restore-outcome',
   'operations/restore/prefetcher',

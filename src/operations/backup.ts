@@ -7,8 +7,8 @@ import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import { BackupTally, countRemoved } from './backup/backup-tally.ts';
-import type { RemovedCounts, ReusedChunks } from './backup/backup-tally.ts';
+import { BackupTally } from './backup/backup-tally.ts';
+import type { ReusedChunks } from './backup/backup-tally.ts';
 import { ChunkDepot } from './backup/chunk-depot.ts';
 import { EntryListing } from './backup/entry-listing.ts';
 import type { BackupEntry } from './backup/entry-listing.ts';
@@ -23,6 +23,8 @@ import type { ParentSnapshot } from './backup/parent-snapshot.ts';
 import { ProblemReport, assertAnythingRead, warnOfSources } from './backup/problems.ts';
 import type { SourceProblem } from './backup/problems.ts';
 import { ReadAhead } from './backup/read-ahead.ts';
+import { RemovedEntries } from './backup/removed-entries.ts';
+import type { RemovedCounts } from './backup/removed-entries.ts';
 import { planSources } from './backup/source-plan.ts';
 import type { SourcePlan } from './backup/source-plan.ts';
 import { describeSnapshot, summarize } from './backup/snapshot-manifest.ts';
@@ -35,8 +37,9 @@ import { refreshCheckpoint } from './checkpointing.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 
-export type { RemovedCounts, ReusedChunks } from './backup/backup-tally.ts';
+export type { ReusedChunks } from './backup/backup-tally.ts';
 export type { BackupEntry } from './backup/entry-listing.ts';
+export type { RemovedCounts } from './backup/removed-entries.ts';
 export type { SkippedRepository } from './backup/own-repository.ts';
 export type { SourceProblem } from './backup/problems.ts';
 
@@ -65,7 +68,7 @@ export interface BackupResult {
   readonly snapshot: Snapshot;
   readonly parentId: string | undefined;
   readonly summary: SnapshotSummary;
-  /** Undefined if some sources could not be compared with the parent snapshot. */
+  /** Undefined if some directories of the parent snapshot could not be read. */
   readonly removed: RemovedCounts | undefined;
   readonly reused: ReusedChunks;
   /** Sockets, which a restore leaves out. */
@@ -99,13 +102,12 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const { repositoryId } = repository.config;
     const ownRepository = new OwnRepository({ repositoryId, location: repository.location, base: plan.base });
     const given = { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem };
-    const { tree, tally, depot, parent, parentTrees } = await new BackupRun(given).store(startedAt.getTime());
+    const { tree, tally, depot, parent, removed } = await new BackupRun(given).store(startedAt.getTime());
     warnOfSources(context, tally, ownRepository.skipped);
     const summary = summarize(tally, depot.counts, startedAt, problems.length);
     const { hostname = systemHostname(), tags = [] } = options;
     const snapshot = describeSnapshot({ hostname, tags, plan, tree, time, summary, parentId: parent?.id });
     const bytes = encodeSnapshot(snapshot);
-    const removed = parentTrees.isAnyUnreadable ? undefined : countRemoved(tally, parent);
     const counts = { removed, reused: depot.reused, socketCount: tally.socketCount };
     const found = { excludesUnmatched: exclusion.unmatched(), skippedRepositories: ownRepository.skipped };
     const result = { snapshot, summary, parentId: parent?.id, problems, ...counts, ...found };
@@ -137,7 +139,7 @@ interface StoredSources {
   readonly tally: BackupTally;
   readonly depot: ChunkDepot;
   readonly parent: ParentSnapshot | undefined;
-  readonly parentTrees: ParentTrees;
+  readonly removed: RemovedCounts | undefined;
 }
 
 /** One pass over the sources, from the first name to durable segments. */
@@ -164,13 +166,14 @@ class BackupRun {
     const saver = new FileSaver({ chunker, ahead, hasher, depot, pacer, tally });
     const parentTrees = new ParentTrees(opened.reader, damageWarner(context, depot));
     const hostname = options.hostname ?? systemHostname();
-    const parent = await findParent(repository, opened, { hostname, roots: plan.roots, trees: parentTrees, nowMs });
+    const parent = await findParent(repository, opened, { hostname, plan, trees: parentTrees, nowMs });
+    const removed = new RemovedEntries(parentTrees, pacer);
     const services = {
       parentTrees,
       files: new FileStore(saver, depot, options.force === true ? undefined : parent?.startMs),
       ahead,
       owners: openOwnerNames(),
-      trees: new TreeSaver(hasher, depot),
+      trees: new TreeSaver(hasher, depot, removed),
       exclusion,
       ownRepository,
       tally,
@@ -187,7 +190,7 @@ class BackupRun {
       const tree = await new TreeBuilder(plan, services).run(parent);
       assertAnythingRead(tally, problems);
       await depot.finish();
-      return { tree, tally, depot, parent, parentTrees };
+      return { tree, tally, depot, parent, removed: parentTrees.isAnyUnreadable ? undefined : removed };
     } catch (error) {
       // An error during the cleanup must not hide the original error.
       await depot.abandon().catch(() => undefined);

@@ -13,7 +13,6 @@ import type { ErrorDetails, LdmError } from '../errors.ts';
 import { measureRelease } from '../filter/fold-release.ts';
 import type { ReleaseMeasure } from '../filter/fold-release.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
-import { snapshotName } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { compact } from './compact.ts';
@@ -123,28 +122,12 @@ async function measure(opened: OpenedState, selected: readonly SnapshotListing[]
 }
 
 async function commit(repository: Repository, selected: readonly SnapshotListing[]): Promise<void> {
-  let isAnyDeleted = false;
-  for (const { id } of selected) {
-    await repository.assertLocked();
-    if (await commitOne(repository, id)) isAnyDeleted = true;
-  }
-  if (isAnyDeleted) return;
-  const names = selected.map(({ id }) => id.slice(0, 8)).join(', ');
+  const ids = selected.map(({ id }) => id);
+  if ((await repository.order.commitDelete(ids, repository.assertLocked)) > 0) return;
+  const names = ids.map((id) => id.slice(0, 8)).join(', ');
   throw new SnapshotNotFoundError(`already deleted by another process: ${names}`, {
     hint: 'See `ldm snapshots`.',
   });
-}
-
-/** Returns false if another process has deleted the snapshot first. */
-async function commitOne({ files, order }: Repository, id: string): Promise<boolean> {
-  try {
-    await order.commitDelete([id]);
-    return true;
-  } catch (error) {
-    if (!isAbsent(error)) throw error;
-    if (await files.exists(snapshotName(id))) throw error;
-    return false;
-  }
 }
 
 /** The delete is already committed; the space can be reclaimed at any later time. */

@@ -72,6 +72,17 @@ export class DurableFiles {
     if (!source.startsWith('tmp/')) this.#unsynced.add(directoryOf(source));
   }
 
+  /** Returns false if `source` does not exist. */
+  async renameUnlessGone(source: string, target: string): Promise<boolean> {
+    try {
+      await this.rename(source, target);
+      return true;
+    } catch (error) {
+      if (!isAbsent(error) || (await this.#backend.sizeOf(source)) !== undefined) throw error;
+      return false;
+    }
+  }
+
   /** Creates the directory if it is missing: a copy of a repository may have lost its empty directories. */
   async #inDirectory<T>(directory: string, action: () => Promise<T>): Promise<T> {
     try {

@@ -118,10 +118,22 @@ export class DurableOrder implements PackSink {
     await this.#takeBackUnless(verify, name);
   }
 
-  /** The commit of a delete. */
-  async commitDelete(snapshotIds: readonly string[]): Promise<void> {
-    for (const id of snapshotIds) await this.#files.rename(snapshotName(id), deletedName(id));
-    await this.#files.barrier();
+  /**
+   * The commit of a delete. `verify` runs right before each rename. Returns how many snapshots were deleted: another
+   * process may have deleted some of them first.
+   */
+  async commitDelete(snapshotIds: readonly string[], verify?: Verify): Promise<number> {
+    let deletedCount = 0;
+    try {
+      for (const id of snapshotIds) {
+        await verify?.();
+        if (await this.#files.renameUnlessGone(snapshotName(id), deletedName(id))) deletedCount += 1;
+      }
+    } finally {
+      // Also after a failure: a compaction by another process would rely on the names that were moved.
+      await this.#files.barrier();
+    }
+    return deletedCount;
   }
 
   /**

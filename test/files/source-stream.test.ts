@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 import { readMetadata } from '../../src/files/source-metadata.ts';
-import { SourceStream, SwappedError, isUnchanged } from '../../src/files/source-stream.ts';
+import { SourceStream, SwappedError, isUnchanged, readAsListed } from '../../src/files/source-stream.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
@@ -58,8 +58,12 @@ it.each([
   const path = byteStringFromText(join(temporaryDirectory(), 'file'));
   writeFileSync(path, 'content');
   const metadata = readMetadata(path);
+  const changed = { ...metadata, [field]: metadata[field] + difference };
   expect(isUnchanged(metadata, readMetadata(path))).toBe(true);
-  expect(isUnchanged(metadata, { ...metadata, [field]: metadata[field] + difference })).toBe(false);
+  expect(isUnchanged(metadata, changed)).toBe(false);
+  const target = Buffer.alloc(20);
+  expect(readAsListed({ path, metadata }, target)).toBe(true);
+  expect(readAsListed({ path, metadata: changed }, target)).toBe(false);
 });
 
 it.each(['inode', 'device'] as const)('a file with another %s than its directory said is another file', (field) => {

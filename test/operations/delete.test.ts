@@ -4,11 +4,19 @@ import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 
 import type { Backend } from '../../src/backend/backend.ts';
-import { BackendError, CancelledError, CorruptDataError, SnapshotNotFoundError } from '../../src/errors.ts';
+import {
+  BackendError,
+  CancelledError,
+  CorruptDataError,
+  RefusedError,
+  SnapshotNotFoundError,
+} from '../../src/errors.ts';
+import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import type { DeleteResult } from '../../src/operations/delete.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
-import { FaultyBackend } from '../support/faulty-backend.ts';
+import { FaultyBackend, SimulatedCrash } from '../support/faulty-backend.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
 import { filesOf, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
@@ -51,6 +59,45 @@ describe('a snapshot that another process deletes meanwhile', () => {
   });
 });
 
+describe('a delete of several snapshots', () => {
+  it('verifies its lock before each rename, and syncs each directory once, after the last', async () => {
+    const { repository, ids } = await makeThree();
+    const backend = new FaultyBackend(repository.context.backend, {
+      only: (operation, name) =>
+        (operation === 'rename' && name.includes('deleted/')) ||
+        (operation === 'sizeOf' && name.startsWith('locks/')) ||
+        (operation === 'syncDirectory' && ['deleted', 'snapshots'].includes(name)),
+    });
+    await deleteSnapshots({ ...repository.context, backend }, { selectors: ids, reclaim: false });
+    const steps = backend.operations.map(({ operation, name }) => `${operation} ${name}`);
+    const renames = ids.map((id) => `rename snapshots/${id} -> deleted/${id}`);
+    const lock = expect.stringMatching(/^sizeOf locks/) as string;
+    expect(steps.slice(-2 * ids.length - 2)).toEqual([
+      ...renames.flatMap((rename) => [lock, rename]),
+      'syncDirectory deleted',
+      'syncDirectory snapshots',
+    ]);
+  });
+
+  it('makes durable what it did before it failed', async () => {
+    const { repository, ids } = await makeThree();
+    let count = 0;
+    const backend = new FaultyBackend(repository.context.backend, {
+      failAt: 2,
+      only: (operation, name) => operation === 'rename' && name.includes('deleted/'),
+    });
+    const sync = backend.syncDirectory.bind(backend);
+    backend.syncDirectory = async (directory) => {
+      if (directory === 'deleted') count += 1;
+      await sync(directory);
+    };
+    await expect(deleteSnapshots({ ...repository.context, backend }, { selectors: ids })).rejects.toThrow(BackendError);
+    expect(count).toBe(1);
+    expect(filesOf(repository, 'deleted')).toEqual([ids[0]]);
+    await repository.expectClean();
+  });
+});
+
 test('an undelete that another process is faster with is an error in words', async () => {
   const { repository, ids } = await makeThree();
   const selectors = [ids[0]!];
@@ -63,6 +110,62 @@ test('an undelete that another process is faster with is an error in words', asy
   await expect(racing).rejects.toThrow('another process brought back');
   expect(await listSnapshots(repository.context)).toHaveLength(3);
 });
+
+describe('an undelete that loses its lock right before the rename', () => {
+  it('takes the snapshot back if a compaction has removed its packs', async () => {
+    const { repository, ids } = await makeThree();
+    await deleteSnapshots(repository.context, { selectors: ids, reclaim: false });
+    const undeleting = undeleteSnapshots(
+      { ...repository.context, backend: new LockThief(repository.context.backend, removePacks) },
+      { selectors: [ids[0]!] },
+    );
+    await expect(undeleting).rejects.toThrow(RefusedError);
+    expect(filesOf(repository, 'snapshots')).toEqual([]);
+    expect(filesOf(repository, 'deleted').toSorted()).toEqual(ids.toSorted());
+    await compact(repository.context);
+    await repository.expectClean();
+  });
+
+  it('leaves the snapshot where it is if nothing of it is missing', async () => {
+    const { repository, ids } = await makeThree();
+    await deleteSnapshots(repository.context, { selectors: ids, reclaim: false });
+    const undeleting = undeleteSnapshots(
+      { ...repository.context, backend: new LockThief(repository.context.backend, async () => undefined) },
+      { selectors: [ids[0]!] },
+    );
+    await expect(undeleting).rejects.toThrow(RefusedError);
+    expect(filesOf(repository, 'snapshots')).toEqual([ids[0]]);
+    await repository.expectClean();
+  });
+});
+
+/** A compaction that dies after it has removed the packs, and before the manifests of the deleted snapshots. */
+async function removePacks(disk: Backend): Promise<void> {
+  const isManifest = (operation: string, name: string): boolean =>
+    operation === 'remove' && name.startsWith('deleted/');
+  const dying = new FaultyBackend(disk, { failAt: 1, mode: 'crash', only: isManifest });
+  await expect(compact(simulatedProcess(dying))).rejects.toThrow(SimulatedCrash);
+}
+
+/** Removes the locks and runs something else right before the first snapshot is brought back. */
+class LockThief extends FaultyBackend {
+  readonly #meanwhile: (disk: Backend) => Promise<void>;
+  #isDone = false;
+
+  constructor(inner: Backend, meanwhile: (disk: Backend) => Promise<void>) {
+    super(inner);
+    this.#meanwhile = meanwhile;
+  }
+
+  override async rename(source: string, target: string): Promise<void> {
+    if (target.startsWith('snapshots/') && !this.#isDone) {
+      this.#isDone = true;
+      for (const { name } of await this.inner.list('locks')) await this.inner.remove(name);
+      await this.#meanwhile(this.inner);
+    }
+    await super.rename(source, target);
+  }
+}
 
 describe('a delete whose compaction fails', () => {
   it('says first that the snapshots are deleted, where the storage fails', async () => {

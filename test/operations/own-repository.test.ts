@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -54,6 +54,39 @@ describe('the repository in its own source', () => {
     const message = expect.stringContaining('is the repository of this backup') as string;
     expect(problems).toMatchObject([{ path: join(repository.directory, 'repository'), during: 'list', message }]);
     await expect(repository.backup({ sources: ['repository'] })).rejects.toMatchObject({ exitCode: 1 });
+  });
+
+  it.each([
+    ['its packs', 'repository/packs'],
+    ['a file', 'repository/config.bak'],
+    ['a directory further down', 'repository/packs/00'],
+    ['a link to its packs', 'to-packs'],
+    ['something below a link', 'to-packs/00'],
+    ['a part of a copy', 'copy/index'],
+  ])('is an error if a part of it was named: %s', async (_, source) => {
+    const repository = await makeTestRepository();
+    const { directory } = repository;
+    write(repository.source, 'a');
+    mkdirSync(join(directory, 'repository/packs/00'), { recursive: true });
+    symlinkSync('repository/packs', join(directory, 'to-packs'));
+    cpSync(join(directory, 'repository'), join(directory, 'copy'), { recursive: true });
+    await expect(repository.backup({ sources: [source] })).rejects.toMatchObject({ exitCode: 1 });
+    expect(filesOf(repository, 'snapshots')).toEqual([]);
+    const { problems } = await repository.backup({ sources: ['source', source] });
+    const message = expect.stringContaining('is a part of the repository of this backup') as string;
+    expect(problems).toMatchObject([{ path: join(directory, source), during: 'list', message }]);
+    const saved = await listPaths(repository);
+    expect(saved).toContain('source/a');
+    expect(saved).not.toContain(source);
+  });
+
+  it('does not include what is beside its own files, nor parts of another repository', async () => {
+    const repository = await makeTestRepository();
+    const other = await makeTestRepository();
+    write(repository.directory, 'repository/photos/a', 'locks/b');
+    const sources = ['repository/photos', 'locks', join(other.directory, 'repository/config')];
+    const { problems, summary } = await repository.backup({ sources });
+    expect({ problems, files: summary.totalFilesProcessed }).toEqual({ problems: [], files: 3 });
   });
 
   it('is not another repository, nor what only looks like one', async () => {

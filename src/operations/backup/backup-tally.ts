@@ -2,7 +2,6 @@ import type { TreeEntry } from '../../format/tree.ts';
 import type { PathNode } from '../../util/path-node.ts';
 import type { Progress } from '../context.ts';
 import type { EntryChange } from './entry-listing.ts';
-import type { ParentSnapshot } from './parent-snapshot.ts';
 
 /** Counts what a backup saves, for its summary. */
 export class BackupTally {
@@ -67,12 +66,6 @@ export class BackupTally {
   }
 }
 
-/** Entries of the parent snapshot that the new snapshot lacks. */
-export interface RemovedCounts {
-  readonly files: number;
-  readonly directories: number;
-}
-
 /** Counts chunks that were already stored but that no snapshot needed, left by an interrupted backup or a delete. */
 export class ReusedChunks {
   chunkCount = 0;
@@ -86,21 +79,6 @@ export class ReusedChunks {
     this.chunkCount += 1;
     this.bytes += lengthBytes;
   }
-}
-
-/**
- * Counts the entries of the parent snapshot that no file or directory was compared with. Returns undefined if some
- * sources were compared with older snapshots.
- */
-export function countRemoved(tally: BackupTally, parent: ParentSnapshot | undefined): RemovedCounts | undefined {
-  if (parent === undefined) return { files: 0, directories: 0 };
-  if (parent.olderRoots.size > 0) return undefined;
-  const { filesChanged, filesUnmodified, dirsChanged, dirsUnmodified } = tally;
-  const { totalFilesProcessed, dirsNew, dirsChanged: changed, dirsUnmodified: unmodified } = parent.summary;
-  return {
-    files: totalFilesProcessed - filesChanged - filesUnmodified,
-    directories: dirsNew + changed + unmodified - dirsChanged - dirsUnmodified,
-  };
 }
 
 function compareEntries(entry: TreeEntry, previous: TreeEntry | undefined): EntryChange {

@@ -1,13 +1,16 @@
+import { realpathSync } from 'node:fs';
 import { LdmError } from '../../errors.ts';
 import type { Names } from '../../files/name-list.ts';
+import { errnoOf } from '../../files/path-failures.ts';
+import { parentOf } from '../../files/root-paths.ts';
 import { readMetadataFollowing } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import { readWholeFile } from '../../files/whole-file.ts';
 import { decodeConfig } from '../../format/config.ts';
 import { MAX_CONFIG_BYTES } from '../../format/constants.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME } from '../../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, RESERVE_NAME } from '../../format/layout.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { byteStringFromText, joinPath } from '../../util/byte-string.ts';
+import { byteStringFromBytes, byteStringFromText, fsPath, joinPath } from '../../util/byte-string.ts';
 import { pathOf } from '../../util/path-node.ts';
 import type { PathNode } from '../../util/path-node.ts';
 
@@ -21,6 +24,8 @@ export interface SkippedRepository {
 /** Every repository has one of these next to its configuration, even if empty directories were lost. */
 const COMPANIONS = ['locks', 'packs', 'snapshots'].map(byteStringFromText);
 const CONFIG_NAMES = [CONFIG_NAME, CONFIG_COPY_NAME].map(byteStringFromText);
+/** The names at the top of a repository. Anything else there belongs to the user. */
+const OWN_NAMES = new Set([...DIRECTORIES.map(byteStringFromText), ...CONFIG_NAMES, byteStringFromText(RESERVE_NAME)]);
 
 /**
  * Recognizes the repository of a backup among its own sources, where it would make every backup larger. Device and
@@ -47,12 +52,35 @@ export class OwnRepository {
   ): boolean {
     if (!CONFIG_NAMES.some((name) => names.includes(name)) || !COMPANIONS.some((name) => names.includes(name)))
       return false;
-    if (!CONFIG_NAMES.some((name) => readRepositoryId(joinPath(directory.prefix, name)) === this.#repositoryId))
-      return false;
+    if (!this.#isAt(directory.prefix)) return false;
     const { inode, device } = directory.metadata;
     const isElsewhere = inode !== this.#opened?.inode || device !== this.#opened.device;
     this.skipped.push({ path: joinPath(this.#base, pathOf(directory.place)), isElsewhere });
     return true;
+  }
+
+  /** Returns whether a source is a part of the repository, such as its packs. */
+  hasPart(source: ByteString): boolean {
+    let path = joinPath(realPathOf(parentOf(source)), source.slice(source.lastIndexOf('/') + 1) as ByteString);
+    for (; path !== '/'; path = parentOf(path)) {
+      const name = path.slice(path.lastIndexOf('/') + 1) as ByteString;
+      if (OWN_NAMES.has(name) && this.#isAt(parentOf(path))) return true;
+    }
+    return false;
+  }
+
+  #isAt(directory: ByteString): boolean {
+    return CONFIG_NAMES.some((name) => readRepositoryId(joinPath(directory, name)) === this.#repositoryId);
+  }
+}
+
+/** Returns the path itself if it cannot be resolved. */
+function realPathOf(path: ByteString): ByteString {
+  try {
+    return byteStringFromBytes(realpathSync.native(fsPath(path), 'buffer'));
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return path;
   }
 }
 

@@ -1,27 +1,24 @@
 import { listNames } from '../../files/source-files.ts';
 import { parentOf } from '../../files/root-paths.ts';
-import { encodeTree } from '../../format/tree.ts';
-import type { TreeEntry } from '../../format/tree.ts';
 import { decodeSnapshot } from '../../format/snapshot.ts';
 import type { Snapshot, SnapshotSummary } from '../../format/snapshot.ts';
+import { encodeTree } from '../../format/tree.ts';
+import type { TreeEntry } from '../../format/tree.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import type { ParentTree, ParentTrees } from './parent-tree.ts';
+import { ParentEntries, composeParentTree } from './parent-entries.ts';
+import type { ParentTrees } from './parent-tree.ts';
+import type { SourcePlan } from './source-plan.ts';
 
-/** The snapshot that a backup compares the sources with. */
+/** What a backup compares the sources with. */
 export interface ParentSnapshot {
-  /** The id of the newest snapshot. */
+  /** The id of the newest snapshot in use. */
   readonly id: string;
-  /** The id of its root tree. */
+  /** The id of the tree to compare with: for each root, it has the entry from the snapshot chosen for that root. */
   readonly tree: Uint8Array;
-  /** The summary of the newest snapshot. */
-  readonly summary: SnapshotSummary;
-  /**
-   * Entries from older snapshots, for roots that are empty or missing in the newest one, such as a mount point that was
-   * not mounted.
-   */
-  readonly olderRoots: ReadonlyMap<ByteString, TreeEntry>;
+  /** The summary of the newest snapshot in use. Undefined if that snapshot has other paths than this backup. */
+  readonly summary: SnapshotSummary | undefined;
   /** When the oldest of the snapshots in use began. A file that changed later may have been read before the change. */
   readonly startMs: number;
 }
@@ -29,96 +26,103 @@ export interface ParentSnapshot {
 interface Candidate {
   readonly id: string;
   readonly snapshot: Snapshot;
+  /** -Infinity for a time in the future. */
+  readonly timeMs: number;
 }
 
-/** Finds the snapshots to compare the sources with: those of the same paths on the same host. */
+/** A snapshot that a root is compared with, and the root's entry in it. */
+interface Chosen {
+  readonly candidate: Candidate;
+  /** Undefined for the root directory of the system, which has no entry. */
+  readonly entry: TreeEntry | undefined;
+}
+
+interface Given {
+  readonly hostname: string;
+  readonly plan: SourcePlan;
+  readonly trees: ParentTrees;
+  readonly nowMs: number;
+}
+
+/** Finds for each root the newest snapshot of the same host that has content of it, whatever else it contains. */
 export async function findParent(
   repository: Repository,
   opened: OpenedState,
-  given: {
-    readonly hostname: string;
-    readonly roots: readonly ByteString[];
-    readonly trees: ParentTrees;
-    readonly nowMs: number;
-  },
+  given: Given,
 ): Promise<ParentSnapshot | undefined> {
-  const [newest, ...others] = findCandidates(opened, given);
-  if (newest === undefined) return undefined;
+  const { plan, trees } = given;
   const emptyTreeId = repository.hasher.treeId(encodeTree([]));
-  const olderRoots = new Map<ByteString, TreeEntry>();
-  const used = [newest];
-  // The root directory of the system has no entry, and is never empty.
-  const missing = new Set(given.roots.filter((root) => root !== newest.snapshot.base));
-  const keepContent = async (candidate: Candidate): Promise<boolean> => {
-    const reader = new RootReader(candidate.snapshot, given.trees);
-    let isUsed = false;
-    for (const root of missing) {
-      const entry = await reader.read(root);
-      if (entry === undefined || (entry.treeId !== undefined && Buffer.compare(entry.treeId, emptyTreeId) === 0))
-        continue;
-      missing.delete(root);
-      isUsed = true;
-      if (candidate !== newest) olderRoots.set(root, entry);
-    }
-    return isUsed;
+  const chosen = await chooseForRoots(findCandidates(opened, given), given, emptyTreeId);
+  const used = [...new Set([...chosen.values()].map(({ candidate }) => candidate))].sort(newestFirst);
+  const [newest] = used;
+  if (newest === undefined) return undefined;
+  const { tree, paths, summary } = newest.snapshot;
+  const composed = await composeParentTree(plan, new ParentEntries(newest.snapshot, trees), {
+    entryOf: (root) => chosen.get(root)?.entry,
+    hold: (bytes) => trees.hold(repository.hasher.treeId(bytes), bytes),
+  });
+  return {
+    id: newest.id,
+    tree: composed ?? Buffer.from(tree, 'hex'),
+    summary: paths.join('\0') === plan.roots.join('\0') ? summary : undefined,
+    startMs: Math.min(...used.map(({ snapshot }) => Date.parse(snapshot.summary.backupStart))),
   };
-  await keepContent(newest);
-  for (const root of missing) if (isEmptyNow(root)) missing.delete(root);
-  for (const candidate of others) {
-    if (missing.size === 0) break;
-    if (await keepContent(candidate)) used.push(candidate);
-  }
-  const startMs = Math.min(...used.map(({ snapshot }) => Date.parse(snapshot.summary.backupStart)));
-  const { tree, summary } = newest.snapshot;
-  return { id: newest.id, tree: Buffer.from(tree, 'hex'), summary, olderRoots, startMs };
 }
 
-/** Newest first, but snapshots dated in the future come last: a wrong clock could keep one the newest for years. */
-function findCandidates(
-  opened: OpenedState,
-  {
-    hostname,
-    roots,
-    nowMs,
-  }: { readonly hostname: string; readonly roots: readonly ByteString[]; readonly nowMs: number },
-): Candidate[] {
-  const paths = roots.join('\0');
+async function chooseForRoots(
+  candidates: readonly Candidate[],
+  { plan, trees }: Given,
+  emptyTreeId: Uint8Array,
+): Promise<Map<ByteString, Chosen>> {
+  const chosen = new Map<ByteString, Chosen>();
+  /** Each root without content so far, with itself and the directories above it. */
+  const missing = new Map(plan.roots.map((root) => [root, withAncestors(root)]));
+  const hasContent = (root: ByteString, { treeId, type }: TreeEntry): boolean => {
+    if (treeId !== undefined) return Buffer.compare(treeId, emptyTreeId) !== 0;
+    // A wider snapshot has saved the link itself. This backup follows it.
+    return type !== 'symlink' || !plan.followed.has(root);
+  };
+  const searched = new Set<ByteString>();
+  for (const candidate of candidates) {
+    if (missing.size === 0) break;
+    const paths = new Set(candidate.snapshot.paths);
+    const entries = new ParentEntries(candidate.snapshot, trees);
+    for (const [root, ancestors] of missing) {
+      if (!ancestors.some((path) => paths.has(path))) continue;
+      const entry = root === '/' ? undefined : await entries.read(root);
+      const isFound = root === '/' || (entry !== undefined && hasContent(root, entry));
+      if (isFound || (entry !== undefined && !chosen.has(root))) chosen.set(root, { candidate, entry });
+      // An older snapshot would not help a root that is empty now.
+      if (isFound || (!searched.has(root) && isEmptyNow(root))) missing.delete(root);
+      searched.add(root);
+    }
+  }
+  return chosen;
+}
+
+function findCandidates(opened: OpenedState, { hostname, nowMs }: Given): Candidate[] {
   const present = new Set(opened.listing.snapshotIds);
-  const candidates: (Candidate & { readonly timeMs: number })[] = [];
+  const candidates: Candidate[] = [];
   for (const [id, { manifest }] of opened.state.snapshots) {
     if (!present.has(id)) continue;
     const snapshot = decodeSnapshot(manifest);
-    if (snapshot.hostname !== hostname || snapshot.paths.join('\0') !== paths) continue;
+    if (snapshot.hostname !== hostname) continue;
     const timeMs = Date.parse(snapshot.time);
     candidates.push({ id, snapshot, timeMs: timeMs > nowMs ? -Infinity : timeMs });
   }
-  return candidates.sort((a, b) => (a.timeMs === b.timeMs ? (a.id > b.id ? -1 : 1) : b.timeMs - a.timeMs));
+  return candidates.sort(newestFirst);
 }
 
-/** Reads the entries of roots from one snapshot. */
-class RootReader {
-  readonly #snapshot: Snapshot;
-  readonly #trees: ParentTrees;
-  readonly #directories = new Map<ByteString, ParentTree | undefined>();
+/** Snapshots dated in the future come last: a wrong clock could keep one the newest for years. */
+function newestFirst(a: Candidate, b: Candidate): number {
+  if (a.timeMs === b.timeMs) return a.id > b.id ? -1 : 1;
+  return b.timeMs - a.timeMs;
+}
 
-  constructor(snapshot: Snapshot, trees: ParentTrees) {
-    this.#snapshot = snapshot;
-    this.#trees = trees;
-  }
-
-  async read(path: ByteString): Promise<TreeEntry | undefined> {
-    return (await this.#directory(parentOf(path)))?.entries.find(path.slice(path.lastIndexOf('/') + 1) as ByteString);
-  }
-
-  /** Several roots may be in the same directory, which is decoded once. */
-  async #directory(path: ByteString): Promise<ParentTree | undefined> {
-    if (this.#directories.has(path)) return this.#directories.get(path);
-    const { base, tree } = this.#snapshot;
-    const id = path === base ? Buffer.from(tree, 'hex') : (await this.read(path))?.treeId;
-    const directory = await this.#trees.read(id);
-    this.#directories.set(path, directory);
-    return directory;
-  }
+function withAncestors(root: ByteString): ByteString[] {
+  const paths = [root];
+  for (let path = root; path !== '/'; path = parentOf(path)) paths.push(parentOf(path));
+  return paths;
 }
 
 function isEmptyNow(root: ByteString): boolean {

@@ -15,6 +15,7 @@ export interface ParentTree {
 export class ParentTrees {
   readonly #reader: StateReader;
   readonly #onUnreadable: (id: Uint8Array) => void;
+  readonly #held = new Map<string, Buffer>();
   isAnyUnreadable = false;
 
   constructor(reader: StateReader, onUnreadable: (id: Uint8Array) => void) {
@@ -22,11 +23,18 @@ export class ParentTrees {
     this.#onUnreadable = onUnreadable;
   }
 
+  /** Keeps a tree that may not be in the repository. Returns its id. */
+  hold(id: Uint8Array, bytes: Buffer): Uint8Array {
+    this.#held.set(Buffer.from(id).toString('hex'), bytes);
+    return id;
+  }
+
   /** Returns undefined if the tree cannot be read. In that case its files are read again. */
   async read(id: Uint8Array | undefined): Promise<ParentTree | undefined> {
     if (id === undefined) return undefined;
     try {
-      const bytes = bufferOver(await this.#reader.read(id, 0));
+      const held = this.#held.size === 0 ? undefined : this.#held.get(Buffer.from(id).toString('hex'));
+      const bytes = held ?? bufferOver(await this.#reader.read(id, 0));
       return { id, bytes, entries: new TreeReader(bytes) };
     } catch (error) {
       if (!isDamage(error)) throw error;

@@ -24,8 +24,8 @@ export interface ScanScope {
 }
 
 /**
- * Sets the totals of the progress. The totals of the parent snapshot are close enough; only a first backup counts its
- * sources, and only if the progress is shown.
+ * Sets the totals of the progress. The totals of a parent snapshot with the same paths are close enough; without one,
+ * the sources are counted if the progress is shown.
  */
 export function announceTotals(
   progress: Progress | undefined,
@@ -33,9 +33,10 @@ export function announceTotals(
   scope: ScanScope,
 ): SourceScan | undefined {
   if (progress === undefined) return undefined;
-  if (parent === undefined) return progress.isShown ? new SourceScan(scope, progress) : undefined;
-  progress.filesTotal = parent.summary.totalFilesProcessed;
-  progress.bytesTotal = parent.summary.totalBytesProcessed;
+  const summary = parent?.summary;
+  if (summary === undefined) return progress.isShown ? new SourceScan(scope, progress) : undefined;
+  progress.filesTotal = summary.totalFilesProcessed;
+  progress.bytesTotal = summary.totalBytesProcessed;
   return undefined;
 }
 
@@ -46,7 +47,7 @@ interface Place {
 }
 
 /**
- * Counts the files of a first backup while it runs, so that its progress has totals. It works while the main thread
+ * Counts the files of a backup while it runs, so that its progress has totals. It works while the main thread
  * waits for other threads, so it does not slow the backup down. It skips what it cannot read: the backup reports that.
  */
 class SourceScan {

@@ -16,6 +16,7 @@ import type { PlannedName, SourcePlan } from './source-plan.ts';
 import type { WalkServices } from './walk-services.ts';
 import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
 
+const OWN_PART = 'is a part of the repository of this backup, or of a copy of it; it is left out';
 /** A directory for which the system reports this size may have thousands of names. */
 const LARGE_DIRECTORY_BYTES = 64 * 1024;
 
@@ -33,7 +34,6 @@ export class SourceWalk {
   readonly #plan: SourcePlan;
   readonly #services: WalkServices;
   readonly #stack: OpenDirectory[] = [];
-  #olderRoots: ReadonlyMap<ByteString, TreeEntry> = new Map();
 
   constructor(plan: SourcePlan, services: WalkServices) {
     this.#plan = plan;
@@ -44,7 +44,6 @@ export class SourceWalk {
   async begin(parent: ParentSnapshot | undefined): Promise<void> {
     const { base, names } = this.#plan;
     const top = { parent: undefined, name: '' as ByteString };
-    this.#olderRoots = parent?.olderRoots ?? new Map();
     const previousTree = await this.#services.parentTrees.read(parent?.tree);
     const location = openDirectoryPath(base, { side: 'source' });
     const listed = names === undefined ? await this.#listNames(location, top) : [...names.keys()];
@@ -96,10 +95,13 @@ export class SourceWalk {
     try {
       const root = planned?.isRoot === true ? joinPath(this.#plan.base, pathOf(place)) : undefined;
       const followed = root === undefined ? undefined : this.#plan.followed.get(root);
+      if (root !== undefined && this.#services.ownRepository.hasPart(followed ?? root)) {
+        this.#services.problems.tell(place, 'list', OWN_PART);
+        return undefined;
+      }
       const location = followed ?? directory.location.childPath(name);
       const metadata = planned === undefined ? readMetadata(location) : readMetadataOfPlanned(location, planned);
-      const older = root === undefined ? undefined : this.#olderRoots.get(root);
-      const previous = older ?? directory.previousTree?.entries.find(name);
+      const previous = directory.previousTree?.entries.find(name);
       if (metadata.type === 'directory') return this.#enter({ ...place, metadata, previous }, planned, followed);
       if (metadata.type === 'file') return this.#file({ directory, name, path: location, metadata, previous });
       return { kind: 'entry', directory, entry: buildOtherEntry(name, location, metadata, owners), previous };

@@ -2,6 +2,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { TreeEncoder } from '../../format/tree.ts';
 import type { ChunkDepot } from './chunk-depot.ts';
 import type { ParentTree } from './parent-tree.ts';
+import type { RemovedEntries } from './removed-entries.ts';
 
 /** The size of an entry with one chunk and a name of ordinary length. */
 const ENTRY_BYTES = 128;
@@ -10,11 +11,13 @@ const ENTRY_BYTES = 128;
 export class TreeSaver {
   readonly #hasher: Repository['hasher'];
   readonly #depot: ChunkDepot;
+  readonly #removed: RemovedEntries;
   readonly #allocate = (sizeBytes: number): Buffer => this.#depot.allocateTree(sizeBytes);
 
-  constructor(hasher: Repository['hasher'], depot: ChunkDepot) {
+  constructor(hasher: Repository['hasher'], depot: ChunkDepot, removed: RemovedEntries) {
     this.#hasher = hasher;
     this.#depot = depot;
+    this.#removed = removed;
   }
 
   /** Begins the tree of a directory with `nameCount` names. `before`: the directory in the parent snapshot. */
@@ -26,10 +29,11 @@ export class TreeSaver {
     });
   }
 
-  /** Stores the tree and returns its id. A tree equal to `before` is not hashed again. */
+  /** Stores the tree and returns its id. A tree equal to `before` is neither hashed nor compared again. */
   async save(encoder: TreeEncoder, before: ParentTree | undefined): Promise<Uint8Array> {
     const { bytes, memory } = encoder.finish();
     const isSame = before !== undefined && Buffer.compare(bytes, before.bytes) === 0;
+    if (before !== undefined && !isSame) await this.#removed.compare(before.bytes, bytes);
     const id = isSame ? before.id : this.#hasher.treeId(bytes);
     if (memory === undefined) await this.#depot.put('tree', id, bytes);
     else await this.#depot.putTree(id, { buffer: memory, lengthBytes: bytes.length });

@@ -43,11 +43,11 @@ it('finds the files and bytes that the backup beside it will save', async () => 
   await expectTotals(repository, [join(directory, 'to-source')], []);
 });
 
-it('is not needed where there is a parent snapshot, or nobody looks', async () => {
+it('is not needed if a parent snapshot has the same paths, or if no progress is shown', async () => {
   const repository = await makeTestRepository();
   writeFileSync(join(repository.source, 'a'), 'abc');
   const { summary } = await repository.backup();
-  const parent = { id: '', tree: new Uint8Array(), summary, olderRoots: new Map(), startMs: 0 };
+  const parent = { id: '', tree: new Uint8Array(), summary, startMs: 0 };
   const plan = await planSources([repository.source], '/', () => undefined);
   const scope = { plan, excluded: [], repositoryLocation: '/' };
   const progress = createProgress();
@@ -56,4 +56,7 @@ it('is not needed where there is a parent snapshot, or nobody looks', async () =
   progress.isShown = true;
   expect(announceTotals(progress, parent, scope)).toBeUndefined();
   expect(totalsOf(progress)).toEqual([1, 3]);
+  const scan = announceTotals(progress, { ...parent, summary: undefined }, scope);
+  expect(scan).toBeDefined();
+  scan!.stop();
 });

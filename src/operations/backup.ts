@@ -36,6 +36,7 @@ import { damageWarner, warnOfDamage } from './backup/damage-warning.ts';
 import { refreshCheckpoint } from './checkpointing.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
+import { isSnapshotWhole } from './live-walk.ts';
 
 export type { ReusedChunks } from './backup/backup-tally.ts';
 export type { BackupEntry } from './backup/entry-listing.ts';
@@ -112,10 +113,12 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const found = { excludesUnmatched: exclusion.unmatched(), skippedRepositories: ownRepository.skipped };
     const result = { snapshot, summary, parentId: parent?.id, problems, ...counts, ...found };
     if (options.dryRun === true) return { ...result, snapshotId: undefined };
-    const snapshotId = await repository.order.commitSnapshot(bytes, async () => {
+    const verify = async (): Promise<void> => {
       await repository.assertLocked();
       await depot.assertPacksPresent();
-    });
+    };
+    const isWhole = async (id: string): Promise<boolean> => isSnapshotWhole(repository, id);
+    const snapshotId = await repository.order.commitSnapshot(bytes, verify, isWhole);
     await copyManifests(context, repository, opened, { id: snapshotId, bytes });
     await refreshCheckpoint(context, repository, opened, depot);
     return { ...result, snapshotId };

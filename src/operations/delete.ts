@@ -19,7 +19,7 @@ import { compact } from './compact.ts';
 import type { CompactResult } from './compact.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { findMissing } from './live-walk.ts';
+import { findMissing, isSnapshotWhole } from './live-walk.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
 import { assertCountable, selectSnapshot } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
@@ -77,11 +77,7 @@ export async function undeleteSnapshots(
       throw new RefusedError(INTERRUPTED, { hint: 'Run `ldm repair`, then this command again.' });
     for (const listing of selected) await assertWhole(opened, listing);
     const ids = selected.map(({ id }) => id);
-    const isWhole = async (id: string): Promise<boolean> => {
-      const now = await repository.openState();
-      const root = now.state.snapshots.get(id)?.tree;
-      return !now.needsCondemned && (root === undefined || (await findMissing(now, root)) === undefined);
-    };
+    const isWhole = async (id: string): Promise<boolean> => isSnapshotWhole(repository, id);
     try {
       await repository.order.undoDelete(ids, repository.assertLocked, isWhole);
     } catch (error) {

@@ -2,6 +2,7 @@ import { CorruptDataError } from '../errors.ts';
 import type { FilterState } from '../filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { forEachChild } from '../format/tree.ts';
+import type { Repository } from '../repository/repository.ts';
 import type { StateReader } from '../repository/state-reader.ts';
 
 /** A set of filter entries, one bit each. */
@@ -76,4 +77,11 @@ export async function findMissing(
     if (!(error instanceof CorruptDataError)) throw error;
     return 'of an unreadable tree';
   }
+}
+
+/** Whether everything that a snapshot needs is in packs that are not condemned, as of now. */
+export async function isSnapshotWhole(repository: Repository, snapshotId: string): Promise<boolean> {
+  const now = await repository.openState();
+  const root = now.state.snapshots.get(snapshotId)?.tree;
+  return !now.needsCondemned && (root === undefined || (await findMissing(now, root)) === undefined);
 }

@@ -113,12 +113,36 @@ export class DurableFiles {
     for (const directory of this.#unsynced) {
       // Delete it before waiting: a name that is added during the sync may miss it, and marks the directory again.
       this.#unsynced.delete(directory);
-      try {
-        await this.#backend.syncDirectory(directory);
-      } catch (error) {
-        this.#failedSync = { error };
-        throw error;
-      }
+      await this.#syncDirectory(directory);
+    }
+  }
+
+  /** Makes the names in directories durable that other processes may have added or removed. Skips missing ones. */
+  async syncDirectories(directories: readonly string[]): Promise<void> {
+    for (const directory of directories) {
+      const isThere = await this.#backend.list(directory).then(
+        () => true,
+        (error: unknown) => !isAbsent(error),
+      );
+      if (isThere) await this.#syncDirectory(directory);
+    }
+  }
+
+  async #syncDirectory(directory: string): Promise<void> {
+    try {
+      await this.#backend.syncDirectory(directory);
+    } catch (error) {
+      this.#failedSync = { error };
+      throw error;
+    }
+  }
+
+  /** What was set aside earlier is never overwritten. */
+  async freeQuarantineName(name: string): Promise<string> {
+    const target = `quarantine/${name.replaceAll('/', '-')}`;
+    for (let count = 0; ; count += 1) {
+      const free = count === 0 ? target : `${target}.${count}`;
+      if ((await this.#backend.sizeOf(free)) === undefined) return free;
     }
   }
 }

@@ -21,11 +21,11 @@ import {
   snapshotName,
 } from '../format/layout.ts';
 
+/** Whether everything that a snapshot needs is in packs that are not condemned. */
+export type IsWhole = (snapshotId: string) => Promise<boolean>;
+
 /** A condemnation that is written and not yet in force. */
-export interface PreparedCondemnation {
-  readonly id: string;
-  readonly temporary: TemporaryFile;
-}
+export type PreparedCondemnation = { readonly id: string; readonly temporary: TemporaryFile };
 
 /**
  * THE order of durable writes; nothing else in ldm writes into, renames in or removes from a repository.
@@ -71,22 +71,37 @@ export class DurableOrder implements PackSink {
 
   /**
    * The commit of a backup. `verify` runs right before it, and once more after it, since this process may have been
-   * suspended in between. If it throws, the snapshot is withdrawn by deleting it. Returns the snapshot's id.
+   * suspended in between. If the second one throws and `isWhole` is false, the snapshot is withdrawn by deleting it.
+   * Returns the snapshot's id.
    */
-  async commitSnapshot(bytes: Uint8Array, verify: Verify): Promise<string> {
+  async commitSnapshot(bytes: Uint8Array, verify: Verify, isWhole: IsWhole): Promise<string> {
     await this.#files.barrier();
     const id = sha256(bytes);
     await this.#files.publishBytes(bytes, snapshotName(id), verify);
     try {
       await this.#files.barrier();
+    } catch (error) {
+      // Better no snapshot than one that may vanish in a power cut.
+      await this.#withdraw(id);
+      throw error;
+    }
+    try {
       await verify();
     } catch (error) {
-      // Also where the barrier failed: better no snapshot than one that may vanish in a power cut. Moved, not removed,
-      // so that a process that has counted it by now does not take it for lost.
-      await this.commitDelete([id]).catch(() => undefined);
+      await this.#withdrawUnlessWhole([id], isWhole);
       throw error;
     }
     return id;
+  }
+
+  /** A whole snapshot stays: another process may have deleted it, brought it back and reported that by now. */
+  async #withdrawUnlessWhole(snapshotIds: readonly string[], isWhole: IsWhole): Promise<void> {
+    for (const id of snapshotIds) if (!(await isWhole(id).catch(() => false))) await this.#withdraw(id);
+  }
+
+  /** Moved, not removed, so that a process that has counted the snapshot by now does not take it for lost. */
+  async #withdraw(snapshotId: string): Promise<void> {
+    await this.commitDelete([snapshotId]).catch(() => undefined);
   }
 
   /**
@@ -136,15 +151,8 @@ export class DurableOrder implements PackSink {
     return deletedCount;
   }
 
-  /**
-   * `verify` runs before it and after it, as for `commitSnapshot`. If the second one throws, those snapshots are deleted
-   * again for which `isWhole` is false; of the others another process may have undone the delete too.
-   */
-  async undoDelete(
-    snapshotIds: readonly string[],
-    verify: Verify,
-    isWhole: (snapshotId: string) => Promise<boolean>,
-  ): Promise<void> {
+  /** `verify` runs before it and after it, as for `commitSnapshot`, which also says what happens if it throws. */
+  async undoDelete(snapshotIds: readonly string[], verify: Verify, isWhole: IsWhole): Promise<void> {
     await verify();
     const restored: string[] = [];
     try {
@@ -155,7 +163,7 @@ export class DurableOrder implements PackSink {
       await this.#files.barrier();
       await verify();
     } catch (error) {
-      for (const id of restored) if (!(await isWhole(id))) await this.commitDelete([id]).catch(() => undefined);
+      await this.#withdrawUnlessWhole(restored, isWhole);
       throw error;
     }
   }
@@ -179,6 +187,9 @@ export class DurableOrder implements PackSink {
 
   /** Phase one of a removal: from now on nobody newly relies on what is listed. `verify` runs right before. */
   async condemn({ id, temporary }: PreparedCondemnation, verify: Verify): Promise<void> {
+    // A delete or an undelete may have been killed before its fsync. After a power cut, a deleted snapshot would be back
+    // without its packs. The directory with the new name comes first, and it can be either of them.
+    await this.#files.syncDirectories(['deleted', 'snapshots', 'deleted']);
     await this.#files.barrier();
     await this.#files.publish(temporary.name, temporary.writer, condemnationName(id), verify);
     await this.#files.barrier();
@@ -212,22 +223,13 @@ export class DurableOrder implements PackSink {
   async quarantine(name: string, verify?: Verify): Promise<void> {
     await verify?.();
     if ((await this.#backend.sizeOf(name)) === undefined) return;
-    await this.#files.rename(name, await this.#freeQuarantineName(name));
+    await this.#files.rename(name, await this.#files.freeQuarantineName(name));
     await this.#files.barrier();
   }
 
   /** Sets a copy of a damaged file aside, before a file of the same name takes its place. */
   async quarantineCopy(name: string): Promise<void> {
-    await this.publishFile(await this.#freeQuarantineName(name), await this.#backend.read(name));
-  }
-
-  /** What was set aside earlier is never overwritten. */
-  async #freeQuarantineName(name: string): Promise<string> {
-    const target = `quarantine/${name.replaceAll('/', '-')}`;
-    for (let count = 0; ; count += 1) {
-      const free = count === 0 ? target : `${target}.${count}`;
-      if ((await this.#backend.sizeOf(free)) === undefined) return free;
-    }
+    await this.publishFile(await this.#files.freeQuarantineName(name), await this.#backend.read(name));
   }
 
   /** Gives up the reserve and the files named, so that a full disk has room for what a reclaim must write first. */

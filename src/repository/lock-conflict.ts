@@ -79,10 +79,9 @@ export function lockedError(backend: Backend, conflict: LockConflict): Repositor
 }
 
 export function lostLockError(backend: Backend): RefusedError {
-  return new RefusedError(
-    `the lock of this process in the repository ${backend.location} is gone: nothing was committed`,
-    { hint: 'Another process may have taken it over while this machine was suspended. Run the command again.' },
-  );
+  return new RefusedError(`the lock of this process in the repository ${backend.location} is gone`, {
+    hint: 'Another process may have taken it over while this machine was suspended. Run the command again.',
+  });
 }
 
 const WAIT_HINT = 'Try again when that process has finished, or wait for it with --lock-wait 10m.';

@@ -66,7 +66,18 @@ function expectVerified(operations: readonly LoggedOperation[]): void {
     expect(relevant[relevant.indexOf(removal) - 1], removal.name).toEqual({ operation: 'sizeOf', name: newLock });
 }
 
-const BEGIN = ['name condemned', 'sync condemned', 'new lock', 'remove locks', 'list snapshots'];
+const BEGIN = [
+  // What other processes have renamed, too.
+  'sync deleted',
+  'list snapshots',
+  'sync snapshots',
+  'sync deleted',
+  'name condemned',
+  'sync condemned',
+  'new lock',
+  'remove locks',
+  'list snapshots',
+];
 
 describe('a removal has two phases, and each step is durable before the next one', () => {
   it('in a compaction', async () => {

@@ -45,7 +45,11 @@ async function forgeSnapshot(
     await backend.remove(`snapshots/${id}`);
     await backend.remove(`manifests.bak/${id}`);
     for (const file of backend.names().filter((name) => name.startsWith('filter/'))) await backend.remove(file);
-    return await repository.order.commitSnapshot(forged, () => Promise.resolve());
+    return await repository.order.commitSnapshot(
+      forged,
+      () => Promise.resolve(),
+      () => Promise.resolve(true),
+    );
   } finally {
     await repository.close();
   }

@@ -43,7 +43,7 @@ function loggedOrder(failAt: number): {
 describe('the commit of a snapshot', () => {
   test('verifies right before the rename, after everything slow, and once more after the name is durable', async () => {
     const { order, log, verify } = loggedOrder(0);
-    await order.commitSnapshot(MANIFEST, verify);
+    await order.commitSnapshot(MANIFEST, verify, async () => true);
     expect(log).toEqual([
       'create tmp/*',
       'append tmp/*',
@@ -58,13 +58,24 @@ describe('the commit of a snapshot', () => {
 
   test('leaves nothing if the first look fails', async () => {
     const { order, verify, disk } = loggedOrder(1);
-    await expect(order.commitSnapshot(MANIFEST, verify)).rejects.toThrow(RefusedError);
+    await expect(order.commitSnapshot(MANIFEST, verify, async () => true)).rejects.toThrow(RefusedError);
     expect(disk.names()).toEqual([]);
   });
 
-  test('withdraws the snapshot, as a delete does, if the second look fails', async () => {
+  // A whole one may have been deleted, brought back and reported by others since.
+  test.each([
+    [false, 'deleted'],
+    [true, 'snapshots'],
+  ] as const)('if the second look fails, a snapshot that is whole (%s) is left in %s', async (isWhole, left) => {
     const { order, verify, disk } = loggedOrder(2);
-    await expect(order.commitSnapshot(MANIFEST, verify)).rejects.toThrow(RefusedError);
+    await expect(order.commitSnapshot(MANIFEST, verify, async () => isWhole)).rejects.toThrow(RefusedError);
+    expect(disk.names()).toEqual([`${left}/${ID}`]);
+  });
+
+  test('withdraws the snapshot if it cannot be told whether it is whole', async () => {
+    const { order, verify, disk } = loggedOrder(2);
+    const isWhole = async (): Promise<boolean> => Promise.reject(new Error('unreadable'));
+    await expect(order.commitSnapshot(MANIFEST, verify, isWhole)).rejects.toThrow(RefusedError);
     expect(disk.names()).toEqual([`deleted/${ID}`]);
   });
 });

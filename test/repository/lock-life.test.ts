@@ -46,7 +46,7 @@ describe('the lock of this process', () => {
     await lock.assertHeld();
     await backend.remove(backend.names()[0] ?? '');
     await expect(lock.assertHeld()).rejects.toThrow(RefusedError);
-    await expect(lock.assertHeld()).rejects.toThrow('nothing was committed');
+    await expect(lock.assertHeld()).rejects.toThrow('is gone');
     await lock.release();
   });
 

@@ -1,0 +1,73 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeEach, expect, test } from 'vitest';
+
+import { backup } from '../../src/operations/backup.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { checkAll, filesIn } from '../support/damage.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { PowerCutBackend } from '../support/power-cut-backend.ts';
+import { createPrng } from '../support/prng.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+
+// Renames between snapshots/ and deleted/ by processes that died or slept.
+
+let disk: MemoryBackend;
+let source: string;
+let first: string;
+let second: string;
+
+beforeEach(async () => {
+  disk = new MemoryBackend();
+  await initRepository(simulatedProcess(disk), { capacity: 64 });
+  source = memoryDirectory();
+  for (const index of [1, 2, 3]) writeFileSync(join(source, `file-${index}`), createPrng(index).bytes(5000));
+  first = await save();
+  for (const index of [1, 2]) writeFileSync(join(source, `file-${index}`), createPrng(10 + index).bytes(5000));
+  second = await save();
+});
+
+async function save(): Promise<string> {
+  return (await backup(simulatedProcess(disk), { sources: [source], cwd: '/' })).snapshotId!;
+}
+
+test('a delete that died before its fsync does not come back in a power cut without its packs', async () => {
+  const powered = new PowerCutBackend(disk);
+  const isSync = (operation: string): boolean => operation === 'syncDirectory';
+  const dying = new FaultyBackend(powered, { failAt: 1, mode: 'crash', only: isSync });
+  const deleting = deleteSnapshots(simulatedProcess(dying), { selectors: [first], reclaim: false });
+  await expect(deleting).rejects.toThrow('simulated crash');
+  dying.assertFired();
+  const isPack = (operation: string, name: string): boolean => operation === 'remove' && name.startsWith('packs/');
+  const cutOff = new FaultyBackend(powered, { failAt: 2, mode: 'crash', only: isPack });
+  await expect(compact(simulatedProcess(cutOff), { maxUnusedPercent: 0 })).rejects.toThrow('simulated crash');
+  cutOff.assertFired();
+  const found = powered.cut();
+  expect(filesIn(found, 'snapshots')).toEqual([`snapshots/${second}`]);
+  expect((await checkAll(found)).findings).toEqual([]);
+});
+
+test('a backup that lost its lock does not take away its snapshot, which others deleted and brought back', async () => {
+  let isOvertaken = false;
+  class SleepingBackend extends FaultyBackend {
+    override async syncDirectory(directory: string): Promise<void> {
+      await super.syncDirectory(directory);
+      if (directory !== 'snapshots' || isOvertaken) return;
+      isOvertaken = true;
+      for (const lock of filesIn(disk, 'locks')) await disk.remove(lock);
+      const { snapshots } = await deleteSnapshots(simulatedProcess(disk), { selectors: ['latest'], reclaim: false });
+      await undeleteSnapshots(simulatedProcess(disk), { selectors: snapshots.map(({ id }) => id) });
+    }
+  }
+  writeFileSync(join(source, 'file-1'), createPrng(99).bytes(5000));
+  const late = backup(simulatedProcess(new SleepingBackend(disk)), { sources: [source], cwd: '/' });
+  await expect(late).rejects.toThrow('the lock of this process');
+  expect(isOvertaken).toBe(true);
+  expect(filesIn(disk, 'snapshots')).toHaveLength(3);
+  expect((await checkAll(disk)).findings).toEqual([]);
+});

@@ -7,36 +7,16 @@ import { RunReporter } from './test/support/run-reporter.ts';
 const workerCountMax = 2;
 
 /**
- * Most files share a process, since importing the program takes as long as most of them run: for these folders a
- * quarter of the processor time. Every other file has its own process: those that start programs or count what a fresh
- * process does.
+ * Many files share a process, since importing the program takes as long as most of them run: for these folders a
+ * quarter of the processor time. Every other file has its own process: those that start programs, replace modules of
+ * Node, or depend on task pools and memory pools that nothing has used before.
  */
-const shared = [
-  'backend',
-  'chunking',
-  'crypto',
-  'filter',
-  'filters',
-  'format',
-  'operations',
-  'repository',
-  'store',
-  'util',
-].map((folder) => `test/${folder}/**/*.test.ts`);
-
-/** These replace modules of Node, or depend on task pools and memory pools that nothing has used before. */
-const alone = [
-  'backend/local-backend',
-  'operations/backup',
-  'operations/backup-nothing',
-  'operations/backup-parent',
-  'operations/own-repository',
-  'operations/restore-outcome',
-  'operations/restore/prefetcher',
-  'store/chunk-reader',
-  'store/chunk-writer-memory',
-  'store/pack-reader',
-].map((name) => `test/${name}.test.ts`);
+const shared = ['chunking', 'crypto', 'filter', 'filters', 'format', 'operations', 'repository', 'util'].map(
+  (folder) => `test/${folder}/**/*.test.ts`,
+);
+const alone = ['backup*', 'backup/*', 'own-repository', 'restore*', 'restore/*'].map(
+  (name) => `test/operations/${name}.test.ts`,
+);
 
 /** These take far longer than the rest, so they run first: a core would stay idle if one started last. */
 const longest = [

@@ -117,8 +117,10 @@ export async function backup(context: OperationContext, options: BackupOptions):
       await repository.assertLocked();
       await depot.assertPacksPresent();
     };
-    const isWhole = async (id: string): Promise<boolean> => isSnapshotWhole(repository, id);
-    const snapshotId = await repository.order.commitSnapshot(bytes, verify, isWhole);
+    // Without the lock, others may have deleted the snapshot, brought it back and reported that.
+    const mayStay = async (id: string): Promise<boolean> =>
+      (await repository.isLockLost()) && (await isSnapshotWhole(repository, id));
+    const snapshotId = await repository.order.commitSnapshot(bytes, verify, mayStay);
     await copyManifests(context, repository, opened, { id: snapshotId, bytes });
     await refreshCheckpoint(context, repository, opened, depot);
     return { ...result, snapshotId };

@@ -60,7 +60,8 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   });
   const result = { snapshots, freed, dryRun, compaction: undefined, notReclaimed: undefined };
   if (dryRun) return result;
-  if (options.reclaim === false) return { ...result, notReclaimed: '--no-reclaim was given; `ldm compact` reclaims the space' };
+  if (options.reclaim === false)
+    return { ...result, notReclaimed: '--no-reclaim was given; `ldm compact` reclaims the space' };
   return { ...result, ...(await reclaim(context)) };
 }
 

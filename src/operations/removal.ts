@@ -44,7 +44,12 @@ export class Removal {
   async begin(): Promise<void> {
     await this.prepare();
     const { order, assertLocked, files } = this.#repository;
-    if (this.#prepared !== undefined) await order.condemn(this.#prepared, assertLocked);
+    try {
+      if (this.#prepared !== undefined) await order.condemn(this.#prepared, assertLocked);
+    } catch (error) {
+      await this.abandon();
+      throw error;
+    }
     await this.#repository.renewLock();
     for (const id of await files.snapshotIds()) {
       if (this.#knownSnapshotIds.has(id)) continue;

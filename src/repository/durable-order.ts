@@ -21,8 +21,8 @@ import {
   snapshotName,
 } from '../format/layout.ts';
 
-/** Whether everything that a snapshot needs is in packs that are not condemned. */
-export type IsWhole = (snapshotId: string) => Promise<boolean>;
+/** Whether a snapshot that is committed may stay although the commit cannot be reported. It must be whole. */
+export type MayStay = (snapshotId: string) => Promise<boolean>;
 
 /** A condemnation that is written and not yet in force. */
 export type PreparedCondemnation = { readonly id: string; readonly temporary: TemporaryFile };
@@ -71,10 +71,10 @@ export class DurableOrder implements PackSink {
 
   /**
    * The commit of a backup. `verify` runs right before it, and once more after it, since this process may have been
-   * suspended in between. If the second one throws and `isWhole` is false, the snapshot is withdrawn by deleting it.
+   * suspended in between. If the second one throws, the snapshot is withdrawn by deleting it, unless it `mayStay`.
    * Returns the snapshot's id.
    */
-  async commitSnapshot(bytes: Uint8Array, verify: Verify, isWhole: IsWhole): Promise<string> {
+  async commitSnapshot(bytes: Uint8Array, verify: Verify, mayStay: MayStay): Promise<string> {
     await this.#files.barrier();
     const id = sha256(bytes);
     await this.#files.publishBytes(bytes, snapshotName(id), verify);
@@ -88,15 +88,14 @@ export class DurableOrder implements PackSink {
     try {
       await verify();
     } catch (error) {
-      await this.#withdrawUnlessWhole([id], isWhole);
+      await this.#withdrawUnless(mayStay, [id]);
       throw error;
     }
     return id;
   }
 
-  /** A whole snapshot stays: another process may have deleted it, brought it back and reported that by now. */
-  async #withdrawUnlessWhole(snapshotIds: readonly string[], isWhole: IsWhole): Promise<void> {
-    for (const id of snapshotIds) if (!(await isWhole(id).catch(() => false))) await this.#withdraw(id);
+  async #withdrawUnless(mayStay: MayStay, snapshotIds: readonly string[]): Promise<void> {
+    for (const id of snapshotIds) if (!(await mayStay(id).catch(() => false))) await this.#withdraw(id);
   }
 
   /** Moved, not removed, so that a process that has counted the snapshot by now does not take it for lost. */
@@ -152,7 +151,7 @@ export class DurableOrder implements PackSink {
   }
 
   /** `verify` runs before it and after it, as for `commitSnapshot`, which also says what happens if it throws. */
-  async undoDelete(snapshotIds: readonly string[], verify: Verify, isWhole: IsWhole): Promise<void> {
+  async undoDelete(snapshotIds: readonly string[], verify: Verify, mayStay: MayStay): Promise<void> {
     await verify();
     const restored: string[] = [];
     try {
@@ -163,7 +162,7 @@ export class DurableOrder implements PackSink {
       await this.#files.barrier();
       await verify();
     } catch (error) {
-      await this.#withdrawUnlessWhole(restored, isWhole);
+      await this.#withdrawUnless(mayStay, restored);
       throw error;
     }
   }

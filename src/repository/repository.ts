@@ -153,6 +153,14 @@ export class Repository {
     }
   }
 
+  /** Whether another process has taken the lock of this process over. False if that cannot be found out. */
+  async isLockLost(): Promise<boolean> {
+    return await this.assertLocked().then(
+      () => false,
+      (error: unknown) => error instanceof RefusedError,
+    );
+  }
+
   /** Throws the abort reason of the signal passed to `open`. */
   throwIfAborted(): void {
     this.#signal?.throwIfAborted();

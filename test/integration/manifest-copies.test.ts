@@ -142,11 +142,12 @@ describe('a backup', () => {
     expectCopies(backend, [manifest, await save(stage)]);
   });
 
-  test('whose lock is taken away during its commit withdraws its snapshot and copies nothing', async () => {
+  // The snapshot is whole, and by now others may have deleted it and brought it back.
+  test('whose lock is taken away during its commit leaves its snapshot and copies nothing', async () => {
     const { backend, work } = await setEmptyStage();
     const context = simulatedProcess(new LateThief(backend, 'during'));
     await expect(backupWork(context, work)).rejects.toBeInstanceOf(RefusedError);
-    expect(filesIn(backend, 'snapshots')).toEqual([]);
+    expect(filesIn(backend, 'snapshots')).toHaveLength(1);
     expectCopies(backend, []);
     expect(filesIn(backend, 'tmp')).toEqual([]);
     expect(await findingsOf(backend)).toEqual([]);

@@ -5,4 +5,11 @@
 
 // Until a handler is installed, this signal starts Node's debugger.
 process.on('SIGUSR1', () => undefined);
-await import('../dist/cli/main.js');
+try {
+  await import('../dist/cli/main.js');
+} catch (error) {
+  // A clone without `npm ci`, or with --ignore-scripts. Other modules that are missing are not our concern here.
+  if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !error.url?.endsWith('/dist/cli/main.js')) throw error;
+  process.stderr.write('ldm: the program has not been built\nRun `npm ci` in the clone, or `npm run build` if its packages are installed.\n');
+  process.exitCode = 1;
+}

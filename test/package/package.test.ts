@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { makeTemporaryDirectory } from '../support/temp-directory.ts';
@@ -130,4 +130,27 @@ describe('without the optional packages', () => {
     expect(Object.keys(peerDependencies).toSorted()).toEqual(['@resvg/resvg-js', 'dejavu-fonts-ttf', 'lmdb', 'vega']);
     for (const name of Object.keys(peerDependencies)) expect(peerDependenciesMeta[name]).toEqual({ optional: true });
   });
+});
+
+it('a clone that was not built says so, without a stack trace', () => {
+  const clone = join(directory, 'clone');
+  cpSync(join(ROOT, 'bin'), join(clone, 'bin'), { recursive: true });
+  writeFileSync(join(clone, 'package.json'), '{ "type": "module" }');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(clone, 'bin', 'ldm.js'), 'version'], {
+    encoding: 'utf8',
+  });
+  expect({ status, stdout, stderr }).toEqual({
+    status: 1,
+    stdout: '',
+    stderr:
+      'ldm: the program has not been built\nRun `npm ci` in the clone, or `npm run build` if its packages are installed.\n',
+  });
+});
+
+it('the packages of a clone are installed together with a build of it', () => {
+  // npm runs this script in a clone and before `npm pack`, not when a published package is installed.
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  expect(scripts['prepare']).toBe('npm run build');
 });

@@ -9,15 +9,15 @@ import { decodeCondemnation } from '../../src/format/condemnation.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
-import { initRepository } from '../../src/operations/init.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { checkAll, filesIn, flip, packsOfKind } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
-import { MemoryBackend } from '../support/memory-backend.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
+import { makeTwoSnapshots } from '../support/two-snapshots.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 // What a compaction condemned and did not come to remove.
@@ -29,13 +29,7 @@ let second: string;
 
 /** Two snapshots; the first is deleted, and a compaction that gives its space back dies after its condemnation. */
 beforeEach(async () => {
-  disk = new MemoryBackend();
-  await initRepository(simulatedProcess(disk), { capacity: 64 });
-  source = memoryDirectory();
-  for (const index of [1, 2, 3]) writeFileSync(join(source, `file-${index}`), createPrng(index).bytes(5000));
-  first = await save();
-  for (const index of [1, 2]) writeFileSync(join(source, `file-${index}`), createPrng(10 + index).bytes(5000));
-  second = await save();
+  ({ disk, source, first, second } = await makeTwoSnapshots());
   await deleteSnapshots(simulatedProcess(disk), { selectors: [first], reclaim: false });
   const isRemoval = (operation: string, name: string): boolean => operation === 'remove' && !/^(locks|tmp)/.test(name);
   const dying = new FaultyBackend(disk, { failAt: 2, mode: 'crash', only: isRemoval });

@@ -6,14 +6,13 @@ import { beforeEach, expect, test } from 'vitest';
 import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
-import { initRepository } from '../../src/operations/init.ts';
 import { checkAll, filesIn } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
-import { MemoryBackend } from '../support/memory-backend.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
 import { PowerCutBackend } from '../support/power-cut-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { memoryDirectory } from '../support/temp-directory.ts';
+import { makeTwoSnapshots } from '../support/two-snapshots.ts';
 
 // Renames between snapshots/ and deleted/ by processes that died or slept.
 
@@ -23,18 +22,8 @@ let first: string;
 let second: string;
 
 beforeEach(async () => {
-  disk = new MemoryBackend();
-  await initRepository(simulatedProcess(disk), { capacity: 64 });
-  source = memoryDirectory();
-  for (const index of [1, 2, 3]) writeFileSync(join(source, `file-${index}`), createPrng(index).bytes(5000));
-  first = await save();
-  for (const index of [1, 2]) writeFileSync(join(source, `file-${index}`), createPrng(10 + index).bytes(5000));
-  second = await save();
+  ({ disk, source, first, second } = await makeTwoSnapshots());
 });
-
-async function save(): Promise<string> {
-  return (await backup(simulatedProcess(disk), { sources: [source], cwd: '/' })).snapshotId!;
-}
 
 test('a delete that died before its fsync does not come back in a power cut without its packs', async () => {
   const powered = new PowerCutBackend(disk);

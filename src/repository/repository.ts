@@ -21,6 +21,7 @@ import { RepositoryLock } from './lock.ts';
 import type { LockClock, LockMode } from './lock.ts';
 import type { LockOwner } from './lock-owner.ts';
 import { openState } from './opened-state.ts';
+import { SegmentWriter } from './segment-writer.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
 import { RepositoryFiles } from './repository-files.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
@@ -136,6 +137,13 @@ export class Repository {
   chunkWriter(kind: ChunkKind, onPack: (pack: PackContents) => void): ChunkWriter {
     const { order: sink, sizes, config } = this;
     return new ChunkWriter({ sink, kind, packHash: config.packHash, codec: this.#codec, sizes, onPack });
+  }
+
+  /** Indexes new packs. `verifyPack` throws if a pack no longer exists. */
+  segmentWriter(verifyPack: (pack: PackContents) => Promise<void>): SegmentWriter {
+    const { order, assertLocked: verifyLock, sizes } = this;
+    const publish = async (packs: readonly PackContents[]): Promise<string> => order.publishSegment(packs);
+    return new SegmentWriter({ publish, verifyLock, verifyPack, segmentBytes: sizes.segmentBytes });
   }
 
   /**

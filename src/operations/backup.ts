@@ -158,7 +158,7 @@ class BackupRun {
   /** Throws SourceError if nothing could be read. */
   async store(nowMs: number): Promise<StoredSources> {
     const { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem } = this.#given;
-    const { hasher, config } = repository;
+    const { hasher, threads, config } = repository;
     const chunks = new RepositoryChunkSaver(repository, opened.state, {
       writes: options.dryRun !== true,
       condemnedPackIds: opened.listing.condemned.packIds,
@@ -167,8 +167,8 @@ class BackupRun {
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context);
     const chunker = createChunker(config.chunker);
-    const ahead = new ReadAhead(hasher.keyOf('data'), { chunkBytesMin: chunker.minSizeBytes });
-    const saver = new FileSaver({ chunker, ahead, hasher, chunks, pacer, tally });
+    const ahead = new ReadAhead({ threads, hasher, chunkBytesMin: chunker.minSizeBytes });
+    const saver = new FileSaver({ chunker, ahead, hasher, threads, chunks, pacer, tally });
     const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));
     const hostname = options.hostname ?? systemHostname();
     const parent = await findParent(repository, opened, { hostname, plan, trees: parentTrees, nowMs });

@@ -7,6 +7,7 @@ import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { SnapshotSummary } from '../format/snapshot.ts';
 import type { TreeEntry } from '../format/tree.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
+import type { Repository } from '../repository/repository.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { shownPathOf } from '../util/path-node.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
@@ -64,7 +65,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
     if (!dryRun && !hasNanosecondTimes()) context.onNotice?.({ kind: 'warning', message: ROUNDED_TIMES });
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
-    await runSteps({ context, options, opened, place, tally, target });
+    await runSteps({ context, options, repository, opened, place, tally, target });
     const { exitCode, problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
     const { directoriesRestored, directoriesFailed, othersRestored, othersFailed, socketsSkipped, bytesRestored } =
       tally;
@@ -94,6 +95,7 @@ function announceTotals(progress: Progress | undefined, summary: SnapshotSummary
 interface RestoreRun {
   readonly context: OperationContext;
   readonly options: RestoreOptions;
+  readonly repository: Repository;
   readonly opened: OpenedState;
   readonly place: SnapshotPlace;
   readonly tally: RestoreTally;
@@ -101,7 +103,7 @@ interface RestoreRun {
 }
 
 /** Looks at steps ahead of the writing, so that blocks are read and decompressed in the meantime. */
-async function runSteps({ context, options, opened, place, tally, target }: RestoreRun): Promise<void> {
+async function runSteps({ context, options, repository, opened, place, tally, target }: RestoreRun): Promise<void> {
   const { reader, state } = opened;
   const chunks = new Prefetcher(reader, state);
   const steps = new RestoreSteps(reader, place);
@@ -109,6 +111,7 @@ async function runSteps({ context, options, opened, place, tally, target }: Rest
   const restorer = new Restorer({
     target,
     policy: createTargetPolicy({ makesDevices: true }),
+    threads: repository.threads,
     overwrite: options.overwrite ?? 'never',
     dryRun: options.dryRun === true,
     sparse: options.sparse === true,

@@ -12,6 +12,8 @@ import { PackStore } from '../store/pack-store.ts';
 import { DEFAULT_STORE_SIZES } from '../store/store-sizes.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
 import { Compressor } from '../workers/compression.ts';
+import { acquireSharedPool } from '../workers/shared-pool.ts';
+import type { TaskPool } from '../workers/task-pool.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { checkpointName, generationAfter, isCheckpointName } from './checkpoint-names.ts';
 import { readConfig, repositoryExists } from './config-file.ts';
@@ -47,6 +49,8 @@ export interface OpenRepositoryOptions {
   readonly signal?: AbortSignal | undefined;
   /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
   readonly storeSizes?: StoreSizes | undefined;
+  /** Threads that compress and hash, which the caller closes. Default: threads of this process, closed when unused. */
+  readonly threads?: TaskPool | undefined;
 }
 
 /** Enough for the trees of a large directory and for a run of blocks. */
@@ -64,6 +68,8 @@ export class Repository {
   readonly order: DurableOrder;
   readonly packs: PackStore;
   readonly sizes: StoreSizes;
+  readonly threads: TaskPool;
+  readonly #releaseThreads: () => void;
   readonly #backend: Backend;
   readonly #codec: BlockCodec;
   readonly #lock: RepositoryLock | undefined;
@@ -78,6 +84,7 @@ export class Repository {
     readonly lock: RepositoryLock | undefined;
     readonly signal: AbortSignal | undefined;
     readonly sizes: StoreSizes;
+    readonly threads: TaskPool | undefined;
     readonly onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
   }) {
     this.#backend = made.backend;
@@ -86,7 +93,12 @@ export class Repository {
     this.config = made.config;
     this.hasher = made.hasher;
     this.order = new DurableOrder(made.backend);
-    this.#codec = new BlockCodec(made.hasher, new Compressor(made.config.compression.level));
+    const { pool: threads, release } =
+      made.threads === undefined ? acquireSharedPool() : { pool: made.threads, release: () => undefined };
+    this.threads = threads;
+    this.#releaseThreads = release;
+    const compressor = new Compressor(threads, made.config.compression.level);
+    this.#codec = new BlockCodec({ hasher: made.hasher, threads, compressor });
     this.packs = new PackStore({ backend: made.backend, codec: this.#codec, packHash: made.config.packHash });
     this.sizes = made.sizes;
     this.#lock = made.lock;
@@ -99,12 +111,12 @@ export class Repository {
    * could be mistaken for damage.
    */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
-    const { backend, signal, onDamagedCheckpoint, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
+    const { backend, signal, threads, onDamagedCheckpoint, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     openZstd();
     const config = await readConfig(backend);
     const hasher = new ChunkHasher(config.chunkHash, Buffer.from(config.idKey, 'hex'));
     const lock = await acquireLock(options);
-    return new Repository({ backend, config, hasher, lock, signal, sizes, onDamagedCheckpoint });
+    return new Repository({ backend, config, hasher, lock, signal, sizes, threads, onDamagedCheckpoint });
   }
 
   /** Opens the filter state of everything that is present now. */
@@ -205,6 +217,7 @@ export class Repository {
   }
 
   async close(): Promise<void> {
+    this.#releaseThreads();
     await this.#lock?.release();
   }
 }

@@ -4,7 +4,6 @@ import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 import { copyBytes } from '../util/copy-bytes.ts';
 import type { StartedTask } from '../workers/task-pool.ts';
-import type { IdentifyTask } from '../workers/tasks.ts';
 import type { BlockCodec, SealedBlock } from './block-codec.ts';
 import { BlockGatherer, loneBlock } from './block-gatherer.ts';
 import type { RawBlock } from './block-gatherer.ts';
@@ -90,7 +89,7 @@ export class ChunkWriter {
   }
 
   /** Starts to compute the id of a chunk from `stage`. */
-  startHash(chunk: StagedChunk): StartedTask<IdentifyTask> {
+  startHash(chunk: StagedChunk): StartedTask<Uint8Array> {
     return this.#codec.startHash(this.#kind, bytesOfStaged(chunk));
   }
 

@@ -6,9 +6,9 @@ import { expect, test, vi } from 'vitest';
 import { ChunkQueue } from '../../src/operations/backup/chunk-queue.ts';
 import { check } from '../../src/operations/check.ts';
 import { BufferPool } from '../../src/store/buffer-pool.ts';
-import { taskPool } from '../../src/workers/task-pool.ts';
 import { createPrng } from '../support/prng.ts';
 import { RecordingSaver } from '../support/recording-saver.ts';
+import { threadsOfTests } from '../support/test-threads.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 
 const KIB = 1024;
@@ -84,9 +84,10 @@ test('a check does not use the memory of a pack again before it is verified', as
   await repository.backup();
   // A reader of trees takes smaller ones.
   const memory = watchMemory(KIB * KIB);
-  const run = taskPool.run.bind(taskPool);
+  const threads = threadsOfTests();
+  const run = threads.run.bind(threads);
   // Every block takes until the packs that are read beside it have come.
-  vi.spyOn(taskPool, 'run').mockImplementation(async (task) => {
+  vi.spyOn(threads, 'run').mockImplementation(async (task) => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     return await run(task);
   });

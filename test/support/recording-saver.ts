@@ -26,7 +26,7 @@ export class RecordingSaver implements ChunkSaver {
   }
 
   stage(bytes: Uint8Array): HashingChunk {
-    const hashing = { settle: async () => new Uint8Array(20), drop: async () => undefined };
+    const hashing = { result: async () => new Uint8Array(20), drop: async () => undefined };
     const chunk = { lengthBytes: bytes.length, hashing };
     this.staged.set(chunk, Uint8Array.from(bytes));
     return chunk;
@@ -36,7 +36,7 @@ export class RecordingSaver implements ChunkSaver {
     this.stored.push(this.staged.get(chunk)!);
     this.staged.delete(chunk);
     this.#onPut();
-    return await chunk.hashing.settle();
+    return await chunk.hashing.result();
   }
 
   drop(chunk: HashingChunk): void {

@@ -1,7 +1,5 @@
 import type { ChunkKind } from '../../format/chunk-kind.ts';
-import type { StagedChunk } from '../../store/chunk-writer.ts';
-import type { StartedTask } from '../../workers/task-pool.ts';
-import type { IdentifyTask } from '../../workers/tasks.ts';
+import type { ChunkWriter, StagedChunk } from '../../store/chunk-writer.ts';
 
 /** Saves the chunks of a new snapshot: stores those that the repository lacks. */
 export interface ChunkSaver {
@@ -39,7 +37,7 @@ export interface ChunkSaver {
 /** A staged chunk whose id is being computed. */
 export interface HashingChunk {
   readonly lengthBytes: number;
-  readonly hashing: StartedTask<IdentifyTask>;
+  readonly hashing: ReturnType<ChunkWriter['startHash']>;
   /** Undefined in a dry run. */
   readonly staged?: StagedChunk;
 }

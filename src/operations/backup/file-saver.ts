@@ -6,7 +6,6 @@ import { readMetadata } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import { SourceStream, SwappedError, isUnchanged } from '../../files/source-stream.ts';
 import type { SourceFile } from '../../files/source-stream.ts';
-import { taskPool } from '../../workers/task-pool.ts';
 import type { Pacer } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
 import { ChunkQueue } from './chunk-queue.ts';
@@ -38,6 +37,7 @@ export class FileSaver {
   readonly #chunker: Chunker;
   readonly #ahead: ReadAhead;
   readonly #hasher: Repository['hasher'];
+  readonly #threads: Pick<Repository['threads'], 'prepare'>;
   readonly #chunks: ChunkSaver;
   readonly #pacer: Pacer;
   readonly #tally: BackupTally;
@@ -46,6 +46,7 @@ export class FileSaver {
     readonly chunker: Chunker;
     readonly ahead: ReadAhead;
     readonly hasher: Repository['hasher'];
+    readonly threads: Pick<Repository['threads'], 'prepare'>;
     readonly chunks: ChunkSaver;
     readonly pacer: Pacer;
     readonly tally: BackupTally;
@@ -53,6 +54,7 @@ export class FileSaver {
     this.#chunker = options.chunker;
     this.#ahead = options.ahead;
     this.#hasher = options.hasher;
+    this.#threads = options.threads;
     this.#chunks = options.chunks;
     this.#pacer = options.pacer;
     this.#tally = options.tally;
@@ -102,7 +104,7 @@ export class FileSaver {
 
   async #readOnce(listed: SourceFile): Promise<SavedFile> {
     const source = new SourceStream(listed);
-    if (listed.metadata.sizeBytes >= LARGE_FILE_BYTES) taskPool.prepare();
+    if (listed.metadata.sizeBytes >= LARGE_FILE_BYTES) this.#threads.prepare();
     try {
       // The file may have been listed long ago. Only changes after the first byte was read matter.
       const before = source.assertSame();

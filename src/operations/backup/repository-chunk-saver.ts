@@ -104,14 +104,14 @@ export class RepositoryChunkSaver implements ChunkSaver {
     const writer = this.#writers?.data;
     if (writer === undefined) {
       const id = this.#repository.hasher.dataId(bytes);
-      return { lengthBytes: bytes.length, hashing: { settle: async () => id, drop: async () => undefined } };
+      return { lengthBytes: bytes.length, hashing: { result: async () => id, drop: async () => undefined } };
     }
     const staged = writer.stage(bytes);
     return { lengthBytes: bytes.length, hashing: writer.startHash(staged), staged };
   }
 
   async putStaged({ hashing, staged, lengthBytes }: HashingChunk): Promise<Uint8Array> {
-    const id = await hashing.settle();
+    const id = await hashing.result();
     const isNew = this.#takes('data', id, lengthBytes);
     if (staged !== undefined) await this.#addStaged('data', isNew ? id : undefined, staged);
     return id;

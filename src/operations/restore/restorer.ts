@@ -18,7 +18,7 @@ import type { OpenTarget } from './open-target.ts';
 import { kindOf } from './restore-steps.ts';
 import type { RestoreStep } from './restore-steps.ts';
 import type { RestoreTally } from './restore-result.ts';
-import { WriteBehind } from './write-behind.ts';
+import { WriteBehind, type WriterThreads } from './write-behind.ts';
 
 /** After this many more directories are held open, most of those above the current one are closed for a while. */
 const HELD_MAX = 128;
@@ -39,6 +39,7 @@ export interface FileChunks {
 export interface RestorerOptions {
   readonly target: ByteString;
   readonly policy: TargetPolicy;
+  readonly threads: WriterThreads;
   readonly overwrite: OverwriteMode;
   readonly dryRun: boolean;
   readonly sparse: boolean;
@@ -58,9 +59,8 @@ export class Restorer {
 
   constructor(options: RestorerOptions) {
     this.#options = options;
-    const { dryRun, target, policy } = options;
-    this.#behind = new WriteBehind(policy);
-    this.#directories = [openTarget(target, { dryRun })];
+    this.#behind = new WriteBehind(options.policy, options.threads);
+    this.#directories = [openTarget(options.target, options)];
   }
 
   /** Waits until everything is written to the target. */

@@ -19,6 +19,7 @@ import { createPrng } from '../../support/prng.ts';
 import { RecordingSaver } from '../../support/recording-saver.ts';
 import { streamCuts } from '../../support/stream-cuts.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
+import { threadsOfTests } from '../../support/test-threads.ts';
 import { TINY_CHUNKS } from '../../support/test-repository.ts';
 import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
 
@@ -34,11 +35,12 @@ interface TestSaver {
 function makeSaver(onPut?: () => void): TestSaver {
   const chunks = new RecordingSaver(onPut);
   const progress = createProgress();
+  const threads = threadsOfTests();
   const hasher = new ChunkHasher('sha1', Buffer.alloc(32, 7));
   const chunker = createChunker(TINY_CHUNKS);
-  const ahead = new ReadAhead(hasher.keyOf('data'), { chunkBytesMin: chunker.minSizeBytes });
+  const ahead = new ReadAhead({ threads, hasher, chunkBytesMin: chunker.minSizeBytes });
   const tally = new BackupTally(progress);
-  const saver = new FileSaver({ chunker, ahead, hasher, chunks, pacer: new Pacer({}), tally });
+  const saver = new FileSaver({ chunker, ahead, hasher, threads, chunks, pacer: new Pacer({}), tally });
   return { saver, ahead, chunks, stored: chunks.stored, progress };
 }
 

@@ -97,5 +97,7 @@ export interface Bench {
   readonly verifiesBackups: boolean;
   readonly tools: readonly Tool[];
   readonly workspace: Workspace;
+  /** Before the clock starts, so that no tool pays for memory that nobody has used yet. */
+  touchMemory(): void;
   log(line: string): void;
 }

@@ -1,3 +1,4 @@
+import { freemem } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { parseBenchOptions } from './bench-options.ts';
 import type { ScenarioResult, Tool } from './bench-types.ts';
@@ -5,9 +6,12 @@ import { selectFiles } from './data/select-files.ts';
 import { describeMachine } from './machine.ts';
 import { medianOf, runCommand } from './measure.ts';
 import { formatJsonLines, formatReport } from './report.ts';
+import { measureRounds, orderOfRound } from './rounds.ts';
 import { runBench } from './run-bench.ts';
 import { scenarios } from './scenarios/scenarios.ts';
 import { findTools } from './tools/find-tools.ts';
+import { boundTouched, touchedSizeBytes, touchMemory } from './touch-memory.ts';
+import { createWorkspace } from './workspace.ts';
 
 const ldm = findTools(['ldm']);
 /** By the first letters of their names; to install: restic, borgbackup, tar and zstd. */
@@ -62,6 +66,52 @@ describe('medianOf', () => {
   it('takes the middle, or the mean of the two in the middle', () => {
     expect(medianOf([3, 1, 2])).toBe(2);
     expect(medianOf([10, 1, 2, 4])).toBe(3);
+  });
+});
+
+describe('orderOfRound', () => {
+  it('turns every other round around', () => {
+    const orders = [0, 1, 2, 3].map((round) => orderOfRound(['A', 'B', 'C'], round).join(' '));
+    expect(orders).toEqual(['A B C', 'C B A', 'A B C', 'C B A']);
+  });
+
+  it('is the order in which the tools run, each after memory was touched', () => {
+    const tools = ['A', 'B', 'C'].map((name): Tool => ({ ...ldm[0]!, name }));
+    const workspace = createWorkspace({ size: 'small', log: () => undefined });
+    const events: string[] = [];
+    const bench = { size: 'small', runCount: 2, verifiesBackups: false, tools, workspace } as const;
+    try {
+      measureRounds(
+        {
+          ...bench,
+          touchMemory: () => events.push('touch'),
+          log: (line) => events.push(line.trim().split(':')[0]!),
+        },
+        { tools, commands: () => [] },
+      );
+    } finally {
+      workspace.remove();
+    }
+    expect(events.join(' ')).toBe('touch A touch B touch C touch C touch B touch A');
+  });
+});
+
+describe('touchMemory', () => {
+  it('writes to as much memory as it says', ({ skip }) => {
+    const sizeBytes = 200e6;
+    const lines: string[] = [];
+    skip(boundTouched(sizeBytes, freemem()) < sizeBytes, 'too little memory is available');
+    const usage = touchMemory(sizeBytes, (line) => lines.push(line));
+    expect(lines.join('\n')).toMatch(/^ {2}touched 0\.20 GB of memory in \d+\.\d\d s$/);
+    // Only GNU time tells the peak.
+    expect(usage?.memoryBytesMax ?? sizeBytes).toBeGreaterThanOrEqual(sizeBytes);
+  });
+
+  it('leaves memory to others, and does nothing at the small size', () => {
+    expect(boundTouched(3e9, 20e9)).toBe(3e9);
+    expect(boundTouched(3e9, 4e9)).toBe(2e9);
+    expect(boundTouched(3e9, 1e9)).toBe(0);
+    expect(touchMemory(touchedSizeBytes.small, (line) => expect.fail(line))).toBeUndefined();
   });
 });
 

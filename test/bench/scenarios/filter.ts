@@ -17,6 +17,7 @@ export const filter: Scenario = {
     const { runFilterBench } = await import('../filter.bench.ts');
     const { runImageBench } = await import('../image.bench.ts');
     const { runFalsePositiveBench } = await import('../false-positives.bench.ts');
+    bench.touchMemory();
     const chunkCount = chunkCounts[bench.size];
     const image = await runImageBench(chunkCount, bench.workspace.directory);
     const rates = fills.map((elements) =>

@@ -1,5 +1,6 @@
 import type { Command, Measurement, Scenario } from '../bench-types.ts';
 import { runCommand, versionOf } from '../measure.ts';
+import { orderOfRound } from '../rounds.ts';
 import { ldmProgram } from '../tools/ldm.ts';
 
 /** So short that one run says little. */
@@ -24,15 +25,15 @@ export const startUp: Scenario = {
       const version = bench.tools.some(({ name }) => name.startsWith(tool)) ? versionOf(tool, args) : undefined;
       if (version !== undefined) contestants.push({ tool, version, isFloor: false, command: { file: tool, args } });
     }
-    const seconds = contestants.map((): number[] => []);
+    const samples = contestants.map((contestant) => ({ ...contestant, seconds: [] as number[] }));
     for (let round = 0; round < bench.runCount * runCountFactor; round++) {
-      contestants.forEach(({ command }, index) => seconds[index]!.push(runCommand(command).seconds));
+      for (const { command, seconds } of orderOfRound(samples, round)) seconds.push(runCommand(command).seconds);
     }
-    const measurements = contestants.map(({ tool, version, isFloor }, index): Measurement => ({
+    const measurements = samples.map(({ tool, version, isFloor, seconds }): Measurement => ({
       tool,
       version,
       isFloor,
-      seconds: seconds[index]!,
+      seconds,
     }));
     return { slug: 'start-up', title: 'start-up: print the version', measurements };
   },

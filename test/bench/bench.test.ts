@@ -15,7 +15,7 @@ import { createWorkspace } from './workspace.ts';
 
 const ldm = findTools(['ldm']);
 /** By the first letters of their names; to install: restic, borgbackup, tar and zstd. */
-const PEERS = ['restic', 'borg zstd', 'tar + zstd -1'];
+const PEERS = ['restic', 'borg zstd', 'tar + zstd -1', 'cp -a'];
 const peers = findTools(PEERS);
 const small = { size: 'small', runCount: 1, workDirectory: undefined, keepsWork: false } as const;
 
@@ -41,6 +41,12 @@ describe('the benchmark in its small size', () => {
       if (slug !== 'filter') expectRight(results[0], ldm);
     },
   );
+
+  it('is right when scenarios share their data', async () => {
+    const results = await runSmall(['one-byte', 'restore-big'], ldm);
+    expect(results).toHaveLength(2);
+    for (const result of results) expectRight(result, ldm);
+  });
 
   it.for(PEERS)('has %s to compare with', (name, { skip }) => {
     skip(findTools([name]).length === 0, `${name} is not installed`);
@@ -143,29 +149,62 @@ describe('the report', () => {
   const result: ScenarioResult = {
     slug: 'first-backup',
     title: 'first backup',
-    goal: { mustReach: 0.5, aim: 1.25, aimAgainst: 'floor' },
+    targets: [
+      { measure: 'seconds', must: { value: 0.5, peer: 'restic' }, aim: { value: 1.25, peer: 'tar | zstd -3' } },
+      { measure: 'seconds', must: { value: 0.4, peer: 'restic' }, aim: { value: 1.3, peer: 'cp' } },
+      { measure: 'memoryBytesMax', must: { value: 200e6 }, aim: { value: 199e6 } },
+      { measure: 'repositorySizeBytes', must: { value: 0.85, peer: 'restic' } },
+      { measure: { figure: 'bytes.each' }, must: { value: 56 }, aim: { value: 48 } },
+    ],
+    figures: { 'bytes.each': 50 },
     measurements: [
-      { tool: 'ldm', version: '1', isFloor: false, seconds: [4, 3, 5], repositorySizeBytes: 85e6, problems: ['lost'] },
-      { tool: 'restic', version: '2', isFloor: false, seconds: [10, 8, 9], repositorySizeBytes: 100e6 },
-      { tool: 'tar', version: '3', isFloor: true, seconds: [2, 2, 3] },
+      {
+        tool: 'ldm',
+        version: '1',
+        seconds: [4, 3, 5],
+        repositorySizeBytes: 85e6,
+        memoryBytesMax: 200e6,
+        problems: ['lost'],
+      },
+      { tool: 'restic', version: '2', seconds: [10, 8, 9], repositorySizeBytes: 100e6 },
+      { tool: 'tar + zstd -3', version: '3', seconds: [2, 2, 3] },
     ],
   };
 
-  it('compares medians with restic and the floor, and hides no wrong result', () => {
+  it('compares medians with restic, and hides no wrong result', () => {
     const report = formatReport([result], describeMachine([]));
-    expect(report).toContain('| first backup | 4.00 | 9.00 | 2.00 | 0.44 | 0.5 | 1.25 x floor | 2.00 |');
+    expect(report).toContain('| first backup | 4.00 | 9.00 | 2.00 | 0.44 |');
     expect(report).toContain('| first backup | 85 MB | 100 MB |  | 0.85 |');
     expect(report).toContain('**first-backup, ldm**: wrong result: lost');
   });
 
+  it('says which targets are reached, each against its own peer', () => {
+    const report = formatReport([result], describeMachine([]));
+    for (const row of [
+      String.raw`| first backup: time | 0.5 x restic | 0.44, reached | 1.25 x tar \| zstd -3 | 2.00, missed |`,
+      '| first backup: time | 0.4 x restic | 0.44, missed | 1.3 x cp | not measured |',
+      '| first backup: peak memory | 200 MB | 200 MB, reached | 199 MB | 200 MB, missed |',
+      '| first backup: repository size | 0.85 x restic | 0.85, reached |  |  |',
+      '| first backup: bytes.each | 56 | 50, reached | 48 | 50, missed |',
+    ]) {
+      expect(report).toContain(row);
+    }
+  });
+
   it('is also one JSON object per line', () => {
-    const rows = formatJsonLines([result], describeMachine([])).trim().split('\n');
-    expect(rows.map((row) => (JSON.parse(row) as { kind: string }).kind)).toEqual([
+    const lines = formatJsonLines([result], describeMachine([])).trim().split('\n');
+    const rows = lines.map((line) => JSON.parse(line) as { kind: string });
+    expect(rows.map(({ kind }) => kind)).toEqual([
       'machine',
-      'measurement',
-      'measurement',
-      'measurement',
-      'goal',
+      ...result.measurements.map(() => 'measurement'),
+      'figures',
+      ...result.targets!.map(() => 'target'),
     ]);
+    expect(rows.find(({ kind }) => kind === 'target')).toMatchObject({
+      scenario: 'first-backup',
+      measure: 'seconds',
+      must: { value: 0.5, peer: 'restic', measured: 4 / 9, isReached: true },
+      aim: { value: 1.25, peer: 'tar | zstd -3', measured: 2, isReached: false },
+    });
   });
 });

@@ -65,7 +65,6 @@ function finishSample({ tool, seconds, peaks, repositorySizeBytes, problems }: S
   return {
     tool: tool.name,
     version: tool.version,
-    isFloor: tool.isFloor,
     seconds,
     ...(peaks.length === 0 ? {} : { memoryBytesMax: Math.max(...peaks) }),
     ...(repositorySizeBytes === undefined ? {} : { repositorySizeBytes }),
@@ -89,7 +88,7 @@ export function compareRestored(tool: Tool, source: string, target: string): str
     // The root itself is the caller's directory for most tools.
     ignoreRoot: true,
     // tar's usual format knows whole seconds only.
-    ignore: tool.isFloor ? ['mtimeNs'] : [],
+    ignore: tool.kind === 'archive' ? ['mtimeNs'] : [],
   });
 }
 

@@ -25,7 +25,13 @@ export const filter: Scenario = {
     );
     const filterFigures = prefixed('filter', { ...runFilterBench(chunkCount) });
     const figures = Object.assign(filterFigures, prefixed('image', { ...image }), ...rates) as typeof filterFigures;
-    return { slug: 'filter', title: 'the LDM filter alone', measurements: [], figures };
+    return {
+      slug: 'filter',
+      title: 'the LDM filter alone',
+      targets: [{ measure: { figure: 'image.memoryBytesPerChunk' }, must: { value: 56 }, aim: { value: 48 } }],
+      measurements: [],
+      figures,
+    };
   },
 };
 

@@ -81,6 +81,9 @@ describe.runIf(process.platform === 'linux')('the threads of this process', () =
     await first.close();
     expect(await second.threads.run({ name: 'hash', bytes: shared(Buffer.from('text')), key })).toHaveLength(20);
     expect(threadCount()).toBe(duringCount);
+    const later = await openRepository();
+    expect(later.threads).toBe(first.threads);
+    await later.close();
     await second.close();
     await waitUntil(() => threadCount() === before, 'the threads ending');
     const third = await openRepository();

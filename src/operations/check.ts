@@ -1,20 +1,21 @@
 import { UsageError, isDamage } from '../errors.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import { packName, segmentName, snapshotName } from '../format/layout.ts';
+import { snapshotName } from '../format/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
-import { findWrongCheckpoints } from './check/checkpoint-comparison.ts';
-import type { Finding } from './check/findings.ts';
-import { findDamage } from './check/damage-findings.ts';
-import { FileSizeCheck } from './check/file-sizes.ts';
+import { findWrongCheckpoints } from './findings/checkpoint-comparison.ts';
+import type { Finding } from './findings/findings.ts';
+import { findDamage } from './findings/damage-findings.ts';
+import { FileSizeCheck } from './findings/file-sizes.ts';
 import type { PackReport } from '../store/pack-verifier.ts';
-import { surveyRepository } from './check/repository-survey.ts';
-import type { Survey } from './check/repository-survey.ts';
+import { surveyRepository } from './findings/repository-survey.ts';
+import type { Survey } from './findings/repository-survey.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 
-export type { AffectedPath, Finding } from './check/findings.ts';
+export type { AffectedPath, Disagreement, Finding, Impact } from './findings/findings.ts';
+export type { PackProblem } from '../store/pack-verifier.ts';
 
 export interface CheckOptions {
   /** Reads every byte of every pack, or of part `part` of `of`. By default only sizes and footers are read. */
@@ -52,7 +53,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
       ...unnamed.findings,
       ...lostSegments(opened),
       ...(await lostSnapshots(repository, opened)),
-      ...(await wrongCounts(repository, opened, recounted)),
+      ...(await findWrongCheckpoints(repository, opened, recounted)),
       ...(await findDamage(recounted, reports)),
       ...(await sizes.findings(recounted)),
     ];
@@ -71,21 +72,23 @@ export async function check(context: OperationContext, options: CheckOptions = {
 /** Finds packs that no readable segment lists. They matter only if a segment is lost, since it may have listed them. */
 async function findUnnamedPacks(
   repository: Repository,
-  { listing, lostSegments: lost }: OpenedState,
+  { listing, damage }: OpenedState,
   { findings, packs }: Survey,
 ): Promise<{ readonly packs: PackContents[]; readonly findings: Finding[] }> {
   const found: { packs: PackContents[]; findings: Finding[] } = { packs: [], findings: [] };
-  if (lost.length === 0 && findings.every(({ kind }) => kind !== 'segment-damaged')) return found;
-  for (const id of listing.packs.keys()) {
-    if (packs.has(id)) continue;
-    const pack = await repository.packs.readSoundContents(id, isDamage);
-    if (pack !== undefined) found.packs.push(pack);
-    else {
-      const message = 'its footer cannot be read, and no readable segment lists it';
-      found.findings.push({ severity: 'error', kind: 'pack-damaged', file: packName(id), message });
-    }
+  if (damage.lostSegments.length === 0 && findings.every(({ kind }) => kind !== 'segment-damaged')) return found;
+  for (const packId of listing.packs.keys()) {
+    if (packs.has(packId)) continue;
+    const pack = await repository.packs.readSoundContents(packId, isDamage);
+    if (pack === undefined) found.findings.push(unreadablePack(packId));
+    else found.packs.push(pack);
   }
   return found;
+}
+
+function unreadablePack(packId: string): Finding {
+  const problems = [{ kind: 'footer-unreadable' }] as const;
+  return { severity: 'error', kind: 'pack-damaged', packId, problems, impact: undefined };
 }
 
 /** Returns which packs are read completely. The id decides, so a pack stays in its part when others come and go. */
@@ -123,31 +126,19 @@ async function verifyPacks(
   });
 }
 
-async function lostSnapshots({ files }: Repository, opened: OpenedState): Promise<Finding[]> {
-  const { snapshotIds } = opened.listing;
-  const unknown = [...opened.damagedSnapshots.keys()].filter((id) => !snapshotIds.includes(id));
+async function lostSnapshots({ files }: Repository, { damage, listing }: OpenedState): Promise<Finding[]> {
+  const { snapshotIds } = listing;
+  const unknown = [...damage.snapshots.keys()].filter((id) => !snapshotIds.includes(id));
   const findings: Finding[] = [];
-  for (const id of [...opened.lostSnapshots, ...unknown]) {
-    const file = snapshotName(id);
+  for (const snapshotId of [...damage.lostSnapshots, ...unknown]) {
     // A snapshot that was undeleted between two listings is in neither of them.
-    if (await files.exists(file)) continue;
-    const outlook = unknown.includes(id) ? 'its copy is damaged as well' : '`ldm repair` can restore it';
-    const message = `the manifest is missing although the snapshot was not deleted; ${outlook}`;
-    findings.push({ severity: 'error', kind: 'snapshot-lost', file, message, snapshots: [id] });
+    if (await files.exists(snapshotName(snapshotId))) continue;
+    const outlook = unknown.includes(snapshotId) ? 'copy-damaged' : 'repairable';
+    findings.push({ severity: 'error', kind: 'snapshot-lost', snapshotId, outlook });
   }
   return findings;
 }
 
-function lostSegments({ lostSegments: ids }: OpenedState): Finding[] {
-  return ids.map((id) => ({
-    severity: 'error',
-    kind: 'segment-missing',
-    file: segmentName(id),
-    message: 'missing; `ldm repair` rebuilds it from the packs',
-  }));
-}
-
-async function wrongCounts(repository: Repository, opened: OpenedState, recounted: OpenedState): Promise<Finding[]> {
-  const wrong = await findWrongCheckpoints(repository, opened, recounted);
-  return [...wrong].map(([file, message]) => ({ severity: 'error', kind: 'reference-count', file, message }));
+function lostSegments({ damage }: OpenedState): Finding[] {
+  return damage.lostSegments.map((segmentId) => ({ severity: 'error', kind: 'segment-missing', segmentId }));
 }

@@ -53,7 +53,7 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   const { snapshots, freed } = await withRepository(context, 'shared', async (repository) => {
     const selected = select(context, await repository.files.readSnapshots(), options);
     const opened = await repository.openState();
-    assertCountable(options.selectors, opened.lostSnapshots);
+    assertCountable(options.selectors, opened.damage.lostSnapshots);
     const measured = await measure(opened, selected);
     if (!dryRun) await commit(repository, selected);
     return { snapshots: selected, freed: measured };

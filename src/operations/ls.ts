@@ -35,8 +35,8 @@ export async function listFiles(
     const { name, path } = parseSelector(options.selector);
     const { filter } = options;
     const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
-    const { reader, lostSnapshots } = await repository.openState();
-    assertCountable([name], lostSnapshots);
+    const { reader, damage } = await repository.openState();
+    assertCountable([name], damage.lostSnapshots);
     const pacer = new Pacer(context);
     const place = await findPlace(reader, listing, path);
     onSnapshot(listing);

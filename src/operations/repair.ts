@@ -2,11 +2,12 @@ import { CorruptDataError } from '../errors.ts';
 import { condemnationName } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import { findWrongCheckpoints } from './check/checkpoint-comparison.ts';
-import { findDamage } from './check/damage-findings.ts';
-import { FileSizeCheck } from './check/file-sizes.ts';
-import type { Finding } from './check/findings.ts';
-import { surveyRepository } from './check/repository-survey.ts';
+import { findWrongCheckpoints } from './findings/checkpoint-comparison.ts';
+import { findDamage } from './findings/damage-findings.ts';
+import { FileSizeCheck } from './findings/file-sizes.ts';
+import { damagedNames } from './findings/findings.ts';
+import type { Finding } from './findings/findings.ts';
+import { surveyRepository } from './findings/repository-survey.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import {
@@ -94,10 +95,9 @@ async function makePlan(
 
 /** Lists of what is about to be removed: without a list its packs and segments simply stay. */
 function repairCondemnations(plan: RepairPlan, { order }: Repository, { listing }: OpenedState): void {
-  for (const id of listing.condemned.damaged.keys()) {
-    const file = condemnationName(id);
-    plan.add({ kind: 'condemnation-quarantined', file, message: `set aside ${file}, which is damaged` }, async () =>
-      order.quarantine(file),
+  for (const condemnationId of listing.condemned.damaged.keys()) {
+    plan.add({ kind: 'condemnation-quarantined', condemnationId }, async () =>
+      order.quarantine(condemnationName(condemnationId)),
     );
   }
 }
@@ -109,22 +109,15 @@ async function repairCheckpoints(
   opened: OpenedState,
   findings: readonly Finding[],
 ): Promise<void> {
-  const damaged = findings.filter(({ kind }) => kind === 'checkpoint-damaged').map(({ file }) => file!);
+  const damaged = damagedNames(findings, 'checkpoint-damaged');
   const recounted = await repository.openState({ ignoreCheckpoints: true });
   const wrong = await findWrongCheckpoints(repository, opened, recounted);
-  const setAside = [...new Set([...damaged, ...wrong.keys()])];
-  for (const file of setAside) {
-    plan.add(
-      { kind: 'checkpoint-quarantined', file, message: `set aside ${file}, a checkpoint that is damaged or wrong` },
-      async () => repository.order.quarantine(file),
-    );
+  for (const name of new Set([...damaged, ...wrong.map((finding) => finding.name)])) {
+    plan.add({ kind: 'checkpoint-quarantined', name }, async () => repository.order.quarantine(name));
   }
   if (plan.actions.length === 0) return;
-  plan.add(
-    { kind: 'checkpoint-rewritten', message: 'write a new checkpoint from the segments and snapshots' },
-    async () => {
-      const { state } = await repository.openState({ ignoreCheckpoints: true });
-      if (state.isComplete) await repository.writeCheckpoint(state);
-    },
-  );
+  plan.add({ kind: 'checkpoint-rewritten' }, async () => {
+    const { state } = await repository.openState({ ignoreCheckpoints: true });
+    if (state.isComplete) await repository.writeCheckpoint(state);
+  });
 }

@@ -55,7 +55,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
     const { filter } = options;
     const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
     const opened = await repository.openState({ cacheBytes: PREFETCH_CACHE_BYTES });
-    assertCountable([name], opened.lostSnapshots);
+    assertCountable([name], opened.damage.lostSnapshots);
     const place = await findPlace(opened.reader, listing, path);
     const tally = new RestoreTally((problem) => context.onNotice?.({ kind: 'warning', ...problem }));
     const dryRun = options.dryRun === true;

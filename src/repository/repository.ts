@@ -124,7 +124,7 @@ export class Repository {
       cacheBytes: CACHE_BYTES,
       ...options,
     });
-    for (const [name, reason] of opened.damagedCheckpoints) {
+    for (const [name, reason] of opened.damage.checkpoints) {
       if (this.#reportedCheckpoints.has(name)) continue;
       this.#reportedCheckpoints.add(name);
       this.#onDamagedCheckpoint?.(name, reason);

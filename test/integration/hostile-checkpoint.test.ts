@@ -9,7 +9,7 @@ import type { FilterState } from '../../src/filter/filter-state.ts';
 import { NIL } from '../../src/filter/entry-table.ts';
 import type { RepositoryConfig } from '../../src/format/config.ts';
 import { check } from '../../src/operations/check.ts';
-import { compareStates } from '../../src/operations/check/state-comparison.ts';
+import { compareStates } from '../../src/operations/findings/state-comparison.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { readConfig } from '../../src/repository/config-file.ts';
 import { openState } from '../../src/repository/opened-state.ts';
@@ -105,7 +105,7 @@ describe('a checkpoint with any word changed and its digest made right', () => {
       const opened = await open(withImage(resign(mutated)));
       const what = `seed ${seed}, offset ${offset} in ${JSON.stringify(parts)}`;
       if (opened.checkpoint === undefined) {
-        expect(opened.damagedCheckpoints.has(name) || opened.lostSegments.length > 0, what).toBe(true);
+        expect(opened.damage.checkpoints.has(name) || opened.damage.lostSegments.length > 0, what).toBe(true);
         rejectedCount += 1;
       }
       if (!isDeepStrictEqual(describeRest(opened.state), expected)) expect.fail(what);
@@ -186,7 +186,7 @@ test.each(ATTACKS)('a checkpoint with $what is set aside', async ({ what, messag
   expect(mutated.equals(image)).toBe(false);
   const disk = withImage(resign(mutated));
   const { findings } = await check(simulatedProcess(disk));
-  expect(findings).toMatchObject([{ kind: 'checkpoint-damaged', file: name, message }]);
+  expect(findings).toMatchObject([{ kind: 'checkpoint-damaged', name, reason: message }]);
   await expectSurvived(disk, what);
 });
 

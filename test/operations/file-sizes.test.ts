@@ -75,7 +75,8 @@ test.each(CHANGES)('a file with %s is found by check and repair, and not restore
   const stage = await setStage(memoryDirectory(), BACKUP);
   const { backend } = stage;
   const id = await forgeSnapshot(backend, stage.snapshotIds.at(-1)!, change);
-  const expected = { kind: 'file-size', snapshots: [id], paths: [{ snapshot: id, path: `work/${name}` }] };
+  const impact = { snapshots: [id], paths: [{ snapshot: id, path: `work/${name}` }], pathCount: 1 };
+  const expected = { kind: 'file-size', impact };
   const checked = await check(simulatedProcess(backend));
   expect(checked).toMatchObject({ findings: [expected], exitCode: 4 });
   for (const dryRun of [true, false]) {

@@ -6,12 +6,14 @@ import { backendFailure } from '../../src/backend/backend-failure.ts';
 import { LdmError } from '../../src/errors.ts';
 import type { BackendError } from '../../src/errors.ts';
 import { check } from '../../src/operations/check.ts';
-import type { CheckResult } from '../../src/operations/check.ts';
+import type { CheckOptions, CheckResult } from '../../src/operations/check.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { describeTree, diffTrees } from './compare-trees.ts';
 import type { DiffTreesOptions } from './compare-trees.ts';
 import { COMPACT, setStage } from './crash-stage.ts';
 import type { Stage, TreeDescription } from './crash-stage.ts';
+import { describeFinding } from './described.ts';
+import type { DescribedFinding } from './described.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { simulatedProcess } from './simulated-process.ts';
 import { withTemporaryDirectory } from './temp-directory.ts';
@@ -147,12 +149,22 @@ export async function tryRestoreAll(backend: Backend, stage: Stage): Promise<Map
   return outcomes;
 }
 
-export async function checkAll(backend: Backend): Promise<CheckResult> {
-  return await check(simulatedProcess(backend), { readData: true });
+/** The result of a check, with its findings as a user sees them. */
+export interface DescribedCheck extends Omit<CheckResult, 'findings'> {
+  readonly findings: readonly DescribedFinding[];
+}
+
+export async function checkAll(backend: Backend): Promise<DescribedCheck> {
+  return await checkDescribed(backend, { readData: true });
+}
+
+export async function checkDescribed(backend: Backend, options: CheckOptions = {}): Promise<DescribedCheck> {
+  const result = await check(simulatedProcess(backend), options);
+  return { ...result, findings: result.findings.map((finding) => describeFinding(finding)) };
 }
 
 /** The paths of a snapshot that findings name, with all that lies below them, sorted. */
-export function pathsHit({ findings }: CheckResult, id: string, tree: TreeDescription): string[] {
+export function pathsHit({ findings }: DescribedCheck, id: string, tree: TreeDescription): string[] {
   const hits = findings.flatMap(({ paths }) => (paths ?? []).filter(({ snapshot }) => snapshot === id));
   const all = [...tree.keys()].map((path) => join('work', path));
   const isHit = (path: string): boolean =>

@@ -13,12 +13,12 @@ const REPAIR = 'Run `ldm check` for details, then `ldm repair`.';
  * With `forgetsLost`, snapshots that are missing although they were not deleted are given up.
  */
 export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): Promise<void> {
-  const { state, damagedSnapshots, damagedSegments, lostSnapshots } = opened;
+  const { state, damage } = opened;
   assertCondemnationsReadable(opened.listing.condemned);
-  for (const message of damagedSnapshots.values()) throw refused(`a snapshot cannot be read: ${message}`);
-  for (const message of damagedSegments.values()) throw refused(`a segment cannot be read: ${message}`);
+  for (const message of damage.snapshots.values()) throw refused(`a snapshot cannot be read: ${message}`);
+  for (const message of damage.segments.values()) throw refused(`a segment cannot be read: ${message}`);
   for (const [id, reason] of state.unreadableTrees) throw refused(`tree ${id} cannot be read: ${reason}`);
-  if (forgetsLost) return await releaseSnapshots(state, lostSnapshots, opened.reader.readTree);
+  if (forgetsLost) return await releaseSnapshots(state, damage.lostSnapshots, opened.reader.readTree);
   const missing = missingDirectory(opened);
   if (missing !== undefined) {
     throw refused(
@@ -26,8 +26,9 @@ export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): 
       `If it was empty, create it again. ${FORGET}`,
     );
   }
-  if (lostSnapshots[0] !== undefined) {
-    throw refused(`snapshot ${lostSnapshots[0]} is missing although it was not deleted`, FORGET);
+  const [lostId] = damage.lostSnapshots;
+  if (lostId !== undefined) {
+    throw refused(`snapshot ${lostId} is missing although it was not deleted`, FORGET);
   }
   if (isSuspiciouslyEmpty(opened)) {
     throw refused('there are chunks but no snapshots, and no filter image shows that there never were any', FORGET);

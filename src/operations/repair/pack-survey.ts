@@ -25,7 +25,7 @@ export interface PackSurvey {
  * are never adopted: where a chunk that is not known to be dead is in them only, their chunks must be copied.
  */
 export async function surveyPacks(repository: Repository, opened: OpenedState): Promise<PackSurvey> {
-  const { listing, lostSegments } = opened;
+  const { listing, damage } = opened;
   const judge = new PackJudge(repository);
   const segmentsReplaced: string[] = [];
   const segmentsDamaged: string[] = [];
@@ -47,7 +47,7 @@ export async function surveyPacks(repository: Repository, opened: OpenedState): 
     segmentsReplaced.push(id);
     for (const pack of sound) kept.set(pack.id, pack);
   }
-  const isSegmentGone = segmentsReplaced.length + segmentsDamaged.length + lostSegments.length > 0;
+  const isSegmentGone = segmentsReplaced.length + segmentsDamaged.length + damage.lostSegments.length > 0;
   if (isSegmentGone || (await isChunkMissing(repository, opened))) {
     for (const id of listing.packs.keys()) {
       if (judge.knows(id) || listing.condemned.packIds.has(id)) continue;

@@ -2,10 +2,11 @@ import { BackendError, UnsupportedFormatError } from '../../errors.ts';
 import type { LdmError } from '../../errors.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { ConfigProblem } from '../../repository/config-file.ts';
-import { condemnationName, deletedName, manifestCopyName, segmentName, snapshotName } from '../../format/layout.ts';
 import type { Listing } from '../../repository/listing.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { Finding } from './findings.ts';
+import type { Finding, UnreadableFile } from './findings.ts';
+
+type SnapshotFinding = Extract<UnreadableFile, { readonly snapshotId: string }>['kind'];
 
 /** The contents of the small files of a repository, and the problems found in them. */
 export interface Survey {
@@ -23,47 +24,61 @@ export async function surveyRepository(
 ): Promise<Survey> {
   const { files } = repository;
   const findings: Finding[] = [];
-  for (const { name, message } of await configProblems(files, isFinding)) {
-    findings.push({ severity: 'error', kind: 'config-damaged', file: name, message });
+  for (const { name, message: reason } of await configProblems(files, isFinding)) {
+    findings.push({ severity: 'error', kind: 'config-damaged', name, reason });
   }
-  for (const [id, message] of listing.condemned.damaged) {
-    findings.push({ severity: 'error', kind: 'condemnation-damaged', file: condemnationName(id), message });
+  for (const [condemnationId, reason] of listing.condemned.damaged) {
+    findings.push({ severity: 'error', kind: 'condemnation-damaged', condemnationId, reason });
   }
-  const attempt = async (kind: string, file: string, read: () => Promise<unknown>): Promise<boolean> => {
+  const attempt = async (
+    findingFor: (reason: string) => UnreadableFile,
+    read: () => Promise<unknown>,
+    isFound: (error: unknown) => error is LdmError = isFinding,
+  ): Promise<boolean> => {
     try {
       await twiceIf(isFinding, read);
       return true;
     } catch (error) {
       // Deleted or replaced since the listing.
       if (error instanceof BackendError && error.errno === 'ENOENT') return false;
-      // An unknown version is not damage. A checkpoint is the exception: its name is not a digest, so a corrupt version
-      // field looks the same, and dropping it only costs a rebuild.
-      const isImage = kind === 'checkpoint-damaged' && error instanceof UnsupportedFormatError;
-      if (!(isImage || isFinding(error))) throw error;
-      const snapshots = kind === 'snapshot-damaged' ? { snapshots: [file.slice(file.indexOf('/') + 1)] } : {};
-      findings.push({ severity: 'error', kind, file, message: error.message, ...snapshots });
+      if (!isFound(error)) throw error;
+      findings.push(findingFor(error.message));
       return false;
     }
   };
+  const ofSnapshot =
+    (kind: SnapshotFinding, snapshotId: string) =>
+    (reason: string): UnreadableFile => ({ severity: 'error', kind, snapshotId, reason });
   let snapshotCount = 0;
   for (const id of listing.snapshotIds) {
-    if (await attempt('snapshot-damaged', snapshotName(id), async () => files.readManifest(id))) snapshotCount += 1;
+    if (await attempt(ofSnapshot('snapshot-damaged', id), async () => files.readManifest(id))) snapshotCount += 1;
   }
   for (const id of listing.deletedIds) {
-    await attempt('deleted-snapshot-damaged', deletedName(id), async () => files.readManifest(id, { deleted: true }));
+    await attempt(ofSnapshot('deleted-snapshot-damaged', id), async () => files.readManifest(id, { deleted: true }));
   }
   for (const id of listing.manifestCopyIds) {
-    await attempt('snapshot-copy-damaged', manifestCopyName(id), async () => files.readManifestCopy(id));
+    await attempt(ofSnapshot('snapshot-copy-damaged', id), async () => files.readManifestCopy(id));
   }
   const packs = new Map<string, PackContents>();
-  for (const id of listing.segmentIds) {
-    await attempt('segment-damaged', segmentName(id), async () => {
-      for (const pack of await files.readSegment(id)) packs.set(pack.id, pack);
-    });
+  for (const segmentId of listing.segmentIds) {
+    await attempt(
+      (reason) => ({ severity: 'error', kind: 'segment-damaged', segmentId, reason }),
+      async () => {
+        for (const pack of await files.readSegment(segmentId)) packs.set(pack.id, pack);
+      },
+    );
   }
   const segmentIds = new Set(listing.segmentIds);
+  // An unknown version is not damage. A checkpoint is the exception: its name is not a digest, so a corrupt version
+  // field looks the same, and dropping it only costs a rebuild.
+  const isImageFinding = (error: unknown): error is LdmError =>
+    error instanceof UnsupportedFormatError || isFinding(error);
   for (const name of listing.checkpoints) {
-    await attempt('checkpoint-damaged', name, async () => repository.readCheckpoint(name, segmentIds));
+    await attempt(
+      (reason) => ({ severity: 'error', kind: 'checkpoint-damaged', name, reason }),
+      async () => repository.readCheckpoint(name, segmentIds),
+      isImageFinding,
+    );
   }
   return { findings, packs, snapshotCount };
 }

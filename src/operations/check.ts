@@ -2,16 +2,16 @@ import { UsageError, isDamage } from '../errors.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import { snapshotName } from '../format/layout.ts';
+import { withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
-import { mapConcurrently } from '../util/map-concurrently.ts';
 import { findWrongCheckpoints } from './findings/checkpoint-comparison.ts';
 import type { Finding } from './findings/findings.ts';
 import { findDamage } from './findings/damage-findings.ts';
+import { PackCheck } from './check/pack-check.ts';
 import { FileSizeCheck } from './findings/file-sizes.ts';
-import type { PackReport } from '../store/pack-verifier.ts';
-import { surveyRepository } from './findings/repository-survey.ts';
+import { SHARED_BLOCK_BYTES, surveyRepository } from './findings/repository-survey.ts';
 import type { Survey } from './findings/repository-survey.ts';
-import { Pacer, beginPhase, withRepository } from './context.ts';
+import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 
 export type { AffectedPath, Disagreement, Finding, Impact } from './findings/findings.ts';
@@ -33,24 +33,26 @@ export interface CheckResult {
   readonly exitCode: 0 | 4;
 }
 
-/** Packs verified at a time: one is read while another is hashed. */
-const PACKS_AT_ONCE = 2;
-
 /** Verifies that everything is present and unchanged since it was stored. Changes nothing. */
 export async function check(context: OperationContext, options: CheckOptions = {}): Promise<CheckResult> {
-  const selects = packSelector(options.readData);
+  const readsData = packSelector(options.readData);
   return await withRepository(context, 'read', async (repository) => {
-    const opened = await repository.openState();
     beginPhase(context.progress, 'checking');
-    const survey = await surveyRepository(repository, opened.listing, isDamage);
-    const unnamed = await findUnnamedPacks(repository, opened, survey);
-    const packs = [...survey.packs.values(), ...unnamed.packs];
-    const reports = await verifyPacks(context, repository, packs, selects);
+    repository.shareBlocks(SHARED_BLOCK_BYTES);
+    const packs = new PackCheck(context, repository.packVerifier(), readsData);
+    // Before the trees are read, so that those in verified packs are read with them.
+    const listing = withoutCondemned(await repository.files.listAll());
+    const first = await surveyRepository(repository, listing, isDamage);
+    await packs.verify([...first.packs.values()]);
+    const opened = await repository.openState();
+    const survey = opened.needsCondemned ? await surveyRepository(repository, opened.listing, isDamage) : first;
+    const unlisted = await findUnlistedPacks(repository, opened, survey);
+    const reports = await packs.verify([...survey.packs.values(), ...unlisted.packs]);
     const sizes = new FileSizeCheck();
     const recounted = await repository.openState({ ignoreCheckpoints: true, onTree: sizes.onTree });
     const findings = [
       ...survey.findings,
-      ...unnamed.findings,
+      ...unlisted.findings,
       ...lostSegments(opened),
       ...(await lostSnapshots(repository, opened)),
       ...(await findWrongCheckpoints(repository, opened, recounted)),
@@ -70,7 +72,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
 }
 
 /** Finds packs that no readable segment lists. They matter only if a segment is lost, since it may have listed them. */
-async function findUnnamedPacks(
+async function findUnlistedPacks(
   repository: Repository,
   { listing, damage }: OpenedState,
   { findings, packs }: Survey,
@@ -99,31 +101,6 @@ function packSelector(readData: CheckOptions['readData']): (pack: PackContents) 
     throw new UsageError(`part ${part}/${of} does not exist`, { hint: 'Give n/m with 1 <= n <= m, such as 1/7.' });
   }
   return ({ id }) => Number.parseInt(id.slice(0, 12), 16) % of === part - 1;
-}
-
-async function verifyPacks(
-  context: OperationContext,
-  repository: Repository,
-  packs: readonly PackContents[],
-  selects: (pack: PackContents) => boolean,
-): Promise<PackReport[]> {
-  const verifier = repository.packs.createVerifier();
-  const pacer = new Pacer(context);
-  const { progress } = context;
-  if (progress !== undefined) {
-    progress.unit = 'pack';
-    progress.filesTotal = packs.length;
-    progress.bytesTotal = packs.filter(selects).reduce((total, { sizeBytes }) => total + sizeBytes, 0);
-  }
-  return await mapConcurrently(packs, PACKS_AT_ONCE, async (pack) => {
-    await pacer.pause();
-    const report = selects(pack) ? await verifier.verifyData(pack) : await verifier.verifyStructure(pack);
-    if (progress !== undefined) {
-      progress.filesDone += 1;
-      progress.bytesDone += report.bytesRead;
-    }
-    return report;
-  });
 }
 
 async function lostSnapshots({ files }: Repository, { damage, listing }: OpenedState): Promise<Finding[]> {

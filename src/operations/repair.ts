@@ -1,13 +1,14 @@
 import { CorruptDataError } from '../errors.ts';
 import { condemnationName } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
+import { withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findWrongCheckpoints } from './findings/checkpoint-comparison.ts';
 import { findDamage } from './findings/damage-findings.ts';
 import { FileSizeCheck } from './findings/file-sizes.ts';
 import { damagedNames } from './findings/findings.ts';
 import type { Finding } from './findings/findings.ts';
-import { surveyRepository } from './findings/repository-survey.ts';
+import { SHARED_BLOCK_BYTES, surveyRepository } from './findings/repository-survey.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import {
@@ -18,6 +19,7 @@ import {
   repairManifests,
 } from './repair/manifest-repair.ts';
 import { repairPacks } from './repair/pack-repair.ts';
+import { PackJudge } from './repair/pack-judge.ts';
 import { surveyPacks } from './repair/pack-survey.ts';
 import type { PackSurvey } from './repair/pack-survey.ts';
 import { predictState } from './repair/prediction.ts';
@@ -47,9 +49,13 @@ export interface RepairResult {
 export async function repair(context: OperationContext, options: RepairOptions = {}): Promise<RepairResult> {
   beginPhase(context.progress, 'repairing');
   return await withRepository(context, 'exclusive', async (repository) => {
+    repository.shareBlocks(SHARED_BLOCK_BYTES);
+    const judge = new PackJudge(repository);
+    // Before the trees are read, so that they are read with their packs.
+    await judge.judgeListed(withoutCondemned(await repository.files.listAll()));
     const opened = await repository.openState();
     const { findings } = await surveyRepository(repository, opened.listing, isWrong);
-    const survey = await surveyPacks(repository, opened);
+    const survey = await surveyPacks(repository, opened, judge);
     const plan = await makePlan(repository, { opened, findings, survey });
     const dryRun = options.dryRun === true;
     if (!dryRun) {

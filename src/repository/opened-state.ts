@@ -57,6 +57,8 @@ export interface OpenStateOptions {
   readonly from?: OpenedState | undefined;
   /** Memory for the blocks to be read, which nothing else uses from now on. */
   readonly buffers?: BufferPool | undefined;
+  /** Reads the chunks, with a cache that several openings share. */
+  readonly chunks?: ChunkReader | undefined;
   /** Uses this checkpoint; if it is not usable, only segments and snapshots. */
   readonly onlyCheckpoint?: string;
   /** Called with each folded tree, once the locations of all chunks are known. */
@@ -152,7 +154,7 @@ class StateOpening {
     this.#snapshots = new FoldedSnapshots(backend, given.known.snapshots);
     this.#state = given.state;
     this.#origin = { needsCondemned: given.needsCondemned, checkpoint: given.checkpoint };
-    const chunks = new ChunkReader(backend, codec, { cacheBytes, buffers });
+    const chunks = given.options.chunks ?? new ChunkReader(backend, codec, { cacheBytes, buffers });
     const findCopies: FindCopies = async () => findOtherCopies(backend, given.state);
     this.#reader = new StateReader(given.state, chunks, { findCopies, onTree: given.options.onTree });
   }

@@ -5,12 +5,12 @@ import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import { BackendError, CorruptDataError } from '../errors.ts';
 import { blockBytes } from '../format/block.ts';
-import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { decodePackHeader, encodePackFooter, headerBytesOf } from '../format/pack.ts';
 import type { PackContents, PackedBlock } from '../format/pack.ts';
 import { BufferPool } from './buffer-pool.ts';
 import type { BlockCodec } from './block-codec.ts';
+import type { ChunkReader } from './chunk-reader.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
 
 /** What is wrong with a pack. `reason` is a sentence for people. */
@@ -44,10 +44,19 @@ export class PackVerifier {
   /** Buffers for whole packs. */
   readonly #buffers = new BufferPool({ sizeBytesMin: 1024 * 1024 });
 
-  constructor(made: { readonly backend: Backend; readonly codec: BlockCodec; readonly packHash: PackHash }) {
+  readonly #keptTrees: ChunkReader | undefined;
+
+  /** `keptTrees`: keeps verified blocks of trees in its cache. */
+  constructor(made: {
+    readonly backend: Backend;
+    readonly codec: BlockCodec;
+    readonly packHash: PackHash;
+    readonly keptTrees?: ChunkReader | undefined;
+  }) {
     this.#backend = made.backend;
     this.#codec = made.codec;
     this.#packHash = made.packHash;
+    this.#keptTrees = made.keptTrees;
   }
 
   /** Verifies size and footer without reading the rest. If that fails, verifies every chunk. */
@@ -97,7 +106,7 @@ export class PackVerifier {
       problems.push({ kind: 'digest-differs' });
     }
     const damaged = await mapConcurrently(pack.blocks, BLOCKS_AT_ONCE, async (block) =>
-      this.#verifyBlock(bytes, pack.kind, block, problems),
+      this.#verifyBlock(bytes, pack, block, problems),
     );
     return damaged.flat();
   }
@@ -123,12 +132,12 @@ export class PackVerifier {
   /** Returns the hex ids of the chunks in the block with wrong bytes. */
   async #verifyBlock(
     bytes: Buffer,
-    packKind: ChunkKind,
+    pack: PackContents,
     block: PackedBlock,
     problems: PackProblem[],
   ): Promise<string[]> {
     try {
-      const found = await this.#idsOf(bytes.subarray(block.offset), packKind, block);
+      const found = await this.#idsOf(bytes.subarray(block.offset), pack, block);
       const damaged = chunksOf(block).filter((id, index) => id !== hexId(found, index * CHUNK_ID_BYTES));
       if (damaged.length > 0)
         problems.push({ kind: 'chunks-differ', blockOffset: block.offset, chunkCount: damaged.length });
@@ -141,10 +150,11 @@ export class PackVerifier {
   }
 
   /** Computes the ids of the chunks in the block from its bytes. */
-  async #idsOf(bytes: Buffer, packKind: ChunkKind, block: PackedBlock): Promise<Uint8Array> {
-    const { header, chunkIds } = await this.#codec.verify(bytes);
+  async #idsOf(bytes: Buffer, pack: PackContents, block: PackedBlock): Promise<Uint8Array> {
+    const keeping = pack.kind === 'tree' ? this.#keptTrees?.keep(pack.id, block, bytes) : undefined;
+    const { header, chunkIds } = await (keeping ?? this.#codec.verify(bytes));
     const { kind, rawBytes, storedBytes, chunkLengths } = header;
-    const isSame = kind === packKind && rawBytes === block.rawBytes && storedBytes === block.storedBytes;
+    const isSame = kind === pack.kind && rawBytes === block.rawBytes && storedBytes === block.storedBytes;
     if (!isSame || Buffer.compare(lengthsOf(chunkLengths), lengthsOf(block.chunkLengths)) !== 0) {
       throw new CorruptDataError('its header differs from the segment');
     }

@@ -6,6 +6,13 @@ import type { Listing } from '../../repository/listing.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Finding, UnreadableFile } from './findings.ts';
 
+/**
+ * Memory for blocks of trees, so that each is read once: with its pack, when the state is opened, or when references
+ * are counted again. It suffices for about half a million files. Of more trees, some are read again: memory must not
+ * grow with the repository.
+ */
+export const SHARED_BLOCK_BYTES: number = 64 * 1024 * 1024;
+
 type SnapshotFinding = Extract<UnreadableFile, { readonly snapshotId: string }>['kind'];
 
 /** The contents of the small files of a repository, and the problems found in them. */

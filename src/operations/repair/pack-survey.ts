@@ -3,8 +3,8 @@ import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { PackVerifier } from '../../store/pack-verifier.ts';
 import { findMissing } from '../live-walk.ts';
+import type { PackJudge } from './pack-judge.ts';
 
 /** What is wrong with packs and segments. */
 export interface PackSurvey {
@@ -24,15 +24,14 @@ export interface PackSurvey {
  * Reads every pack that a segment names; the others only where something is missing that they may hold. Condemned packs
  * are never adopted: where a chunk that is not known to be dead is in them only, their chunks must be copied.
  */
-export async function surveyPacks(repository: Repository, opened: OpenedState): Promise<PackSurvey> {
+export async function surveyPacks(repository: Repository, opened: OpenedState, judge: PackJudge): Promise<PackSurvey> {
   const { listing, damage } = opened;
-  const judge = new PackJudge(repository);
   const segmentsReplaced: string[] = [];
   const segmentsDamaged: string[] = [];
   const kept = new Map<string, PackContents>();
   const condemned = new Map<string, PackContents>();
   for (const id of listing.segmentIds) {
-    const packs = await readSegmentOrNothing(repository, id);
+    const packs = await judge.readSegment(id);
     if (packs === undefined) {
       segmentsDamaged.push(id);
       continue;
@@ -89,66 +88,6 @@ function hasLiveChunk(pack: PackContents, { state }: OpenedState, judge: PackJud
     });
   }
   return hasAny;
-}
-
-/** Remembers the verdict on each pack: several segments may name it. */
-class PackJudge {
-  readonly #repository: Repository;
-  readonly #verifier: PackVerifier;
-  readonly #verdicts = new Map<string, boolean>();
-
-  constructor(repository: Repository) {
-    this.#repository = repository;
-    this.#verifier = repository.packs.createVerifier();
-  }
-
-  get badIds(): string[] {
-    return [...this.#verdicts].filter(([, isWhole]) => !isWhole).map(([id]) => id);
-  }
-
-  isBad(id: string): boolean {
-    return this.#verdicts.get(id) === false;
-  }
-
-  knows(id: string): boolean {
-    return this.#verdicts.has(id);
-  }
-
-  async isWhole(pack: PackContents): Promise<boolean> {
-    const known = this.#verdicts.get(pack.id);
-    if (known !== undefined) return known;
-    const isWhole = await twice(async () => ((await this.#isSound(pack)) ? pack : undefined));
-    this.#verdicts.set(pack.id, isWhole !== undefined);
-    return isWhole !== undefined;
-  }
-
-  /** A pack that no segment names, by its own footer; undefined if it is damaged. */
-  async readUnnamed(id: string): Promise<PackContents | undefined> {
-    const pack = await twice(async () => this.#repository.packs.readSoundContents(id));
-    if (pack !== undefined && (await this.isWhole(pack))) return pack;
-    this.#verdicts.set(id, false);
-    return undefined;
-  }
-
-  async #isSound(pack: PackContents): Promise<boolean> {
-    return (await this.#verifier.verifyData(pack)).problems.length === 0;
-  }
-}
-
-/** Two reads must agree before anything is called bad: memory and cables fail too. */
-async function twice<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
-  return (await read()) ?? (await read());
-}
-
-async function readSegmentOrNothing({ files }: Repository, id: string): Promise<PackContents[] | undefined> {
-  return await twice(async () => {
-    try {
-      return await files.readSegment(id);
-    } catch (error) {
-      if (!(error instanceof CorruptDataError)) throw error;
-      return undefined;
-    }
-  });
 }
 
 /** Whether a snapshot, or a deleted one that could still come back, needs a chunk that is in no pack known. */

@@ -50,4 +50,4 @@ export type { ListSnapshotsOptions, SnapshotFilter, SnapshotListing } from './op
 export { collectStats } from './operations/stats.ts';
 export type { PackStatistics, StatsResult } from './operations/stats.ts';
 export { VERSION } from './operations/version.ts';
-export type { ByteString } from './util/byte-string.ts';
+export type { ByteString, PathInput } from './util/byte-string.ts';

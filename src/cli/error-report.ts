@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { LdmError, UnsupportedFormatError, UsageError } from '../errors.ts';
-import { escapeForTerminal } from '../files/display-path.ts';
+import { escapeForTerminal } from './display-path.ts';
 import { reasonOf } from '../files/path-failures.ts';
 import { OutputClosedError } from './output.ts';
 import { FOREIGN_COMMANDS } from './foreign-commands.ts';

@@ -1,13 +1,15 @@
 import { CorruptDataError } from '../errors.ts';
 import { hasNanosecondTimes } from '../files/native.ts';
-import { absoluteBytes } from '../files/raw-arguments.ts';
+import { currentDirectory } from '../files/current-directory.ts';
+import { absolutePath } from '../files/root-paths.ts';
 import { createTargetPolicy } from '../files/target-policy.ts';
 import { makeTargetRoot } from '../files/target-writer.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { SnapshotSummary } from '../format/snapshot.ts';
 import type { TreeEntry } from '../format/tree.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import type { ByteString } from '../util/byte-string.ts';
+import { byteStringOf, textOfInput } from '../util/byte-string.ts';
+import type { ByteString, PathInput } from '../util/byte-string.ts';
 import { shownPathOf } from '../util/path-node.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext, Progress } from './context.ts';
@@ -27,10 +29,10 @@ export type { RestoreProblem, RestoreResult } from './restore/restore-result.ts'
 
 export interface RestoreOptions {
   /** `ID[:path]`, `latest`, `latest~N`. */
-  readonly selector: string;
+  readonly selector: PathInput;
   readonly filter?: SnapshotFilter;
-  /** The directory to restore into; created if missing. */
-  readonly target: string;
+  /** The directory to restore into; created if missing. A relative path starts from the current directory. */
+  readonly target: PathInput;
   /** Default: `never`. */
   readonly overwrite?: OverwriteMode;
   /** Leaves runs of zeros in large files unwritten, as holes. */
@@ -59,7 +61,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
     const place = await findPlace(opened.reader, listing, path);
     const tally = new RestoreTally((problem) => context.onNotice?.({ kind: 'warning', ...problem }));
     const dryRun = options.dryRun === true;
-    const directory = absoluteBytes(options.target);
+    const directory = absoluteTarget(byteStringOf(options.target));
     const target = dryRun ? directory : makeTargetRoot(directory);
     if (!dryRun && !hasNanosecondTimes()) context.onNotice?.({ kind: 'warning', message: ROUNDED_TIMES });
     beginPhase(context.progress, 'restoring');
@@ -80,8 +82,13 @@ export async function restore(context: OperationContext, options: RestoreOptions
       socketsSkipped,
       bytesRestored,
     };
-    return { snapshotId: listing.id, target: options.target, ...counts, problems, exitCode };
+    return { snapshotId: listing.id, target: textOfInput(options.target), ...counts, problems, exitCode };
   });
+}
+
+/** An absolute path must work even if the current directory was deleted. */
+function absoluteTarget(target: ByteString): ByteString {
+  return absolutePath(target, target.startsWith('/') ? target : currentDirectory());
 }
 
 /** The totals of a whole snapshot are known in advance. */

@@ -1,7 +1,6 @@
 import { CorruptDataError, RefusedError, SnapshotNotFoundError, UsageError } from '../errors.ts';
-import { recoverBytes } from '../files/raw-arguments.ts';
-import type { ByteString } from '../util/byte-string.ts';
-import { textOf } from '../util/byte-string.ts';
+import type { ByteString, PathInput } from '../util/byte-string.ts';
+import { byteStringOf, textOf } from '../util/byte-string.ts';
 import { formatTime } from '../util/format-time.ts';
 import type { OperationContext } from './context.ts';
 import { lostMessage } from '../repository/read-snapshots.ts';
@@ -15,9 +14,8 @@ export interface SnapshotSelector {
   readonly path: ByteString;
 }
 
-export function parseSelector(text: string): SnapshotSelector {
-  const [bytes] = recoverBytes([text]);
-  const [name = '', ...rest] = bytes!.split(':');
+export function parseSelector(selector: PathInput): SnapshotSelector {
+  const [name = '', ...rest] = byteStringOf(selector).split(':');
   return { name: textOf(name as ByteString), path: rest.join(':') as ByteString };
 }
 

@@ -1,8 +1,12 @@
 import { isAbsolute } from 'node:path';
 import type { Command } from 'commander';
+import { currentDirectory } from '../../files/current-directory.ts';
+import { bytesOf } from '../../util/byte-string.ts';
+import type { PathInput } from '../../util/byte-string.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_INCOMPLETE, EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
+import { pathInputs } from '../raw-arguments.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { collectPatterns, collectTags, textValue, timeValue } from '../option-values.ts';
 
@@ -70,8 +74,8 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
         const tags = flags.tag === undefined ? undefined : [...new Set(flags.tag.flat())];
         const startedAt = performance.now();
         const result = await backup(session.context, {
-          sources: paths,
-          cwd: currentDirectory(paths),
+          sources: pathInputs(paths),
+          cwd: startDirectory(paths),
           ...omitUndefined({ force, dryRun, exclude, time, hostname, tags, onEntry: createEntryList(session) }),
         });
         reportBackup(session, result, performance.now() - startedAt);
@@ -81,9 +85,9 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
 }
 
 /** Returns the current directory. If it was deleted, absolute paths must still work, but fast-glob always needs one. */
-function currentDirectory(paths: readonly string[]): string {
+function startDirectory(paths: readonly string[]): PathInput {
   try {
-    return process.cwd();
+    return bytesOf(currentDirectory());
   } catch (error) {
     if (!paths.every((path) => isAbsolute(path))) throw error;
     process.chdir('/');

@@ -1,4 +1,4 @@
-import { displayPath, escapeForTerminal } from '../../files/display-path.ts';
+import { displayPath, escapeForTerminal } from '../display-path.ts';
 import type { Finding } from '../../operations/check.ts';
 import { pathFields } from '../paths.ts';
 import { formatCount, shortId } from '../words.ts';

@@ -1,4 +1,4 @@
-import { escapeForTerminal } from '../../files/display-path.ts';
+import { escapeForTerminal } from '../display-path.ts';
 import type { RepairResult } from '../../operations/repair.ts';
 import type { Output } from '../output.ts';
 import { countNoun } from '../words.ts';

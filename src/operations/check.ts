@@ -29,8 +29,6 @@ export interface CheckResult {
   readonly chunksChecked: number;
   readonly packsChecked: number;
   readonly bytesRead: number;
-  /** 4 if anything is wrong. */
-  readonly exitCode: 0 | 4;
 }
 
 /** Verifies that everything is present and unchanged since it was stored. Changes nothing. */
@@ -66,7 +64,6 @@ export async function check(context: OperationContext, options: CheckOptions = {
       chunksChecked: recounted.state.filter.liveCount,
       packsChecked: reports.length,
       bytesRead: reports.reduce((total, report) => total + report.bytesRead, 0),
-      exitCode: findings.some(({ severity }) => severity === 'error') ? 4 : 0,
     };
   });
 }

@@ -38,8 +38,6 @@ export interface RepairResult {
   /** What cannot be repaired, with the files that it affects. A dry run predicts it. */
   readonly remaining: readonly Finding[];
   readonly dryRun: boolean;
-  /** 4 if something remains; a dry run gives the code that the repair will end with. */
-  readonly exitCode: 0 | 4;
 }
 
 /**
@@ -74,7 +72,7 @@ export async function repair(context: OperationContext, options: RepairOptions =
       ...(await findDamage(after, [])),
       ...(await sizes.findings(after)),
     ];
-    return { actions: plan.actions, remaining, dryRun, exitCode: remaining.length > 0 ? 4 : 0 };
+    return { actions: plan.actions, remaining, dryRun };
   });
 }
 

@@ -67,7 +67,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
     await runSteps({ context, options, opened, place, tally, target });
-    const { exitCode, problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
+    const { problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
     const { directoriesRestored, directoriesFailed, othersRestored, othersFailed, socketsSkipped, bytesRestored } =
       tally;
     const counts = {
@@ -82,7 +82,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
       socketsSkipped,
       bytesRestored,
     };
-    return { snapshotId: listing.id, target: textOfInput(options.target), ...counts, problems, exitCode };
+    return { snapshotId: listing.id, target: textOfInput(options.target), ...counts, problems };
   });
 }
 

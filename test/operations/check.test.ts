@@ -68,7 +68,7 @@ test('without --read-data finds what is missing, short or without its footer, an
     ).toHaveLength(1);
     expect(result).toMatchObject({ exitCode: 4, readData: false });
   }
-  const payload = await check(simulatedProcess(await spoil(stage, flip(stage.backend, pack, 300))));
+  const payload = await checkDescribed(await spoil(stage, flip(stage.backend, pack, 300)));
   expect(payload).toMatchObject({ findings: [], exitCode: 0, readData: false, bytesRead: 0 });
 });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
+import { exitCodeOfCheck, exitCodeOfRepair, exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { ChunkDepot } from '../../src/operations/backup/chunk-depot.ts';
 import { check } from '../../src/operations/check.ts';
 import { repair } from '../../src/operations/repair.ts';
@@ -78,14 +79,17 @@ test.each(CHANGES)('a file with %s is found by check and repair, and not restore
   const impact = { snapshots: [id], paths: [{ snapshot: id, path: `work/${name}` }], pathCount: 1 };
   const expected = { kind: 'file-size', impact };
   const checked = await check(simulatedProcess(backend));
-  expect(checked).toMatchObject({ findings: [expected], exitCode: 4 });
+  expect(checked).toMatchObject({ findings: [expected] });
+  expect(exitCodeOfCheck(checked)).toBe(4);
   for (const dryRun of [true, false]) {
     const repaired = await repair(simulatedProcess(backend), { dryRun });
-    expect(repaired).toMatchObject({ actions: [], remaining: [expected], exitCode: 4 });
+    expect(repaired).toMatchObject({ actions: [], remaining: [expected] });
+    expect(exitCodeOfRepair(repaired)).toBe(4);
   }
   const target = memoryDirectory();
   const restored = await restore(simulatedProcess(backend), { selector: id, target });
-  expect(restored).toMatchObject({ exitCode: 1, problems: [{ path: `work/${name}`, code: 'CORRUPT_DATA' }] });
+  expect(restored).toMatchObject({ problems: [{ path: `work/${name}`, code: 'CORRUPT_DATA' }] });
+  expect(exitCodeOfRestore(restored)).toBe(1);
   expect([name, 'sub/edited'].map((file) => existsSync(join(target, 'work', file)))).toEqual([false, true]);
 });
 
@@ -102,6 +106,6 @@ test('a backup stores a file again whose size in the parent snapshot is not that
   const { snapshotId, parentId, summary } = await backupWork(simulatedProcess(backend), work);
   expect([parentId, summary.filesUnmodified > 0]).toEqual([forged, true]);
   const target = memoryDirectory();
-  expect((await restore(simulatedProcess(backend), { selector: snapshotId!, target })).exitCode).toBe(0);
+  expect((await restore(simulatedProcess(backend), { selector: snapshotId!, target })).problems).toEqual([]);
   expect(readFileSync(join(target, 'work', 'empty'))).toEqual(content);
 });

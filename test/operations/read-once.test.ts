@@ -69,7 +69,7 @@ function readCounts(backend: CountingBackend, kind: Block['kind']): number[] {
   return [...new Set(counts)].toSorted((a, b) => a - b);
 }
 
-const COMMANDS: ReadonlyArray<[string, (context: OperationContext) => Promise<{ readonly exitCode: number }>]> = [
+const COMMANDS: ReadonlyArray<[string, (context: OperationContext) => Promise<object>]> = [
   ['check --read-data', async (context) => check(context, { readData: true })],
   ['repair --dry-run', async (context) => repair(context, { dryRun: true })],
   ['repair', async (context) => repair(context)],
@@ -81,7 +81,7 @@ for (const [name, run] of COMMANDS) {
       const copy = disk.copy();
       if (!hasCheckpoints) for (const file of filesIn(copy, 'filter')) await copy.remove(file);
       const backend = new CountingBackend(copy);
-      expect(await run(simulatedProcess(backend))).toMatchObject({ exitCode: 0 });
+      await run(simulatedProcess(backend));
       expect([readCounts(backend, 'tree'), readCounts(backend, 'data')]).toEqual([[1], [1]]);
       expect(backend.bytesReadIn('packs') / packBytes).toBeLessThan(1.01);
     });
@@ -99,7 +99,7 @@ test('only what looks damaged is read again', async () => {
   const pack = packsOfKind(copy, 'data')[0]!;
   await flip(copy, pack, 300).apply(copy);
   const backend = new CountingBackend(copy);
-  expect(await repair(simulatedProcess(backend))).toMatchObject({ exitCode: 4 });
+  expect((await repair(simulatedProcess(backend))).remaining).not.toEqual([]);
   for (const { name, start, end } of blocks) {
     // Twice to be certain, and once for what is still readable.
     expect(backend.readsOf(name, start, end)).toBe(name === pack ? 3 : 1);

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 
 import type { Backend } from '../../src/backend/backend.ts';
 import { backendFailure } from '../../src/backend/backend-failure.ts';
+import { exitCodeOfCheck, exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { LdmError } from '../../src/errors.ts';
 import type { BackendError } from '../../src/errors.ts';
 import { check } from '../../src/operations/check.ts';
 import type { CheckOptions, CheckResult } from '../../src/operations/check.ts';
 import { restore } from '../../src/operations/restore.ts';
+import type { RestoreResult } from '../../src/operations/restore.ts';
 import { describeTree, diffTrees } from './compare-trees.ts';
 import type { DiffTreesOptions } from './compare-trees.ts';
 import { COMPACT, setStage } from './crash-stage.ts';
@@ -132,9 +134,9 @@ function without(tree: TreeDescription, paths: readonly string[]): TreeDescripti
   return new Map([...tree].filter(([path, entry]) => !paths.includes(path) && !entry.includes('"type":"directory"')));
 }
 
-async function endsWell(run: () => Promise<{ readonly exitCode: number }>): Promise<boolean> {
+async function endsWell(run: () => Promise<RestoreResult>): Promise<boolean> {
   try {
-    return (await run()).exitCode === 0;
+    return exitCodeOfRestore(await run()) === 0;
   } catch (error) {
     // Only an error that a person can read counts as a refusal.
     if (!(error instanceof LdmError)) throw error;
@@ -152,6 +154,7 @@ export async function tryRestoreAll(backend: Backend, stage: Stage): Promise<Map
 /** The result of a check, with its findings as a user sees them. */
 export interface DescribedCheck extends Omit<CheckResult, 'findings'> {
   readonly findings: readonly DescribedFinding[];
+  readonly exitCode: number;
 }
 
 export async function checkAll(backend: Backend): Promise<DescribedCheck> {
@@ -160,7 +163,8 @@ export async function checkAll(backend: Backend): Promise<DescribedCheck> {
 
 export async function checkDescribed(backend: Backend, options: CheckOptions = {}): Promise<DescribedCheck> {
   const result = await check(simulatedProcess(backend), options);
-  return { ...result, findings: result.findings.map((finding) => describeFinding(finding)) };
+  const exitCode = exitCodeOfCheck(result);
+  return { ...result, exitCode, findings: result.findings.map((finding) => describeFinding(finding)) };
 }
 
 /** The paths of a snapshot that findings name, with all that lies below them, sorted. */

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 
 import type { Backend } from '../../src/backend/backend.ts';
+import { exitCodeOfRepair } from '../../src/cli/exit-codes.ts';
 import { repair } from '../../src/operations/repair.ts';
 import type { RepairResult } from '../../src/operations/repair.ts';
 import { baseName, manifestCopyName } from '../../src/format/layout.ts';
@@ -17,12 +18,14 @@ import { simulatedProcess } from './simulated-process.ts';
 export interface DescribedRepair extends Omit<RepairResult, 'actions' | 'remaining'> {
   readonly actions: readonly DescribedAction[];
   readonly remaining: readonly DescribedFinding[];
+  readonly exitCode: number;
 }
 
 export async function repairAll(backend: Backend, dryRun = false): Promise<DescribedRepair> {
   const result = await repair(simulatedProcess(backend), { dryRun });
   const actions = result.actions.map((action) => describeRepairAction(action));
-  return { ...result, actions, remaining: result.remaining.map((finding) => describeFinding(finding)) };
+  const remaining = result.remaining.map((finding) => describeFinding(finding));
+  return { ...result, actions, remaining, exitCode: exitCodeOfRepair(result) };
 }
 
 /** A dry run tells what it would do and does nothing. */

@@ -4,7 +4,7 @@ import { currentDirectory } from '../../files/current-directory.ts';
 import { bytesOf } from '../../util/byte-string.ts';
 import type { PathInput } from '../../util/byte-string.ts';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_INCOMPLETE, EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { REPOSITORY_EXIT_CODES, exitCodeOfBackup } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { pathInputs } from '../raw-arguments.ts';
 import { omitUndefined } from '../omit-undefined.ts';
@@ -79,7 +79,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
           ...omitUndefined({ force, dryRun, exclude, time, hostname, tags, onEntry: createEntryList(session) }),
         });
         reportBackup(session, result, performance.now() - startedAt);
-        return result.problems.length > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
+        return exitCodeOfBackup(result);
       }),
     );
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { OverwriteMode } from '../../operations/restore.ts';
 import type { CommandRunner } from '../command-runner.ts';
-import { REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { REPOSITORY_EXIT_CODES, exitCodeOfRestore } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { expandHome } from '../paths.ts';
@@ -66,7 +66,7 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
           { ...result, target },
           { dryRun: dryRun === true, durationMs: performance.now() - startedAt },
         );
-        return result.exitCode;
+        return exitCodeOfRestore(result);
       }),
     );
 }

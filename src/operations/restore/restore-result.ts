@@ -29,8 +29,6 @@ export interface RestoreResult {
   readonly socketsSkipped: number;
   readonly bytesRestored: number;
   readonly problems: readonly RestoreProblem[];
-  /** 1: data in the repository is damaged; 3: something could not be restored at the target; 0: no problems. */
-  readonly exitCode: 0 | 1 | 3;
 }
 
 /** Counts the results and collects the problems of a restore. */
@@ -46,7 +44,6 @@ export class RestoreTally {
   socketsSkipped = 0;
   bytesRestored = 0;
   readonly problems: RestoreProblem[] = [];
-  #isDamaged = false;
   readonly #onProblem: (problem: RestoreProblem) => void;
 
   constructor(onProblem: (problem: RestoreProblem) => void) {
@@ -66,18 +63,12 @@ export class RestoreTally {
     if (!(error instanceof TargetError || isDamage(error))) throw error;
     if (error instanceof TargetError && error.errno === 'ENOSPC') throw fullTarget(error);
     this.note(path, error.message, error.code);
-    if (!(error instanceof TargetError)) this.#isDamaged = true;
   }
 
   note(path: ByteString, message: string, code: string): void {
     const problem = { path, message, code };
     this.problems.push(problem);
     this.#onProblem(problem);
-  }
-
-  get exitCode(): 0 | 1 | 3 {
-    if (this.problems.length === 0) return 0;
-    return this.#isDamaged ? 1 : 3;
   }
 }
 

@@ -79,6 +79,12 @@ const bans: readonly Ban[] = [
     where: /^src\/operations\//,
     except: /^$/,
   },
+  {
+    pattern: /\bprocess\.umask\(/,
+    instead: 'fchmod: a program may run several operations at once',
+    where: sources,
+    except: /^$/,
+  },
   { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
   {
     pattern: /\bprocess\.(exit\(|exitCode\b|argv\b)/,

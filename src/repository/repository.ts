@@ -112,10 +112,7 @@ export class Repository {
   /** Opens the filter state of everything that is present now. */
   async openState(
     options: Partial<
-      Pick<
-        OpenStateOptions,
-        'from' | 'buffers' | 'ignoreCheckpoints' | 'onlyCheckpoint' | 'prediction' | 'onTree' | 'cacheBytes'
-      >
+      Pick<OpenStateOptions, 'from' | 'buffers' | 'ignoreCheckpoints' | 'onlyCheckpoint' | 'prediction' | 'onTree'>
     > = {},
   ): Promise<OpenedState> {
     const signal = this.#signal;

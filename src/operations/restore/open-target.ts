@@ -18,6 +18,7 @@ const UNMADE: DirectoryPath = {
   childPath: (name) => name,
   enter: () => UNMADE,
   restOuter: () => undefined,
+  restAll: () => undefined,
   wholePath: () => '' as ByteString,
   close: () => undefined,
 };

@@ -144,7 +144,7 @@ function cut(block: HashedBlock, chunk: StoredChunk): Uint8Array {
   }
   throw new CorruptDataError(
     `chunk ${Buffer.from(id).toString('hex')} in pack ${packId} at offset ${blockOffset} does not match its id`,
-    { hint: 'Run `ldm check --read-data` to see which files are affected, then `ldm repair`.' },
+    { advice: { code: 'check-data-and-repair' } },
   );
 }
 

@@ -123,6 +123,6 @@ export function located(error: unknown, where: string): unknown {
   if (!(error instanceof CorruptDataError)) return error;
   return new CorruptDataError(`${where}: ${error.message}`, {
     cause: error,
-    hint: 'Run `ldm check --read-data` to see which files are affected, then `ldm repair`.',
+    advice: { code: 'check-data-and-repair' },
   });
 }

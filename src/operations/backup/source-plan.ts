@@ -30,7 +30,7 @@ export async function planSources(
 ): Promise<SourcePlan> {
   if (sources.length === 0) {
     throw new UsageError('no paths given', {
-      hint: 'Name the files or directories to back up, such as `ldm backup ~/work`.',
+      advice: { code: 'name-sources' },
     });
   }
   const { roots, followed, missing, failures } = await resolveRoots(sources, cwd);

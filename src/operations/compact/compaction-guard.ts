@@ -1,12 +1,11 @@
 import { RefusedError, isAbsent, isDamage } from '../../errors.ts';
+import type { AdviceCode } from '../../errors.ts';
 import type { FilterState } from '../../filter/filter-state.ts';
 import { releaseSnapshots } from '../../filter/fold-release.ts';
 import { assertCondemnationsReadable } from '../../repository/condemned.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { walkLive } from '../live-walk.ts';
-
-const REPAIR = 'Run `ldm check` for details, then `ldm repair`.';
 
 /**
  * Refuses to reclaim space if it is uncertain which chunks are dead, because a file that says so is lost or unreadable.
@@ -21,10 +20,7 @@ export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): 
   if (forgetsLost) return await releaseSnapshots(state, damage.lostSnapshots, opened.reader.readTree);
   const missing = missingDirectory(opened);
   if (missing !== undefined) {
-    throw refused(
-      `${missing}/ does not exist, although there are packs`,
-      `If it was empty, create it again. ${FORGET}`,
-    );
+    throw refused(`${missing}/ does not exist, although there are packs`, 'restore-directory-or-forget-snapshot');
   }
   const [lostId] = damage.lostSnapshots;
   if (lostId !== undefined) {
@@ -35,8 +31,7 @@ export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): 
   }
 }
 
-const FORGET =
-  '`ldm repair` restores the manifest if its copy or the filter image still exists. To give it up, run `ldm compact --forget-lost`.';
+const FORGET = 'restore-or-forget-snapshot';
 
 /** A copy of a repository may lack empty directories. These two are empty only if all snapshots were deleted. */
 function missingDirectory({ listing }: OpenedState): string | undefined {
@@ -100,6 +95,6 @@ function findDisagreement(state: FilterState, isReached: (entry: number) => bool
   return wrong;
 }
 
-function refused(message: string, hint = REPAIR): RefusedError {
-  return new RefusedError(`cannot reclaim space: ${message}`, { hint });
+function refused(message: string, code: AdviceCode = 'check-details-and-repair'): RefusedError {
+  return new RefusedError(`cannot reclaim space: ${message}`, { advice: { code } });
 }

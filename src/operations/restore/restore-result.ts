@@ -128,6 +128,6 @@ function fullTarget(cause: TargetError): LdmError {
     path: cause.path,
     errno: cause.errno,
     cause,
-    hint: 'Free some space and run the restore again with `--overwrite if-changed`.',
+    advice: { code: 'free-space-and-repeat-restore' },
   });
 }

@@ -44,13 +44,13 @@ export async function check(context: OperationContext, options: CheckOptions = {
     await packs.verify([...first.packs.values()]);
     const opened = await repository.openState();
     const survey = opened.needsCondemned ? await surveyRepository(repository, opened.listing, isDamage) : first;
-    const unlisted = await findUnlistedPacks(repository, opened, survey);
-    const reports = await packs.verify([...survey.packs.values(), ...unlisted.packs]);
+    const unindexed = await findUnindexedPacks(repository, opened, survey);
+    const reports = await packs.verify([...survey.packs.values(), ...unindexed.packs]);
     const sizes = new FileSizeCheck();
     const recounted = await repository.openState({ ignoreCheckpoints: true, onTree: sizes.onTree });
     const findings = [
       ...survey.findings,
-      ...unlisted.findings,
+      ...unindexed.findings,
       ...lostSegments(opened),
       ...(await lostSnapshots(repository, opened)),
       ...(await findWrongCheckpoints(repository, opened, recounted)),
@@ -69,7 +69,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
 }
 
 /** Finds packs that no readable segment lists. They matter only if a segment is lost, since it may have listed them. */
-async function findUnlistedPacks(
+async function findUnindexedPacks(
   repository: Repository,
   { listing, damage }: OpenedState,
   { findings, packs }: Survey,

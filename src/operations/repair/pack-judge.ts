@@ -52,8 +52,8 @@ export class PackJudge {
     return isWhole !== undefined;
   }
 
-  /** A pack that no segment names, by its own footer; undefined if it is damaged. */
-  async readUnnamed(id: string): Promise<PackContents | undefined> {
+  /** A pack that no segment lists, by its own footer; undefined if it is damaged. */
+  async readUnindexed(id: string): Promise<PackContents | undefined> {
     const pack = await twice(async () => this.#repository.packs.readSoundContents(id));
     if (pack !== undefined && (await this.isWhole(pack))) return pack;
     this.#verdicts.set(id, false);

@@ -8,10 +8,10 @@ import type { PackJudge } from './pack-judge.ts';
 
 /** What is wrong with packs and segments. */
 export interface PackSurvey {
-  /** Ids of readable segments that name a damaged or missing pack. */
+  /** Ids of readable segments that list a damaged or missing pack. */
   readonly segmentsReplaced: readonly string[];
   readonly segmentsDamaged: readonly string[];
-  /** Whole packs that the new segment has to name. */
+  /** Whole packs that the new segment has to list. */
   readonly packsKept: readonly PackContents[];
   /** Condemned packs that are whole and hold live chunks. They are copied, and stay for a compaction to remove. */
   readonly packsCondemned: readonly PackContents[];
@@ -21,7 +21,7 @@ export interface PackSurvey {
 }
 
 /**
- * Reads every pack that a segment names; the others only where something is missing that they may hold. Condemned packs
+ * Reads every pack that a segment lists; the others only where something is missing that they may hold. Condemned packs
  * are never adopted: where a chunk that is not known to be dead is in them only, their chunks must be copied.
  */
 export async function surveyPacks(repository: Repository, opened: OpenedState, judge: PackJudge): Promise<PackSurvey> {
@@ -50,7 +50,7 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
   if (isSegmentGone || (await isChunkMissing(repository, opened))) {
     for (const id of listing.packs.keys()) {
       if (judge.knows(id) || listing.condemned.packIds.has(id)) continue;
-      const pack = await judge.readUnnamed(id);
+      const pack = await judge.readUnindexed(id);
       if (pack !== undefined) kept.set(id, pack);
     }
   }
@@ -60,7 +60,7 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
     for (const id of listing.condemned.packIds) {
       if (judge.knows(id) || (await repository.packs.sizeOf(id)) === undefined) continue;
       present.add(id);
-      const pack = await judge.readUnnamed(id);
+      const pack = await judge.readUnindexed(id);
       if (pack !== undefined && hasLiveChunk(pack, opened, judge)) condemned.set(id, pack);
     }
   }

@@ -1,12 +1,21 @@
+import { existsSync } from 'node:fs';
+import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
-import { heldDirectoryCount } from '../../files/held-directories.ts';
+import { heldDirectoryCount, mostHeldDirectories } from '../../files/held-directories.ts';
+import { findTargetDirectory, makeTargetDirectory } from '../../files/target-writer.ts';
 import type { TreeStep } from '../../repository/tree-walk.ts';
+import { fsPath } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { findDirectory, makeDirectory, openTarget } from './open-target.ts';
-import type { OpenTarget } from './open-target.ts';
 
-/** After this many more directories are held open, most of them are closed for a while. */
+/** At most this many more directories are held open before most of them are closed for a while. */
 const HELD_MAX = 128;
+
+/** A directory that is being filled, or would be in a real run. */
+interface OpenTarget {
+  readonly location: DirectoryPath;
+  /** Whether nothing can exist in it yet: this restore created it, or would create it. */
+  readonly isNew: boolean;
+}
 
 /** A directory of the target that is not finished. */
 export interface TargetDirectory extends OpenTarget {
@@ -28,7 +37,7 @@ export class TargetDirectories {
   /** From the target to the directory that the walk is in. Undefined for those that could not be created. */
   readonly #branch: (TargetDirectory | undefined)[];
   readonly #open = new Set<TargetDirectory>();
-  #heldMax = HELD_MAX;
+  #heldMax = heldStep();
 
   /** `onComplete` sets the metadata of a directory and must not throw. */
   constructor(
@@ -102,11 +111,46 @@ export class TargetDirectories {
   rest(): void {
     const [any] = this.#open;
     any?.location.restAll();
-    this.#heldMax = heldDirectoryCount() + HELD_MAX;
+    this.#heldMax = heldDirectoryCount() + heldStep();
   }
 
   /** For a restore that ends early. */
   close(): void {
     for (const { location } of this.#open) location.close();
   }
+}
+
+/** Represents a directory that a dry run would create. No path in it is looked up. */
+const UNMADE: DirectoryPath = {
+  prefix: '' as ByteString,
+  childPath: (name) => name,
+  enter: () => UNMADE,
+  restOuter: () => undefined,
+  restAll: () => undefined,
+  wholePath: () => '' as ByteString,
+  close: () => undefined,
+};
+
+/** Opens the target directory of a restore. In a dry run it may be missing. */
+function openTarget(path: ByteString, { dryRun }: { readonly dryRun: boolean }): OpenTarget {
+  if (!dryRun) return { location: openDirectoryPath(path, { side: 'target', hold: 'always' }), isNew: false };
+  const isNew = !existsSync(fsPath(path));
+  return { location: isNew ? UNMADE : openDirectoryPath(path, { side: 'target' }), isNew };
+}
+
+/** Creates a directory, or uses the existing one, and opens it. Throws TargetError. */
+function makeDirectory({ location }: OpenTarget, name: ByteString): OpenTarget {
+  const isNew = makeTargetDirectory(location.childPath(name));
+  return { location: location.enter(name), isNew };
+}
+
+/** Like `makeDirectory`, for a dry run. */
+function findDirectory({ location, isNew }: OpenTarget, name: ByteString): OpenTarget {
+  if (isNew || !findTargetDirectory(location.childPath(name))) return { location: UNMADE, isNew: true };
+  return { location: location.enter(name), isNew: false };
+}
+
+/** With a low limit on open files, fewer: beyond `mostHeldDirectories`, new ones would not be held at all. */
+function heldStep(): number {
+  return Math.max(1, Math.min(HELD_MAX, mostHeldDirectories()));
 }

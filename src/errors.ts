@@ -1,9 +1,47 @@
 import type { ByteString } from './util/byte-string.ts';
 
+/**
+ * What to do about an error, where that is a command or an option: the command line knows the words. `subject`: the
+ * place or the snapshot that it is about.
+ */
+export type Advice = { readonly code: AdviceCode } | { readonly code: SubjectAdviceCode; readonly subject: string };
+
+/** Advice that is the same everywhere. */
+export type AdviceCode =
+  | 'repair'
+  | 'repair-and-repeat'
+  | 'repair-keeps-good-copy'
+  | 'check-and-repair'
+  | 'check-details-and-repair'
+  | 'check-data-and-repair'
+  | 'check-removed-and-repair'
+  | 'check-repair-or-back-up'
+  | 'check-repair-or-name-id'
+  | 'tell-configurations-apart'
+  | 'restore-or-forget-snapshot'
+  | 'restore-directory-or-forget-snapshot'
+  | 'choose-other-place'
+  | 'mount-or-create-repository'
+  | 'wait-for-lock'
+  | 'take-over-lock'
+  | 'list-snapshots'
+  | 'list-deleted-snapshots'
+  | 'name-snapshots'
+  | 'name-one-snapshot'
+  | 'choose-snapshot-to-delete'
+  | 'give-path-as-listed'
+  | 'free-space-and-repeat-restore'
+  | 'name-sources'
+  | 'use-exported-filter';
+
+/** Advice about a place or a snapshot. */
+export type SubjectAdviceCode = 'create-repository' | 'list-files';
+
 /** Details of an error that a user may see, besides its message. */
 export interface ErrorDetails {
-  /** What to do about it, as one sentence. */
-  readonly hint?: string;
+  /** What to do about it, as one sentence that names no command. */
+  readonly hint?: string | undefined;
+  readonly advice?: Advice | undefined;
   readonly cause?: unknown;
 }
 
@@ -17,11 +55,13 @@ export class LdmError extends Error {
   /** The exit code of a command that ends with this error. */
   readonly exitCode: number = 1;
   readonly hint: string | undefined;
+  readonly advice: Advice | undefined;
 
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
     this.hint = details.hint;
+    this.advice = details.advice;
   }
 }
 

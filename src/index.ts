@@ -10,7 +10,15 @@ export type { TreeEntry } from './format/tree.ts';
 export { backup } from './operations/backup.ts';
 export type { BackupOptions, BackupResult, SkippedRepository, SourceProblem } from './operations/backup.ts';
 export { check } from './operations/check.ts';
-export type { AffectedPath, CheckOptions, CheckResult, Finding } from './operations/check.ts';
+export type {
+  AffectedPath,
+  CheckOptions,
+  CheckResult,
+  Disagreement,
+  Finding,
+  Impact,
+  PackProblem,
+} from './operations/check.ts';
 export { compact } from './operations/compact.ts';
 export type { CompactOptions, CompactResult } from './operations/compact.ts';
 export { createProgress } from './operations/context.ts';
@@ -42,4 +50,4 @@ export type { ListSnapshotsOptions, SnapshotFilter, SnapshotListing } from './op
 export { collectStats } from './operations/stats.ts';
 export type { PackStatistics, StatsResult } from './operations/stats.ts';
 export { VERSION } from './operations/version.ts';
-export type { ByteString } from './util/byte-string.ts';
+export type { ByteString, PathInput } from './util/byte-string.ts';

@@ -84,6 +84,7 @@ const bans: readonly Ban[] = [
     where: sources,
     except: /^$/,
   },
+  { pattern: /hint:.*(`ldm |\s--[a-z])/, instead: 'advice with a code', where: sources, except: /^src\/(cli|backend)/ },
   { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
   {
     pattern: /\bprocess\.(exit\(|exitCode\b|argv\b)/,

@@ -1,4 +1,4 @@
-import { escapeForTerminal } from '../files/display-path.ts';
+import { escapeForTerminal } from './display-path.ts';
 import { initRepository, repositoryExists } from '../operations/init.ts';
 import { initFields } from './reports/init-report.ts';
 import type { Session } from './session.ts';

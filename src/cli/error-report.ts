@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { LdmError, UnsupportedFormatError, UsageError } from '../errors.ts';
-import { escapeForTerminal } from '../files/display-path.ts';
+import { hintFor } from './advice.ts';
+import { escapeForTerminal } from './display-path.ts';
 import { reasonOf } from '../files/path-failures.ts';
 import { OutputClosedError } from './output.ts';
 import { FOREIGN_COMMANDS } from './foreign-commands.ts';
@@ -58,7 +59,7 @@ function isCurrentDirectoryGone(error: unknown): boolean {
 
 function describeExpectedFailure(error: LdmError): Failure {
   const message = escapeForTerminal(error.message);
-  const hint = error.hint ?? (error instanceof UnsupportedFormatError ? NEWER_HINT : undefined);
+  const hint = hintFor(error) ?? (error instanceof UnsupportedFormatError ? NEWER_HINT : undefined);
   const lines = [`ldm: ${message}`, ...(hint === undefined ? [] : [escapeForTerminal(hint)])];
   return { exitCode: error.exitCode, text: lines.join('\n'), message, hint };
 }

@@ -1,3 +1,8 @@
+import type { BackupResult } from '../operations/backup.ts';
+import type { CheckResult } from '../operations/check.ts';
+import type { RepairResult } from '../operations/repair.ts';
+import type { RestoreResult } from '../operations/restore.ts';
+
 /** The meaning of exit codes in any command; scripts depend on them. Any other code means failure. */
 export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [0, 'success'],
@@ -19,6 +24,28 @@ export const EXIT_SUCCESS = 0;
 export const EXIT_FAILURE = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_INCOMPLETE = 3;
+export const EXIT_DAMAGED = 4;
 export const EXIT_ABSENT = 5;
 /** Interrupted by SIGHUP. */
 export const EXIT_HANGUP = 129;
+
+export function exitCodeOfBackup({ problems }: Pick<BackupResult, 'problems'>): number {
+  return problems.length > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
+}
+
+export function exitCodeOfCheck({ findings }: Pick<CheckResult, 'findings'>): number {
+  return findings.some(({ severity }) => severity === 'error') ? EXIT_DAMAGED : EXIT_SUCCESS;
+}
+
+/** A dry run ends with the code that the repair will end with. */
+export function exitCodeOfRepair({ remaining }: Pick<RepairResult, 'remaining'>): number {
+  return remaining.length > 0 ? EXIT_DAMAGED : EXIT_SUCCESS;
+}
+
+/** The codes of problems that mean that data in the repository is damaged; others concern the target. */
+const DAMAGE_CODES = new Set(['CORRUPT_DATA', 'BACKEND']);
+
+export function exitCodeOfRestore({ problems }: Pick<RestoreResult, 'problems'>): number {
+  if (problems.length === 0) return EXIT_SUCCESS;
+  return problems.some(({ code }) => DAMAGE_CODES.has(code)) ? EXIT_FAILURE : EXIT_INCOMPLETE;
+}

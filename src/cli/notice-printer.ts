@@ -1,4 +1,4 @@
-import { displayPath, escapeForTerminal } from '../files/display-path.ts';
+import { displayPath, escapeForTerminal } from './display-path.ts';
 import type { Notice } from '../operations/context.ts';
 import type { Output } from './output.ts';
 import { pathFields } from './paths.ts';

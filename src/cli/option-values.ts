@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander';
 import type { Option } from 'commander';
 import { compilePathPattern } from '../files/path-pattern.ts';
-import { isDamagedText } from '../files/raw-arguments.ts';
 import { parseSize } from '../util/format-bytes.ts';
 import { parseDuration } from '../util/format-duration.ts';
+import { isDamagedText } from '../util/byte-string.ts';
 
 /** For a repeatable option: collects the values. */
 export function collect(value: string, previous: readonly string[] | undefined): string[] {

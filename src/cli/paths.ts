@@ -1,9 +1,8 @@
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { UsageError } from '../errors.ts';
-import { isDamagedText } from '../files/raw-arguments.ts';
 import type { ByteString } from '../util/byte-string.ts';
-import { bytesOf, isUtf8, textOf } from '../util/byte-string.ts';
+import { bytesOf, isDamagedText, isUtf8, textOf } from '../util/byte-string.ts';
 
 /** Returns a path as JSON fields: `path`, and also `path_b64` if the text cannot represent every byte. */
 export function pathFields(path: ByteString): { path: string; path_b64?: string } {

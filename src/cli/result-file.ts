@@ -1,4 +1,4 @@
-import { recoverBytes } from '../files/raw-arguments.ts';
+import { recoverBytes } from './raw-arguments.ts';
 import { assertReplaceable, replaceFile } from '../files/replace-file.ts';
 
 /**

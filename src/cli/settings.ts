@@ -1,9 +1,9 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { UsageError } from '../errors.ts';
-import { isDamagedText } from '../files/raw-arguments.ts';
 import { readConfiguration } from './configuration-file.ts';
 import { readProgressFps } from './environment.ts';
 import { expandHome, homeDirectory } from './paths.ts';
+import { isDamagedText } from '../util/byte-string.ts';
 
 /** `sftp:...`, `s3://...`, or `host:path` as for scp: a colon before any slash. */
 const REMOTE_PLACE = /^([^/]*?:)(\/\/)?/;

@@ -1,5 +1,5 @@
 import type { Progress } from '../operations/context.ts';
-import { displayPath } from '../files/display-path.ts';
+import { displayPath } from './display-path.ts';
 import { textOf } from '../util/byte-string.ts';
 import { formatBytes } from '../util/format-bytes.ts';
 import { shownPathOf } from '../util/path-node.ts';

@@ -2,8 +2,7 @@ import { lstatSync, readdirSync, statSync } from 'node:fs';
 import type { Dirent, Stats } from 'node:fs';
 import type FastGlob from 'fast-glob';
 import type { ByteString } from '../util/byte-string.ts';
-import { byteStringFromText, fsPath, isUtf8, textOf } from '../util/byte-string.ts';
-import { isDamagedText } from './raw-arguments.ts';
+import { byteStringFromText, fsPath, isDamagedText, isUtf8, textOf } from '../util/byte-string.ts';
 
 type FileSystemAdapter = Required<NonNullable<FastGlob.Options['fs']>>;
 

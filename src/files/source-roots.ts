@@ -1,12 +1,11 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import type { SourceError } from '../errors.ts';
-import type { ByteString } from '../util/byte-string.ts';
-import { byteStringFromBytes, fsPath, joinPath } from '../util/byte-string.ts';
+import type { ByteString, PathInput } from '../util/byte-string.ts';
+import { byteStringFromBytes, byteStringOf, fsPath, joinPath, textOfInput } from '../util/byte-string.ts';
 import type { GlobExpander } from './glob-expansion.ts';
 import { loadGlobExpander, mayBePattern } from './glob-expansion.ts';
 import { errnoOf, sourceError } from './path-failures.ts';
-import { directoryBytes, recoverBytes } from './raw-arguments.ts';
 import { absolutePath, isWithin, mergeRoots } from './root-paths.ts';
 
 export { commonParent } from './root-paths.ts';
@@ -29,8 +28,8 @@ export interface SourceRoots {
  * Resolves paths and glob patterns from a command line to roots. An existing path is taken literally, whatever
  * characters it contains. A symlink that the user named is followed; one that a pattern matched is saved as a link.
  */
-export async function resolveRoots(patterns: readonly string[], cwd: string): Promise<SourceRoots> {
-  const directory = directoryBytes(cwd);
+export async function resolveRoots(patterns: readonly PathInput[], cwd: PathInput): Promise<SourceRoots> {
+  const directory = byteStringOf(cwd);
   const named = new Set<ByteString>();
   const matched = new Set<ByteString>();
   const missing: string[] = [];
@@ -41,12 +40,13 @@ export async function resolveRoots(patterns: readonly string[], cwd: string): Pr
     expander ??= await loadGlobExpander();
     return expander.isPattern(word) ? expander.expand(word, directory) : [];
   };
-  for (const [i, word] of recoverBytes(patterns).entries()) {
+  for (const pattern of patterns) {
+    const word = byteStringOf(pattern);
     try {
       const path = literalPath(word, directory);
       const matches = path === undefined ? await expand(word) : [];
       if (path !== undefined) named.add(path);
-      else if (matches.length === 0) missing.push(patterns[i]!);
+      else if (matches.length === 0) missing.push(textOfInput(pattern));
       for (const match of matches) matched.add(absolutePath(match, directory));
     } catch (cause) {
       if (errnoOf(cause) === undefined) throw cause;

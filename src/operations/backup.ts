@@ -36,6 +36,7 @@ import { damageWarner, warnOfDamage } from './backup/damage-warning.ts';
 import { refreshCheckpoint } from './checkpointing.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
+import type { PathInput } from '../util/byte-string.ts';
 import { isSnapshotWhole } from './live-walk.ts';
 
 export type { ReusedChunks } from './backup/backup-tally.ts';
@@ -45,10 +46,10 @@ export type { SkippedRepository } from './backup/own-repository.ts';
 export type { SourceProblem } from './backup/problems.ts';
 
 export interface BackupOptions {
-  /** Paths and glob patterns, as the user typed them. */
-  readonly sources: readonly string[];
+  /** Paths and glob patterns. */
+  readonly sources: readonly PathInput[];
   /** The directory that relative paths start from. */
-  readonly cwd: string;
+  readonly cwd: PathInput;
   readonly hostname?: string;
   readonly tags?: readonly string[];
   /** Reads every file, even one that looks unchanged. */

@@ -1,20 +1,21 @@
 import { UsageError, isDamage } from '../errors.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import { packName, segmentName, snapshotName } from '../format/layout.ts';
+import { snapshotName } from '../format/layout.ts';
+import { withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
-import { mapConcurrently } from '../util/map-concurrently.ts';
-import { findWrongCheckpoints } from './check/checkpoint-comparison.ts';
-import type { Finding } from './check/findings.ts';
-import { findDamage } from './check/damage-findings.ts';
-import { FileSizeCheck } from './check/file-sizes.ts';
-import type { PackReport } from '../store/pack-verifier.ts';
-import { surveyRepository } from './check/repository-survey.ts';
-import type { Survey } from './check/repository-survey.ts';
-import { Pacer, beginPhase, withRepository } from './context.ts';
+import { findWrongCheckpoints } from './findings/checkpoint-comparison.ts';
+import type { Finding } from './findings/findings.ts';
+import { findDamage } from './findings/damage-findings.ts';
+import { PackCheck } from './check/pack-check.ts';
+import { FileSizeCheck } from './findings/file-sizes.ts';
+import { SHARED_BLOCK_BYTES, surveyRepository } from './findings/repository-survey.ts';
+import type { Survey } from './findings/repository-survey.ts';
+import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 
-export type { AffectedPath, Finding } from './check/findings.ts';
+export type { AffectedPath, Disagreement, Finding, Impact } from './findings/findings.ts';
+export type { PackProblem } from '../store/pack-verifier.ts';
 
 export interface CheckOptions {
   /** Reads every byte of every pack, or of part `part` of `of`. By default only sizes and footers are read. */
@@ -28,31 +29,31 @@ export interface CheckResult {
   readonly chunksChecked: number;
   readonly packsChecked: number;
   readonly bytesRead: number;
-  /** 4 if anything is wrong. */
-  readonly exitCode: 0 | 4;
 }
-
-/** Packs verified at a time: one is read while another is hashed. */
-const PACKS_AT_ONCE = 2;
 
 /** Verifies that everything is present and unchanged since it was stored. Changes nothing. */
 export async function check(context: OperationContext, options: CheckOptions = {}): Promise<CheckResult> {
-  const selects = packSelector(options.readData);
+  const readsData = packSelector(options.readData);
   return await withRepository(context, 'read', async (repository) => {
-    const opened = await repository.openState();
     beginPhase(context.progress, 'checking');
-    const survey = await surveyRepository(repository, opened.listing, isDamage);
-    const unnamed = await findUnnamedPacks(repository, opened, survey);
-    const packs = [...survey.packs.values(), ...unnamed.packs];
-    const reports = await verifyPacks(context, repository, packs, selects);
+    repository.shareBlocks(SHARED_BLOCK_BYTES);
+    const packs = new PackCheck(context, repository.packVerifier(), readsData);
+    // Before the trees are read, so that those in verified packs are read with them.
+    const listing = withoutCondemned(await repository.files.listAll());
+    const first = await surveyRepository(repository, listing, isDamage);
+    await packs.verify([...first.packs.values()]);
+    const opened = await repository.openState();
+    const survey = opened.needsCondemned ? await surveyRepository(repository, opened.listing, isDamage) : first;
+    const unindexed = await findUnindexedPacks(repository, opened, survey);
+    const reports = await packs.verify([...survey.packs.values(), ...unindexed.packs]);
     const sizes = new FileSizeCheck();
     const recounted = await repository.openState({ ignoreCheckpoints: true, onTree: sizes.onTree });
     const findings = [
       ...survey.findings,
-      ...unnamed.findings,
+      ...unindexed.findings,
       ...lostSegments(opened),
       ...(await lostSnapshots(repository, opened)),
-      ...(await wrongCounts(repository, opened, recounted)),
+      ...(await findWrongCheckpoints(repository, opened, recounted)),
       ...(await findDamage(recounted, reports)),
       ...(await sizes.findings(recounted)),
     ];
@@ -63,29 +64,30 @@ export async function check(context: OperationContext, options: CheckOptions = {
       chunksChecked: recounted.state.filter.liveCount,
       packsChecked: reports.length,
       bytesRead: reports.reduce((total, report) => total + report.bytesRead, 0),
-      exitCode: findings.some(({ severity }) => severity === 'error') ? 4 : 0,
     };
   });
 }
 
 /** Finds packs that no readable segment lists. They matter only if a segment is lost, since it may have listed them. */
-async function findUnnamedPacks(
+async function findUnindexedPacks(
   repository: Repository,
-  { listing, lostSegments: lost }: OpenedState,
+  { listing, damage }: OpenedState,
   { findings, packs }: Survey,
 ): Promise<{ readonly packs: PackContents[]; readonly findings: Finding[] }> {
   const found: { packs: PackContents[]; findings: Finding[] } = { packs: [], findings: [] };
-  if (lost.length === 0 && findings.every(({ kind }) => kind !== 'segment-damaged')) return found;
-  for (const id of listing.packs.keys()) {
-    if (packs.has(id)) continue;
-    const pack = await repository.packs.readSoundContents(id, isDamage);
-    if (pack !== undefined) found.packs.push(pack);
-    else {
-      const message = 'its footer cannot be read, and no readable segment lists it';
-      found.findings.push({ severity: 'error', kind: 'pack-damaged', file: packName(id), message });
-    }
+  if (damage.lostSegments.length === 0 && findings.every(({ kind }) => kind !== 'segment-damaged')) return found;
+  for (const packId of listing.packs.keys()) {
+    if (packs.has(packId)) continue;
+    const pack = await repository.packs.readSoundContents(packId, isDamage);
+    if (pack === undefined) found.findings.push(unreadablePack(packId));
+    else found.packs.push(pack);
   }
   return found;
+}
+
+function unreadablePack(packId: string): Finding {
+  const problems = [{ kind: 'footer-unreadable' }] as const;
+  return { severity: 'error', kind: 'pack-damaged', packId, problems, impact: undefined };
 }
 
 /** Returns which packs are read completely. The id decides, so a pack stays in its part when others come and go. */
@@ -98,56 +100,19 @@ function packSelector(readData: CheckOptions['readData']): (pack: PackContents) 
   return ({ id }) => Number.parseInt(id.slice(0, 12), 16) % of === part - 1;
 }
 
-async function verifyPacks(
-  context: OperationContext,
-  repository: Repository,
-  packs: readonly PackContents[],
-  selects: (pack: PackContents) => boolean,
-): Promise<PackReport[]> {
-  const verifier = repository.packs.createVerifier();
-  const pacer = new Pacer(context);
-  const { progress } = context;
-  if (progress !== undefined) {
-    progress.unit = 'pack';
-    progress.filesTotal = packs.length;
-    progress.bytesTotal = packs.filter(selects).reduce((total, { sizeBytes }) => total + sizeBytes, 0);
-  }
-  return await mapConcurrently(packs, PACKS_AT_ONCE, async (pack) => {
-    await pacer.pause();
-    const report = selects(pack) ? await verifier.verifyData(pack) : await verifier.verifyStructure(pack);
-    if (progress !== undefined) {
-      progress.filesDone += 1;
-      progress.bytesDone += report.bytesRead;
-    }
-    return report;
-  });
-}
-
-async function lostSnapshots({ files }: Repository, opened: OpenedState): Promise<Finding[]> {
-  const { snapshotIds } = opened.listing;
-  const unknown = [...opened.damagedSnapshots.keys()].filter((id) => !snapshotIds.includes(id));
+async function lostSnapshots({ files }: Repository, { damage, listing }: OpenedState): Promise<Finding[]> {
+  const { snapshotIds } = listing;
+  const unknown = [...damage.snapshots.keys()].filter((id) => !snapshotIds.includes(id));
   const findings: Finding[] = [];
-  for (const id of [...opened.lostSnapshots, ...unknown]) {
-    const file = snapshotName(id);
+  for (const snapshotId of [...damage.lostSnapshots, ...unknown]) {
     // A snapshot that was undeleted between two listings is in neither of them.
-    if (await files.exists(file)) continue;
-    const outlook = unknown.includes(id) ? 'its copy is damaged as well' : '`ldm repair` can restore it';
-    const message = `the manifest is missing although the snapshot was not deleted; ${outlook}`;
-    findings.push({ severity: 'error', kind: 'snapshot-lost', file, message, snapshots: [id] });
+    if (await files.exists(snapshotName(snapshotId))) continue;
+    const outlook = unknown.includes(snapshotId) ? 'copy-damaged' : 'repairable';
+    findings.push({ severity: 'error', kind: 'snapshot-lost', snapshotId, outlook });
   }
   return findings;
 }
 
-function lostSegments({ lostSegments: ids }: OpenedState): Finding[] {
-  return ids.map((id) => ({
-    severity: 'error',
-    kind: 'segment-missing',
-    file: segmentName(id),
-    message: 'missing; `ldm repair` rebuilds it from the packs',
-  }));
-}
-
-async function wrongCounts(repository: Repository, opened: OpenedState, recounted: OpenedState): Promise<Finding[]> {
-  const wrong = await findWrongCheckpoints(repository, opened, recounted);
-  return [...wrong].map(([file, message]) => ({ severity: 'error', kind: 'reference-count', file, message }));
+function lostSegments({ damage }: OpenedState): Finding[] {
+  return damage.lostSegments.map((segmentId) => ({ severity: 'error', kind: 'segment-missing', segmentId }));
 }

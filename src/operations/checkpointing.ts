@@ -27,11 +27,8 @@ export async function refreshCheckpoint(
   if (!isWorthIt) return;
   try {
     const from = canContinue(opened) ? opened : undefined;
-    const { state, damagedSegments, damagedSnapshots } = await repository.openState({
-      from,
-      buffers: chunks.treeBuffers,
-    });
-    if (!state.isComplete || damagedSegments.size > 0 || damagedSnapshots.size > 0) return;
+    const { state, damage } = await repository.openState({ from, buffers: chunks.treeBuffers });
+    if (!damage.isWhole) return;
     await repository.writeCheckpoint(state);
   } catch (error) {
     // The snapshot is saved, so a lost lock must not look like a failed backup.
@@ -44,7 +41,6 @@ export async function refreshCheckpoint(
 }
 
 /** A state that lacks something may be whole by now, or be whole in an older checkpoint. */
-function canContinue({ state, needsCondemned, damagedSegments, damagedSnapshots, ...lost }: OpenedState): boolean {
-  const damagedCount = damagedSegments.size + damagedSnapshots.size + lost.lostSegments.length;
-  return state.isComplete && !needsCondemned && damagedCount === 0;
+function canContinue({ needsCondemned, damage }: OpenedState): boolean {
+  return damage.isWhole && !needsCondemned && damage.lostSegments.length === 0;
 }

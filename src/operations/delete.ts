@@ -53,7 +53,7 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   const { snapshots, freed } = await withRepository(context, 'shared', async (repository) => {
     const selected = select(context, await repository.files.readSnapshots(), options);
     const opened = await repository.openState();
-    assertCountable(options.selectors, opened.lostSnapshots);
+    assertCountable(options.selectors, opened.damage.lostSnapshots);
     const measured = await measure(opened, selected);
     if (!dryRun) await commit(repository, selected);
     return { snapshots: selected, freed: measured };
@@ -74,8 +74,7 @@ export async function undeleteSnapshots(
     const selected = select(context, await repository.files.readSnapshots({ deleted: true }), options);
     const opened = await repository.openState();
     assertCondemnationsReadable(opened.listing.condemned);
-    if (opened.needsCondemned)
-      throw new RefusedError(INTERRUPTED, { hint: 'Run `ldm repair`, then this command again.' });
+    if (opened.needsCondemned) throw new RefusedError(INTERRUPTED, { advice: { code: 'repair-and-repeat' } });
     for (const listing of selected) await assertWhole(opened, listing);
     const ids = selected.map(({ id }) => id);
     const isWhole = async (id: string): Promise<boolean> => isSnapshotWhole(repository, id);
@@ -91,7 +90,7 @@ export async function undeleteSnapshots(
 function noLongerDeleted(cause: BackendError, selected: readonly SnapshotListing[]): SnapshotNotFoundError {
   const names = selected.map(({ id }) => id.slice(0, 8)).join(', ');
   const message = `another process brought back or reclaimed a snapshot meanwhile (one of ${names})`;
-  return new SnapshotNotFoundError(message, { cause, hint: 'See `ldm snapshots`.' });
+  return new SnapshotNotFoundError(message, { cause, advice: { code: 'list-snapshots' } });
 }
 
 /** A snapshot that relies on condemned packs could lose them. */
@@ -103,7 +102,7 @@ function select(
   { selectors, filter }: Pick<DeleteOptions, 'selectors' | 'filter'>,
 ): SnapshotListing[] {
   if (selectors.length === 0) {
-    throw new UsageError('no snapshot given', { hint: 'Name snapshots by their ids from `ldm snapshots`.' });
+    throw new UsageError('no snapshot given', { advice: { code: 'name-snapshots' } });
   }
   const selected = new Map<string, SnapshotListing>();
   for (const selector of selectors) {
@@ -123,7 +122,7 @@ async function commit(repository: Repository, selected: readonly SnapshotListing
   if ((await repository.order.commitDelete(ids, repository.assertLocked)) > 0) return;
   const names = ids.map((id) => id.slice(0, 8)).join(', ');
   throw new SnapshotNotFoundError(`already deleted by another process: ${names}`, {
-    hint: 'See `ldm snapshots`.',
+    advice: { code: 'list-snapshots' },
   });
 }
 
@@ -142,16 +141,16 @@ async function reclaim(context: OperationContext): Promise<Pick<DeleteResult, 'c
 function afterDelete(error: unknown): unknown {
   const prefix = 'the snapshots are deleted, but the space could not be reclaimed: ';
   if (error instanceof CorruptDataError) {
-    return new CorruptDataError(prefix + error.message, { ...hintOf(error), cause: error });
+    return new CorruptDataError(prefix + error.message, { ...helpOf(error), cause: error });
   }
   if (error instanceof CancelledError)
     return error.during('the snapshots are deleted; `ldm compact` reclaims the space');
   if (!(error instanceof BackendError)) return error;
-  return new BackendError(prefix + error.message, { ...hintOf(error), errno: error.errno, cause: error });
+  return new BackendError(prefix + error.message, { ...helpOf(error), errno: error.errno, cause: error });
 }
 
-function hintOf({ hint }: LdmError): ErrorDetails {
-  return hint === undefined ? {} : { hint };
+function helpOf({ hint, advice }: LdmError): ErrorDetails {
+  return { hint, advice };
 }
 
 async function assertWhole(opened: OpenedState, { id, snapshot }: SnapshotListing): Promise<void> {

@@ -1,5 +1,5 @@
 import type { TreeEntry } from '../format/tree.ts';
-import type { ByteString } from '../util/byte-string.ts';
+import type { ByteString, PathInput } from '../util/byte-string.ts';
 import { joinPath } from '../util/byte-string.ts';
 import { pathOf } from '../util/path-node.ts';
 import type { PathNode } from '../util/path-node.ts';
@@ -19,7 +19,7 @@ export interface ListedEntry {
 
 export interface ListFilesOptions {
   /** `ID[:path]`, `latest`, `latest~N`. */
-  readonly selector: string;
+  readonly selector: PathInput;
   readonly filter?: SnapshotFilter;
   readonly recursive: boolean;
 }
@@ -35,8 +35,8 @@ export async function listFiles(
     const { name, path: pathInside } = parseSelector(options.selector);
     const { filter } = options;
     const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
-    const { reader, lostSnapshots } = await repository.openState();
-    assertCountable([name], lostSnapshots);
+    const { reader, damage } = await repository.openState();
+    assertCountable([name], damage.lostSnapshots);
     const pacer = new Pacer(context);
     const place = await findPlace(reader, listing, pathInside);
     onSnapshot(listing);

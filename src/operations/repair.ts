@@ -1,12 +1,14 @@
 import { CorruptDataError } from '../errors.ts';
 import { condemnationName } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
+import { withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
-import { findWrongCheckpoints } from './check/checkpoint-comparison.ts';
-import { findDamage } from './check/damage-findings.ts';
-import { FileSizeCheck } from './check/file-sizes.ts';
-import type { Finding } from './check/findings.ts';
-import { surveyRepository } from './check/repository-survey.ts';
+import { findWrongCheckpoints } from './findings/checkpoint-comparison.ts';
+import { findDamage } from './findings/damage-findings.ts';
+import { FileSizeCheck } from './findings/file-sizes.ts';
+import { damagedNames } from './findings/findings.ts';
+import type { Finding } from './findings/findings.ts';
+import { SHARED_BLOCK_BYTES, surveyRepository } from './findings/repository-survey.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import {
@@ -17,6 +19,7 @@ import {
   repairManifests,
 } from './repair/manifest-repair.ts';
 import { repairPacks } from './repair/pack-repair.ts';
+import { PackJudge } from './repair/pack-judge.ts';
 import { surveyPacks } from './repair/pack-survey.ts';
 import type { PackSurvey } from './repair/pack-survey.ts';
 import { predictState } from './repair/prediction.ts';
@@ -35,8 +38,6 @@ export interface RepairResult {
   /** What cannot be repaired, with the files that it affects. A dry run predicts it. */
   readonly remaining: readonly Finding[];
   readonly dryRun: boolean;
-  /** 4 if something remains; a dry run gives the code that the repair will end with. */
-  readonly exitCode: 0 | 4;
 }
 
 /**
@@ -46,9 +47,13 @@ export interface RepairResult {
 export async function repair(context: OperationContext, options: RepairOptions = {}): Promise<RepairResult> {
   beginPhase(context.progress, 'repairing');
   return await withRepository(context, 'exclusive', async (repository) => {
+    repository.shareBlocks(SHARED_BLOCK_BYTES);
+    const judge = new PackJudge(repository);
+    // Before the trees are read, so that they are read with their packs.
+    await judge.judgeListed(withoutCondemned(await repository.files.listAll()));
     const opened = await repository.openState();
     const { findings } = await surveyRepository(repository, opened.listing, isWrong);
-    const survey = await surveyPacks(repository, opened);
+    const survey = await surveyPacks(repository, opened, judge);
     const plan = await makePlan(repository, { opened, findings, survey });
     const dryRun = options.dryRun === true;
     if (!dryRun) {
@@ -67,7 +72,7 @@ export async function repair(context: OperationContext, options: RepairOptions =
       ...(await findDamage(after, [])),
       ...(await sizes.findings(after)),
     ];
-    return { actions: plan.actions, remaining, dryRun, exitCode: remaining.length > 0 ? 4 : 0 };
+    return { actions: plan.actions, remaining, dryRun };
   });
 }
 
@@ -94,10 +99,9 @@ async function makePlan(
 
 /** Lists of what is about to be removed: without a list its packs and segments simply stay. */
 function repairCondemnations(plan: RepairPlan, { order }: Repository, { listing }: OpenedState): void {
-  for (const id of listing.condemned.damaged.keys()) {
-    const file = condemnationName(id);
-    plan.add({ kind: 'condemnation-quarantined', file, message: `set aside ${file}, which is damaged` }, async () =>
-      order.quarantine(file),
+  for (const condemnationId of listing.condemned.damaged.keys()) {
+    plan.add({ kind: 'condemnation-quarantined', condemnationId }, async () =>
+      order.quarantine(condemnationName(condemnationId)),
     );
   }
 }
@@ -109,22 +113,15 @@ async function repairCheckpoints(
   opened: OpenedState,
   findings: readonly Finding[],
 ): Promise<void> {
-  const damaged = findings.filter(({ kind }) => kind === 'checkpoint-damaged').map(({ file }) => file!);
+  const damaged = damagedNames(findings, 'checkpoint-damaged');
   const recounted = await repository.openState({ ignoreCheckpoints: true });
   const wrong = await findWrongCheckpoints(repository, opened, recounted);
-  const setAside = [...new Set([...damaged, ...wrong.keys()])];
-  for (const file of setAside) {
-    plan.add(
-      { kind: 'checkpoint-quarantined', file, message: `set aside ${file}, a checkpoint that is damaged or wrong` },
-      async () => repository.order.quarantine(file),
-    );
+  for (const name of new Set([...damaged, ...wrong.map((finding) => finding.name)])) {
+    plan.add({ kind: 'checkpoint-quarantined', name }, async () => repository.order.quarantine(name));
   }
   if (plan.actions.length === 0) return;
-  plan.add(
-    { kind: 'checkpoint-rewritten', message: 'write a new checkpoint from the segments and snapshots' },
-    async () => {
-      const { state } = await repository.openState({ ignoreCheckpoints: true });
-      if (state.isComplete) await repository.writeCheckpoint(state);
-    },
-  );
+  plan.add({ kind: 'checkpoint-rewritten' }, async () => {
+    const { state } = await repository.openState({ ignoreCheckpoints: true });
+    if (state.isComplete) await repository.writeCheckpoint(state);
+  });
 }

@@ -1,11 +1,13 @@
 import { hasNanosecondTimes } from '../files/native.ts';
-import { absoluteBytes } from '../files/raw-arguments.ts';
+import { currentDirectory } from '../files/current-directory.ts';
+import { absolutePath } from '../files/root-paths.ts';
 import { createTargetPolicy } from '../files/target-policy.ts';
 import { makeTargetRoot } from '../files/target-writer.ts';
 import type { SnapshotSummary } from '../format/snapshot.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { ByteString } from '../util/byte-string.ts';
+import { byteStringOf, textOfInput } from '../util/byte-string.ts';
+import type { ByteString, PathInput } from '../util/byte-string.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext, Progress } from './context.ts';
 import type { OverwriteMode } from './restore/overwrite.ts';
@@ -23,10 +25,10 @@ export type { RestoreProblem, RestoreResult } from './restore/restore-result.ts'
 
 export interface RestoreOptions {
   /** `ID[:path]`, `latest`, `latest~N`. */
-  readonly selector: string;
+  readonly selector: PathInput;
   readonly filter?: SnapshotFilter;
-  /** The directory to restore into; created if missing. */
-  readonly target: string;
+  /** The directory to restore into; created if missing. A relative path starts from the current directory. */
+  readonly target: PathInput;
   /** Default: `never`. */
   readonly overwrite?: OverwriteMode;
   /** Leaves runs of zeros in large files unwritten, as holes. */
@@ -47,17 +49,17 @@ export async function restore(context: OperationContext, options: RestoreOptions
     const { filter } = options;
     const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
     const opened = await repository.openState();
-    assertCountable([name], opened.lostSnapshots);
+    assertCountable([name], opened.damage.lostSnapshots);
     const place = await findPlace(opened.reader, listing, path);
     const tally = new RestoreTally((problem) => context.onNotice?.({ kind: 'warning', ...problem }), context.progress);
     const dryRun = options.dryRun === true;
-    const directory = absoluteBytes(options.target);
+    const directory = absoluteTarget(byteStringOf(options.target));
     const target = dryRun ? directory : makeTargetRoot(directory);
     if (!dryRun && !hasNanosecondTimes()) context.onNotice?.({ kind: 'warning', message: ROUNDED_TIMES });
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
     const blocks = await runSteps({ context, options, repository, opened, place, tally, target });
-    const { exitCode, problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
+    const { problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
     const { directoriesRestored, directoriesFailed, othersRestored, othersFailed, socketsSkipped, bytesRestored } =
       tally;
     const counts = {
@@ -74,8 +76,13 @@ export async function restore(context: OperationContext, options: RestoreOptions
       blocksRead: blocks.read,
       blocksNeeded: blocks.needed,
     };
-    return { snapshotId: listing.id, target: options.target, ...counts, problems, exitCode };
+    return { snapshotId: listing.id, target: textOfInput(options.target), ...counts, problems };
   });
+}
+
+/** An absolute path must work even if the current directory was deleted. */
+function absoluteTarget(target: ByteString): ByteString {
+  return absolutePath(target, target.startsWith('/') ? target : currentDirectory());
 }
 
 type Blocks = Restorer['blocks'];

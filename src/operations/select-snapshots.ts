@@ -1,7 +1,6 @@
 import { CorruptDataError, RefusedError, SnapshotNotFoundError, UsageError } from '../errors.ts';
-import { recoverBytes } from '../files/raw-arguments.ts';
-import type { ByteString } from '../util/byte-string.ts';
-import { textOf } from '../util/byte-string.ts';
+import type { ByteString, PathInput } from '../util/byte-string.ts';
+import { byteStringOf, textOf } from '../util/byte-string.ts';
 import { formatTime } from '../util/format-time.ts';
 import type { OperationContext } from './context.ts';
 import { lostMessage } from '../repository/read-snapshots.ts';
@@ -15,9 +14,8 @@ export interface SnapshotSelector {
   readonly path: ByteString;
 }
 
-export function parseSelector(text: string): SnapshotSelector {
-  const [bytes] = recoverBytes([text]);
-  const [name = '', ...rest] = bytes!.split(':');
+export function parseSelector(selector: PathInput): SnapshotSelector {
+  const [name = '', ...rest] = byteStringOf(selector).split(':');
   return { name: textOf(name as ByteString), path: rest.join(':') as ByteString };
 }
 
@@ -93,31 +91,33 @@ function tooFew(
   count: number,
   { isFiltered, deleted }: { readonly isFiltered: boolean; readonly deleted: boolean },
 ): SnapshotNotFoundError {
-  const [kind, list] = deleted ? ['deleted snapshot', 'ldm snapshots --deleted'] : ['snapshot', 'ldm snapshots'];
+  const kind = deleted ? 'deleted snapshot' : 'snapshot';
   const matching = isFiltered ? ' of the given host, paths, tags and times' : '';
   const reason = count === 0 ? `there are no ${kind}s${matching}` : `there are only ${count} ${kind}s${matching}`;
   const message = count === 1 ? `there is only 1 ${kind}${matching}` : reason;
-  return new SnapshotNotFoundError(`${name} does not exist: ${message}`, { hint: `See \`${list}\`.` });
+  return new SnapshotNotFoundError(`${name} does not exist: ${message}`, {
+    advice: { code: deleted ? 'list-deleted-snapshots' : 'list-snapshots' },
+  });
 }
 
 /** The time of an unreadable snapshot is unknown, so it could be the one that the user means. */
 function uncountable(name: string, reason: string): CorruptDataError {
   return new CorruptDataError(`cannot tell which snapshot ${name} is: ${reason}`, {
-    hint: 'Run `ldm check`, then `ldm repair`, or name a snapshot by its id.',
+    advice: { code: 'check-repair-or-name-id' },
   });
 }
 
 function ambiguousLatest(name: string, newest: readonly SnapshotListing[]): RefusedError {
   return new RefusedError(
     `${name} is ambiguous, since there are snapshots of different hosts or paths: ${enumerate(newest.map(describe))}`,
-    { hint: 'Nothing was deleted. Name the snapshot by its id, or choose with --host, --path or --tag.' },
+    { advice: { code: 'choose-snapshot-to-delete' } },
   );
 }
 
 function findById({ listings, damaged }: ReadSnapshots, prefix: string, filter: SnapshotFilter): SnapshotListing {
   if (!ID_PREFIX.test(prefix)) {
     throw new UsageError(`"${prefix}" does not name a snapshot`, {
-      hint: 'Give 4 or more digits of an id from `ldm snapshots`, or latest, or latest~1.',
+      advice: { code: 'name-one-snapshot' },
     });
   }
   const damagedMatches = [...damaged].filter(([id]) => id.startsWith(prefix));
@@ -129,11 +129,11 @@ function findById({ listings, damaged }: ReadSnapshots, prefix: string, filter: 
     });
   }
   if (damagedMatches[0] !== undefined) {
-    throw new CorruptDataError(damagedMatches[0][1], { hint: 'Run `ldm check`, then `ldm repair`.' });
+    throw new CorruptDataError(damagedMatches[0][1], { advice: { code: 'check-and-repair' } });
   }
   const [found] = matches;
   if (found === undefined)
-    throw new SnapshotNotFoundError(`no snapshot id begins with ${prefix}`, { hint: 'See `ldm snapshots`.' });
+    throw new SnapshotNotFoundError(`no snapshot id begins with ${prefix}`, { advice: { code: 'list-snapshots' } });
   if (matchesFilter(found.snapshot, filter)) return found;
   throw new SnapshotNotFoundError(`${describe(found)} does not match the given host, paths, tags or times`);
 }

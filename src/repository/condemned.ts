@@ -47,7 +47,7 @@ export function assertCondemnationsReadable(condemned: Condemnations): void {
     throw new CorruptDataError(
       `the list ${condemnationName(id)} of what is about to be removed is damaged: ${message}`,
       {
-        hint: 'Run `ldm repair`.',
+        advice: { code: 'repair' },
       },
     );
   }

@@ -61,7 +61,7 @@ export async function inspectConfig(
   }
   if (configs.length === 2 && !isDeepStrictEqual(configs[0], configs[1])) {
     throw new CorruptDataError('config and config.bak are both valid, but differ', {
-      hint: 'One of them belongs to another repository. Move one away; `ldm check --read-data` shows whether the other is the right one.',
+      advice: { code: 'tell-configurations-apart' },
     });
   }
   const [config] = configs;

@@ -1,5 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { RefusedError, RepositoryLockedError } from '../errors.ts';
+import type { ErrorDetails } from '../errors.ts';
 import { decodeLockName } from './lock-name.ts';
 import type { LockMode, LockName } from './lock-name.ts';
 import { ownerState } from './lock-owner.ts';
@@ -13,7 +14,8 @@ export const LOCK_DIRECTORY = 'locks';
 export interface LockConflict {
   /** A description of the holder of the other lock. */
   readonly holder: string;
-  readonly hint: string;
+  /** What to do about it. */
+  readonly help: ErrorDetails;
   /** Whether the holder belongs to another boot of this machine. Such a lock is taken over within minutes. */
   readonly isOtherBoot: boolean;
 }
@@ -61,8 +63,8 @@ async function judgeLock(search: LockSearch, name: string): Promise<LockConflict
   if (search.mode === 'shared' && lock.mode === 'shared') return undefined;
   const isOtherBoot = state === 'other-boot';
   const origin = isOtherBoot ? ', left from before this machine was restarted or held by a clone of it' : '';
-  const hint = state === 'unknown' ? WAIT_LONG_HINT : WAIT_HINT;
-  return { holder: describeHolder(lock) + origin, hint, isOtherBoot };
+  const help = { advice: { code: state === 'unknown' ? 'take-over-lock' : 'wait-for-lock' } } as const;
+  return { holder: describeHolder(lock) + origin, help, isOtherBoot };
 }
 
 /** A holder whose process is not visible counts as dead if its heartbeat has not changed for long enough. */
@@ -73,9 +75,7 @@ async function isStale({ watch, nowMs }: LockSearch, name: string, state: OwnerS
 }
 
 export function lockedError(backend: Backend, conflict: LockConflict): RepositoryLockedError {
-  return new RepositoryLockedError(`repository ${backend.location} is locked by ${conflict.holder}`, {
-    hint: conflict.hint,
-  });
+  return new RepositoryLockedError(`repository ${backend.location} is locked by ${conflict.holder}`, conflict.help);
 }
 
 export function lostLockError(backend: Backend): RefusedError {
@@ -83,10 +83,6 @@ export function lostLockError(backend: Backend): RefusedError {
     hint: 'Another process may have taken it over while this machine was suspended. Run the command again.',
   });
 }
-
-const WAIT_HINT = 'Try again when that process has finished, or wait for it with --lock-wait 10m.';
-const WAIT_LONG_HINT =
-  'This machine cannot see whether that process still runs. If it does not, --lock-wait 35m takes the lock over: its heartbeat must be unchanged for 30 minutes.';
 
 function describeHolder({ mode, owner }: LockName): string {
   const what =
@@ -97,7 +93,7 @@ function describeHolder({ mode, owner }: LockName): string {
 function unknownFileConflict(name: string): LockConflict {
   return {
     holder: `the file ${printable(name)}, which is not a lock that this version of ldm knows`,
-    hint: 'If no other version of ldm is using the repository, remove that file.',
+    help: { hint: 'If no other version of ldm is using the repository, remove that file.' },
     isOtherBoot: false,
   };
 }

@@ -57,7 +57,7 @@ async function readVerified(backend: Backend, name: string, id: string): Promise
   const bytes = await backend.read(name);
   if (sha256(bytes) === id) return bytes;
   throw new CorruptDataError(`${name}: the content is damaged (its SHA-256 differs from the name)`, {
-    hint: 'Run `ldm check`, then `ldm repair`.',
+    advice: { code: 'check-and-repair' },
   });
 }
 

@@ -1,21 +1,18 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
 import { RepositoryNotFoundError } from '../errors.ts';
-
-const OTHER_PLACE = 'name another place with -r or LDM_REPOSITORY';
-const ELSEWHERE =
-  'Name another place with -r or LDM_REPOSITORY. `ldm init` creates a repository in a new or empty directory.';
+import type { Advice } from '../errors.ts';
 
 /** Describes a place that has no repository: the cause may be a typing error or a disk that is not mounted. */
 export function missingRepository(location: string): RepositoryNotFoundError {
   const absent = `there is no repository at ${location}`;
-  const create = `Create one with \`ldm -r ${location} init\`, or ${OTHER_PLACE}.`;
+  const create: Advice = { code: 'create-repository', subject: location };
   // Only a backend on a local directory has a path.
   const missing = isAbsolute(location) ? firstMissing(location) : undefined;
   if (missing === location) return notFound(`${absent}: the directory does not exist`, create);
   if (missing !== undefined) {
-    const mount = `Mount it, or ${OTHER_PLACE}. \`ldm init\` creates a repository.`;
-    return notFound(`${absent}: ${missing} does not exist; is the disk mounted?`, mount);
+    const message = `${absent}: ${missing} does not exist; is the disk mounted?`;
+    return notFound(message, { code: 'mount-or-create-repository' });
   }
   const names = isAbsolute(location) ? namesIn(location) : undefined;
   if (names === 'not a directory') return notFound(`${location} is a file, not a repository`, ELSEWHERE);
@@ -25,8 +22,10 @@ export function missingRepository(location: string): RepositoryNotFoundError {
     : notFound(`${location} is a directory, but not a repository`, ELSEWHERE);
 }
 
-function notFound(message: string, hint: string): RepositoryNotFoundError {
-  return new RepositoryNotFoundError(message, { hint });
+const ELSEWHERE: Advice = { code: 'choose-other-place' };
+
+function notFound(message: string, advice: Advice): RepositoryNotFoundError {
+  return new RepositoryNotFoundError(message, { advice });
 }
 
 /** Returns the first missing directory of the path. Returns undefined if the path exists. */

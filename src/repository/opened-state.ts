@@ -13,6 +13,7 @@ import type { BufferPool } from '../store/buffer-pool.ts';
 import { ChunkReader } from '../store/chunk-reader.ts';
 import { loadCheckpoints } from './checkpoint-file.ts';
 import { FoldedSnapshots } from './folded-snapshots.ts';
+import { OpenedDamage } from './opened-damage.ts';
 import { findOtherCopies } from './other-copies.ts';
 import { manifestCopyName, snapshotName } from '../format/layout.ts';
 import { hasCondemned, listRepository, withoutCondemned } from './listing.ts';
@@ -31,20 +32,11 @@ export interface OpenedState {
    */
   readonly needsCondemned: boolean;
   readonly reader: StateReader;
-  /** Snapshots whose manifest cannot be read and that are not known from elsewhere, with the reason. */
-  readonly damagedSnapshots: ReadonlyMap<string, string>;
-  /** Segments that cannot be read, with the reason: their chunks are unknown. */
-  readonly damagedSegments: ReadonlyMap<string, string>;
-  /** Snapshots known from a checkpoint or manifest copy, but not in snapshots/ or deleted/. They stay retained. */
-  readonly lostSnapshots: readonly string[];
-  /** Segments that a checkpoint lists but that are lost: a regular removal removes such checkpoints first. */
-  readonly lostSegments: readonly string[];
+  readonly damage: OpenedDamage;
   /**
    * Snapshots in all checkpoints that were read, usable or not, and those recovered from the copy of their manifest.
    */
   readonly remembered: ReadonlyMap<string, FoldedSnapshot>;
-  /** Damaged checkpoints, with the reason. They were not used. */
-  readonly damagedCheckpoints: ReadonlyMap<string, string>;
   /** The checkpoint that was used. */
   readonly checkpoint: string | undefined;
   /** Number of chunks and snapshots folded on top of the checkpoint, and of the snapshots among them. */
@@ -65,6 +57,8 @@ export interface OpenStateOptions {
   readonly from?: OpenedState | undefined;
   /** Memory for the blocks to be read, which nothing else uses from now on. */
   readonly buffers?: BufferPool | undefined;
+  /** Reads the chunks, with a cache that several openings share. */
+  readonly chunks?: ChunkReader | undefined;
   /** Uses this checkpoint; if it is not usable, only segments and snapshots. */
   readonly onlyCheckpoint?: string;
   /** Called with each folded tree, once the locations of all chunks are known. */
@@ -160,7 +154,7 @@ class StateOpening {
     this.#snapshots = new FoldedSnapshots(backend, given.known.snapshots);
     this.#state = given.state;
     this.#origin = { needsCondemned: given.needsCondemned, checkpoint: given.checkpoint };
-    const chunks = new ChunkReader(backend, codec, { cacheBytes, buffers });
+    const chunks = given.options.chunks ?? new ChunkReader(backend, codec, { cacheBytes, buffers });
     const findCopies: FindCopies = async () => findOtherCopies(backend, given.state);
     this.#reader = new StateReader(given.state, chunks, { findCopies, onTree: given.options.onTree });
   }
@@ -185,12 +179,14 @@ class StateOpening {
       listing: this.#listing,
       ...this.#origin,
       reader: this.#reader,
-      damagedSnapshots: this.#snapshots.damaged,
-      damagedSegments: this.#damagedSegments,
-      lostSnapshots: lost,
-      lostSegments: [...this.#known.segmentIds].filter((id) => !segments.has(id) && !condemned.segmentIds.has(id)),
+      damage: new OpenedDamage(state, {
+        snapshots: this.#snapshots.damaged,
+        segments: this.#damagedSegments,
+        checkpoints: this.#known.damaged,
+        lostSnapshots: lost,
+        lostSegments: [...this.#known.segmentIds].filter((id) => !segments.has(id) && !condemned.segmentIds.has(id)),
+      }),
       remembered: this.#known.snapshots,
-      damagedCheckpoints: this.#known.damaged,
       foldedCount: state.filter.liveCount + state.filter.deadCount - knownBefore + fresh.length + gone.length,
       foldedSnapshotCount: fresh.length + gone.length,
     };

@@ -7,7 +7,9 @@ import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import { BlockCodec } from '../store/block-codec.ts';
+import { ChunkReader } from '../store/chunk-reader.ts';
 import { ChunkWriter } from '../store/chunk-writer.ts';
+import type { PackVerifier } from '../store/pack-verifier.ts';
 import { PackStore } from '../store/pack-store.ts';
 import { DEFAULT_STORE_SIZES } from '../store/store-sizes.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
@@ -76,6 +78,7 @@ export class Repository {
   readonly #signal: AbortSignal | undefined;
   readonly #onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
   readonly #reportedCheckpoints = new Set<string>();
+  #sharedChunks: ChunkReader | undefined;
 
   private constructor(made: {
     readonly backend: Backend;
@@ -122,10 +125,7 @@ export class Repository {
   /** Opens the filter state of everything that is present now. */
   async openState(
     options: Partial<
-      Pick<
-        OpenStateOptions,
-        'from' | 'buffers' | 'ignoreCheckpoints' | 'onlyCheckpoint' | 'prediction' | 'onTree' | 'cacheBytes'
-      >
+      Pick<OpenStateOptions, 'from' | 'buffers' | 'ignoreCheckpoints' | 'onlyCheckpoint' | 'prediction' | 'onTree'>
     > = {},
   ): Promise<OpenedState> {
     const signal = this.#signal;
@@ -135,14 +135,28 @@ export class Repository {
       codec: this.#codec,
       signal,
       cacheBytes: CACHE_BYTES,
+      chunks: this.#sharedChunks,
       ...options,
     });
-    for (const [name, reason] of opened.damagedCheckpoints) {
+    for (const [name, reason] of opened.damage.checkpoints) {
       if (this.#reportedCheckpoints.has(name)) continue;
       this.#reportedCheckpoints.add(name);
       this.#onDamagedCheckpoint?.(name, reason);
     }
     return opened;
+  }
+
+  /**
+   * From now on, all openings of the state and verifiers of packs share one cache, so that a block of trees is read
+   * once while it fits.
+   */
+  shareBlocks(cacheBytes: number): void {
+    this.#sharedChunks = new ChunkReader(this.#backend, this.#codec, { cacheBytes });
+  }
+
+  /** Verifies packs. */
+  packVerifier(): PackVerifier {
+    return this.packs.createVerifier(this.#sharedChunks);
   }
 
   /** Writes chunks of one kind to new packs. `onPack` is called with each pack once it is published. */

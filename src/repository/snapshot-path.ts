@@ -34,7 +34,7 @@ export async function findPlace(
     const isLast = index === names.length - 1;
     if (entry === undefined || (entry.treeId === undefined && !isLast)) {
       throw new SnapshotNotFoundError(`${textOf(joinPath(directory, name))} is not in snapshot ${id.slice(0, 8)}`, {
-        hint: `List its files with \`ldm ls ${id.slice(0, 8)}\`.`,
+        advice: { code: 'list-files', subject: id },
       });
     }
     if (entry.treeId === undefined) return { directory, entries: oneEntry(entry) };
@@ -55,7 +55,7 @@ function namesOf(path: ByteString, base: ByteString): ByteString[] {
   const baseNames = splitPath(base);
   if (baseNames.every((name, index) => name === names[index])) return names.slice(baseNames.length);
   throw new SnapshotNotFoundError(`${textOf(path)} is not in the snapshot: everything in it is below ${textOf(base)}`, {
-    hint: 'Give the path as `ldm ls` shows it, without a leading slash.',
+    advice: { code: 'give-path-as-listed' },
   });
 }
 

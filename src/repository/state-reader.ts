@@ -98,7 +98,7 @@ export class StateReader {
     if (entry >= 0 && this.#isInPack(entry)) return entry;
     const id = Buffer.from(ids.subarray(offset, offset + CHUNK_ID_BYTES)).toString('hex');
     throw new CorruptDataError(`chunk ${id} is in no pack of the repository`, {
-      hint: 'Run `ldm check` to see which files are affected, then `ldm repair`. A backup of the same files stores it again.',
+      advice: { code: 'check-repair-or-back-up' },
     });
   }
 

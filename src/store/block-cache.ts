@@ -37,6 +37,18 @@ export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
     return cached;
   }
 
+  /** The memory that is left for more blocks. */
+  get freeBytes(): number {
+    return this.#sizeBytesMax - this.#sizeBytes;
+  }
+
+  /** Adds a block that is not in the cache. */
+  add(key: string, block: Block): void {
+    this.#blocks.set(key, { loading: Promise.resolve(block), loaded: block, userCount: 0 });
+    this.#sizeBytes += block.buffer.length;
+    this.#shrink();
+  }
+
   /** Removes a loaded block from the cache without calling `onGone`. The caller then owns it. */
   detach(key: string): void {
     const block = this.#blocks.get(key)?.loaded;

@@ -13,9 +13,15 @@ export class BufferPool {
 
   /** Returns a buffer of at least `sizeBytes`, with arbitrary content. */
   take(sizeBytes: number): Buffer {
+    const classBytes = this.sizeOfBuffer(sizeBytes);
+    return this.#free.get(classBytes)?.pop() ?? Buffer.from(new SharedArrayBuffer(classBytes));
+  }
+
+  /** Returns the size of the buffer that `take` returns. */
+  sizeOfBuffer(sizeBytes: number): number {
     let classBytes = this.#sizeBytesMin;
     while (classBytes < sizeBytes) classBytes *= 2;
-    return this.#free.get(classBytes)?.pop() ?? Buffer.from(new SharedArrayBuffer(classBytes));
+    return classBytes;
   }
 
   /** Returns a buffer to the pool; nothing else may use it any more. */

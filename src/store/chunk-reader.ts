@@ -2,11 +2,12 @@ import type { Backend } from '../backend/backend.ts';
 import { CorruptDataError } from '../errors.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import type { PackedBlock } from '../format/pack.ts';
 import { BlockCache } from './block-cache.ts';
-import type { BlockCodec } from './block-codec.ts';
+import type { BlockCodec, VerifiedBlock } from './block-codec.ts';
 import type { CachedBlock } from './block-cache.ts';
 import { BufferPool } from './buffer-pool.ts';
-import { readHashedBlock } from './pack-reader.ts';
+import { readHashedBlock, startsOf } from './pack-reader.ts';
 import type { HashedBlock } from './pack-reader.ts';
 
 /** Location of a chunk. */
@@ -41,6 +42,8 @@ export class ChunkReader {
   readonly #codec: BlockCodec;
   readonly #pool: BufferPool;
   readonly #blocks: BlockCache<HashedBlock>;
+  /** Memory for blocks that `keep` is decompressing. */
+  #reservedBytes = 0;
 
   /** `buffers`: memory that nothing else uses from now on. */
   constructor(
@@ -82,6 +85,41 @@ export class ChunkReader {
     return { bytesOf: (chunk) => cut(block, chunk), release: () => this.#pool.give(block.buffer) };
   }
 
+  /**
+   * Decompresses a block from `stored`, which must be shared memory, verifies it and keeps it in the cache, so that its
+   * chunks need not be read from the disk. Returns undefined if it is there already or there is no room for it.
+   * @throws CorruptDataError
+   */
+  keep(packId: string, block: PackedBlock, stored: Uint8Array): Promise<VerifiedBlock> | undefined {
+    const key = keyOf({ packId, blockOffset: block.offset });
+    const sizeBytes = this.#pool.sizeOfBuffer(block.rawBytes);
+    const hasRoom = this.#reservedBytes + sizeBytes <= this.#blocks.freeBytes;
+    return hasRoom && this.#blocks.get(key) === undefined ? this.#keep(key, block, stored) : undefined;
+  }
+
+  async #keep(key: string, block: PackedBlock, stored: Uint8Array): Promise<VerifiedBlock> {
+    const buffer = this.#pool.take(block.rawBytes);
+    this.#reservedBytes += buffer.length;
+    try {
+      const target = buffer.subarray(0, block.rawBytes);
+      const { header, chunkIds, raw } = await this.#codec.open(stored, (sizeBytes) => {
+        if (sizeBytes === block.rawBytes) return target;
+        throw new CorruptDataError('its header differs from the segment');
+      });
+      const { kind, chunkLengths } = header;
+      if (raw.length === target.length && Buffer.compare(chunkIds, block.chunkIds) === 0) {
+        // The memory of a block that is not compressed is that of `stored`.
+        if (header.codec === 'raw') target.set(raw);
+        const chunkOffsets = startsOf(chunkLengths);
+        this.#blocks.add(key, { buffer, kind, raw: target, chunkIds, chunkLengths, chunkOffsets });
+      }
+      return { header, chunkIds };
+    } finally {
+      this.#reservedBytes -= buffer.length;
+      if (this.#blocks.get(key)?.loaded?.buffer !== buffer) this.#pool.give(buffer);
+    }
+  }
+
   #block(chunk: StoredChunk): CachedBlock<HashedBlock> {
     const { packId, blockOffset } = chunk;
     const key = keyOf(chunk);
@@ -92,7 +130,7 @@ export class ChunkReader {
   }
 }
 
-function keyOf({ packId, blockOffset }: StoredChunk): string {
+function keyOf({ packId, blockOffset }: Pick<StoredChunk, 'packId' | 'blockOffset'>): string {
   return `${packId}:${blockOffset}`;
 }
 
@@ -106,7 +144,7 @@ function cut(block: HashedBlock, chunk: StoredChunk): Uint8Array {
   }
   throw new CorruptDataError(
     `chunk ${Buffer.from(id).toString('hex')} in pack ${packId} at offset ${blockOffset} does not match its id`,
-    { hint: 'Run `ldm check --read-data` to see which files are affected, then `ldm repair`.' },
+    { advice: { code: 'check-data-and-repair' } },
   );
 }
 

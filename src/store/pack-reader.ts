@@ -87,7 +87,8 @@ export async function readHashedBlock(
   }
 }
 
-function startsOf(lengths: Uint32Array): Uint32Array {
+/** Returns the offset of each chunk in a block. */
+export function startsOf(lengths: Uint32Array): Uint32Array {
   const starts = new Uint32Array(lengths.length);
   for (let index = 1; index < lengths.length; index += 1) starts[index] = starts[index - 1]! + lengths[index - 1]!;
   return starts;
@@ -122,6 +123,6 @@ export function located(error: unknown, where: string): unknown {
   if (!(error instanceof CorruptDataError)) return error;
   return new CorruptDataError(`${where}: ${error.message}`, {
     cause: error,
-    hint: 'Run `ldm check --read-data` to see which files are affected, then `ldm repair`.',
+    advice: { code: 'check-data-and-repair' },
   });
 }

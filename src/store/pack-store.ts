@@ -6,6 +6,7 @@ import { bufferOver } from '../format/byte-reader.ts';
 import { packName } from '../format/layout.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { BlockCodec, OpenedBlock, VerifiedBlock } from './block-codec.ts';
+import type { ChunkReader } from './chunk-reader.ts';
 import { located, readPackContents, readStoredBlock } from './pack-reader.ts';
 import { scanBlocks } from './pack-scan.ts';
 import type { ScannedBlock } from './pack-scan.ts';
@@ -90,8 +91,8 @@ export class PackStore {
     return bytes.length;
   }
 
-  /** Verifies packs. A verifier reuses its buffers. */
-  createVerifier(): PackVerifier {
-    return new PackVerifier({ backend: this.#backend, codec: this.#codec, packHash: this.#packHash });
+  /** Verifies packs. A verifier reuses its buffers. `keptTrees` keeps verified blocks of trees in its cache. */
+  createVerifier(keptTrees?: ChunkReader): PackVerifier {
+    return new PackVerifier({ backend: this.#backend, codec: this.#codec, packHash: this.#packHash, keptTrees });
   }
 }

@@ -1,21 +1,33 @@
+import { isDeepStrictEqual } from 'node:util';
 import { packName } from '../format/layout.ts';
 import type { Backend } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import { BackendError, CorruptDataError } from '../errors.ts';
 import { blockBytes } from '../format/block.ts';
-import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { decodePackHeader, encodePackFooter, headerBytesOf } from '../format/pack.ts';
 import type { PackContents, PackedBlock } from '../format/pack.ts';
 import { BufferPool } from './buffer-pool.ts';
 import type { BlockCodec } from './block-codec.ts';
+import type { ChunkReader } from './chunk-reader.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
+
+/** What is wrong with a pack. `reason` is a sentence for people. */
+export type PackProblem =
+  | {
+      readonly kind: 'missing' | 'footer-differs' | 'header-or-footer-differs' | 'digest-differs' | 'footer-unreadable';
+    }
+  | { readonly kind: 'size'; readonly foundBytes: number; readonly expectedBytes: number }
+  /** The disk could not read it. */
+  | { readonly kind: 'unreadable'; readonly reason: string }
+  | { readonly kind: 'block-unreadable'; readonly blockOffset: number; readonly reason: string }
+  | { readonly kind: 'chunks-differ'; readonly blockOffset: number; readonly chunkCount: number };
 
 /** The result of verifying one pack. */
 export interface PackReport {
   readonly pack: PackContents;
-  readonly problems: readonly string[];
+  readonly problems: readonly PackProblem[];
   /** Hex ids of the chunks that cannot be read from the pack. */
   readonly damagedChunks: readonly string[];
   readonly bytesRead: number;
@@ -32,10 +44,19 @@ export class PackVerifier {
   /** Buffers for whole packs. */
   readonly #buffers = new BufferPool({ sizeBytesMin: 1024 * 1024 });
 
-  constructor(made: { readonly backend: Backend; readonly codec: BlockCodec; readonly packHash: PackHash }) {
+  readonly #keptTrees: ChunkReader | undefined;
+
+  /** `keptTrees`: keeps verified blocks of trees in its cache. */
+  constructor(made: {
+    readonly backend: Backend;
+    readonly codec: BlockCodec;
+    readonly packHash: PackHash;
+    readonly keptTrees?: ChunkReader | undefined;
+  }) {
     this.#backend = made.backend;
     this.#codec = made.codec;
     this.#packHash = made.packHash;
+    this.#keptTrees = made.keptTrees;
   }
 
   /** Verifies size and footer without reading the rest. If that fails, verifies every chunk. */
@@ -43,12 +64,13 @@ export class PackVerifier {
     const problem = await this.#structureProblem(pack).catch(unreadable);
     if (problem === undefined) return { pack, problems: [], damagedChunks: [], bytesRead: 0 };
     const report = await this.verifyData(pack);
-    return { ...report, problems: [...new Set([problem, ...report.problems])] };
+    const others = report.problems.filter((other) => !isDeepStrictEqual(other, problem));
+    return { ...report, problems: [problem, ...others] };
   }
 
   /** Verifies every byte: the digest of the file and the id of every chunk. */
   async verifyData(pack: PackContents): Promise<PackReport> {
-    const problems: string[] = [];
+    const problems: PackProblem[] = [];
     const sizeBytes = await this.#sizeOf(pack, problems);
     if (sizeBytes === undefined) return { pack, problems, damagedChunks: allChunks(pack), bytesRead: 0 };
     // Extra bytes at the end are already reported as a problem, and no chunk is in them.
@@ -62,7 +84,7 @@ export class PackVerifier {
   }
 
   /** Reads a pack. Blocks that the disk cannot read are filled with zeros, which is not a valid block. */
-  async #readBytes(pack: PackContents, bytes: Buffer, problems: string[]): Promise<void> {
+  async #readBytes(pack: PackContents, bytes: Buffer, problems: PackProblem[]): Promise<void> {
     const name = packName(pack.id);
     try {
       await this.#backend.readRange(name, 0, bytes);
@@ -77,56 +99,62 @@ export class PackVerifier {
   }
 
   /** Returns the hex ids of the chunks with wrong bytes. */
-  async #verifyBytes(bytes: Buffer, pack: PackContents, problems: string[]): Promise<string[]> {
+  async #verifyBytes(bytes: Buffer, pack: PackContents, problems: PackProblem[]): Promise<string[]> {
     if (packDigestOf(this.#packHash, bytes) === pack.id) {
       problems.push(...footerProblems(bytes, pack));
     } else {
-      problems.push('its content has changed: its digest differs from its name');
+      problems.push({ kind: 'digest-differs' });
     }
     const damaged = await mapConcurrently(pack.blocks, BLOCKS_AT_ONCE, async (block) =>
-      this.#verifyBlock(bytes, pack.kind, block, problems),
+      this.#verifyBlock(bytes, pack, block, problems),
     );
     return damaged.flat();
   }
 
-  async #structureProblem(pack: PackContents): Promise<string | undefined> {
+  async #structureProblem(pack: PackContents): Promise<PackProblem | undefined> {
     const name = packName(pack.id);
     const sizeBytes = await this.#backend.sizeOf(name);
-    if (sizeBytes === undefined) return 'it is missing';
-    if (sizeBytes !== pack.sizeBytes) return `it has ${sizeBytes} bytes instead of ${pack.sizeBytes}`;
+    if (sizeBytes === undefined) return { kind: 'missing' };
+    if (sizeBytes !== pack.sizeBytes) return sizeProblem(pack, sizeBytes);
     const expected = encodePackFooter(pack.blocks);
     const footer = Buffer.allocUnsafe(expected.length);
     await this.#backend.readRange(name, sizeBytes - footer.length, footer);
-    return footer.equals(expected) ? undefined : 'its footer differs from the segment';
+    return footer.equals(expected) ? undefined : { kind: 'footer-differs' };
   }
 
-  async #sizeOf({ id, sizeBytes }: PackContents, problems: string[]): Promise<number | undefined> {
-    const foundBytes = await this.#backend.sizeOf(packName(id));
-    if (foundBytes === undefined) problems.push('it is missing');
-    else if (foundBytes !== sizeBytes) problems.push(`it has ${foundBytes} bytes instead of ${sizeBytes}`);
+  async #sizeOf(pack: PackContents, problems: PackProblem[]): Promise<number | undefined> {
+    const foundBytes = await this.#backend.sizeOf(packName(pack.id));
+    if (foundBytes === undefined) problems.push({ kind: 'missing' });
+    else if (foundBytes !== pack.sizeBytes) problems.push(sizeProblem(pack, foundBytes));
     return foundBytes;
   }
 
   /** Returns the hex ids of the chunks in the block with wrong bytes. */
-  async #verifyBlock(bytes: Buffer, packKind: ChunkKind, block: PackedBlock, problems: string[]): Promise<string[]> {
+  async #verifyBlock(
+    bytes: Buffer,
+    pack: PackContents,
+    block: PackedBlock,
+    problems: PackProblem[],
+  ): Promise<string[]> {
     try {
-      const found = await this.#idsOf(bytes.subarray(block.offset), packKind, block);
+      const found = await this.#idsOf(bytes.subarray(block.offset), pack, block);
       const damaged = chunksOf(block).filter((id, index) => id !== hexId(found, index * CHUNK_ID_BYTES));
       if (damaged.length > 0)
-        problems.push(`${damaged.length} chunks in the block at offset ${block.offset} have wrong content`);
+        problems.push({ kind: 'chunks-differ', blockOffset: block.offset, chunkCount: damaged.length });
       return damaged;
     } catch (error) {
       if (!(error instanceof CorruptDataError)) throw error;
-      problems.push(`the block at offset ${block.offset} cannot be read: ${error.message}`);
+      problems.push({ kind: 'block-unreadable', blockOffset: block.offset, reason: error.message });
       return chunksOf(block);
     }
   }
 
   /** Computes the ids of the chunks in the block from its bytes. */
-  async #idsOf(bytes: Buffer, packKind: ChunkKind, block: PackedBlock): Promise<Uint8Array> {
-    const { header, chunkIds } = await this.#codec.verify(bytes);
+  async #idsOf(bytes: Buffer, pack: PackContents, block: PackedBlock): Promise<Uint8Array> {
+    const keeping = pack.kind === 'tree' ? this.#keptTrees?.keep(pack.id, block, bytes) : undefined;
+    const { header, chunkIds } = await (keeping ?? this.#codec.verify(bytes));
     const { kind, rawBytes, storedBytes, chunkLengths } = header;
-    const isSame = kind === packKind && rawBytes === block.rawBytes && storedBytes === block.storedBytes;
+    const isSame = kind === pack.kind && rawBytes === block.rawBytes && storedBytes === block.storedBytes;
     if (!isSame || Buffer.compare(lengthsOf(chunkLengths), lengthsOf(block.chunkLengths)) !== 0) {
       throw new CorruptDataError('its header differs from the segment');
     }
@@ -134,16 +162,20 @@ export class PackVerifier {
   }
 }
 
-/** Returns the message of a read error (EIO); throws any other error. */
-function unreadable(error: unknown): string {
-  if (error instanceof BackendError && error.errno === 'EIO') return error.message;
+/** Returns the problem for a read error (EIO); throws any other error. */
+function unreadable(error: unknown): PackProblem {
+  if (error instanceof BackendError && error.errno === 'EIO') return { kind: 'unreadable', reason: error.message };
   throw error;
 }
 
-function footerProblems(bytes: Buffer, pack: PackContents): string[] {
+function sizeProblem({ sizeBytes: expectedBytes }: PackContents, foundBytes: number): PackProblem {
+  return { kind: 'size', foundBytes, expectedBytes };
+}
+
+function footerProblems(bytes: Buffer, pack: PackContents): PackProblem[] {
   const expected = encodePackFooter(pack.blocks);
   const isSame = bytes.subarray(Math.max(0, bytes.length - expected.length)).equals(expected);
-  return isSame && isHeaderOf(bytes, pack) ? [] : ['its header or footer differs from the segment'];
+  return isSame && isHeaderOf(bytes, pack) ? [] : [{ kind: 'header-or-footer-differs' }];
 }
 
 function isHeaderOf(bytes: Buffer, pack: PackContents): boolean {

@@ -21,6 +21,26 @@ export function bytesOf(name: ByteString): Buffer {
   return Buffer.from(name, 'latin1');
 }
 
+/** A path that a caller names: text, which is encoded as UTF-8, or the bytes themselves. */
+export type PathInput = string | Uint8Array;
+
+export function byteStringOf(path: PathInput): ByteString {
+  return typeof path === 'string' ? byteStringFromText(path) : byteStringFromBytes(path);
+}
+
+/** Returns the text of a path for display. */
+export function textOfInput(path: PathInput): string {
+  return typeof path === 'string' ? path : textOf(byteStringFromBytes(path));
+}
+
+/** Node replaces bytes that are not UTF-8 by this character. */
+const REPLACEMENT = '\ufffd';
+
+/** Returns whether bytes may have been lost when a system string was decoded. */
+export function isDamagedText(text: string): boolean {
+  return text.includes(REPLACEMENT);
+}
+
 /** Converts to an argument for `node:fs`: a string if the bytes are ASCII (faster), else a Buffer. */
 export function fsPath(path: ByteString): string | Buffer {
   return ASCII_ONLY.test(path) ? path : Buffer.from(path, 'latin1');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Command, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 
+import { HINTS, HINTS_ABOUT } from '../../src/cli/advice.ts';
 import { createCommandRunner } from '../../src/cli/command-runner.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
@@ -100,6 +101,13 @@ test('the documents have commands to look at', () => {
   expect(commandLines(textOf('README.md')).length).toBeGreaterThan(15);
   expect(problemWith('snapshots --keep-daily 7')).toBe('snapshots has no option --keep-daily');
   expect(problemWith('prune')).toBe('no command');
+});
+
+test('the advice about errors has only commands that exist', () => {
+  const hints = [...Object.values(HINTS), ...Object.values(HINTS_ABOUT).map((hintOn) => hintOn('1a2b3c4d'))];
+  const commands = hints.flatMap((hint) => [...hint.matchAll(/`ldm ([^`]+)`/g)].map((match) => match[1]!));
+  expect(commands.length).toBeGreaterThan(20);
+  for (const command of commands) expect(problemWith(command), command).toBeUndefined();
 });
 
 test('the examples in the help have only commands and options that exist', () => {

@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveRoots } from '../../src/files/source-roots.ts';
 import type { SourceRoots } from '../../src/files/source-roots.ts';
 import { byteStringFromText, fsPath, joinPath } from '../../src/util/byte-string.ts';
+import type { PathInput } from '../../src/util/byte-string.ts';
 import { compileForChild } from '../support/compile-for-child.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
@@ -140,14 +141,26 @@ describe('patterns', () => {
 
 describe.runIf(process.platform === 'linux')('arguments that are not UTF-8', () => {
   it('are recovered from the system, also as patterns and as the current directory', async () => {
-    const built = await compileForChild(join(import.meta.dirname, '../../src/files/source-roots.ts'));
-    onTestFinished(() => built.remove());
+    const paths = [
+      'files/source-roots.ts',
+      'files/current-directory.ts',
+      'cli/raw-arguments.ts',
+      'util/byte-string.ts',
+    ];
+    const built = await Promise.all(
+      paths.map(async (path) => compileForChild(join(import.meta.dirname, '../../src', path))),
+    );
+    onTestFinished(() => built.forEach((each) => each.remove()));
+    const [roots, directories, args, strings] = built.map((each) => JSON.stringify(each.path));
     const directory = bytes(temporaryDirectory(), '/', 0xfe);
     mkdirSync(fsPath(directory));
     for (const byte of [0xe8, 0xe9]) writeFileSync(fsPath(joinPath(directory, bytes('caf', byte))), '');
     const program = `
-      import { resolveRoots } from ${JSON.stringify(built.path)};
-      const result = await resolveRoots(process.argv.slice(1), process.cwd());
+      import { resolveRoots } from ${roots};
+      import { currentDirectory } from ${directories};
+      import { pathInputs } from ${args};
+      import { bytesOf } from ${strings};
+      const result = await resolveRoots(pathInputs(process.argv.slice(1)), bytesOf(currentDirectory()));
       console.log(JSON.stringify(result));`;
     // Node cannot pass such arguments either, so a shell does.
     const command = `cd "$(printf '%s/\\376' "$1")" && exec "$2" --input-type=module -e "$3" -- "$(printf 'caf\\351')" "$(printf 'caf\\350')" "$(printf 'gone\\377')" "$(printf '../\\376/c*f\\350')"`;
@@ -161,6 +174,14 @@ describe.runIf(process.platform === 'linux')('arguments that are not UTF-8', () 
       missing: ['gone\ufffd'],
     });
   });
+});
+
+it('takes bytes as they are, and a replacement character in text for itself', async () => {
+  const directory = bytes(temporaryDirectory());
+  for (const name of [bytes(0xff), byteStringFromText('\ufffd')]) writeFileSync(fsPath(joinPath(directory, name)), '');
+  const resolve = async (path: PathInput): Promise<string[]> => (await resolveRoots([path], directory)).roots;
+  expect(await resolve(Buffer.from([0xff]))).toEqual([joinPath(directory, bytes(0xff))]);
+  expect(await resolve('\ufffd')).toEqual([joinPath(directory, byteStringFromText('\ufffd'))]);
 });
 
 it('takes text as UTF-8', async () => {

@@ -2,7 +2,6 @@ import { basename } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import type { CheckResult } from '../../src/operations/check.ts';
 import type { Stage } from '../support/crash-stage.ts';
 import {
   checkAll,
@@ -16,7 +15,7 @@ import {
   tryRestoreAll,
   unreadable,
 } from '../support/damage.ts';
-import type { Damage } from '../support/damage.ts';
+import type { Damage, DescribedCheck } from '../support/damage.ts';
 import { withTemporaryDirectory } from '../support/temp-directory.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 
@@ -117,7 +116,7 @@ async function examine(damage: Damage, finding: RegExp | undefined): Promise<str
 }
 
 /** The restores are the truth: what a finding says is hit must be what they cannot give, in packs exactly that. */
-async function compareWithRestores(disk: MemoryBackend, damage: Damage, found: CheckResult): Promise<string[]> {
+async function compareWithRestores(disk: MemoryBackend, damage: Damage, found: DescribedCheck): Promise<string[]> {
   const failures: string[] = [];
   const hit = new Set(found.findings.flatMap(({ snapshots }) => snapshots ?? []));
   for (const [id, { isClaimedWhole, wrong, absent }] of await tryRestoreAll(disk, stage)) {
@@ -134,7 +133,7 @@ async function compareWithRestores(disk: MemoryBackend, damage: Damage, found: C
   return failures;
 }
 
-function describeFindings({ findings }: CheckResult): string {
+function describeFindings({ findings }: DescribedCheck): string {
   return findings.map(({ kind, file = '', message }) => `${kind} ${file} ${message}`).join('; ');
 }
 

@@ -4,12 +4,13 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
+import { exitCodeOfCheck } from '../../src/cli/exit-codes.ts';
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import type { FilterState } from '../../src/filter/filter-state.ts';
 import { NIL } from '../../src/filter/entry-table.ts';
 import type { RepositoryConfig } from '../../src/format/config.ts';
 import { check } from '../../src/operations/check.ts';
-import { compareStates } from '../../src/operations/check/state-comparison.ts';
+import { compareStates } from '../../src/operations/findings/state-comparison.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { readConfig } from '../../src/repository/config-file.ts';
 import { openState } from '../../src/repository/opened-state.ts';
@@ -112,7 +113,7 @@ describe('a checkpoint with any word changed and its digest made right', () => {
       const opened = await open(withImage(resign(mutated)));
       const what = `seed ${seed}, offset ${offset} in ${JSON.stringify(parts)}`;
       if (opened.checkpoint === undefined) {
-        expect(opened.damagedCheckpoints.has(name) || opened.lostSegments.length > 0, what).toBe(true);
+        expect(opened.damage.checkpoints.has(name) || opened.damage.lostSegments.length > 0, what).toBe(true);
         rejectedCount += 1;
       }
       if (!isDeepStrictEqual(describeRest(opened.state), expected)) expect.fail(what);
@@ -176,9 +177,9 @@ async function expectSurvived(disk: MemoryBackend, what: string): Promise<void> 
   }
   const found = await check(simulatedProcess(disk));
   const planned = await repair(simulatedProcess(disk), { dryRun: true });
-  const { actions, exitCode } = await repair(simulatedProcess(disk));
-  expect([planned.actions, planned.exitCode], what).toEqual([actions, exitCode]);
-  if (found.exitCode === 4) {
+  const { actions, remaining } = await repair(simulatedProcess(disk));
+  expect([planned.actions, planned.remaining], what).toEqual([actions, remaining]);
+  if (exitCodeOfCheck(found) === 4) {
     const aside = filesIn(disk, 'quarantine').map((file) => disk.peek(file)!);
     const isRemoved = actions.some(({ kind }) => kind === 'checkpoint-removed');
     expect(isRemoved || aside.some((bytes) => bytes.equals(spoiled)), what).toBe(true);
@@ -193,7 +194,7 @@ test.each(ATTACKS)('a checkpoint with $what is set aside', async ({ what, messag
   expect(mutated.equals(image)).toBe(false);
   const disk = withImage(resign(mutated));
   const { findings } = await check(simulatedProcess(disk));
-  expect(findings).toMatchObject([{ kind: 'checkpoint-damaged', file: name, message }]);
+  expect(findings).toMatchObject([{ kind: 'checkpoint-damaged', name, reason: message }]);
   await expectSurvived(disk, what);
 });
 

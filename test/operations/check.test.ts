@@ -15,6 +15,7 @@ import {
   setDamageStage,
   spoil,
   checkAll,
+  checkDescribed,
   filesIn,
   flip,
   missing,
@@ -60,14 +61,14 @@ test('without --read-data finds what is missing, short or without its footer, an
     flip(stage.backend, pack, -90),
   ];
   for (const damage of structural) {
-    const result = await check(simulatedProcess(await spoil(stage, damage)));
+    const result = await checkDescribed(await spoil(stage, damage));
     expect(
       result.findings.filter(({ file }) => file === pack),
       damage.name,
     ).toHaveLength(1);
     expect(result).toMatchObject({ exitCode: 4, readData: false });
   }
-  const payload = await check(simulatedProcess(await spoil(stage, flip(stage.backend, pack, 300))));
+  const payload = await checkDescribed(await spoil(stage, flip(stage.backend, pack, 300)));
   expect(payload).toMatchObject({ findings: [], exitCode: 0, readData: false, bytesRead: 0 });
 });
 
@@ -77,8 +78,7 @@ test('the parts n/m read every pack exactly once', async () => {
   const whole = await checkAll(disk);
   for (const of of [1, 2, 7]) {
     const parts = [];
-    for (let part = 1; part <= of; part += 1)
-      parts.push(await check(simulatedProcess(disk), { readData: { part, of } }));
+    for (let part = 1; part <= of; part += 1) parts.push(await checkDescribed(disk, { readData: { part, of } }));
     const files = parts.flatMap(({ findings }) =>
       findings.filter(({ kind }) => kind === 'pack-damaged').map(({ file }) => file),
     );

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { compareStates } from '../../src/operations/check/state-comparison.ts';
+import { compareStates } from '../../src/operations/findings/state-comparison.ts';
 import { withRepository } from '../../src/operations/context.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { DurableOrder } from '../../src/repository/durable-order.ts';

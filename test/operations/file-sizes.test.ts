@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { RepositoryChunkSaver } from '../../src/operations/backup/repository-chunk-saver.ts';
+import { exitCodeOfCheck, exitCodeOfRepair, exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { check } from '../../src/operations/check.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { restore } from '../../src/operations/restore.ts';
@@ -75,16 +76,20 @@ test.each(CHANGES)('a file with %s is found by check and repair, and not restore
   const stage = await setStage(memoryDirectory(), BACKUP);
   const { backend } = stage;
   const id = await forgeSnapshot(backend, stage.snapshotIds.at(-1)!, change);
-  const expected = { kind: 'file-size', snapshots: [id], paths: [{ snapshot: id, path: `work/${name}` }] };
+  const impact = { snapshots: [id], paths: [{ snapshot: id, path: `work/${name}` }], pathCount: 1 };
+  const expected = { kind: 'file-size', impact };
   const checked = await check(simulatedProcess(backend));
-  expect(checked).toMatchObject({ findings: [expected], exitCode: 4 });
+  expect(checked).toMatchObject({ findings: [expected] });
+  expect(exitCodeOfCheck(checked)).toBe(4);
   for (const dryRun of [true, false]) {
     const repaired = await repair(simulatedProcess(backend), { dryRun });
-    expect(repaired).toMatchObject({ actions: [], remaining: [expected], exitCode: 4 });
+    expect(repaired).toMatchObject({ actions: [], remaining: [expected] });
+    expect(exitCodeOfRepair(repaired)).toBe(4);
   }
   const target = memoryDirectory();
   const restored = await restore(simulatedProcess(backend), { selector: id, target });
-  expect(restored).toMatchObject({ exitCode: 1, problems: [{ path: `work/${name}`, code: 'CORRUPT_DATA' }] });
+  expect(restored).toMatchObject({ problems: [{ path: `work/${name}`, code: 'CORRUPT_DATA' }] });
+  expect(exitCodeOfRestore(restored)).toBe(1);
   expect([name, 'sub/edited'].map((file) => existsSync(join(target, 'work', file)))).toEqual([false, true]);
 });
 
@@ -101,6 +106,6 @@ test('a backup stores a file again whose size in the parent snapshot is not that
   const { snapshotId, parentId, summary } = await backupWork(simulatedProcess(backend), work);
   expect([parentId, summary.filesUnmodified > 0]).toEqual([forged, true]);
   const target = memoryDirectory();
-  expect((await restore(simulatedProcess(backend), { selector: snapshotId!, target })).exitCode).toBe(0);
+  expect((await restore(simulatedProcess(backend), { selector: snapshotId!, target })).problems).toEqual([]);
   expect(readFileSync(join(target, 'work', 'empty'))).toEqual(content);
 });

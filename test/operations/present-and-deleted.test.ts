@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
-import { compareStates } from '../../src/operations/check/state-comparison.ts';
+import { compareStates } from '../../src/operations/findings/state-comparison.ts';
 import { Repository } from '../../src/repository/repository.ts';
 import { BACKUP, setStage } from '../support/crash-stage.ts';
 import { tryRestoreAll } from '../support/damage.ts';

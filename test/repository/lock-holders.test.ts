@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { hintFor } from '../../src/cli/advice.ts';
 import { RepositoryLockedError } from '../../src/errors.ts';
 import { RepositoryLock, currentLockOwner } from '../../src/repository/lock.ts';
 import type { LockClock, LockMode, LockOwner } from '../../src/repository/lock.ts';
@@ -79,7 +80,7 @@ describe('a holder of whom nothing is known', () => {
   ])('on %s keeps its lock, and the hint tells how it ends', async (_, owner) => {
     const name = forgeLock(backend, 'exclusive', owner);
     const error = await RepositoryLock.acquire(backend, { mode: 'shared' }).catch((reason: unknown) => reason);
-    expect((error as RepositoryLockedError).hint).toContain('30 minutes');
+    expect(hintFor(error as RepositoryLockedError)).toContain('30 minutes');
     expect(backend.names()).toEqual([name]);
   });
 

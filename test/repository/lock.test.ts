@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { hintFor } from '../../src/cli/advice.ts';
 import { RefusedError, RepositoryLockedError } from '../../src/errors.ts';
 import { RepositoryLock, currentLockOwner } from '../../src/repository/lock.ts';
 import type { LockMode, LockOwner } from '../../src/repository/lock.ts';
@@ -39,11 +40,11 @@ describe('two locks', () => {
     forgeLock(backend, 'exclusive', otherHost);
     const error = await RepositoryLock.acquire(backend, { mode: 'shared' }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(RepositoryLockedError);
-    const { message, hint, exitCode } = error as RepositoryLockedError;
+    const { message, exitCode } = error as RepositoryLockedError;
     expect(message).toBe(
       'repository memory is locked by process 77 on host another (exclusively, as compact and repair do)',
     );
-    expect(hint).toContain('--lock-wait');
+    expect(hintFor(error as RepositoryLockedError)).toContain('--lock-wait');
     expect(exitCode).toBe(11);
   });
 

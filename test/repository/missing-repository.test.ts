@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
+import { hintFor } from '../../src/cli/advice.ts';
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { RepositoryNotFoundError } from '../../src/errors.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
@@ -22,10 +23,9 @@ it.each([
   const place = join(top, name);
   const listing = listSnapshots({ backend: new LocalBackend(place) });
   await expect(listing).rejects.toThrow(RepositoryNotFoundError);
-  await expect(listing).rejects.toMatchObject({
-    message: expected.replace('PLACE', place).replace('TOP', top),
-    hint: expect.stringMatching(/ another place .*ldm init|ldm -r .* init.* another place /),
-  });
+  const error = (await listing.catch((reason: unknown) => reason)) as RepositoryNotFoundError;
+  expect(error.message).toBe(expected.replace('PLACE', place).replace('TOP', top));
+  expect(hintFor(error)).toMatch(/ another place .*ldm init|ldm -r .* init.* another place /);
 });
 
 it('a backend that is not a directory has no such place', async () => {

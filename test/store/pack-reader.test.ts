@@ -64,7 +64,7 @@ describe('damage', () => {
     const error = await readStoredBlock(backend, pack.id, offset).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(CorruptDataError);
     expect((error as CorruptDataError).message).toContain(`${packName(pack.id)} at offset ${offset}`);
-    expect((error as CorruptDataError).hint).toContain('ldm check');
+    expect((error as CorruptDataError).advice).toEqual({ code: 'check-data-and-repair' });
   });
 
   test('of a length is noticed before so much is allocated or read', async () => {

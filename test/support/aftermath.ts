@@ -2,12 +2,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Backend } from '../../src/backend/backend.ts';
-import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { diffTrees } from './compare-trees.ts';
 import { backupWork } from './crash-stage.ts';
 import type { Stage, TreeDescription } from './crash-stage.ts';
+import { checkAll } from './damage.ts';
 import { simulatedProcess } from './simulated-process.ts';
 import { makeTemporaryDirectory } from './temp-directory.ts';
 import { withoutThreads } from './test-threads.ts';
@@ -41,7 +41,7 @@ export async function examineAftermath(backend: Backend, stage: Stage, expected:
 }
 
 async function findDamage(backend: Backend): Promise<string[]> {
-  const { findings } = await check(simulatedProcess(backend), { readData: true });
+  const { findings } = await checkAll(backend);
   return findings.map(({ kind, file = '', message }) => `${kind} ${file} ${message}`);
 }
 

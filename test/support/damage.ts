@@ -3,15 +3,19 @@ import { join } from 'node:path';
 
 import type { Backend } from '../../src/backend/backend.ts';
 import { backendFailure } from '../../src/backend/backend-failure.ts';
+import { exitCodeOfCheck, exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { LdmError } from '../../src/errors.ts';
 import type { BackendError } from '../../src/errors.ts';
 import { check } from '../../src/operations/check.ts';
-import type { CheckResult } from '../../src/operations/check.ts';
+import type { CheckOptions, CheckResult } from '../../src/operations/check.ts';
 import { restore } from '../../src/operations/restore.ts';
+import type { RestoreResult } from '../../src/operations/restore.ts';
 import { describeTree, diffTrees } from './compare-trees.ts';
 import type { DiffTreesOptions } from './compare-trees.ts';
 import { COMPACT, setStage } from './crash-stage.ts';
 import type { Stage, TreeDescription } from './crash-stage.ts';
+import { describeFinding } from './described.ts';
+import type { DescribedFinding } from './described.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { simulatedProcess } from './simulated-process.ts';
 import { withTemporaryDirectory } from './temp-directory.ts';
@@ -130,9 +134,9 @@ function without(tree: TreeDescription, paths: readonly string[]): TreeDescripti
   return new Map([...tree].filter(([path, entry]) => !paths.includes(path) && !entry.includes('"type":"directory"')));
 }
 
-async function endsWell(run: () => Promise<{ readonly exitCode: number }>): Promise<boolean> {
+async function endsWell(run: () => Promise<RestoreResult>): Promise<boolean> {
   try {
-    return (await run()).exitCode === 0;
+    return exitCodeOfRestore(await run()) === 0;
   } catch (error) {
     // Only an error that a person can read counts as a refusal.
     if (!(error instanceof LdmError)) throw error;
@@ -147,12 +151,24 @@ export async function tryRestoreAll(backend: Backend, stage: Stage): Promise<Map
   return outcomes;
 }
 
-export async function checkAll(backend: Backend): Promise<CheckResult> {
-  return await check(simulatedProcess(backend), { readData: true });
+/** The result of a check, with its findings as a user sees them. */
+export interface DescribedCheck extends Omit<CheckResult, 'findings'> {
+  readonly findings: readonly DescribedFinding[];
+  readonly exitCode: number;
+}
+
+export async function checkAll(backend: Backend): Promise<DescribedCheck> {
+  return await checkDescribed(backend, { readData: true });
+}
+
+export async function checkDescribed(backend: Backend, options: CheckOptions = {}): Promise<DescribedCheck> {
+  const result = await check(simulatedProcess(backend), options);
+  const exitCode = exitCodeOfCheck(result);
+  return { ...result, exitCode, findings: result.findings.map((finding) => describeFinding(finding)) };
 }
 
 /** The paths of a snapshot that findings name, with all that lies below them, sorted. */
-export function pathsHit({ findings }: CheckResult, id: string, tree: TreeDescription): string[] {
+export function pathsHit({ findings }: DescribedCheck, id: string, tree: TreeDescription): string[] {
   const hits = findings.flatMap(({ paths }) => (paths ?? []).filter(({ snapshot }) => snapshot === id));
   const all = [...tree.keys()].map((path) => join('work', path));
   const isHit = (path: string): boolean =>

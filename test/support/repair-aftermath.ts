@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 
 import type { Backend } from '../../src/backend/backend.ts';
+import { exitCodeOfRepair } from '../../src/cli/exit-codes.ts';
 import { repair } from '../../src/operations/repair.ts';
 import type { RepairResult } from '../../src/operations/repair.ts';
 import { baseName, manifestCopyName } from '../../src/format/layout.ts';
@@ -8,15 +9,27 @@ import { backupWork } from './crash-stage.ts';
 import type { Stage } from './crash-stage.ts';
 import { checkAll, filesIn, packsOfKind, pathsHit, tryRestore, tryRestoreAll } from './damage.ts';
 import type { Damage, RestoreOutcome } from './damage.ts';
+import { describeFinding, describeRepairAction } from './described.ts';
+import type { DescribedAction, DescribedFinding } from './described.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { simulatedProcess } from './simulated-process.ts';
 
-export async function repairAll(backend: Backend, dryRun = false): Promise<RepairResult> {
-  return await repair(simulatedProcess(backend), { dryRun });
+/** The result of a repair as a user sees it. */
+export interface DescribedRepair extends Omit<RepairResult, 'actions' | 'remaining'> {
+  readonly actions: readonly DescribedAction[];
+  readonly remaining: readonly DescribedFinding[];
+  readonly exitCode: number;
+}
+
+export async function repairAll(backend: Backend, dryRun = false): Promise<DescribedRepair> {
+  const result = await repair(simulatedProcess(backend), { dryRun });
+  const actions = result.actions.map((action) => describeRepairAction(action));
+  const remaining = result.remaining.map((finding) => describeFinding(finding));
+  return { ...result, actions, remaining, exitCode: exitCodeOfRepair(result) };
 }
 
 /** A dry run tells what it would do and does nothing. */
-export async function expectPlanOnly(disk: MemoryBackend): Promise<RepairResult> {
+export async function expectPlanOnly(disk: MemoryBackend): Promise<DescribedRepair> {
   const before = contents(disk);
   const result = await repairAll(disk, true);
   expect(contents(disk)).toEqual(before);

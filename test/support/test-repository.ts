@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import type { ChunkerParameters } from '../../src/chunking/chunker.ts';
+import { exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { backup } from '../../src/operations/backup.ts';
 import type { BackupOptions, BackupResult } from '../../src/operations/backup.ts';
 import { check } from '../../src/operations/check.ts';
@@ -17,6 +18,11 @@ import { diffTrees } from './compare-trees.ts';
 import { memoryDirectory } from './temp-directory.ts';
 import { threadsOfTests } from './test-threads.ts';
 
+/** The result of a restore, and how the command would end. */
+export interface RestoreOutcome extends RestoreResult {
+  readonly exitCode: number;
+}
+
 /** A new repository with an empty directory `source` beside it, used through the library. */
 export interface TestRepository {
   readonly directory: string;
@@ -27,7 +33,7 @@ export interface TestRepository {
   /** Backs up `source`, unless other sources are named. Relative ones start at `directory`. */
   readonly backup: (options?: Partial<BackupOptions>) => Promise<BackupResult>;
   /** Restores the newest snapshot to a new directory, unless other things are named. */
-  readonly restore: (options?: Partial<RestoreOptions>) => Promise<RestoreResult>;
+  readonly restore: (options?: Partial<RestoreOptions>) => Promise<RestoreOutcome>;
   /** Fails unless the repository is whole, every byte read. */
   readonly expectClean: () => Promise<void>;
   /** Fails unless a restore of `selector` gives `source` back as it is, metadata included. */
@@ -56,7 +62,9 @@ export async function makeTestRepository(
   let targetCount = 0;
   const restoreNewest: TestRepository['restore'] = async (given = {}) => {
     targetCount += 1;
-    return await restore(context, { selector: 'latest', target: join(directory, `target-${targetCount}`), ...given });
+    const target = join(directory, `target-${targetCount}`);
+    const result = await restore(context, { selector: 'latest', target, ...given });
+    return { ...result, exitCode: exitCodeOfRestore(result) };
   };
   return {
     directory,

@@ -1,9 +1,13 @@
 import { constants, setPriority } from 'node:os';
 import { isAbsolute } from 'node:path';
 import type { Command } from 'commander';
+import { currentDirectory } from '../../files/current-directory.ts';
+import { bytesOf } from '../../util/byte-string.ts';
+import type { PathInput } from '../../util/byte-string.ts';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_INCOMPLETE, EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { REPOSITORY_EXIT_CODES, exitCodeOfBackup } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
+import { pathInputs } from '../raw-arguments.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { collectPatterns, collectTags, textValue, timeValue } from '../option-values.ts';
 
@@ -75,20 +79,20 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
         const tags = flags.tag === undefined ? undefined : [...new Set(flags.tag.flat())];
         const startedAt = performance.now();
         const result = await backup(session.context, {
-          sources: paths,
-          cwd: currentDirectory(paths),
+          sources: pathInputs(paths),
+          cwd: startDirectory(paths),
           ...omitUndefined({ force, dryRun, exclude, time, hostname, tags, onEntry: createEntryList(session) }),
         });
         reportBackup(session, result, performance.now() - startedAt);
-        return result.problems.length > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
+        return exitCodeOfBackup(result);
       }),
     );
 }
 
 /** Returns the current directory. If it was deleted, absolute paths must still work, but fast-glob always needs one. */
-function currentDirectory(paths: readonly string[]): string {
+function startDirectory(paths: readonly string[]): PathInput {
   try {
-    return process.cwd();
+    return bytesOf(currentDirectory());
   } catch (error) {
     if (!paths.every((path) => isAbsolute(path))) throw error;
     process.chdir('/');

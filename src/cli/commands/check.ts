@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { REPOSITORY_EXIT_CODES, exitCodeOfCheck } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { partValue } from '../option-values.ts';
@@ -34,7 +34,7 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
         ]);
         const result = await check(context, omitUndefined({ readData }));
         reportCheck(output, result);
-        return result.exitCode;
+        return exitCodeOfCheck(result);
       }),
     );
 }

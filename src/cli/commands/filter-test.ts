@@ -41,7 +41,7 @@ export function defineFilterTest(group: Command, runner: CommandRunner): void {
           await Promise.all([
             import('../../operations/filter/ask.ts'),
             import('../reports/filter-test-report.ts'),
-            import('../../files/raw-arguments.ts'),
+            import('../raw-arguments.ts'),
           ]);
         if (idTexts.length === 0 && flags.file === undefined) {
           throw new UsageError('no ids given', { hint: 'Give ids, or a file with --file.' });

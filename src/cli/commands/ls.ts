@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
+import { pathInput } from '../raw-arguments.ts';
 import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 
@@ -39,7 +40,7 @@ export function defineLs(program: Command, runner: CommandRunner): void {
         const listing = createListing(output, flags.long === true);
         await listFiles(
           context,
-          { selector, recursive: flags.recursive, filter: snapshotFilterOf(flags) },
+          { selector: pathInput(selector), recursive: flags.recursive, filter: snapshotFilterOf(flags) },
           listing.visit,
           listing.begin,
         );

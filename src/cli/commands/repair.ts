@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { REPOSITORY_EXIT_CODES, exitCodeOfRepair } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 
@@ -32,7 +32,7 @@ export function defineRepair(program: Command, runner: CommandRunner): void {
         ]);
         const result = await repair(context, omitUndefined({ dryRun }));
         reportRepair(output, result);
-        return result.exitCode;
+        return exitCodeOfRepair(result);
       }),
     );
 }

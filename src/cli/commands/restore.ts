@@ -2,10 +2,11 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { OverwriteMode } from '../../operations/restore.ts';
 import type { CommandRunner } from '../command-runner.ts';
-import { REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { REPOSITORY_EXIT_CODES, exitCodeOfRestore } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { expandHome } from '../paths.ts';
+import { pathInput } from '../raw-arguments.ts';
 import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 
@@ -54,8 +55,8 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
         const target = flags.target === undefined ? process.cwd() : expandHome(flags.target);
         const startedAt = performance.now();
         const result = await restore(session.context, {
-          selector,
-          target: flags.target === undefined ? '.' : target,
+          selector: pathInput(selector),
+          target: flags.target === undefined ? '.' : pathInput(target),
           filter: snapshotFilterOf(flags),
           ...omitUndefined({ overwrite, sparse, dryRun }),
         });
@@ -65,7 +66,7 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
           { ...result, target },
           { dryRun: dryRun === true, durationMs: performance.now() - startedAt },
         );
-        return result.exitCode;
+        return exitCodeOfRestore(result);
       }),
     );
 }

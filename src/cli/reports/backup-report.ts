@@ -1,4 +1,4 @@
-import { displayPath, escapeForTerminal } from '../../files/display-path.ts';
+import { displayPath, escapeForTerminal } from '../display-path.ts';
 import { textOf } from '../../util/byte-string.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { formatDuration } from '../../util/format-duration.ts';

@@ -1,4 +1,4 @@
-import { escapeForTerminal } from '../../files/display-path.ts';
+import { escapeForTerminal } from '../display-path.ts';
 import type { ExportResult } from '../../operations/filter/export.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';

@@ -1,4 +1,4 @@
-import { displayPath } from '../../files/display-path.ts';
+import { displayPath } from '../display-path.ts';
 import type { ExportedMembership, MembershipAnswer } from '../../operations/filter/ask.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';

@@ -1,7 +1,8 @@
-import { displayPath, escapeForTerminal } from '../../files/display-path.ts';
+import { displayPath, escapeForTerminal } from '../display-path.ts';
 import type { Finding } from '../../operations/check.ts';
 import { pathFields } from '../paths.ts';
 import { formatCount, shortId } from '../words.ts';
+import { fileOf, impactOf, messageOf } from './finding-text.ts';
 
 const SHOWN_PATHS = 20;
 
@@ -20,14 +21,15 @@ export function formatFindings(findings: readonly Finding[]): string[] {
 }
 
 export function findingFields(finding: Finding): Record<string, unknown> {
+  const { snapshots, paths, pathCount } = impactOf(finding);
   return {
     severity: finding.severity,
     kind: finding.kind,
-    message: finding.message,
-    file: finding.file,
-    snapshots: finding.snapshots,
-    paths: finding.paths?.map(({ snapshot, path }) => ({ snapshot, ...pathFields(path) })),
-    path_count: finding.pathCount,
+    message: messageOf(finding),
+    file: fileOf(finding),
+    snapshots,
+    paths: paths?.map(({ snapshot, path }) => ({ snapshot, ...pathFields(path) })),
+    path_count: pathCount,
   };
 }
 
@@ -35,7 +37,9 @@ function errorsFirst(left: Finding, right: Finding): number {
   return Number(left.severity === 'warning') - Number(right.severity === 'warning');
 }
 
-function formatFinding({ file, message, snapshots = [], paths = [], pathCount = paths.length }: Finding): string[] {
+function formatFinding(finding: Finding): string[] {
+  const [file, message] = [fileOf(finding), messageOf(finding)];
+  const { snapshots = [], paths = [], pathCount = paths.length } = impactOf(finding);
   const place = file === undefined || message.includes(file) ? '' : `${escapeForTerminal(file)}: `;
   const lines = [`  ${place}${escapeForTerminal(message)}`];
   if (snapshots.length > 0)

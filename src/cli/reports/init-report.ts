@@ -1,4 +1,4 @@
-import { escapeForTerminal } from '../../files/display-path.ts';
+import { escapeForTerminal } from '../display-path.ts';
 import type { InitResult } from '../../operations/init.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Session } from '../session.ts';

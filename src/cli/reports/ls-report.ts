@@ -1,5 +1,5 @@
 import type { EntryType, TreeEntry } from '../../format/tree-entry.ts';
-import { displayPath } from '../../files/display-path.ts';
+import { displayPath } from '../display-path.ts';
 import type { ListedEntry } from '../../operations/ls.ts';
 import type { SnapshotListing } from '../../operations/snapshots.ts';
 import type { ByteString } from '../../util/byte-string.ts';

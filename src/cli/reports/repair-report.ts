@@ -1,14 +1,16 @@
-import { escapeForTerminal } from '../../files/display-path.ts';
+import { escapeForTerminal } from '../display-path.ts';
 import type { RepairResult } from '../../operations/repair.ts';
 import type { Output } from '../output.ts';
 import { countNoun } from '../words.ts';
+import { describeAction } from './action-text.ts';
 import { WHAT_HELPS, findingFields, formatFindings } from './finding-lines.ts';
 
 /** Reports `repair`: what was repaired or would be, and what cannot be repaired. */
 export function reportRepair(output: Output, { actions, remaining, dryRun }: RepairResult): void {
   if (actions.length > 0) output.remark(dryRun ? 'Repairs to be made:' : 'Repairs made:');
-  for (const { kind, file, message } of actions) {
-    output.message('action', { kind, file, message });
+  for (const action of actions) {
+    const { file, message } = describeAction(action);
+    output.message('action', { kind: action.kind, file, message });
     output.remark(`  ${escapeForTerminal(message)}`);
   }
   for (const finding of remaining) output.message('finding', findingFields(finding));

@@ -1,4 +1,4 @@
-import { escapeForTerminal } from '../../files/display-path.ts';
+import { escapeForTerminal } from '../display-path.ts';
 import type { RestoreResult } from '../../operations/restore.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { formatDuration } from '../../util/format-duration.ts';

@@ -1,4 +1,4 @@
-import { displayPath, escapeForTerminal } from '../../files/display-path.ts';
+import { displayPath, escapeForTerminal } from '../display-path.ts';
 import type { SnapshotListing } from '../../operations/snapshots.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';

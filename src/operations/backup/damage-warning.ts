@@ -4,7 +4,7 @@ import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
 
 /** Warns because a backup of a damaged repository continues, and may reuse damaged chunks for unchanged files. */
 export function warnOfDamage({ onNotice }: OperationContext, opened: OpenedState): void {
-  const count = opened.state.unreadableTrees.size + opened.damagedSegments.size + opened.damagedSnapshots.size;
+  const count = opened.damage.unreadableCount;
   if (count === 0) return;
   const message = `the repository is damaged: ${count} trees, segments or snapshots cannot be read, and this snapshot may depend on them; run \`ldm check\``;
   onNotice?.({ kind: 'warning', message });

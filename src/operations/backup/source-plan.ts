@@ -1,7 +1,7 @@
 import { SourceError, UsageError } from '../../errors.ts';
 import { mayBePattern } from '../../files/glob-expansion.ts';
 import { commonParent, resolveRoots } from '../../files/source-roots.ts';
-import type { ByteString } from '../../util/byte-string.ts';
+import type { ByteString, PathInput } from '../../util/byte-string.ts';
 import { byteStringFromText } from '../../util/byte-string.ts';
 import type { SourceProblem } from './problems.ts';
 
@@ -24,13 +24,13 @@ export interface SourcePlan {
 
 /** Resolves the sources. Reports each missing source as a problem; throws SourceError if no source is left. */
 export async function planSources(
-  sources: readonly string[],
-  cwd: string,
+  sources: readonly PathInput[],
+  cwd: PathInput,
   onProblem: (problem: SourceProblem) => void,
 ): Promise<SourcePlan> {
   if (sources.length === 0) {
     throw new UsageError('no paths given', {
-      hint: 'Name the files or directories to back up, such as `ldm backup ~/work`.',
+      advice: { code: 'name-sources' },
     });
   }
   const { roots, followed, missing, failures } = await resolveRoots(sources, cwd);

@@ -1,4 +1,5 @@
 import { RefusedError, isAbsent, isDamage } from '../../errors.ts';
+import type { AdviceCode } from '../../errors.ts';
 import type { FilterState } from '../../filter/filter-state.ts';
 import { releaseSnapshots } from '../../filter/fold-release.ts';
 import { assertCondemnationsReadable } from '../../repository/condemned.ts';
@@ -6,36 +7,31 @@ import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { walkLive } from '../live-walk.ts';
 
-const REPAIR = 'Run `ldm check` for details, then `ldm repair`.';
-
 /**
  * Refuses to reclaim space if it is uncertain which chunks are dead, because a file that says so is lost or unreadable.
  * With `forgetsLost`, snapshots that are missing although they were not deleted are given up.
  */
 export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): Promise<void> {
-  const { state, damagedSnapshots, damagedSegments, lostSnapshots } = opened;
+  const { state, damage } = opened;
   assertCondemnationsReadable(opened.listing.condemned);
-  for (const message of damagedSnapshots.values()) throw refused(`a snapshot cannot be read: ${message}`);
-  for (const message of damagedSegments.values()) throw refused(`a segment cannot be read: ${message}`);
+  for (const message of damage.snapshots.values()) throw refused(`a snapshot cannot be read: ${message}`);
+  for (const message of damage.segments.values()) throw refused(`a segment cannot be read: ${message}`);
   for (const [id, reason] of state.unreadableTrees) throw refused(`tree ${id} cannot be read: ${reason}`);
-  if (forgetsLost) return await releaseSnapshots(state, lostSnapshots, opened.reader.readTree);
+  if (forgetsLost) return await releaseSnapshots(state, damage.lostSnapshots, opened.reader.readTree);
   const missing = missingDirectory(opened);
   if (missing !== undefined) {
-    throw refused(
-      `${missing}/ does not exist, although there are packs`,
-      `If it was empty, create it again. ${FORGET}`,
-    );
+    throw refused(`${missing}/ does not exist, although there are packs`, 'restore-directory-or-forget-snapshot');
   }
-  if (lostSnapshots[0] !== undefined) {
-    throw refused(`snapshot ${lostSnapshots[0]} is missing although it was not deleted`, FORGET);
+  const [lostId] = damage.lostSnapshots;
+  if (lostId !== undefined) {
+    throw refused(`snapshot ${lostId} is missing although it was not deleted`, FORGET);
   }
   if (isSuspiciouslyEmpty(opened)) {
     throw refused('there are chunks but no snapshots, and no filter image shows that there never were any', FORGET);
   }
 }
 
-const FORGET =
-  '`ldm repair` restores the manifest if its copy or the filter image still exists. To give it up, run `ldm compact --forget-lost`.';
+const FORGET = 'restore-or-forget-snapshot';
 
 /** A copy of a repository may lack empty directories. These two are empty only if all snapshots were deleted. */
 function missingDirectory({ listing }: OpenedState): string | undefined {
@@ -99,6 +95,6 @@ function findDisagreement(state: FilterState, isReached: (entry: number) => bool
   return wrong;
 }
 
-function refused(message: string, hint = REPAIR): RefusedError {
-  return new RefusedError(`cannot reclaim space: ${message}`, { hint });
+function refused(message: string, code: AdviceCode = 'check-details-and-repair'): RefusedError {
+  return new RefusedError(`cannot reclaim space: ${message}`, { advice: { code } });
 }

@@ -115,14 +115,15 @@ export class Compaction {
 
   /** True even if nothing is removed: a snapshot that leaves deleted/ would look lost to an older checkpoint. */
   #areCheckpointsOutdated(): boolean {
-    const { foldedCount, listing, lostSnapshots } = this.#opened;
-    return foldedCount + listing.deletedIds.length + lostSnapshots.length + listing.condemned.ids.length > 0;
+    const { foldedCount, listing, damage } = this.#opened;
+    const goneCount = listing.deletedIds.length + damage.lostSnapshots.length;
+    return foldedCount + goneCount + listing.condemned.ids.length > 0;
   }
 
   /** If a copy remained after its manifest or the chunks of its snapshot, the snapshot would look lost. */
   #copiesGivenUp(): string[] {
-    const { listing, lostSnapshots } = this.#opened;
-    const givenUp = new Set([...listing.deletedIds, ...lostSnapshots]);
+    const { listing, damage } = this.#opened;
+    const givenUp = new Set([...listing.deletedIds, ...damage.lostSnapshots]);
     for (const id of listing.snapshotIds) givenUp.delete(id);
     return listing.manifestCopyIds.filter((id) => givenUp.has(id)).map((id) => manifestCopyName(id));
   }

@@ -78,7 +78,7 @@ async function verify({ state, reader }: OpenedState, entry: number): Promise<vo
     const pack = packName(state.packs.get(state.filter.packIndexOf(entry)).id);
     throw new CorruptDataError(`${pack} is damaged, and a good copy of a chunk in it would be removed; it was not`, {
       cause: error,
-      hint: 'Run `ldm repair`, which keeps the good copy.',
+      advice: { code: 'repair-keeps-good-copy' },
     });
   }
 }

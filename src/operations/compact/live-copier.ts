@@ -69,7 +69,7 @@ export class LiveCopier {
     const isSameTable = header.chunkLengths.every((length, index) => length === block.chunkLengths[index]);
     if (!isSameTable || !live.every(({ idOffset }) => isSameId(chunkIds, block.chunkIds, idOffset))) {
       throw new CorruptDataError(`pack ${packId} is damaged at offset ${block.offset}; it was not removed`, {
-        hint: 'Run `ldm check --read-data` to see what is affected, then `ldm repair`.',
+        advice: { code: 'check-removed-and-repair' },
       });
     }
     this.bytesCopied += live.reduce((total, { lengthBytes }) => total + lengthBytes, 0);

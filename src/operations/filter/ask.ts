@@ -52,7 +52,7 @@ export function openMembership(path: ByteString): ExportedMembership {
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
     throw new CorruptDataError(`${textOf(path)}: ${error.message}`, {
-      hint: 'Use a file that `ldm filter export` wrote, or a Guava BloomFilter.',
+      advice: { code: 'use-exported-filter' },
       cause: error,
     });
   }

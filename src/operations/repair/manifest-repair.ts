@@ -1,35 +1,22 @@
-import {
-  CONFIG_COPY_NAME,
-  CONFIG_NAME,
-  baseName,
-  deletedName,
-  manifestCopyName,
-  snapshotName,
-} from '../../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, deletedName, manifestCopyName, snapshotName } from '../../format/layout.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { Finding } from '../check/findings.ts';
+import { damagedNames } from '../findings/findings.ts';
+import type { Finding, UnreadableFile } from '../findings/findings.ts';
 import type { RepairPlan } from './repair-plan.ts';
 
 /** Configuration: the damaged copy is written again from the whole one. */
 export function repairConfig(plan: RepairPlan, repository: Repository, findings: readonly Finding[]): void {
-  const damaged = findings.filter(({ kind }) => kind === 'config-damaged').map(({ file }) => file);
+  const damaged = damagedNames(findings, 'config-damaged');
   for (const name of [CONFIG_NAME, CONFIG_COPY_NAME]) {
     if (!damaged.includes(name)) continue;
-    const other = name === CONFIG_NAME ? CONFIG_COPY_NAME : CONFIG_NAME;
+    const from = name === CONFIG_NAME ? CONFIG_COPY_NAME : CONFIG_NAME;
     const { order, files } = repository;
-    plan.add(
-      {
-        kind: 'config-rewritten',
-        file: name,
-        message: `rewrite ${name} from ${other}, and set the damaged file aside`,
-      },
-      async () => {
-        const bytes = await files.read(other);
-        await order.quarantine(name);
-        await order.publishFile(name, bytes);
-      },
-    );
+    plan.add({ kind: 'config-rewritten', name, from }, async () => {
+      const bytes = await files.read(from);
+      await order.quarantine(name);
+      await order.publishFile(name, bytes);
+    });
   }
 }
 
@@ -41,26 +28,20 @@ export function repairManifests(
   findings: readonly Finding[],
 ): void {
   const { snapshots } = opened.state;
-  const write = (id: string): void => {
-    const message = `write ${snapshotName(id)} again from its copy or a checkpoint`;
-    const { manifest } = snapshots.get(id)!;
-    plan.add({ kind: 'snapshot-rewritten', file: snapshotName(id), message }, async () =>
-      order.publishFile(snapshotName(id), manifest),
+  const write = (snapshotId: string): void => {
+    const { manifest } = snapshots.get(snapshotId)!;
+    plan.add({ kind: 'snapshot-rewritten', snapshotId }, async () =>
+      order.publishFile(snapshotName(snapshotId), manifest),
     );
   };
-  for (const id of opened.lostSnapshots) write(id);
-  for (const id of damagedIds(findings, 'snapshot-damaged')) {
-    const name = snapshotName(id);
-    const message = snapshots.has(id)
-      ? setAside(name)
-      : `${setAside(name)}; the snapshot is lost, because there is no copy of this file`;
-    plan.add({ kind: 'snapshot-quarantined', file: name, message }, async () => order.quarantine(name));
-    if (snapshots.has(id)) write(id);
+  for (const id of opened.damage.lostSnapshots) write(id);
+  for (const snapshotId of damagedIds(findings, 'snapshot-damaged')) {
+    const isRewritten = snapshots.has(snapshotId);
+    plan.add({ kind: 'snapshot-quarantined', snapshotId, isRewritten }, async () =>
+      order.quarantine(snapshotName(snapshotId)),
+    );
+    if (isRewritten) write(snapshotId);
   }
-}
-
-function setAside(file: string): string {
-  return `set aside ${file}, which is damaged`;
 }
 
 /** Manifests of deleted snapshots: without them an undelete is not possible, but nothing else is lost. */
@@ -76,7 +57,8 @@ export function repairDeleted(
     const known = opened.remembered.get(id)?.manifest;
     const read = async (): Promise<Uint8Array> => known ?? (await repository.files.readManifestCopy(id)).bytes;
     const source = known !== undefined || copied.has(id) ? read : undefined;
-    replace(plan, repository, { kind: 'deleted-snapshot-quarantined', file: deletedName(id) }, source);
+    const action = { kind: 'deleted-snapshot-quarantined', snapshotId: id, isRewritten: source !== undefined } as const;
+    plan.add(action, async () => replace(repository, deletedName(id), source));
   }
 }
 
@@ -97,40 +79,38 @@ export function repairManifestCopies(
     const read = async (): Promise<Uint8Array> =>
       known ?? (await repository.files.readManifest(id, { deleted: true })).bytes;
     const source = known !== undefined || deleted.has(id) ? read : undefined;
-    replace(plan, repository, { kind: 'snapshot-copy-quarantined', file: manifestCopyName(id) }, source);
+    const action = { kind: 'snapshot-copy-quarantined', snapshotId: id, isRewritten: source !== undefined } as const;
+    plan.add(action, async () => replace(repository, manifestCopyName(id), source));
   }
 }
 
 /** Sets a damaged file aside. Where there is a source, its name is never free: a snapshot in no place would look lost. */
-function replace(
-  plan: RepairPlan,
+async function replace(
   { order }: Repository,
-  { kind, file }: { readonly kind: string; readonly file: string },
+  file: string,
   source: (() => Promise<Uint8Array>) | undefined,
-): void {
-  const message = source === undefined ? setAside(file) : `${setAside(file)}, and write it again`;
-  plan.add({ kind, file, message }, async () => {
-    if (source === undefined) return await order.quarantine(file);
-    const bytes = await source();
-    await order.quarantineCopy(file);
-    await order.publishFile(file, bytes);
-  });
+): Promise<void> {
+  if (source === undefined) return await order.quarantine(file);
+  const bytes = await source();
+  await order.quarantineCopy(file);
+  await order.publishFile(file, bytes);
 }
 
 /** Manifests that are damaged, or gone with a damaged copy, and that nothing remembers. */
 export function findLostSnapshots(opened: OpenedState, findings: readonly Finding[]): Finding[] {
-  const { remembered, damagedSnapshots, listing } = opened;
+  const { remembered, damage, listing } = opened;
   const damaged = damagedIds(findings, 'snapshot-damaged').filter((id) => !remembered.has(id));
-  const gone = [...damagedSnapshots.keys()].filter((id) => !listing.snapshotIds.includes(id));
-  return [...damaged, ...gone].map((id) => ({
+  const gone = [...damage.snapshots.keys()].filter((id) => !listing.snapshotIds.includes(id));
+  return [...damaged, ...gone].map((snapshotId) => ({
     severity: 'error',
     kind: 'snapshot-lost',
-    file: snapshotName(id),
-    message: 'lost: its manifest cannot be read, and there is no copy; what is left of it is in quarantine/',
-    snapshots: [id],
+    snapshotId,
+    outlook: 'unrepairable',
   }));
 }
 
-function damagedIds(findings: readonly Finding[], kind: string): string[] {
-  return findings.filter((finding) => finding.kind === kind).map(({ file }) => baseName(file!));
+type SnapshotKind = Extract<UnreadableFile, { readonly snapshotId: string }>['kind'];
+
+function damagedIds(findings: readonly Finding[], kind: SnapshotKind): string[] {
+  return findings.flatMap((finding) => (finding.kind === kind ? [finding.snapshotId] : []));
 }

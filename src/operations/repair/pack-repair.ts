@@ -1,10 +1,11 @@
 import { packName, segmentName } from '../../format/layout.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { Finding } from '../check/findings.ts';
+import { damagedNames } from '../findings/findings.ts';
+import type { Finding } from '../findings/findings.ts';
 import { Removal, discardCopies } from '../removal.ts';
 import type { PackSurvey } from './pack-survey.ts';
-import type { RepairPlan } from './repair-plan.ts';
+import type { RepairAction, RepairPlan } from './repair-plan.ts';
 import { Salvager } from './salvager.ts';
 
 /**
@@ -27,10 +28,10 @@ export function repairPacks(
   const { order, assertLocked } = repository;
   const segmentIds = [...segmentsReplaced, ...segmentsDamaged];
   const condemned = { segmentIds, packIds: packsDamaged, damagedIds: [...segmentsDamaged, ...packsDamaged] };
-  const knownSnapshotIds = new Set([...opened.listing.snapshotIds, ...opened.lostSnapshots]);
+  const knownSnapshotIds = new Set([...opened.listing.snapshotIds, ...opened.damage.lostSnapshots]);
   const removal = new Removal(repository, condemned, knownSnapshotIds);
   if (packsKept.length + packsCondemned.length + packsDamaged.length > 0) {
-    plan.add({ kind: 'segment-rebuilt', message: describe(survey) }, async () => {
+    plan.add(rebuildAction(survey), async () => {
       await removal.prepare();
       await rebuildSegment(repository, opened, survey).catch(async (error: unknown) => {
         await removal.abandon();
@@ -39,51 +40,31 @@ export function repairPacks(
     });
   }
   if (segmentIds.length + packsDamaged.length > 0) {
-    plan.add(
-      { kind: 'condemned', message: 'list in condemned/ what is replaced, so that no other command relies on it' },
-      async () => removal.begin(),
-    );
+    plan.add({ kind: 'condemned' }, async () => removal.begin());
   }
-  if (segmentIds.length + opened.lostSegments.length > 0) {
-    const damaged = findings.map(({ file }) => file);
-    for (const file of opened.listing.checkpoints.filter((name) => !damaged.includes(name))) {
-      plan.add(
-        { kind: 'checkpoint-removed', file, message: `remove ${file}, a checkpoint that lists replaced segments` },
-        async () => order.remove([file], assertLocked),
-      );
+  if (segmentIds.length + opened.damage.lostSegments.length > 0) {
+    const damaged = new Set(damagedNames(findings, 'checkpoint-damaged'));
+    for (const name of opened.listing.checkpoints.filter((each) => !damaged.has(each))) {
+      plan.add({ kind: 'checkpoint-removed', name }, async () => order.remove([name], assertLocked));
     }
   }
-  for (const id of segmentsReplaced) {
-    const file = segmentName(id);
-    plan.add({ kind: 'segment-replaced', file, message: `remove ${file}, which the new segment replaces` }, async () =>
-      order.remove([file], assertLocked),
-    );
+  for (const segmentId of segmentsReplaced) {
+    plan.add({ kind: 'segment-replaced', segmentId }, async () => order.remove([segmentName(segmentId)], assertLocked));
   }
-  for (const id of segmentsDamaged) {
-    const file = segmentName(id);
-    plan.add({ kind: 'segment-quarantined', file, message: `set aside ${file}, which is damaged` }, async () =>
-      order.quarantine(file),
-    );
+  for (const segmentId of segmentsDamaged) {
+    plan.add({ kind: 'segment-quarantined', segmentId }, async () => order.quarantine(segmentName(segmentId)));
   }
-  for (const id of packsDamaged) {
-    const file = packName(id);
-    const message = `set aside ${file}, which is damaged; its readable chunks are in new packs`;
-    plan.add({ kind: 'pack-quarantined', file, message }, async () => order.quarantine(file));
+  for (const packId of packsDamaged) {
+    plan.add({ kind: 'pack-quarantined', packId }, async () => order.quarantine(packName(packId)));
   }
   if (segmentIds.length + packsDamaged.length > 0) {
-    plan.add({ kind: 'condemnation-removed', message: 'remove the list in condemned/' }, async () => removal.end());
+    plan.add({ kind: 'condemnation-removed' }, async () => removal.end());
   }
 }
 
-function describe({ packsKept, packsDamaged, packsMissing }: PackSurvey): string {
-  const parts = [`write a new segment that lists ${countPacks(packsKept.length, 'intact')}`];
-  if (packsDamaged.length > 0)
-    parts.push(`and copies of what is readable in ${countPacks(packsDamaged.length, 'damaged')}`);
-  return `${parts.join(' ')}${packsMissing.length > 0 ? `; ${countPacks(packsMissing.length, 'missing')}` : ''}`;
-}
-
-function countPacks(count: number, state: string): string {
-  return `${count} ${state} ${count === 1 ? 'pack' : 'packs'}`;
+function rebuildAction({ packsKept, packsDamaged, packsMissing }: PackSurvey): RepairAction {
+  const [intactPacks, damagedPacks, missingPacks] = [packsKept.length, packsDamaged.length, packsMissing.length];
+  return { kind: 'segment-rebuilt', intactPacks, damagedPacks, missingPacks };
 }
 
 async function rebuildSegment(

@@ -3,15 +3,15 @@ import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { PackVerifier } from '../../store/pack-verifier.ts';
 import { findMissing } from '../live-walk.ts';
+import type { PackJudge } from './pack-judge.ts';
 
 /** What is wrong with packs and segments. */
 export interface PackSurvey {
-  /** Ids of readable segments that name a damaged or missing pack. */
+  /** Ids of readable segments that list a damaged or missing pack. */
   readonly segmentsReplaced: readonly string[];
   readonly segmentsDamaged: readonly string[];
-  /** Whole packs that the new segment has to name. */
+  /** Whole packs that the new segment has to list. */
   readonly packsKept: readonly PackContents[];
   /** Condemned packs that are whole and hold live chunks. They are copied, and stay for a compaction to remove. */
   readonly packsCondemned: readonly PackContents[];
@@ -21,18 +21,17 @@ export interface PackSurvey {
 }
 
 /**
- * Reads every pack that a segment names; the others only where something is missing that they may hold. Condemned packs
+ * Reads every pack that a segment lists; the others only where something is missing that they may hold. Condemned packs
  * are never adopted: where a chunk that is not known to be dead is in them only, their chunks must be copied.
  */
-export async function surveyPacks(repository: Repository, opened: OpenedState): Promise<PackSurvey> {
-  const { listing, lostSegments } = opened;
-  const judge = new PackJudge(repository);
+export async function surveyPacks(repository: Repository, opened: OpenedState, judge: PackJudge): Promise<PackSurvey> {
+  const { listing, damage } = opened;
   const segmentsReplaced: string[] = [];
   const segmentsDamaged: string[] = [];
   const kept = new Map<string, PackContents>();
   const condemned = new Map<string, PackContents>();
   for (const id of listing.segmentIds) {
-    const packs = await readSegmentOrNothing(repository, id);
+    const packs = await judge.readSegment(id);
     if (packs === undefined) {
       segmentsDamaged.push(id);
       continue;
@@ -47,11 +46,11 @@ export async function surveyPacks(repository: Repository, opened: OpenedState): 
     segmentsReplaced.push(id);
     for (const pack of sound) kept.set(pack.id, pack);
   }
-  const isSegmentGone = segmentsReplaced.length + segmentsDamaged.length + lostSegments.length > 0;
+  const isSegmentGone = segmentsReplaced.length + segmentsDamaged.length + damage.lostSegments.length > 0;
   if (isSegmentGone || (await isChunkMissing(repository, opened))) {
     for (const id of listing.packs.keys()) {
       if (judge.knows(id) || listing.condemned.packIds.has(id)) continue;
-      const pack = await judge.readUnnamed(id);
+      const pack = await judge.readUnindexed(id);
       if (pack !== undefined) kept.set(id, pack);
     }
   }
@@ -61,7 +60,7 @@ export async function surveyPacks(repository: Repository, opened: OpenedState): 
     for (const id of listing.condemned.packIds) {
       if (judge.knows(id) || (await repository.packs.sizeOf(id)) === undefined) continue;
       present.add(id);
-      const pack = await judge.readUnnamed(id);
+      const pack = await judge.readUnindexed(id);
       if (pack !== undefined && hasLiveChunk(pack, opened, judge)) condemned.set(id, pack);
     }
   }
@@ -89,66 +88,6 @@ function hasLiveChunk(pack: PackContents, { state }: OpenedState, judge: PackJud
     });
   }
   return hasAny;
-}
-
-/** Remembers the verdict on each pack: several segments may name it. */
-class PackJudge {
-  readonly #repository: Repository;
-  readonly #verifier: PackVerifier;
-  readonly #verdicts = new Map<string, boolean>();
-
-  constructor(repository: Repository) {
-    this.#repository = repository;
-    this.#verifier = repository.packs.createVerifier();
-  }
-
-  get badIds(): string[] {
-    return [...this.#verdicts].filter(([, isWhole]) => !isWhole).map(([id]) => id);
-  }
-
-  isBad(id: string): boolean {
-    return this.#verdicts.get(id) === false;
-  }
-
-  knows(id: string): boolean {
-    return this.#verdicts.has(id);
-  }
-
-  async isWhole(pack: PackContents): Promise<boolean> {
-    const known = this.#verdicts.get(pack.id);
-    if (known !== undefined) return known;
-    const isWhole = await twice(async () => ((await this.#isSound(pack)) ? pack : undefined));
-    this.#verdicts.set(pack.id, isWhole !== undefined);
-    return isWhole !== undefined;
-  }
-
-  /** A pack that no segment names, by its own footer; undefined if it is damaged. */
-  async readUnnamed(id: string): Promise<PackContents | undefined> {
-    const pack = await twice(async () => this.#repository.packs.readSoundContents(id));
-    if (pack !== undefined && (await this.isWhole(pack))) return pack;
-    this.#verdicts.set(id, false);
-    return undefined;
-  }
-
-  async #isSound(pack: PackContents): Promise<boolean> {
-    return (await this.#verifier.verifyData(pack)).problems.length === 0;
-  }
-}
-
-/** Two reads must agree before anything is called bad: memory and cables fail too. */
-async function twice<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
-  return (await read()) ?? (await read());
-}
-
-async function readSegmentOrNothing({ files }: Repository, id: string): Promise<PackContents[] | undefined> {
-  return await twice(async () => {
-    try {
-      return await files.readSegment(id);
-    } catch (error) {
-      if (!(error instanceof CorruptDataError)) throw error;
-      return undefined;
-    }
-  });
 }
 
 /** Whether a snapshot, or a deleted one that could still come back, needs a chunk that is in no pack known. */

@@ -1,13 +1,28 @@
 import { isDiskFull } from '../../errors.ts';
 
-/** One thing that repair did, or would do. */
-export interface RepairAction {
-  /** Stable, for scripts. */
-  readonly kind: string;
-  readonly file?: string;
-  /** What to do, in the infinitive, with the name of the file: `set aside packs/...`. */
-  readonly message: string;
-}
+/** One thing that repair did, or would do. `kind` is stable, for scripts. `name` is that of a file in the repository. */
+export type RepairAction =
+  | { readonly kind: 'config-rewritten'; readonly name: string; readonly from: string }
+  | { readonly kind: 'snapshot-rewritten'; readonly snapshotId: string }
+  /** Set aside. `isRewritten`: it is written again from another copy. */
+  | {
+      readonly kind: 'snapshot-quarantined' | 'deleted-snapshot-quarantined' | 'snapshot-copy-quarantined';
+      readonly snapshotId: string;
+      readonly isRewritten: boolean;
+    }
+  | { readonly kind: 'condemnation-quarantined'; readonly condemnationId: string }
+  | { readonly kind: 'segment-replaced' | 'segment-quarantined'; readonly segmentId: string }
+  | { readonly kind: 'pack-quarantined'; readonly packId: string }
+  | { readonly kind: 'checkpoint-removed' | 'checkpoint-quarantined'; readonly name: string }
+  /** A new segment lists the intact packs and copies of what is readable in damaged ones. */
+  | {
+      readonly kind: 'segment-rebuilt';
+      readonly intactPacks: number;
+      readonly damagedPacks: number;
+      readonly missingPacks: number;
+    }
+  /** What is replaced is listed in condemned/, and at the end no longer. */
+  | { readonly kind: 'condemned' | 'condemnation-removed' | 'checkpoint-rewritten' };
 
 /** What a repair does, in order. Nothing is carried out before all of it is known. */
 export class RepairPlan {

@@ -43,8 +43,6 @@ export interface RestoreResult {
   /** The number of different blocks among them. A restore that fits into the memory of one plan reads each once. */
   readonly blocksNeeded: number;
   readonly problems: readonly RestoreProblem[];
-  /** 1: data in the repository is damaged; 3: something could not be restored at the target; 0: no problems. */
-  readonly exitCode: 0 | 1 | 3;
 }
 
 /** Counts the results and collects the problems of a restore. */
@@ -60,7 +58,6 @@ export class RestoreTally {
   socketsSkipped = 0;
   bytesRestored = 0;
   readonly problems: RestoreProblem[] = [];
-  #isDamaged = false;
   readonly #onProblem: (problem: RestoreProblem) => void;
   readonly #progress: Progress | undefined;
 
@@ -111,7 +108,6 @@ export class RestoreTally {
     if (!(error instanceof TargetError || isDamage(error))) throw error;
     if (error instanceof TargetError && error.errno === 'ENOSPC') throw fullTarget(error);
     this.note(step, error.message, error.code);
-    if (!(error instanceof TargetError)) this.#isDamaged = true;
   }
 
   /** Records metadata that could not be set. */
@@ -124,11 +120,6 @@ export class RestoreTally {
     this.problems.push(problem);
     this.#onProblem(problem);
   }
-
-  get exitCode(): 0 | 1 | 3 {
-    if (this.problems.length === 0) return 0;
-    return this.#isDamaged ? 1 : 3;
-  }
 }
 
 /** A full target ends the restore: every further file would fail in the same way. */
@@ -137,6 +128,6 @@ function fullTarget(cause: TargetError): LdmError {
     path: cause.path,
     errno: cause.errno,
     cause,
-    hint: 'Free some space and run the restore again with `--overwrite if-changed`.',
+    advice: { code: 'free-space-and-repeat-restore' },
   });
 }

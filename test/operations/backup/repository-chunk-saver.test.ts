@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { RepositoryChunkSaver } from '../../../src/operations/backup/repository-chunk-saver.ts';
 import { check } from '../../../src/operations/check.ts';
-import { compareStates } from '../../../src/operations/check/state-comparison.ts';
+import { compareStates } from '../../../src/operations/findings/state-comparison.ts';
 import { withRepository } from '../../../src/operations/context.ts';
 import type { OperationContext } from '../../../src/operations/context.ts';
 import { initRepository } from '../../../src/operations/init.ts';

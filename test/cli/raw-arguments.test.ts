@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { UsageError } from '../../src/errors.ts';
-import { rawArguments, recoverBytes } from '../../src/files/raw-arguments.ts';
+import { rawArguments, recoverBytes } from '../../src/cli/raw-arguments.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
-import { bytes } from './sample-entry.ts';
+import { bytes } from '../files/sample-entry.ts';
 
 describe('recoverBytes', () => {
   it('gives each damaged text the argument that looks like it, in turn', () => {

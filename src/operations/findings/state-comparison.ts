@@ -1,19 +1,13 @@
 import type { FilterState } from '../../filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
-
-/** A chunk whose reference count or location differs between the opened state and the recount. */
-export interface Disagreement {
-  readonly chunk: string;
-  readonly message: string;
-}
+import type { Disagreement } from './findings.ts';
 
 const SHOWN_MAX = 20;
 
 /** Returns whether both states were counted completely and from the same snapshots and segments. */
 export function areComparable(opened: OpenedState, recounted: OpenedState): boolean {
-  const isWhole = ({ state, lostSnapshots, damagedSnapshots, damagedSegments }: OpenedState): boolean =>
-    state.isComplete && lostSnapshots.length + damagedSnapshots.size + damagedSegments.size === 0;
+  const isWhole = ({ damage }: OpenedState): boolean => damage.isWhole && damage.lostSnapshots.length === 0;
   return (
     isWhole(opened) &&
     isWhole(recounted) &&
@@ -40,34 +34,30 @@ export function compareStates(
 ): { readonly count: number; readonly shown: readonly Disagreement[] } {
   const shown: Disagreement[] = [];
   let count = 0;
-  const note = (chunk: string, message: string): void => {
+  const note = (disagreement: Disagreement): void => {
     count += 1;
-    if (shown.length < SHOWN_MAX) shown.push({ chunk, message });
+    if (shown.length < SHOWN_MAX) shown.push(disagreement);
   };
   compareEntries(opened, recounted, note);
   const id = Buffer.alloc(CHUNK_ID_BYTES);
   recounted.filter.forEachEntry((entry) => {
     recounted.filter.copyId(entry, id, 0);
-    if (opened.filter.find(id, 0) < 0) note(id.toString('hex'), 'is not in the filter');
+    if (opened.filter.find(id, 0) < 0) note({ chunkId: id.toString('hex'), kind: 'not-in-filter' });
   });
   return { count, shown };
 }
 
-function compareEntries(
-  opened: FilterState,
-  recounted: FilterState,
-  note: (chunk: string, message: string) => void,
-): void {
+function compareEntries(opened: FilterState, recounted: FilterState, note: (disagreement: Disagreement) => void): void {
   const id = Buffer.alloc(CHUNK_ID_BYTES);
   opened.filter.forEachEntry((entry) => {
     opened.filter.copyId(entry, id, 0);
     const other = recounted.filter.find(id, 0);
-    if (other < 0) return note(id.toString('hex'), 'is in the filter but in no segment');
-    const refs = opened.filter.refs(entry);
-    const recount = recounted.filter.refs(other);
-    if (refs !== recount)
-      return note(id.toString('hex'), `has ${refs} references in the filter, ${recount} by recount`);
-    if (placeOf(opened, entry) !== placeOf(recounted, other)) note(id.toString('hex'), 'has two different locations');
+    if (other < 0) return note({ chunkId: id.toString('hex'), kind: 'in-no-segment' });
+    const counts = { inFilter: opened.filter.refs(entry), recounted: recounted.filter.refs(other) };
+    if (counts.inFilter !== counts.recounted)
+      return note({ chunkId: id.toString('hex'), kind: 'references', ...counts });
+    if (placeOf(opened, entry) !== placeOf(recounted, other))
+      note({ chunkId: id.toString('hex'), kind: 'two-locations' });
   });
 }
 

@@ -1,4 +1,3 @@
-import { packName } from '../../format/layout.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Finding } from './findings.ts';
@@ -19,22 +18,27 @@ export async function findDamage(opened: OpenedState, reports: readonly PackRepo
   if (all.size === 0 && damaged.length === 0) return [];
   const search = new ImpactSearch(state, opened.reader, all);
   await search.run();
-  const findings: Finding[] = lost.map(({ report, chunks }) => {
-    const isMissing = report.problems.includes('it is missing');
+  const findings: Finding[] = lost.map(({ report: { pack, problems }, chunks }) => {
+    const isMissing = problems.some(({ kind }) => kind === 'missing');
     return {
       // A process that lost its lock may index packs that are gone. If nothing needs them, nothing is lost.
       severity: isMissing && chunks.length === 0 && opened.listing.deletedIds.length === 0 ? 'warning' : 'error',
       kind: isMissing ? 'pack-missing' : 'pack-damaged',
-      file: packName(report.pack.id),
-      message: report.problems.join('; '),
-      ...search.of(chunks),
+      packId: pack.id,
+      problems,
+      impact: search.of(chunks),
     };
   });
   const inPacks = new Set(lost.flatMap(({ chunks }) => chunks));
   const elsewhere = [...all].filter((id) => !inPacks.has(id)).sort();
   if (elsewhere.length > 0) {
-    const message = `${elsewhere.length} chunks that snapshots need are missing or unreadable, such as ${elsewhere[0]}`;
-    findings.push({ severity: 'error', kind: 'chunk-missing', message, ...search.of(elsewhere) });
+    findings.push({
+      severity: 'error',
+      kind: 'chunk-missing',
+      chunkCount: elsewhere.length,
+      exampleId: elsewhere[0]!,
+      impact: search.of(elsewhere),
+    });
   }
   return findings;
 }

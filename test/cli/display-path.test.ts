@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { displayPath, escapeForTerminal } from '../../src/files/display-path.ts';
+import { displayPath, escapeForTerminal } from '../../src/cli/display-path.ts';
 import { byteStringFromBytes, byteStringFromText } from '../../src/util/byte-string.ts';
-import { bytes } from './sample-entry.ts';
+import { bytes } from '../files/sample-entry.ts';
 
 describe('escapeForTerminal', () => {
   it.each([

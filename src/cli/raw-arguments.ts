@@ -1,16 +1,7 @@
-import { readFileSync, readlinkSync } from 'node:fs';
-import { isAbsolute, posix } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { UsageError } from '../errors.ts';
-import type { ByteString } from '../util/byte-string.ts';
-import { byteStringFromText, joinPath, textOf } from '../util/byte-string.ts';
-
-/** Node replaces bytes that are not UTF-8 by this character. */
-const REPLACEMENT = '\ufffd';
-
-/** Returns whether bytes were lost when a system string was decoded. */
-export function isDamagedText(text: string): boolean {
-  return text.includes(REPLACEMENT);
-}
+import type { ByteString, PathInput } from '../util/byte-string.ts';
+import { byteStringFromText, bytesOf, isDamagedText, textOf } from '../util/byte-string.ts';
 
 /** The arguments of this process as bytes, including Node's own; `undefined` if the system does not provide them. */
 export function rawArguments(): ByteString[] | undefined {
@@ -58,25 +49,14 @@ function wordsOf(argument: ByteString): ByteString[] {
   return [argument, argument.replace(/^--[^=]+=/, ''), argument.slice(2)] as ByteString[];
 }
 
-/** Returns the bytes of a path from the command line, absolute and without `.` and `..`. Throws like `recoverBytes`. */
-export function absoluteBytes(path: string): ByteString {
-  const [bytes] = recoverBytes([path]);
-  const absolute = isAbsolute(path) ? bytes! : joinPath(directoryBytes(process.cwd()), bytes!);
-  return posix.normalize(absolute).replace(/(.)\/$/, '$1') as ByteString;
+/**
+ * Returns arguments for an operation: as they are, or as bytes if the text has lost some. Throws like `recoverBytes`.
+ */
+export function pathInputs(texts: readonly string[]): PathInput[] {
+  return texts.some(isDamagedText) ? recoverBytes(texts).map((path) => bytesOf(path)) : [...texts];
 }
 
-/** Returns the bytes of a directory. If its text is damaged, it must be the current directory. */
-export function directoryBytes(directory: string): ByteString {
-  if (!isDamagedText(directory)) return byteStringFromText(directory);
-  const current = currentDirectory();
-  if (current === undefined || textOf(current) !== directory) throw notRecovered(directory);
-  return current;
-}
-
-function currentDirectory(): ByteString | undefined {
-  try {
-    return readlinkSync('/proc/self/cwd', 'latin1') as ByteString;
-  } catch {
-    return undefined;
-  }
+/** Like `pathInputs`, for a single argument. */
+export function pathInput(text: string): PathInput {
+  return pathInputs([text])[0]!;
 }

@@ -8,14 +8,7 @@ import type { ByteString } from '../../util/byte-string.ts';
 import { shownPathOf } from '../../util/path-node.ts';
 import type { PathNode } from '../../util/path-node.ts';
 import { EntrySet } from '../live-walk.ts';
-import type { AffectedPath } from './findings.ts';
-
-/** The snapshots and files that need certain damaged chunks. */
-export interface Impact {
-  readonly snapshots: readonly string[];
-  readonly paths: readonly AffectedPath[];
-  readonly pathCount: number;
-}
+import type { AffectedPath, Impact } from './findings.ts';
 
 /** The paths listed for each chunk. The total number is reported as well. */
 const PATHS_MAX = 200;

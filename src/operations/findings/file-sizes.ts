@@ -25,9 +25,7 @@ export class FileSizeCheck {
       isWrongSize(state, sizeBytes, { bytes: chunkIds, start: 0, end: chunkIds.length }) ? WRONG_SIZE : undefined;
     const search = new ImpactSearch(state, reader, new Set(), problemOf);
     await search.run();
-    const impact = search.of([WRONG_SIZE]);
-    const message = 'the sizes of files differ from those of their chunks; a new backup stores these files again';
-    return [{ severity: 'error', kind: 'file-size', message, ...impact }];
+    return [{ severity: 'error', kind: 'file-size', impact: search.of([WRONG_SIZE]) }];
   }
 }
 

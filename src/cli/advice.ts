@@ -1,0 +1,52 @@
+import type { Advice, AdviceCode, LdmError, SubjectAdviceCode } from '../errors.ts';
+
+const FORGET =
+  '`ldm repair` restores the manifest if its copy or the filter image still exists. To give it up, run `ldm compact --forget-lost`.';
+const OTHER_PLACE = 'name another place with -r or LDM_REPOSITORY';
+
+export const HINTS: Readonly<Record<AdviceCode, string>> = {
+  repair: 'Run `ldm repair`.',
+  'repair-and-repeat': 'Run `ldm repair`, then this command again.',
+  'repair-keeps-good-copy': 'Run `ldm repair`, which keeps the good copy.',
+  'check-and-repair': 'Run `ldm check`, then `ldm repair`.',
+  'check-details-and-repair': 'Run `ldm check` for details, then `ldm repair`.',
+  'check-data-and-repair': 'Run `ldm check --read-data` to see which files are affected, then `ldm repair`.',
+  'check-removed-and-repair': 'Run `ldm check --read-data` to see what is affected, then `ldm repair`.',
+  'check-repair-or-back-up':
+    'Run `ldm check` to see which files are affected, then `ldm repair`. A backup of the same files stores it again.',
+  'check-repair-or-name-id': 'Run `ldm check`, then `ldm repair`, or name a snapshot by its id.',
+  'tell-configurations-apart':
+    'One of them belongs to another repository. Move one away; `ldm check --read-data` shows whether the other is the right one.',
+  'restore-or-forget-snapshot': FORGET,
+  'restore-directory-or-forget-snapshot': `If it was empty, create it again. ${FORGET}`,
+  'choose-other-place':
+    'Name another place with -r or LDM_REPOSITORY. `ldm init` creates a repository in a new or empty directory.',
+  'mount-or-create-repository': `Mount it, or ${OTHER_PLACE}. \`ldm init\` creates a repository.`,
+  'wait-for-lock': 'Try again when that process has finished, or wait for it with --lock-wait 10m.',
+  'take-over-lock':
+    'This machine cannot see whether that process still runs. If it does not, --lock-wait 35m takes the lock over: its heartbeat must be unchanged for 30 minutes.',
+  'list-snapshots': 'See `ldm snapshots`.',
+  'list-deleted-snapshots': 'See `ldm snapshots --deleted`.',
+  'name-snapshots': 'Name snapshots by their ids from `ldm snapshots`.',
+  'name-one-snapshot': 'Give 4 or more digits of an id from `ldm snapshots`, or latest, or latest~1.',
+  'choose-snapshot-to-delete':
+    'Nothing was deleted. Name the snapshot by its id, or choose with --host, --path or --tag.',
+  'give-path-as-listed': 'Give the path as `ldm ls` shows it, without a leading slash.',
+  'free-space-and-repeat-restore': 'Free some space and run the restore again with `--overwrite if-changed`.',
+  'name-sources': 'Name the files or directories to back up, such as `ldm backup ~/work`.',
+  'use-exported-filter': 'Use a file that `ldm filter export` wrote, or a Guava BloomFilter.',
+};
+
+export const HINTS_ABOUT: Readonly<Record<SubjectAdviceCode, (subject: string) => string>> = {
+  'create-repository': (place) => `Create one with \`ldm -r ${place} init\`, or ${OTHER_PLACE}.`,
+  'list-files': (id) => `List its files with \`ldm ls ${id.slice(0, 8)}\`.`,
+};
+
+/** Returns the sentence that says what to do about an error: its own, or the commands and options that help. */
+export function hintFor({ hint, advice }: LdmError): string | undefined {
+  return hint ?? (advice === undefined ? undefined : hintOf(advice));
+}
+
+export function hintOf(advice: Advice): string {
+  return 'subject' in advice ? HINTS_ABOUT[advice.code](advice.subject) : HINTS[advice.code];
+}

@@ -1,0 +1,110 @@
+import {
+  condemnationName,
+  deletedName,
+  manifestCopyName,
+  packName,
+  segmentName,
+  snapshotName,
+} from '../../format/layout.ts';
+import type { Disagreement, Finding, Impact, PackProblem } from '../../operations/check.ts';
+
+/** Returns the file of the repository that a finding is about. */
+export function fileOf(finding: Finding): string | undefined {
+  switch (finding.kind) {
+    case 'config-damaged':
+    case 'checkpoint-damaged':
+    case 'reference-count':
+      return finding.name;
+    case 'snapshot-damaged':
+    case 'snapshot-lost':
+      return snapshotName(finding.snapshotId);
+    case 'deleted-snapshot-damaged':
+      return deletedName(finding.snapshotId);
+    case 'snapshot-copy-damaged':
+      return manifestCopyName(finding.snapshotId);
+    case 'segment-damaged':
+    case 'segment-missing':
+      return segmentName(finding.segmentId);
+    case 'condemnation-damaged':
+      return condemnationName(finding.condemnationId);
+    case 'pack-damaged':
+    case 'pack-missing':
+      return packName(finding.packId);
+    default:
+      return undefined;
+  }
+}
+
+/** Returns what is wrong, as a sentence. */
+export function messageOf(finding: Finding): string {
+  switch (finding.kind) {
+    case 'pack-damaged':
+    case 'pack-missing':
+      return finding.problems.map((problem) => describeProblem(problem)).join('; ');
+    case 'segment-missing':
+      return 'missing; `ldm repair` rebuilds it from the packs';
+    case 'snapshot-lost':
+      return LOST[finding.outlook];
+    case 'reference-count': {
+      const examples = finding.differences.map((difference) => `${difference.chunkId} ${describe(difference)}`);
+      return `${finding.differenceCount} chunks differ from the recount: ${examples.join('; ')}`;
+    }
+    case 'chunk-missing':
+      return `${finding.chunkCount} chunks that snapshots need are missing or unreadable, such as ${finding.exampleId}`;
+    case 'file-size':
+      return 'the sizes of files differ from those of their chunks; a new backup stores these files again';
+    default:
+      return finding.reason;
+  }
+}
+
+/** Returns the affected snapshots and files, as far as they are known. */
+export function impactOf(finding: Finding): Partial<Impact> {
+  if ('impact' in finding) return finding.impact ?? {};
+  const isOfSnapshot = finding.kind === 'snapshot-damaged' || finding.kind === 'snapshot-lost';
+  return isOfSnapshot ? { snapshots: [finding.snapshotId] } : {};
+}
+
+const GONE = 'the manifest is missing although the snapshot was not deleted';
+
+const LOST = {
+  repairable: `${GONE}; \`ldm repair\` can restore it`,
+  'copy-damaged': `${GONE}; its copy is damaged as well`,
+  unrepairable: 'lost: its manifest cannot be read, and there is no copy; what is left of it is in quarantine/',
+};
+
+function describeProblem(problem: PackProblem): string {
+  switch (problem.kind) {
+    case 'missing':
+      return 'it is missing';
+    case 'size':
+      return `it has ${problem.foundBytes} bytes instead of ${problem.expectedBytes}`;
+    case 'footer-differs':
+      return 'its footer differs from the segment';
+    case 'header-or-footer-differs':
+      return 'its header or footer differs from the segment';
+    case 'digest-differs':
+      return 'its content has changed: its digest differs from its name';
+    case 'footer-unreadable':
+      return 'its footer cannot be read, and no readable segment lists it';
+    case 'unreadable':
+      return problem.reason;
+    case 'block-unreadable':
+      return `the block at offset ${problem.blockOffset} cannot be read: ${problem.reason}`;
+    default:
+      return `${problem.chunkCount} chunks in the block at offset ${problem.blockOffset} have wrong content`;
+  }
+}
+
+function describe(difference: Disagreement): string {
+  switch (difference.kind) {
+    case 'not-in-filter':
+      return 'is not in the filter';
+    case 'in-no-segment':
+      return 'is in the filter but in no segment';
+    case 'two-locations':
+      return 'has two different locations';
+    default:
+      return `has ${difference.inFilter} references in the filter, ${difference.recounted} by recount`;
+  }
+}

@@ -1,0 +1,76 @@
+import type { PackProblem } from '../../store/pack-verifier.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+
+/** A file that cannot be restored unchanged, or a directory with everything below it. */
+export interface AffectedPath {
+  /** Snapshot id. */
+  readonly snapshot: string;
+  /** The path inside the snapshot. */
+  readonly path: ByteString;
+}
+
+/** The snapshots and files that need damaged chunks. */
+export interface Impact {
+  /** Ids of the affected snapshots. */
+  readonly snapshots: readonly string[];
+  /** Some of the affected paths. */
+  readonly paths: readonly AffectedPath[];
+  /** The number of all affected paths. */
+  readonly pathCount: number;
+}
+
+/** One member of a union for each of the kinds. */
+type OfKind<Kind extends string, Fields> = Kind extends string ? { readonly kind: Kind } & Readonly<Fields> : never;
+
+/** A chunk whose reference count or location differs between a checkpoint and a recount. */
+export type Disagreement =
+  | OfKind<'not-in-filter' | 'in-no-segment' | 'two-locations', { chunkId: string }>
+  | OfKind<'references', { chunkId: string; inFilter: number; recounted: number }>;
+
+/** A small file that cannot be read. `reason` is a sentence for people; `name` is that of a file in the repository. */
+export type UnreadableFile =
+  | OfKind<
+      'snapshot-damaged' | 'deleted-snapshot-damaged' | 'snapshot-copy-damaged',
+      { severity: 'error'; snapshotId: string; reason: string }
+    >
+  | OfKind<'segment-damaged', { severity: 'error'; segmentId: string; reason: string }>
+  | OfKind<'condemnation-damaged', { severity: 'error'; condemnationId: string; reason: string }>
+  | OfKind<'config-damaged' | 'checkpoint-damaged', { severity: 'error'; name: string; reason: string }>;
+
+/** What is wrong with a pack, and what needs its damaged chunks. */
+interface PackFields {
+  /** A missing pack that nothing needs is a warning. */
+  severity: 'error' | 'warning';
+  packId: string;
+  problems: readonly PackProblem[];
+  /** Undefined if no readable segment lists the pack and its footer is damaged: its chunks are unknown. */
+  impact: Impact | undefined;
+}
+
+/** A problem in the repository. `kind` is stable, for scripts. */
+export type Finding =
+  | UnreadableFile
+  | OfKind<'pack-damaged' | 'pack-missing', PackFields>
+  /** A checkpoint lists it. */
+  | OfKind<'segment-missing', { severity: 'error'; segmentId: string }>
+  /** `outlook`: whether `repair` can write the manifest again, and if not, whether there is a damaged copy. */
+  | OfKind<
+      'snapshot-lost',
+      { severity: 'error'; snapshotId: string; outlook: 'repairable' | 'copy-damaged' | 'unrepairable' }
+    >
+  /** The checkpoint `name` differs from a recount of the snapshots. `differences`: some of them. */
+  | OfKind<
+      'reference-count',
+      { severity: 'error'; name: string; differenceCount: number; differences: readonly Disagreement[] }
+    >
+  /** Chunks that snapshots need and that are in no pack, or trees that cannot be read. */
+  | OfKind<'chunk-missing', { severity: 'error'; chunkCount: number; exampleId: string; impact: Impact }>
+  /** Files whose size differs from that of their chunks. */
+  | OfKind<'file-size', { severity: 'error'; impact: Impact }>;
+
+export type FindingOf<Kind extends Finding['kind']> = Extract<Finding, { readonly kind: Kind }>;
+
+/** Returns the names of the damaged files of one kind. */
+export function damagedNames(findings: readonly Finding[], kind: 'config-damaged' | 'checkpoint-damaged'): string[] {
+  return findings.flatMap((finding) => (finding.kind === kind ? [finding.name] : []));
+}

@@ -1,0 +1,109 @@
+import { BackendError, UnsupportedFormatError } from '../../errors.ts';
+import type { LdmError } from '../../errors.ts';
+import type { PackContents } from '../../format/pack.ts';
+import type { ConfigProblem } from '../../repository/config-file.ts';
+import type { Listing } from '../../repository/listing.ts';
+import type { Repository } from '../../repository/repository.ts';
+import type { Finding, UnreadableFile } from './findings.ts';
+
+/**
+ * Memory for blocks of trees, so that each is read once: with its pack, when the state is opened, or when references
+ * are counted again. It suffices for about half a million files. Of more trees, some are read again: memory must not
+ * grow with the repository.
+ */
+export const SHARED_BLOCK_BYTES: number = 64 * 1024 * 1024;
+
+type SnapshotFinding = Extract<UnreadableFile, { readonly snapshotId: string }>['kind'];
+
+/** The contents of the small files of a repository, and the problems found in them. */
+export interface Survey {
+  readonly findings: readonly Finding[];
+  /** The packs listed in readable segments, by id. */
+  readonly packs: ReadonlyMap<string, PackContents>;
+  readonly snapshotCount: number;
+}
+
+/** Reads every configuration, manifest, segment and checkpoint. Throws errors for which `isFinding` is false. */
+export async function surveyRepository(
+  repository: Repository,
+  listing: Listing,
+  isFinding: (error: unknown) => error is LdmError,
+): Promise<Survey> {
+  const { files } = repository;
+  const findings: Finding[] = [];
+  for (const { name, message: reason } of await configProblems(files, isFinding)) {
+    findings.push({ severity: 'error', kind: 'config-damaged', name, reason });
+  }
+  for (const [condemnationId, reason] of listing.condemned.damaged) {
+    findings.push({ severity: 'error', kind: 'condemnation-damaged', condemnationId, reason });
+  }
+  const attempt = async (
+    findingFor: (reason: string) => UnreadableFile,
+    read: () => Promise<unknown>,
+    isFound: (error: unknown) => error is LdmError = isFinding,
+  ): Promise<boolean> => {
+    try {
+      await twiceIf(isFinding, read);
+      return true;
+    } catch (error) {
+      // Deleted or replaced since the listing.
+      if (error instanceof BackendError && error.errno === 'ENOENT') return false;
+      if (!isFound(error)) throw error;
+      findings.push(findingFor(error.message));
+      return false;
+    }
+  };
+  const ofSnapshot =
+    (kind: SnapshotFinding, snapshotId: string) =>
+    (reason: string): UnreadableFile => ({ severity: 'error', kind, snapshotId, reason });
+  let snapshotCount = 0;
+  for (const id of listing.snapshotIds) {
+    if (await attempt(ofSnapshot('snapshot-damaged', id), async () => files.readManifest(id))) snapshotCount += 1;
+  }
+  for (const id of listing.deletedIds) {
+    await attempt(ofSnapshot('deleted-snapshot-damaged', id), async () => files.readManifest(id, { deleted: true }));
+  }
+  for (const id of listing.manifestCopyIds) {
+    await attempt(ofSnapshot('snapshot-copy-damaged', id), async () => files.readManifestCopy(id));
+  }
+  const packs = new Map<string, PackContents>();
+  for (const segmentId of listing.segmentIds) {
+    await attempt(
+      (reason) => ({ severity: 'error', kind: 'segment-damaged', segmentId, reason }),
+      async () => {
+        for (const pack of await files.readSegment(segmentId)) packs.set(pack.id, pack);
+      },
+    );
+  }
+  const segmentIds = new Set(listing.segmentIds);
+  // An unknown version is not damage. A checkpoint is the exception: its name is not a digest, so a corrupt version
+  // field looks the same, and dropping it only costs a rebuild.
+  const isImageFinding = (error: unknown): error is LdmError =>
+    error instanceof UnsupportedFormatError || isFinding(error);
+  for (const name of listing.checkpoints) {
+    await attempt(
+      (reason) => ({ severity: 'error', kind: 'checkpoint-damaged', name, reason }),
+      async () => repository.readCheckpoint(name, segmentIds),
+      isImageFinding,
+    );
+  }
+  return { findings, packs, snapshotCount };
+}
+
+async function configProblems(
+  files: Repository['files'],
+  isFinding: (error: unknown) => boolean,
+): Promise<readonly ConfigProblem[]> {
+  const inspect = async (): Promise<readonly ConfigProblem[]> => files.inspectConfig(isFinding);
+  return (await inspect()).length === 0 ? [] : await inspect();
+}
+
+/** Reports a problem only if two reads fail: memory and cables can fail too. */
+async function twiceIf(isFinding: (error: unknown) => boolean, read: () => Promise<unknown>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    if (!isFinding(error)) throw error;
+    await read();
+  }
+}

@@ -79,6 +79,13 @@ const bans: readonly Ban[] = [
     where: /^src\/operations\//,
     except: /^$/,
   },
+  {
+    pattern: /\berrno\b|'E(NOENT|NOTDIR|EXIST|NOSPC|DQUOT|ACCES|PERM|ROFS|IO)'/,
+    instead: 'the kind of a BackendError, which every kind of storage has',
+    where: /^src\/(repository|store|filter)\//,
+    // These look at files of the user.
+    except: /^src\/repository\/(vacant-place|missing-repository)\.ts$/,
+  },
   { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
   {
     pattern: /\bprocess\.(exit\(|exitCode\b|argv\b)/,

@@ -147,7 +147,7 @@ function afterDelete(error: unknown): unknown {
   if (error instanceof CancelledError)
     return error.during('the snapshots are deleted; `ldm compact` reclaims the space');
   if (!(error instanceof BackendError)) return error;
-  return new BackendError(prefix + error.message, { ...hintOf(error), errno: error.errno, cause: error });
+  return error.rephrase(prefix + error.message);
 }
 
 function hintOf({ hint }: LdmError): ErrorDetails {

@@ -75,5 +75,5 @@ export async function inspectConfig(
 }
 
 function isAbsent(error: unknown): boolean {
-  return error instanceof BackendError && (error.errno === 'ENOENT' || error.errno === 'ENOTDIR');
+  return error instanceof BackendError && (error.kind === 'absent' || error.kind === 'no-directory');
 }

@@ -23,15 +23,11 @@ export async function createRepository(backend: Backend, config: RepositoryConfi
   try {
     await create(backend, config, plan);
   } catch (error) {
-    if (!(error instanceof BackendError) || !isPermissionError(error)) throw error;
+    if (!(error instanceof BackendError) || error.kind !== 'denied') throw error;
     // The usual hint names the owner of the repository, but there is no repository yet.
     const hint = 'Name a place where you may create files, or run ldm as a user who may do that there.';
-    throw new BackendError(error.message, { errno: error.errno, cause: error, hint });
+    throw error.rephrase(error.message, hint);
   }
-}
-
-function isPermissionError({ errno }: BackendError): boolean {
-  return errno === 'EACCES' || errno === 'EPERM';
 }
 
 async function create(backend: Backend, config: RepositoryConfig, plan: FilterPlan): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Backend } from '../backend/backend.ts';
 import { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { BackendError, CorruptDataError, RefusedError, isAbsent } from '../errors.ts';
+import type { BackendErrorKind } from '../errors.ts';
 import { writeImage } from '../filter/image.ts';
 import type { FilterState } from '../filter/filter-state.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
@@ -201,12 +202,10 @@ export class Repository {
   }
 }
 
-const NO_PERMISSION = 'this user may not write to it';
 /** Why a repository can only be read. */
-const NOT_WRITABLE: ReadonlyMap<string | undefined, string> = new Map([
-  ['EROFS', 'its file system is read-only'],
-  ['EACCES', NO_PERMISSION],
-  ['EPERM', NO_PERMISSION],
+const NOT_WRITABLE: ReadonlyMap<BackendErrorKind, string> = new Map([
+  ['read-only', 'its file system is read-only'],
+  ['denied', 'this user may not write to it'],
 ]);
 
 async function acquireLock(options: OpenRepositoryOptions): Promise<RepositoryLock | undefined> {
@@ -215,7 +214,7 @@ async function acquireLock(options: OpenRepositoryOptions): Promise<RepositoryLo
   try {
     return await RepositoryLock.acquire(backend, { mode: lockMode, waitMs, owner, clock, onWait, signal });
   } catch (error) {
-    const reason = mode === 'read' && error instanceof BackendError ? NOT_WRITABLE.get(error.errno) : undefined;
+    const reason = mode === 'read' && error instanceof BackendError ? NOT_WRITABLE.get(error.kind) : undefined;
     if (reason === undefined) throw error;
     onUnlocked?.(reason);
     return undefined;

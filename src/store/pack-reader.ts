@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
-import { BackendError, CorruptDataError } from '../errors.ts';
+import { CorruptDataError, isAbsent } from '../errors.ts';
 import { packName } from '../format/layout.ts';
 import {
   PACK_HEADER_BYTES,
@@ -118,7 +118,7 @@ export async function readPackContents(backend: Backend, packId: string): Promis
 /** Adds to the message of an error of a damaged pack where it is damaged. Returns other errors as they are. */
 export function located(error: unknown, where: string): unknown {
   // The pack was removed after its size was read.
-  if (error instanceof BackendError && error.errno === 'ENOENT') return located(new CorruptDataError(MISSING), where);
+  if (isAbsent(error)) return located(new CorruptDataError(MISSING), where);
   if (!(error instanceof CorruptDataError)) return error;
   return new CorruptDataError(`${where}: ${error.message}`, {
     cause: error,

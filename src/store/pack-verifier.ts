@@ -136,7 +136,7 @@ export class PackVerifier {
 
 /** Returns the message of a read error (EIO); throws any other error. */
 function unreadable(error: unknown): string {
-  if (error instanceof BackendError && error.errno === 'EIO') return error.message;
+  if (error instanceof BackendError && error.kind === 'damaged') return error.message;
   throw error;
 }
 

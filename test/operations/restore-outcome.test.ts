@@ -65,7 +65,7 @@ test('metadata that cannot be set is a problem of a file that is there', async (
 test('what the disk of the repository cannot read makes it a restore with damage', async () => {
   const repository = await makeSaved();
   const useEntry = vi.spyOn(StateReader.prototype, 'useEntry');
-  useEntry.mockRejectedValueOnce(new BackendError('cannot read', { errno: 'EIO' }));
+  useEntry.mockRejectedValueOnce(new BackendError('cannot read', { kind: 'damaged' }));
   const { problems, filesRestored, filesFailed, exitCode } = await repository.restore();
   expect(problems).toMatchObject([{ code: 'BACKEND' }]);
   expect([filesRestored, filesFailed, exitCode]).toEqual([100, 1, 1]);

@@ -1,4 +1,4 @@
-import { BackendError, UnsupportedFormatError } from '../../errors.ts';
+import { UnsupportedFormatError, isAbsent } from '../../errors.ts';
 import type { LdmError } from '../../errors.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { ConfigProblem } from '../../repository/config-file.ts';
@@ -35,7 +35,7 @@ export async function surveyRepository(
       return true;
     } catch (error) {
       // Deleted or replaced since the listing.
-      if (error instanceof BackendError && error.errno === 'ENOENT') return false;
+      if (isAbsent(error)) return false;
       // An unknown version is not damage. A checkpoint is the exception: its name is not a digest, so a corrupt version
       // field looks the same, and dropping it only costs a rebuild.
       const isImage = kind === 'checkpoint-damaged' && error instanceof UnsupportedFormatError;

@@ -3,7 +3,7 @@ import { getSystemErrorMap } from 'node:util';
 import { BackendError } from '../errors.ts';
 import type { BackendErrorKind } from '../errors.ts';
 
-/** A phrase for each call of `Backend` and `BackendWriter`, to follow "cannot". */
+/** A phrase for each step on a file system, to follow "cannot". */
 const WORDS = {
   makeDirectory: 'create the directory',
   list: 'list',

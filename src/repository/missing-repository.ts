@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, isAbsolute } from 'node:path';
+import { dirname } from 'node:path';
+import type { Backend } from '../backend/backend.ts';
 import { RepositoryNotFoundError } from '../errors.ts';
 
 const OTHER_PLACE = 'name another place with -r or LDM_REPOSITORY';
@@ -7,17 +8,17 @@ const ELSEWHERE =
   'Name another place with -r or LDM_REPOSITORY. `ldm init` creates a repository in a new or empty directory.';
 
 /** Describes a place that has no repository: the cause may be a typing error or a disk that is not mounted. */
-export function missingRepository(location: string): RepositoryNotFoundError {
+export function missingRepository({ location, localDirectory }: Backend): RepositoryNotFoundError {
   const absent = `there is no repository at ${location}`;
   const create = `Create one with \`ldm -r ${location} init\`, or ${OTHER_PLACE}.`;
-  // Only a backend on a local directory has a path.
-  const missing = isAbsolute(location) ? firstMissing(location) : undefined;
-  if (missing === location) return notFound(`${absent}: the directory does not exist`, create);
+  const missing = localDirectory === undefined ? undefined : firstMissing(localDirectory);
+  if (missing !== undefined && missing === localDirectory)
+    return notFound(`${absent}: the directory does not exist`, create);
   if (missing !== undefined) {
     const mount = `Mount it, or ${OTHER_PLACE}. \`ldm init\` creates a repository.`;
     return notFound(`${absent}: ${missing} does not exist; is the disk mounted?`, mount);
   }
-  const names = isAbsolute(location) ? namesIn(location) : undefined;
+  const names = localDirectory === undefined ? undefined : namesIn(localDirectory);
   if (names === 'not a directory') return notFound(`${location} is a file, not a repository`, ELSEWHERE);
   if (names?.length === 0) return notFound(`${absent}: the directory is empty; is the disk mounted?`, create);
   return names === undefined

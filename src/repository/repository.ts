@@ -1,4 +1,5 @@
-import type { Backend } from '../backend/backend.ts';
+import type { Backend, Verify } from '../backend/backend.ts';
+import { repositoryExists } from '../backend/repository-exists.ts';
 import { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { BackendError, CorruptDataError, RefusedError, isAbsent } from '../errors.ts';
 import type { BackendErrorKind } from '../errors.ts';
@@ -15,8 +16,7 @@ import type { StoreSizes } from '../store/store-sizes.ts';
 import { Compressor } from '../workers/compression.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { checkpointName, generationAfter, isCheckpointName } from './checkpoint-names.ts';
-import { readConfig, repositoryExists } from './config-file.ts';
-import type { Verify } from './durable-files.ts';
+import { readConfig } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
 import { RepositoryLock } from './lock.ts';
 import type { LockClock, LockMode } from './lock.ts';
@@ -57,7 +57,8 @@ const CHECKPOINTS_KEPT = 2;
 
 /** An opened repository: its configuration, its lock, and access to its contents. */
 export class Repository {
-  readonly location: string;
+  /** The path of the repository if it is a directory of this machine. */
+  readonly localDirectory: string | undefined;
   readonly files: RepositoryFiles;
   readonly config: RepositoryConfig;
   readonly hasher: ChunkHasher;
@@ -81,7 +82,7 @@ export class Repository {
     readonly onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
   }) {
     this.#backend = made.backend;
-    this.location = made.backend.location;
+    this.localDirectory = made.backend.localDirectory;
     this.files = new RepositoryFiles(made.backend);
     this.config = made.config;
     this.hasher = made.hasher;

@@ -8,7 +8,7 @@ import { findWrongCheckpoints } from './check/checkpoint-comparison.ts';
 import type { Finding } from './check/findings.ts';
 import { findDamage } from './check/damage-findings.ts';
 import { FileSizeCheck } from './check/file-sizes.ts';
-import type { PackReport } from '../store/pack-verifier.ts';
+import type { PackReport, PackVerifier } from '../store/pack-verifier.ts';
 import { surveyRepository } from './check/repository-survey.ts';
 import type { Survey } from './check/repository-survey.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
@@ -44,7 +44,8 @@ export async function check(context: OperationContext, options: CheckOptions = {
     const survey = await surveyRepository(repository, opened.listing, isDamage);
     const unnamed = await findUnnamedPacks(repository, opened, survey);
     const packs = [...survey.packs.values(), ...unnamed.packs];
-    const reports = await verifyPacks(context, repository, packs, selects);
+    const verifier = repository.packs.createVerifier(opened.listing.packs);
+    const reports = await verifyPacks(context, verifier, packs, selects);
     const sizes = new FileSizeCheck();
     const recounted = await repository.openState({ ignoreCheckpoints: true, onTree: sizes.onTree });
     const findings = [
@@ -100,11 +101,10 @@ function packSelector(readData: CheckOptions['readData']): (pack: PackContents) 
 
 async function verifyPacks(
   context: OperationContext,
-  repository: Repository,
+  verifier: PackVerifier,
   packs: readonly PackContents[],
   selects: (pack: PackContents) => boolean,
 ): Promise<PackReport[]> {
-  const verifier = repository.packs.createVerifier();
   const pacer = new Pacer(context);
   const { progress } = context;
   if (progress !== undefined) {

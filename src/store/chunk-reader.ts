@@ -5,6 +5,7 @@ import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { BlockCache } from './block-cache.ts';
 import type { BlockCodec } from './block-codec.ts';
 import type { CachedBlock } from './block-cache.ts';
+import { BlockSizeEstimate } from './block-size-estimate.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { readHashedBlock } from './pack-reader.ts';
 import type { HashedBlock } from './pack-reader.ts';
@@ -14,9 +15,12 @@ export interface StoredChunk {
   readonly id: Uint8Array;
   readonly kind: ChunkKind;
   readonly packId: string;
+  readonly packBytes: number;
   readonly blockOffset: number;
   readonly offsetInBlock: number;
   readonly lengthBytes: number;
+  /** The chunk's share of the stored block. */
+  readonly storedBytes: number;
 }
 
 /** Most blocks are longer; blocks of a few small trees are not. */
@@ -30,6 +34,7 @@ export class ChunkReader {
   readonly #codec: BlockCodec;
   readonly #pool: BufferPool;
   readonly #blocks: BlockCache<HashedBlock>;
+  readonly #sizes = new BlockSizeEstimate();
 
   /** `buffers`: memory that nothing else uses from now on. */
   constructor(
@@ -71,12 +76,16 @@ export class ChunkReader {
   }
 
   #block(chunk: StoredChunk): CachedBlock<HashedBlock> {
-    const { packId, blockOffset } = chunk;
     const key = keyOf(chunk);
-    const cached = this.#blocks.get(key);
-    if (cached !== undefined) return cached;
-    const place = { backend: this.#backend, packId, offset: blockOffset };
-    return this.#blocks.put(key, readHashedBlock(place, this.#codec, this.#pool));
+    return this.#blocks.get(key) ?? this.#blocks.put(key, this.#read(chunk));
+  }
+
+  async #read(chunk: StoredChunk): Promise<HashedBlock> {
+    const { packId, packBytes, blockOffset: offset } = chunk;
+    const place = { packId, packBytes, offset, expectedBytes: this.#sizes.bytesFor(chunk) };
+    const block = await readHashedBlock(this.#backend, place, this.#codec, this.#pool);
+    this.#sizes.learn(block.raw.length, block.chunkLengths.length);
+    return block;
   }
 }
 

@@ -2,9 +2,10 @@ import type { Backend } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import { CorruptDataError, UnsupportedFormatError } from '../errors.ts';
+import { blockBytes } from '../format/block.ts';
 import { bufferOver } from '../format/byte-reader.ts';
-import { packName } from '../format/layout.ts';
-import type { PackContents } from '../format/pack.ts';
+import { baseName, packName } from '../format/layout.ts';
+import type { PackContents, PackedBlock } from '../format/pack.ts';
 import type { BlockCodec, OpenedBlock, VerifiedBlock } from './block-codec.ts';
 import { located, readPackContents, readStoredBlock } from './pack-reader.ts';
 import { scanBlocks } from './pack-scan.ts';
@@ -26,6 +27,12 @@ export class PackStore {
   /** Returns the size of a pack in bytes, or undefined if it does not exist. */
   async sizeOf(packId: string): Promise<number | undefined> {
     return await this.#backend.sizeOf(packName(packId));
+  }
+
+  /** Returns the sizes of those of the packs that exist now, by id. */
+  async sizesOf(packIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const sizes = await this.#backend.sizesOf(packIds.map(packName));
+    return new Map([...sizes].map(([name, sizeBytes]) => [baseName(name), sizeBytes]));
   }
 
   /**
@@ -59,20 +66,25 @@ export class PackStore {
    * Reads and decompresses a block.
    * @throws CorruptDataError
    */
-  async openBlock(packId: string, offset: number): Promise<OpenedBlock> {
-    return await this.#located(packId, offset, async (stored) => this.#codec.open(stored));
+  async openBlock(pack: PackContents, block: PackedBlock): Promise<OpenedBlock> {
+    return await this.#located(pack, block, async (stored) => this.#codec.open(stored));
   }
 
   /**
    * Reads a block as it is stored, and computes the ids of its chunks.
    * @throws CorruptDataError
    */
-  async verifyBlock(packId: string, offset: number): Promise<VerifiedBlock & { readonly stored: Uint8Array }> {
-    return await this.#located(packId, offset, async (stored) => ({ stored, ...(await this.#codec.verify(stored)) }));
+  async verifyBlock(pack: PackContents, block: PackedBlock): Promise<VerifiedBlock & { readonly stored: Uint8Array }> {
+    return await this.#located(pack, block, async (stored) => ({ stored, ...(await this.#codec.verify(stored)) }));
   }
 
-  async #located<T>(packId: string, offset: number, decode: (stored: Uint8Array) => Promise<T>): Promise<T> {
-    const stored = await readStoredBlock(this.#backend, packId, offset);
+  async #located<T>(
+    { id: packId, sizeBytes: packBytes }: PackContents,
+    { offset, chunkLengths, storedBytes }: PackedBlock,
+    decode: (stored: Uint8Array) => Promise<T>,
+  ): Promise<T> {
+    const expectedBytes = blockBytes(chunkLengths.length, storedBytes);
+    const stored = await readStoredBlock(this.#backend, { packId, offset, packBytes, expectedBytes });
     try {
       return await decode(stored);
     } catch (error) {
@@ -90,8 +102,8 @@ export class PackStore {
     return bytes.length;
   }
 
-  /** Verifies packs. A verifier reuses its buffers. */
-  createVerifier(): PackVerifier {
-    return new PackVerifier({ backend: this.#backend, codec: this.#codec, packHash: this.#packHash });
+  /** Verifies packs. A verifier reuses its buffers. `listed`: the sizes of packs by id, as they were listed. */
+  createVerifier(listed: ReadonlyMap<string, number> = new Map()): PackVerifier {
+    return new PackVerifier({ backend: this.#backend, codec: this.#codec, packHash: this.#packHash, listed });
   }
 }

@@ -2,7 +2,7 @@ import { packName } from '../format/layout.ts';
 import type { Backend } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
-import { BackendError, CorruptDataError } from '../errors.ts';
+import { BackendError, CorruptDataError, isAbsent } from '../errors.ts';
 import { blockBytes } from '../format/block.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
@@ -29,18 +29,26 @@ export class PackVerifier {
   readonly #backend: Backend;
   readonly #codec: BlockCodec;
   readonly #packHash: PackHash;
+  /** Sizes by pack id, of a listing that may be outdated. One that is as expected saves a call. */
+  readonly #listed: Map<string, number>;
   /** Buffers for whole packs. */
   readonly #buffers = new BufferPool({ sizeBytesMin: 1024 * 1024 });
 
-  constructor(made: { readonly backend: Backend; readonly codec: BlockCodec; readonly packHash: PackHash }) {
+  constructor(made: {
+    readonly backend: Backend;
+    readonly codec: BlockCodec;
+    readonly packHash: PackHash;
+    readonly listed: ReadonlyMap<string, number>;
+  }) {
     this.#backend = made.backend;
     this.#codec = made.codec;
     this.#packHash = made.packHash;
+    this.#listed = new Map(made.listed);
   }
 
   /** Verifies size and footer without reading the rest. If that fails, verifies every chunk. */
   async verifyStructure(pack: PackContents): Promise<PackReport> {
-    const problem = await this.#structureProblem(pack).catch(unreadable);
+    const problem = await this.#withoutOldSize(pack, async () => this.#structureProblem(pack)).catch(unreadable);
     if (problem === undefined) return { pack, problems: [], damagedChunks: [], bytesRead: 0 };
     const report = await this.verifyData(pack);
     return { ...report, problems: [...new Set([problem, ...report.problems])] };
@@ -48,8 +56,25 @@ export class PackVerifier {
 
   /** Verifies every byte: the digest of the file and the id of every chunk. */
   async verifyData(pack: PackContents): Promise<PackReport> {
+    return await this.#withoutOldSize(pack, async () => this.#verifyData(pack));
+  }
+
+  /** Tries again if the pack was removed or cut since the listing. */
+  async #withoutOldSize<T>({ id }: PackContents, verify: () => Promise<T>): Promise<T> {
+    try {
+      return await verify();
+    } catch (error) {
+      const mayBeOutdated = isAbsent(error) || error instanceof CorruptDataError;
+      if (!(mayBeOutdated && this.#listed.delete(id))) throw error;
+      return await verify();
+    }
+  }
+
+  async #verifyData(pack: PackContents): Promise<PackReport> {
     const problems: string[] = [];
-    const sizeBytes = await this.#sizeOf(pack, problems);
+    const sizeBytes = await this.#sizeOf(pack);
+    const problem = sizeProblem(pack, sizeBytes);
+    if (problem !== undefined) problems.push(problem);
     if (sizeBytes === undefined) return { pack, problems, damagedChunks: allChunks(pack), bytesRead: 0 };
     // Extra bytes at the end are already reported as a problem, and no chunk is in them.
     const readBytes = Math.min(sizeBytes, pack.sizeBytes);
@@ -90,21 +115,16 @@ export class PackVerifier {
   }
 
   async #structureProblem(pack: PackContents): Promise<string | undefined> {
-    const name = packName(pack.id);
-    const sizeBytes = await this.#backend.sizeOf(name);
-    if (sizeBytes === undefined) return 'it is missing';
-    if (sizeBytes !== pack.sizeBytes) return `it has ${sizeBytes} bytes instead of ${pack.sizeBytes}`;
+    const problem = sizeProblem(pack, await this.#sizeOf(pack));
+    if (problem !== undefined) return problem;
     const expected = encodePackFooter(pack.blocks);
     const footer = Buffer.allocUnsafe(expected.length);
-    await this.#backend.readRange(name, sizeBytes - footer.length, footer);
+    await this.#backend.readRange(packName(pack.id), pack.sizeBytes - footer.length, footer);
     return footer.equals(expected) ? undefined : 'its footer differs from the segment';
   }
 
-  async #sizeOf({ id, sizeBytes }: PackContents, problems: string[]): Promise<number | undefined> {
-    const foundBytes = await this.#backend.sizeOf(packName(id));
-    if (foundBytes === undefined) problems.push('it is missing');
-    else if (foundBytes !== sizeBytes) problems.push(`it has ${foundBytes} bytes instead of ${sizeBytes}`);
-    return foundBytes;
+  async #sizeOf({ id, sizeBytes }: PackContents): Promise<number | undefined> {
+    return this.#listed.get(id) === sizeBytes ? sizeBytes : await this.#backend.sizeOf(packName(id));
   }
 
   /** Returns the hex ids of the chunks in the block with wrong bytes. */
@@ -132,6 +152,11 @@ export class PackVerifier {
     }
     return chunkIds;
   }
+}
+
+function sizeProblem(pack: PackContents, foundBytes: number | undefined): string | undefined {
+  if (foundBytes === undefined) return 'it is missing';
+  return foundBytes === pack.sizeBytes ? undefined : `it has ${foundBytes} bytes instead of ${pack.sizeBytes}`;
 }
 
 /** Returns the message of a read error (EIO); throws any other error. */

@@ -223,7 +223,7 @@ export class ChunkDepot {
     if (packs.length === 0) return;
     // Another process may have removed our lock and these packs; a segment must not list missing packs.
     await this.#repository.assertLocked();
-    for (const pack of packs) await this.#packs.assertPackPresent(pack);
+    await this.#packs.assertPacksPresent(packs);
     this.#unnamed = [];
     this.#unnamedBytes = 0;
     await this.#repository.order.publishSegment(packs);

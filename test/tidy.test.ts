@@ -79,12 +79,12 @@ const bans: readonly Ban[] = [
     where: /^src\/operations\//,
     except: /^$/,
   },
+  { pattern: /\.errno\b/, instead: 'BackendError.kind', where: /^src\/(repository|store)\//, except: /vacant-place/ },
   {
-    pattern: /\berrno\b|'E(NOENT|NOTDIR|EXIST|NOSPC|DQUOT|ACCES|PERM|ROFS|IO)'/,
-    instead: 'the kind of a BackendError, which every kind of storage has',
-    where: /^src\/(repository|store|filter)\//,
-    // These look at files of the user.
-    except: /^src\/repository\/(vacant-place|missing-repository)\.ts$/,
+    pattern: /\bprocess\.umask\(/,
+    instead: 'fchmod: a program may run several operations at once',
+    where: sources,
+    except: /^$/,
   },
   { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
   {

@@ -24,7 +24,7 @@ export interface DirectoryPathOptions {
  * for the system, the prefix starts at an open directory instead. Directories may be closed in any order.
  */
 export interface DirectoryPath {
-  /** The path to join names to. Valid until `close`, or until `restOuter` of a directory below. Throws like `enter`. */
+  /** The path to join names to. Valid until `close`, until `restOuter` of a directory below, or until `restAll`. Throws like `enter`. */
   readonly prefix: ByteString;
   /** Returns the path of a child: `prefix` and the name. */
   childPath(name: ByteString): ByteString;
@@ -32,6 +32,8 @@ export interface DirectoryPath {
   enter(name: ByteString): DirectoryPath;
   /** Closes most of the held directories above this one. They are opened again when they are used. */
   restOuter(): void;
+  /** Closes most of the held directories of the walk. They are opened again when they are used. */
+  restAll(): void;
   /** The path from the root of the file system, or as passed to the walk. It can be longer than the system accepts. */
   wholePath(): ByteString;
   close(): void;
@@ -102,6 +104,10 @@ class PlacedDirectory implements DirectoryPath {
 
   restOuter(): void {
     this.#base?.restOuter();
+  }
+
+  restAll(): void {
+    this.#base?.restAll();
   }
 
   wholePath(): ByteString {

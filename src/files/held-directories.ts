@@ -44,12 +44,14 @@ function openFilesMax(): number {
 }
 
 /**
- * An open directory, shared by the paths that start at it. `restOuter` can close it while it is not needed; the next
+ * An open directory, shared by the paths that start at it. `restOuter` and `restAll` can close it while it is not needed; the next
  * use of `prefix` opens it again. So the depth of a tree is not limited by the number of open files.
  */
 export class HeldDirectory {
   userCount = 1;
   readonly #outer: HeldDirectory | undefined;
+  /** The directories of the same walk that are open now. */
+  readonly #openInWalk: Set<HeldDirectory>;
   /** The number of held directories above this one. */
   readonly #depth: number;
   /** The path from the held directory above, or else an ordinary path. */
@@ -62,6 +64,7 @@ export class HeldDirectory {
   constructor(path: ByteString, outer: HeldDirectory | undefined) {
     this.#path = path;
     this.#outer = outer;
+    this.#openInWalk = outer === undefined ? new Set() : outer.#openInWalk;
     this.#depth = outer === undefined ? 0 : outer.#depth + 1;
     this.#open();
   }
@@ -79,6 +82,14 @@ export class HeldDirectory {
       distance += 1;
       if (distance > KEPT_NEAR && held.#depth % KEPT_STRIDE !== 0) held.#rest();
     }
+  }
+
+  /**
+   * Closes most of the directories of the walk until they are used again. Paths that start at them become invalid. One
+   * out of `KEPT_STRIDE` levels stays open.
+   */
+  restAll(): void {
+    for (const held of this.#openInWalk) if (held.#depth % KEPT_STRIDE !== 0) held.#rest();
   }
 
   /** Each user must call this once. */
@@ -103,6 +114,7 @@ export class HeldDirectory {
     }
     this.#descriptor = descriptor;
     openDirectories.set(descriptor, this);
+    this.#openInWalk.add(this);
   }
 
   #reopen(): void {
@@ -123,12 +135,14 @@ export class HeldDirectory {
   #close(): void {
     if (this.#descriptor === undefined) return;
     openDirectories.delete(this.#descriptor);
+    this.#openInWalk.delete(this);
     closeSync(this.#descriptor);
     this.#descriptor = undefined;
   }
 }
 
-function identityOf(descriptor: number): string {
+/** Returns device and inode of an open file. */
+export function identityOf(descriptor: number): string {
   const { dev, ino } = fstatSync(descriptor, { bigint: true });
   return `${dev}:${ino}`;
 }

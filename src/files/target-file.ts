@@ -1,17 +1,18 @@
-import { randomBytes } from 'node:crypto';
-import { closeSync, ftruncateSync, futimesSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, constants, ftruncateSync, openSync, writeSync } from 'node:fs';
 import type { TargetError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
 import { dataRuns } from './data-runs.ts';
-import { errnoOf, targetError } from './path-failures.ts';
+import { identityOf } from './held-directories.ts';
+import { targetError } from './path-failures.ts';
 import type { EntryMetadata } from './target-metadata.ts';
+import { beside, placeTarget, removeIfPossible, replaceTarget, temporaryName } from './target-names.ts';
 import type { TargetPolicy } from './target-policy.ts';
-import { createTargetFile, finishTargetFile } from './target-writer.ts';
+import { closeTarget, createTargetFile, finishTargetFile } from './target-writer.ts';
 
 /** The path at which to create a file. */
 export interface FilePlace {
-  /** Full path of the file. */
+  /** Full path of the file. Below a held directory it may change between two uses. */
   readonly path: ByteString;
   /** Whether it may replace an existing file. */
   readonly replaces: boolean;
@@ -24,40 +25,69 @@ export interface FilePlace {
  */
 export class TargetFile {
   readonly #place: FilePlace;
-  readonly #workPath: ByteString;
-  readonly #descriptor: number;
+  readonly #workName: string;
   readonly #isSparse: boolean;
+  /** Undefined while the file is closed. */
+  #descriptor: number | undefined;
+  /** Device and inode, recorded by `rest`. */
+  #identity: string | undefined;
   #sizeBytes = 0;
-  #isOpen = true;
 
   /** `mode`: the final mode; see `createTargetFile`. With `isSparse`, blocks of zeros become holes. */
   constructor(place: FilePlace, mode: number, { isSparse = false }: { readonly isSparse?: boolean } = {}) {
     this.#place = place;
     this.#isSparse = isSparse;
-    this.#workPath = temporaryPathBeside(place.path);
+    this.#workName = temporaryName();
     this.#descriptor = createTargetFile(this.#workPath, mode);
   }
 
+  get #workPath(): ByteString {
+    return beside(this.#place.path, this.#workName);
+  }
+
   append(bytes: Uint8Array): void {
-    const runs = this.#isSparse ? dataRuns(bytes, this.#sizeBytes) : [{ start: 0, end: bytes.length }];
-    this.#attempt(() => {
-      for (const { start, end } of runs) this.#write(bytes.subarray(start, end), this.#sizeBytes + start);
+    this.writeAt(this.#sizeBytes, bytes);
+  }
+
+  /** Parts may be written in any order. The file ends where the last of them ends. */
+  writeAt(position: number, bytes: Uint8Array): void {
+    const runs = this.#isSparse ? dataRuns(bytes, position) : [{ start: 0, end: bytes.length }];
+    this.#attempt((descriptor) => {
+      for (const { start, end } of runs) writeFully(descriptor, bytes.subarray(start, end), position + start);
     });
-    this.#sizeBytes += bytes.length;
+    this.#sizeBytes = Math.max(this.#sizeBytes, position + bytes.length);
   }
 
-  #write(bytes: Uint8Array, position: number): void {
-    for (let done = 0; done < bytes.length;) {
-      done += writeSync(this.#descriptor, bytes, done, bytes.length - done, position + done);
-    }
-  }
-
-  #attempt(write: () => void): void {
+  #attempt(write: (descriptor: number) => void): void {
+    this.#descriptor ??= this.#reopen();
     try {
-      write();
+      write(this.#descriptor);
     } catch (cause) {
       throw targetError({ operation: 'write', path: this.#place.path, cause });
     }
+  }
+
+  /** Closes the file until it is used again, so that more files can be pending than descriptors are available. */
+  rest(): void {
+    if (this.#descriptor === undefined) return;
+    this.#identity ??= identityOf(this.#descriptor);
+    const descriptor = this.#descriptor;
+    this.#descriptor = undefined;
+    closeTarget(descriptor, this.#place.path);
+  }
+
+  /** Nobody else should know the name of the file, but whoever may write to the directory can exchange it. */
+  #reopen(): number {
+    const { path } = this.#place;
+    let descriptor: number;
+    try {
+      descriptor = openSync(fsPath(this.#workPath), constants.O_WRONLY | constants.O_NOFOLLOW);
+    } catch (cause) {
+      throw targetError({ operation: 'write', path, cause });
+    }
+    if (identityOf(descriptor) === this.#identity) return descriptor;
+    closeSync(descriptor);
+    throw targetError({ operation: 'write', path, cause: 'another file has taken the place of its temporary file' });
   }
 
   /**
@@ -68,11 +98,12 @@ export class TargetFile {
     metadata: EntryMetadata,
     options: { readonly policy: TargetPolicy; readonly isStrict?: boolean },
   ): TargetError | undefined {
-    const { path, replaces } = this.#place;
     // A hole at the end of the file exists only through the size.
-    if (this.#isSparse) this.#attempt(() => ftruncateSync(this.#descriptor, this.#sizeBytes));
-    this.#isOpen = false;
-    const failure = finishTargetFile(this.#descriptor, metadata, { path, policy: options.policy });
+    this.#attempt((descriptor) => this.#isSparse && ftruncateSync(descriptor, this.#sizeBytes));
+    const { path, replaces } = this.#place;
+    const descriptor = this.#descriptor!;
+    this.#descriptor = undefined;
+    const failure = finishTargetFile(descriptor, metadata, { path, policy: options.policy });
     if (failure !== undefined && options.isStrict === true) throw failure;
     if (replaces) replaceTarget(this.#workPath, path);
     else placeTarget(this.#workPath, path);
@@ -80,9 +111,15 @@ export class TargetFile {
   }
 
   abandon(): void {
-    if (this.#isOpen) closeIfPossible(this.#descriptor);
-    this.#isOpen = false;
-    removeIfPossible(this.#workPath);
+    if (this.#descriptor !== undefined) closeIfPossible(this.#descriptor);
+    this.#descriptor = undefined;
+    removeIfPossible(() => this.#workPath);
+  }
+}
+
+function writeFully(descriptor: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length;) {
+    done += writeSync(descriptor, bytes, done, bytes.length - done, position + done);
   }
 }
 
@@ -103,92 +140,11 @@ export function writeTargetFile(
   }
 }
 
-/**
- * Links a complete file to a new name, which fails if the name exists. Another program may have created it since the
- * last look, or another thread of this restore, on a file system that does not distinguish `A` from `a`.
- */
-function placeTarget(source: ByteString, target: ByteString): void {
-  try {
-    linkSync(fsPath(source), fsPath(target));
-  } catch (cause) {
-    if (errnoOf(cause) === 'EEXIST') throw taken(target);
-    placeOverClaim(source, target);
-    return;
-  }
-  removeWorkName(source, target);
-}
-
-/** For file systems without hard links: exclusively creates an empty file with the name, then replaces it. */
-function placeOverClaim(source: ByteString, target: ByteString): void {
-  claimName(target);
-  try {
-    replaceTarget(source, target);
-  } catch (error) {
-    removeIfPossible(target);
-    throw error;
-  }
-}
-
-/** The empty file gets the oldest possible time. If a killed restore leaves only that, any other file is newer. */
-function claimName(path: ByteString): void {
-  try {
-    const descriptor = openSync(fsPath(path), 'wx', 0o600);
-    try {
-      futimesSync(descriptor, 0, 0);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (cause) {
-    if (errnoOf(cause) === 'EEXIST') throw taken(path);
-    throw targetError({ operation: 'create', path, cause });
-  }
-}
-
-function removeWorkName(source: ByteString, target: ByteString): void {
-  try {
-    unlinkSync(fsPath(source));
-  } catch (cause) {
-    throw targetError({ operation: 'remove the temporary file of', path: target, cause });
-  }
-}
-
-function taken(path: ByteString): TargetError {
-  return targetError({ operation: 'write', path, cause: 'another file has taken this name' });
-}
-
-/** Replaces an existing file by a finished one. Removes the new file if that fails. */
-export function replaceTarget(source: ByteString, target: ByteString): void {
-  try {
-    renameSync(fsPath(source), fsPath(target));
-  } catch (cause) {
-    removeIfPossible(source);
-    throw targetError({ operation: 'replace', path: target, cause });
-  }
-}
-
-/** Ignores errors, since an earlier error is reported. The same applies to `removeIfPossible`. */
+/** Ignores errors, since an earlier error is reported. */
 function closeIfPossible(descriptor: number): void {
   try {
     closeSync(descriptor);
   } catch {
     // The descriptor is closed even if this fails.
   }
-}
-
-function removeIfPossible(path: ByteString): void {
-  try {
-    unlinkSync(fsPath(path));
-  } catch {
-    // The permissions or the directory have changed.
-  }
-}
-
-/** Random once for a thread: a new one for every file would cost 2 us. */
-const temporaryPrefix = `.ldm-restore-${randomBytes(6).toString('hex')}`;
-let temporaryCount = 0;
-
-export function temporaryPathBeside(path: ByteString): ByteString {
-  temporaryCount += 1;
-  const name = `${temporaryPrefix}${temporaryCount.toString(36)}`;
-  return (path.slice(0, path.lastIndexOf('/') + 1) + name) as ByteString;
 }

@@ -72,7 +72,8 @@ export function finishTargetFile(
   return failure;
 }
 
-function closeTarget(descriptor: number, path: ByteString): void {
+/** Throws TargetError if closing fails, because then the contents may be lost. */
+export function closeTarget(descriptor: number, path: ByteString): void {
   try {
     closeSync(descriptor);
   } catch (cause) {

@@ -8,8 +8,8 @@ import type { OperationContext } from './context.ts';
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
-import { findPlace, readTree } from './snapshot-path.ts';
-import type { EntrySequence } from './snapshot-path.ts';
+import { findPlace } from '../repository/snapshot-path.ts';
+import { TreeWalk } from '../repository/tree-walk.ts';
 
 export interface ListedEntry {
   /** The path inside the snapshot, without a leading slash. */
@@ -32,41 +32,28 @@ export async function listFiles(
   onSnapshot: (listing: SnapshotListing) => void = () => undefined,
 ): Promise<SnapshotListing> {
   return await withRepository(context, 'read', async (repository) => {
-    const { name, path } = parseSelector(options.selector);
+    const { name, path: pathInside } = parseSelector(options.selector);
     const { filter } = options;
     const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
     const { reader, lostSnapshots } = await repository.openState();
     assertCountable([name], lostSnapshots);
     const pacer = new Pacer(context);
-    const place = await findPlace(reader, listing, path);
+    const place = await findPlace(reader, listing, pathInside);
     onSnapshot(listing);
-    const top = { parent: undefined, name: place.directory };
-    const stack: OpenTree[] = [{ directory: top, entries: place.entries }];
+    let directory: PathNode = { parent: undefined, name: place.directory };
     // Only the path of the current directory is kept as a string: all paths of a deep tree would fill the memory.
-    let current = place.directory;
-    while (stack.length > 0) {
-      const { directory, entries } = stack.at(-1)!;
-      const entry = entries.next();
-      if (entry === undefined) {
-        stack.pop();
-        if (stack.length > 0) current = pathOf(stack.at(-1)!.directory);
-        continue;
-      }
-      const entryPath = joinPath(current, entry.name);
-      visit({ path: entryPath, entry });
-      if (entry.treeId !== undefined && options.recursive) {
-        const inner = { parent: directory, name: entry.name };
-        stack.push({ directory: inner, entries: await readTree(reader, entry.treeId) });
-        current = entryPath;
-      }
-      const pause = pacer.pause();
-      if (pause !== undefined) await pause;
+    let directoryPath = place.directory;
+    const walk = new TreeWalk(reader, place, directory);
+    for (let step = await walk.next(); step !== undefined; step = await walk.next()) {
+      if (step.kind === 'unreadable') throw step.error;
+      if (step.kind === 'leave') continue;
+      if (step.parent !== directory) [directory, directoryPath] = [step.parent!, pathOf(step.parent!)];
+      const path = joinPath(directoryPath, step.name);
+      visit({ path, entry: step.entry });
+      if (step.kind === 'enter' && !options.recursive) walk.skip();
+      else if (step.kind === 'enter') [directory, directoryPath] = [step, path];
+      await pacer.pause();
     }
     return listing;
   });
-}
-
-interface OpenTree {
-  readonly directory: PathNode;
-  readonly entries: EntrySequence;
 }

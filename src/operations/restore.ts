@@ -1,28 +1,23 @@
-import { CorruptDataError } from '../errors.ts';
 import { hasNanosecondTimes } from '../files/native.ts';
 import { absoluteBytes } from '../files/raw-arguments.ts';
 import { createTargetPolicy } from '../files/target-policy.ts';
 import { makeTargetRoot } from '../files/target-writer.ts';
-import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { SnapshotSummary } from '../format/snapshot.ts';
-import type { TreeEntry } from '../format/tree.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { ByteString } from '../util/byte-string.ts';
-import { shownPathOf } from '../util/path-node.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext, Progress } from './context.ts';
-import type { OverwriteMode } from './restore/file-restorer.ts';
-import { PREFETCH_CACHE_BYTES, Prefetcher } from './restore/prefetcher.ts';
+import type { OverwriteMode } from './restore/overwrite.ts';
 import { RestoreTally } from './restore/restore-result.ts';
 import type { RestoreResult } from './restore/restore-result.ts';
-import { RestoreSteps } from './restore/restore-steps.ts';
 import { Restorer } from './restore/restorer.ts';
 import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
-import { findPlace } from './snapshot-path.ts';
-import type { SnapshotPlace } from './snapshot-path.ts';
+import { findPlace } from '../repository/snapshot-path.ts';
+import type { SnapshotPlace } from '../repository/snapshot-path.ts';
+import { TreeWalk } from '../repository/tree-walk.ts';
 
-export type { OverwriteMode } from './restore/file-restorer.ts';
+export type { OverwriteMode } from './restore/overwrite.ts';
 export type { RestoreProblem, RestoreResult } from './restore/restore-result.ts';
 
 export interface RestoreOptions {
@@ -38,10 +33,6 @@ export interface RestoreOptions {
   readonly dryRun?: boolean;
 }
 
-/** Maximum steps, or chunks, to look ahead of the writing. */
-const STEPS_AHEAD = 256;
-const CHUNKS_AHEAD = 512;
-
 const ROUNDED_TIMES =
   'modification times are restored to the millisecond only, because the package koffi cannot be loaded here';
 
@@ -54,17 +45,17 @@ export async function restore(context: OperationContext, options: RestoreOptions
   return await withRepository(context, 'read', async (repository) => {
     const { filter } = options;
     const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
-    const opened = await repository.openState({ cacheBytes: PREFETCH_CACHE_BYTES });
+    const opened = await repository.openState();
     assertCountable([name], opened.lostSnapshots);
     const place = await findPlace(opened.reader, listing, path);
-    const tally = new RestoreTally((problem) => context.onNotice?.({ kind: 'warning', ...problem }));
+    const tally = new RestoreTally((problem) => context.onNotice?.({ kind: 'warning', ...problem }), context.progress);
     const dryRun = options.dryRun === true;
     const directory = absoluteBytes(options.target);
     const target = dryRun ? directory : makeTargetRoot(directory);
     if (!dryRun && !hasNanosecondTimes()) context.onNotice?.({ kind: 'warning', message: ROUNDED_TIMES });
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
-    await runSteps({ context, options, opened, place, tally, target });
+    const blocks = await runSteps({ context, options, opened, place, tally, target });
     const { exitCode, problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
     const { directoriesRestored, directoriesFailed, othersRestored, othersFailed, socketsSkipped, bytesRestored } =
       tally;
@@ -79,10 +70,14 @@ export async function restore(context: OperationContext, options: RestoreOptions
       othersFailed,
       socketsSkipped,
       bytesRestored,
+      blocksRead: blocks.read,
+      blocksNeeded: blocks.needed,
     };
     return { snapshotId: listing.id, target: options.target, ...counts, problems, exitCode };
   });
 }
+
+type Blocks = Restorer['blocks'];
 
 /** The totals of a whole snapshot are known in advance. */
 function announceTotals(progress: Progress | undefined, summary: SnapshotSummary): void {
@@ -100,65 +95,28 @@ interface RestoreRun {
   readonly target: ByteString;
 }
 
-/** Looks at steps ahead of the writing, so that blocks are read and decompressed in the meantime. */
-async function runSteps({ context, options, opened, place, tally, target }: RestoreRun): Promise<void> {
-  const { reader, state } = opened;
-  const chunks = new Prefetcher(reader, state);
-  const steps = new RestoreSteps(reader, place);
+async function runSteps({ context, options, opened, place, tally, target }: RestoreRun): Promise<Blocks> {
+  const walk = new TreeWalk(opened.reader, place);
   const pacer = new Pacer(context);
   const restorer = new Restorer({
+    opened,
     target,
     policy: createTargetPolicy({ makesDevices: true }),
     overwrite: options.overwrite ?? 'never',
     dryRun: options.dryRun === true,
     sparse: options.sparse === true,
-    chunks,
     tally,
     pacer,
-    progress: context.progress,
   });
-  const incomplete = new Map<TreeEntry, unknown>();
-  const onFile = (entry: TreeEntry): void => {
-    try {
-      for (const chunk of entriesOf(opened, entry)) chunks.append(chunk);
-    } catch (error) {
-      if (!(error instanceof CorruptDataError)) throw error;
-      incomplete.set(entry, error);
-    }
-  };
-  const umask = process.umask(0);
   try {
-    for (;;) {
-      while (!steps.isAtEnd && steps.waitingCount < STEPS_AHEAD && chunks.waitingCount < CHUNKS_AHEAD) {
-        const reading = steps.advance(onFile);
-        if (reading !== undefined) await reading;
-      }
-      const step = steps.take();
-      if (step === undefined) break;
-      const missing = incomplete.get(step.entry);
-      if (missing !== undefined && step.kind === 'entry') tally.fail(shownPathOf(step), missing, 'file');
-      else await restorer.run(step, step.entry.chunkIds.length / CHUNK_ID_BYTES);
+    for (let step = await walk.next(); step !== undefined; step = await walk.next()) {
+      await restorer.run(step);
+      if (restorer.isPlanFull) await restorer.writePlanned();
       await pacer.pause();
     }
     await restorer.finish();
   } finally {
     await restorer.close();
-    process.umask(umask);
   }
-}
-
-/**
- * Returns the entries of the chunks of a file. Throws `CorruptDataError` if the repository lacks one of them, or if
- * their lengths do not add up to the size of the file.
- */
-function entriesOf({ reader, state }: OpenedState, { chunkIds, sizeBytes }: TreeEntry): number[] {
-  const entries: number[] = [];
-  let storedBytes = 0;
-  for (let offset = 0; offset < chunkIds.length; offset += CHUNK_ID_BYTES) {
-    const entry = reader.entryOf(chunkIds, offset);
-    entries.push(entry);
-    storedBytes += state.filter.lengthOf(entry);
-  }
-  if (storedBytes === sizeBytes) return entries;
-  throw new CorruptDataError(`it has ${sizeBytes} bytes according to the snapshot, but its chunks have ${storedBytes}`);
+  return restorer.blocks;
 }

@@ -7,6 +7,16 @@ import type { OtherCopy } from './other-copies.ts';
 /** Finds the other copies of all chunks that are stored more than once, by hex id. */
 export type FindCopies = () => Promise<ReadonlyMap<string, readonly OtherCopy[]>>;
 
+/** A block whose entries can be used until it is released. */
+export interface OpenEntries {
+  /**
+   * Returns the verified bytes of an entry.
+   * @throws CorruptDataError
+   */
+  bytesOf(entry: number): Uint8Array;
+  release(): void;
+}
+
 /**
  * Reads chunks by id or entry, using the locations of a filter state. A damaged chunk is read from another copy if the
  * repository has one.
@@ -98,9 +108,13 @@ export class StateReader {
     return filter.hasLocation(entry) && packs.has(filter.packIndexOf(entry));
   }
 
-  /** Starts to read the block of an entry that will be needed soon. */
-  prefetch(entry: number): void {
-    this.#chunks.prefetch(this.#storedChunk(entry));
+  /**
+   * Reads the block that contains an entry, past the cache, for a caller that knows everything it needs from it. Only
+   * this copy is tried; a chunk that is damaged there can be read with `readEntry`.
+   */
+  async openBlock(entry: number): Promise<OpenEntries> {
+    const block = await this.#chunks.openBlock(this.#storedChunk(entry));
+    return { bytesOf: (inBlock) => block.bytesOf(this.#storedChunk(inBlock)), release: () => block.release() };
   }
 
   async #fromOtherCopy<T>(

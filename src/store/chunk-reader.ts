@@ -23,6 +23,17 @@ export interface StoredChunk {
   readonly storedBytes: number;
 }
 
+/** A block whose chunks can be used until it is released. */
+export interface OpenBlock {
+  /**
+   * Returns the verified bytes of a chunk.
+   * @throws CorruptDataError
+   */
+  bytesOf(chunk: StoredChunk): Uint8Array;
+  /** From now on, the memory is used for other blocks. */
+  release(): void;
+}
+
 /** Most blocks are longer; blocks of a few small trees are not. */
 const BUFFER_BYTES_MIN = 64 * 1024;
 /** From this size on, copying uses significant memory, and the block contains little else than the chunk. */
@@ -70,9 +81,10 @@ export class ChunkReader {
     return undefined;
   }
 
-  /** Starts reading the block of a chunk that will be needed soon. A failure is reported when the chunk is read. */
-  prefetch(chunk: StoredChunk): void {
-    this.#block(chunk);
+  /** Reads a block past the cache, for a caller that knows everything it needs from the block. */
+  async openBlock(first: StoredChunk): Promise<OpenBlock> {
+    const block = await this.#read(first);
+    return { bytesOf: (chunk) => cut(block, chunk), release: () => this.#pool.give(block.buffer) };
   }
 
   #block(chunk: StoredChunk): CachedBlock<HashedBlock> {

@@ -18,7 +18,7 @@ export const benchUsage: string = `Usage: npm run bench -- [options]
   --scenario SLUG   only this one (may be repeated): ${scenarios.map(({ slug }) => slug).join(', ')}
   --runs N          how often each tool runs (default 3; the median counts)
   --size SIZE       full (default; needs about 18 GB, in memory where there is room) or small
-  --tool NAME       only tools whose names begin so (may be repeated): ldm, restic, borg, tar
+  --tool NAME       only tools whose names begin so (may be repeated): ldm, restic, borg, tar, cp
   --json FILE       write the measurements to FILE, one JSON object per line
   --work DIR        make the work directory below DIR
   --keep            do not remove the work directory`;

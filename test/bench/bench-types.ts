@@ -13,8 +13,8 @@ export interface Command {
 export interface Tool {
   readonly name: string;
   readonly version: string;
-  /** A floor only archives: it cannot deduplicate, so it takes no part where that is the work. */
-  readonly isFloor: boolean;
+  /** `archive` cannot deduplicate, so it takes no part where that is the work; `copy` is only restored. */
+  readonly kind: 'backup' | 'archive' | 'copy';
   repositoryOf(state: string): string;
   initialize(state: string): readonly Command[];
   backup(state: string, snapshot: { readonly source: string; readonly label: string }): readonly Command[];
@@ -34,7 +34,6 @@ export type BenchSize = 'full' | 'small';
 export interface Measurement {
   readonly tool: string;
   readonly version: string;
-  readonly isFloor: boolean;
   readonly seconds: readonly number[];
   /** The largest resident set of any process of a run; absent without GNU time. */
   readonly memoryBytesMax?: number;
@@ -43,17 +42,25 @@ export interface Measurement {
   readonly problems?: readonly string[];
 }
 
-/** Ratios: `floor` compares with the fastest floor, `restic` with restic. */
-export interface Goal {
-  readonly mustReach: number;
-  readonly aim: number;
-  readonly aimAgainst: 'restic' | 'floor';
+export type PeerName = 'restic' | 'tar | zstd -3' | 'untar' | 'cp';
+
+/** At most `value` times what the peer took; without a peer, at most `value`. */
+export interface Limit {
+  readonly value: number;
+  readonly peer?: PeerName;
+}
+
+/** What ldm must reach, and what it should reach after that. */
+export interface Target {
+  readonly measure: 'seconds' | 'memoryBytesMax' | 'repositorySizeBytes' | { readonly figure: string };
+  readonly must: Limit;
+  readonly aim?: Limit;
 }
 
 export interface ScenarioResult {
   readonly slug: string;
   readonly title: string;
-  readonly goal?: Goal;
+  readonly targets?: readonly Target[];
   readonly measurements: readonly Measurement[];
   /** Figures that are no times of tools, printed as they are. */
   readonly figures?: Readonly<Record<string, number | string>>;
@@ -97,5 +104,7 @@ export interface Bench {
   readonly verifiesBackups: boolean;
   readonly tools: readonly Tool[];
   readonly workspace: Workspace;
+  /** Before the clock starts, so that no tool pays for memory that nobody has used yet. */
+  touchMemory(): void;
   log(line: string): void;
 }

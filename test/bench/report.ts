@@ -1,11 +1,13 @@
 import type { Machine } from './machine.ts';
 import type { Measurement, ScenarioResult } from './bench-types.ts';
 import { medianOf } from './measure.ts';
+import { checkTargets, type CheckedLimit, type CheckedTarget } from './targets.ts';
 
 /** Everything as Markdown, ready to be pasted into a document. */
 export function formatReport(results: readonly ScenarioResult[], machine: Machine): string {
   const sections = [
     formatMachine(machine),
+    formatTargets(results),
     formatTimes(results),
     formatColumns(results, { title: 'repository size', valueOf: ({ repositorySizeBytes }) => repositorySizeBytes }),
     formatColumns(results, { title: 'peak memory', valueOf: ({ memoryBytesMax }) => memoryBytesMax }),
@@ -15,15 +17,16 @@ export function formatReport(results: readonly ScenarioResult[], machine: Machin
   return sections.filter((section) => section !== '').join('\n\n');
 }
 
-/** One JSON object per line: the machine, then each tool in each scenario, then plain figures. */
+/** One JSON object per line: the machine, then for each scenario the tools, plain figures and targets. */
 export function formatJsonLines(results: readonly ScenarioResult[], machine: Machine): string {
   const rows: object[] = [{ kind: 'machine', ...machine }];
-  for (const { slug, measurements, figures, goal } of results) {
+  for (const result of results) {
+    const { slug, measurements, figures } = result;
     for (const measurement of measurements) {
       rows.push({ kind: 'measurement', scenario: slug, medianSeconds: medianOf(measurement.seconds), ...measurement });
     }
     if (figures !== undefined) rows.push({ kind: 'figures', scenario: slug, ...figures });
-    if (goal !== undefined) rows.push({ kind: 'goal', scenario: slug, ...goal, ...ratiosOf(measurements) });
+    for (const target of checkTargets(result)) rows.push({ kind: 'target', scenario: slug, ...target });
   }
   return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 }
@@ -39,37 +42,45 @@ function formatMachine(machine: Machine): string {
     .join('; ');
 }
 
+function formatTargets(results: readonly ScenarioResult[]): string {
+  const targets = results.flatMap((result) => checkTargets(result));
+  if (targets.length === 0) return '';
+  const rows = targets.map(({ title, measure, must, aim }) => [
+    title,
+    ...formatLimit(must, measure),
+    ...(aim === undefined ? ['', ''] : formatLimit(aim, measure)),
+  ]);
+  return formatTable(['target', 'must reach', 'ldm', 'aim', 'ldm'], rows);
+}
+
+/** The limit, and what ldm has beside it. */
+function formatLimit(limit: CheckedLimit, measure: CheckedTarget['measure']): string[] {
+  const { value, peer, measured, isReached } = limit;
+  const format = (figure: number): string => {
+    if (peer !== undefined) return formatRatio(figure);
+    return measure === 'memoryBytesMax' || measure === 'repositorySizeBytes'
+      ? formatSize(figure)
+      : formatFigure(figure);
+  };
+  return [
+    peer === undefined ? format(value) : `${value} x ${peer.replace('|', String.raw`\|`)}`,
+    measured === undefined ? 'not measured' : `${format(measured)}, ${isReached === true ? 'reached' : 'missed'}`,
+  ];
+}
+
 function formatTimes(results: readonly ScenarioResult[]): string {
   const timed = results.filter(({ measurements }) => measurements.length > 0);
   if (timed.length === 0) return '';
   const tools = toolNamesOf(timed);
-  const head = ['seconds (median)', ...tools, 'ldm / restic', 'must reach', 'aim', 'ldm / floor'];
-  const rows = timed.map((result) => {
-    const { toRestic, toFloor } = ratiosOf(result.measurements);
-    const cells = tools.map((tool) => {
-      const measurement = result.measurements.find((other) => other.tool === tool);
-      return measurement === undefined ? '' : formatSeconds(medianOf(measurement.seconds));
-    });
-    const { goal } = result;
-    const aim = goal === undefined ? '' : `${goal.aim} x ${goal.aimAgainst}`;
-    return [result.title, ...cells, formatRatio(toRestic), goal?.mustReach.toString() ?? '', aim, formatRatio(toFloor)];
+  const rows = timed.map(({ title, measurements }) => {
+    const medians = new Map(measurements.map(({ tool, seconds }) => [tool, medianOf(seconds)]));
+    return [
+      title,
+      ...tools.map((tool) => formatSeconds(medians.get(tool))),
+      formatRatio(divide(medians.get('ldm'), medians.get('restic'))),
+    ];
   });
-  return formatTable(head, rows);
-}
-
-/** How ldm compares with restic and with the fastest floor. */
-function ratiosOf(measurements: readonly Measurement[]): { toRestic?: number; toFloor?: number } {
-  const secondsOf = (name: string): number | undefined => {
-    const found = measurements.find(({ tool }) => tool === name);
-    return found === undefined ? undefined : medianOf(found.seconds);
-  };
-  const [ldm, restic] = [secondsOf('ldm'), secondsOf('restic')];
-  const floors = measurements.filter(({ isFloor }) => isFloor).map(({ seconds }) => medianOf(seconds));
-  if (ldm === undefined) return {};
-  return {
-    ...(restic === undefined ? {} : { toRestic: ldm / restic }),
-    ...(floors.length === 0 ? {} : { toFloor: ldm / Math.min(...floors) }),
-  };
+  return formatTable(['seconds (median)', ...tools, 'ldm / restic'], rows);
 }
 
 function formatColumns(
@@ -81,8 +92,7 @@ function formatColumns(
   const tools = toolNamesOf(sized);
   const rows = sized.map(({ title, measurements }) => {
     const values = new Map(measurements.map((one) => [one.tool, options.valueOf(one)]));
-    const [ldm, restic] = [values.get('ldm'), values.get('restic')];
-    const ratio = ldm === undefined || restic === undefined ? undefined : ldm / restic;
+    const ratio = divide(values.get('ldm'), values.get('restic'));
     return [title, ...tools.map((tool) => formatSize(values.get(tool))), formatRatio(ratio)];
   });
   return formatTable([options.title, ...tools, 'ldm / restic'], rows);
@@ -119,7 +129,12 @@ function formatTable(head: readonly string[], rows: readonly (readonly string[])
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-function formatSeconds(seconds: number): string {
+function divide(value: number | undefined, by: number | undefined): number | undefined {
+  return value === undefined || by === undefined ? undefined : value / by;
+}
+
+function formatSeconds(seconds: number | undefined): string {
+  if (seconds === undefined) return '';
   return seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(2);
 }
 

@@ -17,11 +17,16 @@ export interface RoundsOptions {
   verify?(tool: Tool, state: string): string[];
 }
 
+/** Every other round is backwards (A B, B A, ...), so that no tool always runs first or after the same other tool. */
+export function orderOfRound<T>(items: readonly T[], round: number): readonly T[] {
+  return round % 2 === 0 ? items : items.toReversed();
+}
+
 /** Runs all tools in turn, several times, each from the same starting point, so that a busy moment hits everybody. */
 export function measureRounds(bench: Bench, options: RoundsOptions): Measurement[] {
   const samples = options.tools.map((tool) => createSample(tool));
   for (let round = 0; round < bench.runCount; round++) {
-    for (const sample of samples) {
+    for (const sample of orderOfRound(samples, round)) {
       const { tool } = sample;
       const stateOptions = {
         tool,
@@ -30,7 +35,9 @@ export function measureRounds(bench: Bench, options: RoundsOptions): Measurement
       };
       bench.workspace.withState(stateOptions, (state) => {
         runCommands(options.prepare?.(tool, state) ?? []);
-        const usage = runCommands(options.commands(tool, state));
+        const commands = options.commands(tool, state);
+        bench.touchMemory();
+        const usage = runCommands(commands);
         bench.log(`  ${tool.name}: ${usage.seconds.toFixed(2)} s`);
         sample.seconds.push(usage.seconds);
         if (usage.memoryBytesMax !== undefined) sample.peaks.push(usage.memoryBytesMax);
@@ -58,7 +65,6 @@ function finishSample({ tool, seconds, peaks, repositorySizeBytes, problems }: S
   return {
     tool: tool.name,
     version: tool.version,
-    isFloor: tool.isFloor,
     seconds,
     ...(peaks.length === 0 ? {} : { memoryBytesMax: Math.max(...peaks) }),
     ...(repositorySizeBytes === undefined ? {} : { repositorySizeBytes }),
@@ -82,7 +88,7 @@ export function compareRestored(tool: Tool, source: string, target: string): str
     // The root itself is the caller's directory for most tools.
     ignoreRoot: true,
     // tar's usual format knows whole seconds only.
-    ignore: tool.isFloor ? ['mtimeNs'] : [],
+    ignore: tool.kind === 'archive' ? ['mtimeNs'] : [],
   });
 }
 

@@ -1,6 +1,7 @@
 import type { BenchOptions } from './bench-options.ts';
 import type { Bench, Scenario, ScenarioResult, Tool } from './bench-types.ts';
 import { scenarios } from './scenarios/scenarios.ts';
+import { touchedSizeBytes, touchMemory } from './touch-memory.ts';
 import { createWorkspace } from './workspace.ts';
 
 /** Runs the chosen scenarios one after the other. The work directory is gone afterwards, also when one fails. */
@@ -22,6 +23,7 @@ export async function runBench(
     verifiesBackups: options.size === 'small',
     tools,
     workspace,
+    touchMemory: () => void touchMemory(touchedSizeBytes[options.size], log),
     log,
   };
   try {

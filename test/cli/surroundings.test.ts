@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
@@ -42,6 +43,22 @@ describe('in a directory that was deleted', () => {
       'ldm: the current directory does not exist any more\nChange to another directory, or give absolute paths.\n',
     );
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  });
+});
+
+describe('the priority of a backup', () => {
+  const REPORT = 'import os from "node:os"; process.on("exit", () => process.stderr.write(`nice ${os.getPriority()}`))';
+
+  it.each([
+    ['backup source', 0],
+    ['backup source --low-priority', 19],
+  ])('%s', (line, nice) => {
+    const own = getPriority();
+    const { stderr } = shell(
+      scenario,
+      `NODE_OPTIONS='--import data:text/javascript,${encodeURIComponent(REPORT)}' ldm ${line}`,
+    );
+    expect(stderr).toBe(`nice ${Math.max(nice, own)}`);
   });
 });
 

@@ -35,10 +35,7 @@ describe('a repository is sound, with no step to mend it, after', () => {
   );
 
   it('a crash of a compaction that follows on the crash of another', async () => {
-    const stage = await setStageOfTwoPacks();
-    const published = { mode: 'crash', only: isRenameTo('packs/'), failAt: 2 } as const;
-    const { faulty } = await runInterrupted({ stage, act: COMPACT, fault: published, backend: stage.backend });
-    faulty.assertFired();
+    const stage = await setStageOfCrashedCompaction();
     const { failures, firedCount } = await new InterruptionLoop({ stage, act: COMPACT }).run({ mode: 'crash' });
     expect(failures).toEqual([]);
     expect(firedCount).toBeGreaterThan(30);
@@ -127,14 +124,18 @@ describe('an interrupted backup', () => {
   });
 });
 
-/** One in thirty, by the random key that cuts its chunks, is compacted into a single pack. */
-async function setStageOfTwoPacks(): Promise<Stage> {
+/**
+ * A compaction has crashed when it published its second pack. One in thirty, by the random key that cuts the chunks,
+ * publishes only one.
+ */
+async function setStageOfCrashedCompaction(): Promise<Stage> {
+  const fault = { mode: 'crash', only: isRenameTo('packs/'), failAt: 2 } as const;
   for (let attempt = 0; attempt < 20; attempt += 1) {
     const stage = await setStage(memoryDirectory(), COMPACT);
-    const { faulty } = await runInterrupted({ stage, act: COMPACT, fault: { only: isRenameTo('packs/') } });
-    if (faulty.operations.length > 1) return stage;
+    const { faulty } = await runInterrupted({ stage, act: COMPACT, fault, backend: stage.backend });
+    if (faulty.fired) return stage;
   }
-  throw new Error('no compaction gives two packs');
+  throw new Error('no compaction publishes two packs');
 }
 
 /** With enough in it for several segments. */

@@ -193,8 +193,9 @@ describe('hard links', () => {
 
 it('a full target ends the restore with exit 1 and without half a file', async ({ skip }) => {
   skip(!isRoot, NEEDS_ROOT);
-  const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
-  for (const name of ['a', 'b', 'c']) writeFileSync(join(repository.source, name), createPrng(1).bytes(400_000));
+  const repository = await makeTestRepository();
+  for (const [index, name] of ['a', 'b', 'c'].entries())
+    writeFileSync(join(repository.source, name), createPrng(index).bytes(400_000));
   await repository.backup();
   const target = join(repository.directory, 'disk');
   skip(!mountTmpfs(target, 2 ** 20), 'no tmpfs can be mounted here, not even by root');

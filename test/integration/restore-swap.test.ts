@@ -8,17 +8,17 @@ import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 
-/** Calls `action` before the bytes of a chunk are shown, as soon as `isTime`; tells whether it did. */
+/** Calls `action` before a block with content is read, as soon as `isTime`. The result says whether it was called. */
 function whileReading(isTime: () => boolean, action: () => void): () => boolean {
   let isDone = false;
   // oxlint-disable-next-line typescript/unbound-method
-  const useEntry = StateReader.prototype.useEntry;
-  vi.spyOn(StateReader.prototype, 'useEntry').mockImplementation(function (this: StateReader, ...given) {
+  const openBlock = StateReader.prototype.openBlock;
+  vi.spyOn(StateReader.prototype, 'openBlock').mockImplementation(function (this: StateReader, ...given) {
     if (!isDone && isTime()) {
       isDone = true;
       action();
     }
-    return useEntry.apply(this, given);
+    return openBlock.apply(this, given);
   });
   return () => isDone;
 }

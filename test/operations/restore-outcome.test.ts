@@ -7,7 +7,6 @@ import { BackendError } from '../../src/errors.ts';
 import { nativeCalls } from '../../src/files/native.ts';
 import { createProgress } from '../../src/operations/context.ts';
 import { restore } from '../../src/operations/restore.ts';
-import { WriteBehind } from '../../src/operations/restore/write-behind.ts';
 import { StateReader } from '../../src/repository/state-reader.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { perform } from '../../src/workers/tasks.ts';
@@ -64,8 +63,12 @@ test('metadata that cannot be set is a problem of a file that is there', async (
 
 test('what the disk of the repository cannot read makes it a restore with damage', async () => {
   const repository = await makeSaved();
-  const useEntry = vi.spyOn(StateReader.prototype, 'useEntry');
-  useEntry.mockRejectedValueOnce(new BackendError('cannot read', { kind: 'damaged' }));
+  const error = new BackendError('cannot read', { kind: 'damaged' });
+  const readEntry = vi.spyOn(StateReader.prototype, 'readEntry');
+  vi.spyOn(StateReader.prototype, 'openBlock').mockImplementationOnce(async () => {
+    readEntry.mockRejectedValueOnce(error);
+    throw error;
+  });
   const { problems, filesRestored, filesFailed, exitCode } = await repository.restore();
   expect(problems).toMatchObject([{ code: 'BACKEND' }]);
   expect([filesRestored, filesFailed, exitCode]).toEqual([100, 1, 1]);
@@ -102,27 +105,6 @@ test('what could not be restored is counted', async () => {
     problems: [{ path: 'work/sub/deep' }],
     exitCode: 1,
   });
-});
-
-test('a restore that ends early waits until nobody writes before it gives the umask back', async () => {
-  const { context, directory } = await makeSaved();
-  let isStopped = false;
-  vi.spyOn(WriteBehind.prototype, 'stop').mockImplementation(async () => {
-    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    isStopped = true;
-  });
-  vi.spyOn(WriteBehind.prototype, 'add').mockImplementation(() => {
-    throw new Error('broken');
-  });
-  const stoppedAt: boolean[] = [];
-  const umask = process.umask.bind(process);
-  vi.spyOn(process, 'umask').mockImplementation((mask) => {
-    if (mask !== 0) stoppedAt.push(isStopped);
-    return mask === undefined ? umask() : umask(mask);
-  });
-  const restoring = restore(context, { selector: 'latest', target: join(directory, 'target') });
-  await expect(restoring).rejects.toThrow('broken');
-  expect(stoppedAt).toEqual([true]);
 });
 
 test('a fault of the program is not taken for a file that could not be written', () => {

@@ -61,7 +61,6 @@ describe('reading', () => {
   test('shares one load among all who ask meanwhile', async () => {
     const counting = new FaultyBackend(backend, { only: (operation) => operation === 'readRange' });
     const reader = makeReader(counting);
-    reader.prefetch(chunks[0]!);
     await Promise.all([reader.read(chunks[0]!), reader.read(chunks[0]!), reader.read(chunks[1]!)]);
     expect(counting.operations.length).toBe(1);
   });
@@ -76,12 +75,18 @@ describe('memory that is used again', () => {
       memories.add(bytes.buffer);
       expect(Buffer.compare(bytes, contents[index]!)).toBe(0);
     };
+    const openAndRelease = async (index: number): Promise<void> => {
+      const block = await reader.openBlock(chunks[index]!);
+      for (let wait = prng.int(4); wait > 0; wait -= 1) await Promise.resolve();
+      isShown(index, block.bytesOf(chunks[index]!));
+      block.release();
+    };
     const copies: { readonly index: number; readonly bytes: Uint8Array }[] = [];
     const readers = Array.from({ length: 20 }, async () => {
       for (let turn = 0; turn < 50; turn += 1) {
         const index = prng.int(chunks.length);
-        if (prng.int(4) === 0) reader.prefetch(chunks[prng.int(chunks.length)]!);
-        if (prng.int(2) === 0) await reader.use(chunks[index]!, (bytes) => isShown(index, bytes));
+        if (prng.int(4) === 0) await openAndRelease(index);
+        else if (prng.int(2) === 0) await reader.use(chunks[index]!, (bytes) => isShown(index, bytes));
         else copies.push({ index, bytes: await reader.read(chunks[index]!) });
         for (let wait = prng.int(4); wait > 0; wait -= 1) await Promise.resolve();
       }
@@ -97,6 +102,11 @@ describe('memory that is used again', () => {
 describe('wrong bytes never leave the reader', () => {
   async function expectRefused(chunk: StoredChunk): Promise<void> {
     await expect((async () => makeReader().read(chunk))()).rejects.toBeInstanceOf(CorruptDataError);
+    await expect(readPastCache(chunk)).rejects.toBeInstanceOf(CorruptDataError);
+  }
+
+  async function readPastCache(chunk: StoredChunk): Promise<Uint8Array> {
+    return (await makeReader().openBlock(chunk)).bytesOf(chunk);
   }
 
   test.each([
@@ -124,7 +134,8 @@ describe('wrong bytes never leave the reader', () => {
       const damaged = Buffer.from(whole);
       damaged[position]! ^= 0x40;
       backend.poke(name, damaged);
-      const outcome = await (async () => makeReader().read(chunk))().catch((error: unknown) => error);
+      const read = position % 2 === 0 ? readPastCache : async (): Promise<Uint8Array> => makeReader().read(chunk);
+      const outcome = await read(chunk).catch((error: unknown) => error);
       if (outcome instanceof Uint8Array) expect(Buffer.compare(outcome, contents[0]!)).toBe(0);
       else {
         expect(outcome).toBeInstanceOf(CorruptDataError);
@@ -144,22 +155,13 @@ describe('wrong bytes never leave the reader', () => {
 });
 
 describe('a read that fails', () => {
-  test('is tried again by the next reader, and a prefetch keeps its failure to itself', async () => {
+  test('is tried again by the next reader', async () => {
     const only = (operation: string): boolean => operation === 'readRange';
     const faulty = new FaultyBackend(backend, { failAt: 1, errno: 'EACCES', only });
     const reader = makeReader(faulty);
-    reader.prefetch(chunks[0]!);
-    // Joins the load that fails ...
-    await expect(reader.read(chunks[0]!)).rejects.toMatchObject({ kind: 'denied' });
-    // ... and begins a new one.
+    const failing = [reader.read(chunks[0]!), reader.read(chunks[0]!)];
+    for (const reading of failing) await expect(reading).rejects.toMatchObject({ kind: 'denied' });
     expect(Buffer.compare(await reader.read(chunks[0]!), contents[0]!)).toBe(0);
-    faulty.assertFired();
-  });
-
-  test('of a prefetch that nobody waits for disturbs nobody', async () => {
-    const faulty = new FaultyBackend(backend, { failAt: 1, only: (operation) => operation === 'readRange' });
-    makeReader(faulty).prefetch(chunks[0]!);
-    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     faulty.assertFired();
   });
 });
@@ -187,7 +189,6 @@ describe('a large chunk', () => {
 
   test('vouches for itself and for nothing else', async () => {
     const reader = makeReader();
-    reader.prefetch(chunk);
     expect(Buffer.compare(await reader.read(chunk), large)).toBe(0);
     for (const change of [
       { id: new Uint8Array(20) },
@@ -205,7 +206,6 @@ describe('a large chunk', () => {
     damaged[150_000]! ^= 1;
     backend.poke(name, damaged);
     const reader = makeReader();
-    reader.prefetch(chunk);
     await expect((async () => reader.read(chunk))()).rejects.toBeInstanceOf(CorruptDataError);
   });
 });

@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { isAbsolute } from 'node:path';
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
@@ -13,6 +14,7 @@ interface BackupFlags {
   readonly dryRun?: boolean;
   readonly exclude?: readonly string[];
   readonly time?: string;
+  readonly lowPriority?: boolean;
 }
 
 const PATTERNS = `
@@ -40,6 +42,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
     .option('-n, --dry-run', 'store nothing, only print what would be stored')
     .option('-e, --exclude <pattern>', 'exclude what matches; may be repeated (see Patterns)', collectPatterns)
     .option('--time <time>', 'the time to record, such as "2026-01-31 18:00"', timeValue)
+    .option('--low-priority', 'let other programs have the processor and the disk first (nice 19)')
     .addHelpText('after', PATTERNS)
     .addHelpText('after', LISTING)
     .addHelpText(
@@ -65,6 +68,8 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
           import('../ensure-repository.ts'),
           import('../reports/backup-report.ts'),
         ]);
+        // Threads that start later inherit it, and Linux derives the priority of disk access from it.
+        if (flags.lowPriority === true) setPriority(constants.priority.PRIORITY_LOW);
         if (flags.dryRun !== true) await ensureRepository(session);
         const { force, dryRun, exclude, time, host: hostname } = flags;
         const tags = flags.tag === undefined ? undefined : [...new Set(flags.tag.flat())];

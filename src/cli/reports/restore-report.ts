@@ -32,6 +32,8 @@ export function reportRestore(
     others_failed: result.othersFailed,
     sockets_skipped: result.socketsSkipped,
     bytes_restored: result.bytesRestored,
+    blocks_read: result.blocksRead,
+    blocks_needed: result.blocksNeeded,
     error_count: result.problems.length,
     total_duration: durationMs / 1000,
   });

@@ -3,7 +3,7 @@ import { TargetError } from '../../errors.ts';
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
 import { openSource } from '../../files/source-files.ts';
-import { replaceTarget, temporaryPathBeside } from '../../files/target-file.ts';
+import { replaceTarget, temporaryPathBeside } from '../../files/target-names.ts';
 import { createHardlink } from '../../files/target-writer.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import { fsPath } from '../../util/byte-string.ts';
@@ -23,6 +23,8 @@ const COMPARED_BYTES = 1 << 20;
 /** Recreates the hard links between files, symlinks and special files. */
 export class HardlinkGroups {
   readonly #first = new Map<string, FirstName>();
+  /** The names that will be written, to which others can be linked then. */
+  readonly #expected = new Map<string, TreeEntry>();
 
   /** Records a file that now exists in a directory of the target. */
   note(entry: TreeEntry, directory: DirectoryPath, { isWritten }: { readonly isWritten: boolean }): void {
@@ -30,6 +32,19 @@ export class HardlinkGroups {
     const key = keyOf(entry);
     if (this.#first.has(key) && !isWritten) return;
     this.#first.set(key, { entry, directory, isWritten });
+  }
+
+  /**
+   * Returns whether a file of the same group with the same content will be written, so that this one can become a link
+   * to it. If not, this one is expected from now on.
+   */
+  isExpected(entry: TreeEntry): boolean {
+    if (entry.hardlink === undefined) return false;
+    const key = keyOf(entry);
+    const expected = this.#expected.get(key);
+    if (expected !== undefined && isSameContent(expected, entry)) return true;
+    this.#expected.set(key, entry);
+    return false;
   }
 
   /**

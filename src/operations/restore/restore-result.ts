@@ -1,5 +1,15 @@
 import { LdmError, TargetError, isDamage } from '../../errors.ts';
+import type { TreeStep } from '../../repository/tree-walk.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import { shownPathOf } from '../../util/path-node.ts';
+import type { Progress } from '../context.ts';
+import type { FileDecision } from './overwrite.ts';
+
+/** Why an existing file or directory was kept. */
+const KEPT = {
+  refuse: 'exists and differs, and was kept (see --overwrite)',
+  blocked: 'is a directory at the target, and was kept; move it away to restore the file',
+};
 
 /** An entry that differs at the target from the snapshot. */
 export interface RestoreProblem {
@@ -28,6 +38,10 @@ export interface RestoreResult {
   /** Sockets are not restored: the programs that listen on them create them. */
   readonly socketsSkipped: number;
   readonly bytesRestored: number;
+  /** How often a block with content of files was read. */
+  readonly blocksRead: number;
+  /** The number of different blocks among them. A restore that fits into the memory of one plan reads each once. */
+  readonly blocksNeeded: number;
   readonly problems: readonly RestoreProblem[];
   /** 1: data in the repository is damaged; 3: something could not be restored at the target; 0: no problems. */
   readonly exitCode: 0 | 1 | 3;
@@ -48,29 +62,65 @@ export class RestoreTally {
   readonly problems: RestoreProblem[] = [];
   #isDamaged = false;
   readonly #onProblem: (problem: RestoreProblem) => void;
+  readonly #progress: Progress | undefined;
 
-  constructor(onProblem: (problem: RestoreProblem) => void) {
+  constructor(onProblem: (problem: RestoreProblem) => void, progress: Progress | undefined) {
     this.#onProblem = onProblem;
+    this.#progress = progress;
   }
 
-  /** Counts an entry that was not restored; `kind` is its kind. Throws like `report`. */
-  fail(path: ByteString, error: unknown, kind: 'file' | 'directory' | 'other'): void {
-    this.report(path, error);
-    if (kind === 'file') this.filesFailed += 1;
-    else if (kind === 'directory') this.directoriesFailed += 1;
-    else this.othersFailed += 1;
+  /** Call this or another method that says so for every file once, whatever became of it. */
+  fileDone(step: TreeStep): void {
+    if (this.#progress !== undefined) this.#progress.filesDone += 1;
+    if (step.entry.changedWhileRead)
+      this.note(step, 'changed while it was backed up; it may mix old and new content', 'CHANGED');
+  }
+
+  /** Counts a restored file; it is done. */
+  countFile(step: TreeStep): void {
+    const { sizeBytes } = step.entry;
+    this.filesRestored += 1;
+    this.bytesRestored += sizeBytes;
+    if (this.#progress !== undefined) this.#progress.bytesDone += sizeBytes;
+    this.fileDone(step);
+  }
+
+  /** Counts a file that is not written because of what exists at its path. Returns whether it is done. */
+  isSettled(decision: FileDecision, step: TreeStep): boolean {
+    if (decision === 'create' || decision === 'replace') return false;
+    if (decision === 'unchanged') this.filesUnchanged += 1;
+    else this.filesKept += 1;
+    if (decision === 'refuse' || decision === 'blocked') this.note(step, KEPT[decision], 'EXISTS');
+    if (step.entry.type === 'file') this.fileDone(step);
+    return true;
+  }
+
+  /** Counts an entry that was not restored; if it is a file, it is done. Throws like `report`. */
+  fail(step: TreeStep, error: unknown): void {
+    this.report(step, error);
+    if (step.kind !== 'entry') this.directoriesFailed += 1;
+    else if (step.entry.type !== 'file') this.othersFailed += 1;
+    else {
+      this.filesFailed += 1;
+      this.fileDone(step);
+    }
   }
 
   /** Records an error of the target or damage in the repository. Throws any other error, which ends the restore. */
-  report(path: ByteString, error: unknown): void {
+  report(step: TreeStep, error: unknown): void {
     if (!(error instanceof TargetError || isDamage(error))) throw error;
     if (error instanceof TargetError && error.errno === 'ENOSPC') throw fullTarget(error);
-    this.note(path, error.message, error.code);
+    this.note(step, error.message, error.code);
     if (!(error instanceof TargetError)) this.#isDamaged = true;
   }
 
-  note(path: ByteString, message: string, code: string): void {
-    const problem = { path, message, code };
+  /** Records metadata that could not be set. */
+  noteFailure(step: TreeStep, failure: TargetError | undefined): void {
+    if (failure !== undefined) this.note(step, failure.message, failure.code);
+  }
+
+  note(step: TreeStep, message: string, code: string): void {
+    const problem = { path: shownPathOf(step), message, code };
     this.problems.push(problem);
     this.#onProblem(problem);
   }

@@ -1,204 +1,198 @@
 import type { DirectoryPath } from '../../files/directory-path.ts';
-import { heldDirectoryCount } from '../../files/held-directories.ts';
-import { replaceTarget, temporaryPathBeside } from '../../files/target-file.ts';
-import type { FilePlace } from '../../files/target-file.ts';
+import { replaceTarget, temporaryPathBeside } from '../../files/target-names.ts';
 import { createSpecial, createSymlink, finishTargetDirectory } from '../../files/target-writer.ts';
 import type { SpecialOutcome } from '../../files/target-writer.ts';
 import type { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { TreeEntry } from '../../format/tree.ts';
+import type { OpenedState } from '../../repository/opened-state.ts';
+import type { TreeStep } from '../../repository/tree-walk.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { shownPathOf } from '../../util/path-node.ts';
-import type { Pacer, Progress } from '../context.ts';
-import { copyChunks, decide, writeFile } from './file-restorer.ts';
-import type { ChunksOfFile, FileDecision, OverwriteMode } from './file-restorer.ts';
+import type { Pacer } from '../context.ts';
+import { ContentWriter } from './content-writer.ts';
 import { HardlinkGroups } from './hardlink-groups.ts';
-import { findDirectory, makeDirectory, openTarget } from './open-target.ts';
-import type { OpenTarget } from './open-target.ts';
-import { kindOf } from './restore-steps.ts';
-import type { RestoreStep } from './restore-steps.ts';
+import { decide } from './overwrite.ts';
+import type { FileDecision, OverwriteMode } from './overwrite.ts';
+import { PlannedFile, RestorePlan } from './restore-plan.ts';
 import type { RestoreTally } from './restore-result.ts';
+import { TargetDirectories } from './target-directories.ts';
+import type { TargetDirectory } from './target-directories.ts';
 import { WriteBehind } from './write-behind.ts';
 
-/** After this many more directories are held open, most of those above the current one are closed for a while. */
-const HELD_MAX = 128;
-
-/** Why an existing file or directory was kept. */
-const KEPT = {
-  refuse: 'exists and differs, and was kept (see --overwrite)',
-  blocked: 'is a directory at the target, and was kept; move it away to restore the file',
-};
-
-/** The chunks of the next file. */
-export interface FileChunks {
-  sizeOf(count: number): number;
-  next: ChunksOfFile['next'];
-  skip(count: number): void;
-}
-
 export interface RestorerOptions {
+  readonly opened: OpenedState;
   readonly target: ByteString;
   readonly policy: TargetPolicy;
   readonly overwrite: OverwriteMode;
   readonly dryRun: boolean;
   readonly sparse: boolean;
-  readonly chunks: FileChunks;
   readonly tally: RestoreTally;
   readonly pacer: Pacer;
-  readonly progress: Progress | undefined;
 }
 
-/** Runs the steps of a restore. */
+/**
+ * Runs the steps of a restore: creates directories, links and special files at once, and plans the files, which
+ * `writePlanned` then writes in the order of the repository.
+ */
 export class Restorer {
   readonly #options: RestorerOptions;
-  readonly #directories: (OpenTarget | undefined)[];
+  readonly #directories: TargetDirectories;
   readonly #groups = new HardlinkGroups();
   readonly #behind: WriteBehind;
-  #heldMax = HELD_MAX;
+  readonly #content: ContentWriter;
+  #plan: RestorePlan;
+  /** Files that will become links to files in the plan. */
+  #links: PlannedFile[] = [];
 
   constructor(options: RestorerOptions) {
     this.#options = options;
-    const { dryRun, target, policy } = options;
+    const { dryRun, target, policy, sparse, pacer, opened } = options;
     this.#behind = new WriteBehind(policy);
-    this.#directories = [openTarget(target, { dryRun })];
-  }
-
-  /** Waits until everything is written to the target. */
-  async finish(): Promise<void> {
-    await this.#behind.finish();
-  }
-
-  /** When it returns, no thread works at the target any more. */
-  async close(): Promise<void> {
-    await this.#behind.stop();
-    for (const directory of this.#directories) directory?.location.close();
-  }
-
-  /** `chunkCount`: the number of chunks in the sequence for this file; undefined if one of them is missing. */
-  async run(step: RestoreStep, chunkCount: number | undefined): Promise<void> {
-    const { tally } = this.#options;
-    await this.#behind.makeRoom();
-    if (heldDirectoryCount() >= this.#heldMax) await this.#restOuter();
-    try {
-      if (step.kind === 'unreadable') tally.fail(shownPathOf(step), step.error, 'directory');
-      else if (step.kind === 'enter') this.#enter(step.entry);
-      else if (step.kind === 'leave') this.#leave(step);
-      else if (step.entry.type === 'file') await this.#restoreFile(step, chunkCount ?? 0);
-      else this.#restoreOther(step);
-    } catch (error) {
-      if (step.kind === 'leave') tally.report(shownPathOf(step), error);
-      else tally.fail(shownPathOf(step), error, kindOf(step));
-    }
-  }
-
-  /** Closes most of the open directories above the current one. Waits first: pending writes have paths through them. */
-  async #restOuter(): Promise<void> {
-    await this.#behind.finish();
-    this.#directories.findLast((directory) => directory !== undefined)?.location.restOuter();
-    this.#heldMax = heldDirectoryCount() + HELD_MAX;
-  }
-
-  #enter(entry: TreeEntry): void {
-    const parent = this.#directories.at(-1);
-    // Everything below a directory that could not be created is skipped; the failure was reported once.
-    let made: OpenTarget | undefined;
-    try {
-      if (parent !== undefined)
-        made = this.#options.dryRun ? findDirectory(parent, entry.name) : makeDirectory(parent, entry.name);
-    } finally {
-      this.#directories.push(made);
-    }
-  }
-
-  /** Sets the metadata of a directory last: pending writes would change its time, or may need permissions it loses. */
-  #leave(step: RestoreStep): void {
-    const directory = this.#directories.pop();
-    if (directory === undefined) return;
-    this.#behind.after((isDropped) => {
-      if (this.#options.dryRun) this.#options.tally.directoriesRestored += 1;
-      else if (!isDropped) this.#finishDirectory(step, directory.location);
-      directory.location.close();
+    this.#plan = new RestorePlan(opened.state);
+    const onComplete = (step: TreeStep, location: DirectoryPath): void => this.#finishDirectory(step, location);
+    this.#directories = new TargetDirectories(target, { dryRun, onComplete });
+    this.#content = new ContentWriter({
+      reader: opened.reader,
+      behind: this.#behind,
+      policy,
+      sparse,
+      pacer,
+      makeRoom: async () => this.#makeRoom(),
+      onWritten: (file, failure) => this.#onWritten(file, failure),
+      onFailed: (file, error) => this.#onFailed(file, error),
     });
   }
 
-  #finishDirectory(step: RestoreStep, location: DirectoryPath): void {
-    const { tally, policy } = this.#options;
-    tally.directoriesRestored += 1;
+  /** Whether `writePlanned` must be called before the next step. */
+  get isPlanFull(): boolean {
+    return this.#plan.isFull;
+  }
+
+  get blocks(): { readonly read: number; readonly needed: number } {
+    return { read: this.#content.blocksRead, needed: this.#content.blocksNeeded };
+  }
+
+  /** When it returns, no thread works at the target any more, and no temporary files are left. */
+  async close(): Promise<void> {
+    await this.#behind.stop();
+    this.#content.close();
+    this.#directories.close();
+  }
+
+  async run(step: TreeStep): Promise<void> {
+    const { tally } = this.#options;
+    await this.#makeRoom();
+    if (step.kind === 'leave') return this.#directories.leave(step);
     try {
-      this.#note(step, finishTargetDirectory(location.prefix, step.entry, policy));
+      if (step.kind === 'unreadable') throw step.error;
+      if (step.kind === 'enter') this.#directories.enter(step.name);
+      else if (step.entry.type === 'file') this.#planFile(step);
+      else this.#restoreOther(step);
     } catch (error) {
-      tally.report(shownPathOf(step), error);
+      tally.fail(step, error);
     }
   }
 
-  async #restoreFile(step: RestoreStep, chunkCount: number): Promise<void> {
-    const { chunks, tally, dryRun, progress } = this.#options;
-    const { entry } = step;
-    const directory = this.#directories.at(-1);
-    let used = 0;
-    const next: ChunksOfFile['next'] = (action) => {
-      used += 1;
-      return chunks.next(action);
-    };
+  /** Writes all files planned so far, and waits until they are written. */
+  async writePlanned(): Promise<void> {
+    await this.#writePlan();
+    const links = this.#links;
+    this.#links = [];
+    for (const file of links) {
+      await this.#makeRoom();
+      this.#linkOrPlan(file);
+    }
+    // What could not be linked: the first name of the group failed, or the file system has no links.
+    await this.#writePlan();
+  }
+
+  async #writePlan(): Promise<void> {
+    const blocks = this.#plan.sort();
+    this.#plan = new RestorePlan(this.#options.opened.state);
+    await this.#content.write(blocks);
+    await this.#behind.finish();
+  }
+
+  /** Ends a restore that came to its end. */
+  async finish(): Promise<void> {
+    await this.writePlanned();
+    this.#directories.finish();
+  }
+
+  async #makeRoom(): Promise<void> {
+    await this.#behind.makeRoom();
+    if (!this.#directories.areTooMany) return;
+    // Files that are being written have paths through open directories.
+    await this.#behind.finish();
+    this.#directories.rest();
+  }
+
+  #finishDirectory(step: TreeStep, location: DirectoryPath): void {
+    const { tally, policy, dryRun } = this.#options;
+    tally.directoriesRestored += 1;
+    if (dryRun) return;
     try {
-      if (directory === undefined) return;
-      const location = directory.location.childPath(entry.name);
-      const decision = this.#decide(directory, location, entry);
-      if (decision === 'unchanged') this.#groups.note(entry, directory.location, { isWritten: false });
-      if (this.#isSettled(decision, step)) return;
-      if (dryRun) return this.#countFile(entry);
-      const replaces = decision === 'replace';
-      if (this.#groups.link(entry, location, { replaces })) return this.#countFile(entry);
-      const ofFile = { count: chunkCount, sizeBytes: chunks.sizeOf(chunkCount), next };
-      await this.#writeFile(step, directory.location, { place: { path: location, replaces }, chunks: ofFile });
-    } finally {
-      chunks.skip(chunkCount - used);
-      // Files that a thread is still writing count already: they are few, and complete before the restore ends.
-      if (progress !== undefined) progress.filesDone += 1;
-      if (entry.changedWhileRead)
-        tally.note(shownPathOf(step), 'changed while it was backed up; it may mix old and new content', 'CHANGED');
+      tally.noteFailure(step, finishTargetDirectory(location.prefix, step.entry, policy));
+    } catch (error) {
+      tally.report(step, error);
     }
   }
 
-  async #writeFile(
-    step: RestoreStep,
-    directory: DirectoryPath,
-    { place, chunks }: { readonly place: FilePlace; readonly chunks: ChunksOfFile },
-  ): Promise<void> {
+  #planFile(step: TreeStep): void {
     const { entry } = step;
-    const { policy, pacer, sparse, tally } = this.#options;
-    const onWritten = (failure: TargetError | undefined): void => {
-      this.#note(step, failure);
-      this.#countFile(entry);
-    };
-    // A file with hard links is written here, because its other names can be linked only to an existing file.
-    if (entry.hardlink === undefined && this.#behind.takes(chunks.sizeBytes)) {
-      const onFailed = (error: unknown): void => tally.fail(shownPathOf(step), error, 'file');
-      await copyChunks(this.#behind.roomFor(chunks.sizeBytes), chunks);
-      this.#behind.add({ place, metadata: entry, sizeBytes: chunks.sizeBytes, onWritten, onFailed });
-      return;
+    const { tally, opened, dryRun } = this.#options;
+    const directory = this.#directories.current;
+    if (directory === undefined) return tally.fileDone(step);
+    const location = directory.location.childPath(entry.name);
+    const decision = this.#decide(directory, location, entry);
+    if (decision === 'unchanged') this.#groups.note(entry, directory.location, { isWritten: false });
+    if (tally.isSettled(decision, step)) return;
+    const chunks = this.#plan.chunksOf(entry, opened.reader);
+    const replaces = decision === 'replace';
+    if (dryRun || this.#groups.link(entry, location, { replaces })) return tally.countFile(step);
+    directory.pendingCount += 1;
+    const file = new PlannedFile(step, directory, { replaces });
+    if (this.#groups.isExpected(entry)) this.#links.push(file);
+    else this.#add(file, chunks);
+  }
+
+  #add(file: PlannedFile, chunks: readonly number[]): void {
+    if (chunks.length === 0) this.#content.writeEmpty(file);
+    else this.#plan.add(file, chunks);
+  }
+
+  #linkOrPlan(file: PlannedFile): void {
+    const { entry, step } = file;
+    try {
+      if (!this.#groups.link(entry, file.path, file))
+        return this.#add(file, this.#plan.chunksOf(entry, this.#options.opened.reader));
+      this.#options.tally.countFile(step);
+      this.#directories.release(file.directory);
+    } catch (error) {
+      this.#onFailed(file, error);
     }
-    this.#behind.start();
-    const failure = await writeFile(place, entry, chunks, { policy, pacer, sparse });
-    if (!this.#groups.join(entry, place.path)) this.#groups.note(entry, directory, { isWritten: true });
-    onWritten(failure);
+  }
+
+  #onWritten(file: PlannedFile, failure: TargetError | undefined): void {
+    const { entry, step, directory } = file;
+    this.#options.tally.noteFailure(step, failure);
+    if (entry.hardlink !== undefined && !this.#groups.join(entry, file.path))
+      this.#groups.note(entry, directory.location, { isWritten: true });
+    this.#options.tally.countFile(step);
+    this.#directories.release(directory);
+  }
+
+  #onFailed({ step, directory }: PlannedFile, error: unknown): void {
+    this.#options.tally.fail(step, error);
+    this.#directories.release(directory);
   }
 
   /** A directory created by this restore is empty, so nothing is looked up. Files are created exclusively anyway. */
-  #decide({ isNew }: OpenTarget, location: ByteString, entry: TreeEntry): FileDecision {
+  #decide({ isNew }: TargetDirectory, location: ByteString, entry: TreeEntry): FileDecision {
     return isNew ? 'create' : decide(location, entry, this.#options.overwrite);
   }
 
-  /** Counts a file that is not written because of what exists at its path. Returns whether nothing is left to do. */
-  #isSettled(decision: FileDecision, step: RestoreStep): boolean {
-    const { tally } = this.#options;
-    if (decision === 'unchanged') tally.filesUnchanged += 1;
-    if (decision === 'keep' || decision === 'refuse' || decision === 'blocked') tally.filesKept += 1;
-    if (decision === 'refuse' || decision === 'blocked') tally.note(shownPathOf(step), KEPT[decision], 'EXISTS');
-    return decision !== 'create' && decision !== 'replace';
-  }
-
-  #restoreOther(step: RestoreStep): void {
+  #restoreOther(step: TreeStep): void {
     const { entry } = step;
     const { tally, dryRun } = this.#options;
     // A socket is useless without its program, which creates it at startup and may refuse to if it exists.
@@ -206,19 +200,19 @@ export class Restorer {
       tally.socketsSkipped += 1;
       return;
     }
-    const directory = this.#directories.at(-1);
+    const directory = this.#directories.current;
     if (directory === undefined) return;
     const location = directory.location.childPath(entry.name);
     const decision = this.#decide(directory, location, entry);
     if (decision === 'unchanged') this.#groups.note(entry, directory.location, { isWritten: false });
-    if (this.#isSettled(decision, step)) return;
+    if (tally.isSettled(decision, step)) return;
     const replaces = decision === 'replace';
     if (!dryRun && !this.#groups.link(entry, location, { replaces })) {
       const { skipped, failure } = this.#makeOther(entry, location, { replaces });
-      this.#note(step, failure);
+      tally.noteFailure(step, failure);
       if (skipped !== undefined) {
         tally.othersFailed += 1;
-        return tally.note(shownPathOf(step), 'is a device file, which only root can create', 'SKIPPED');
+        return tally.note(step, 'is a device file, which only root can create', 'SKIPPED');
       }
       this.#groups.note(entry, directory.location, { isWritten: true });
     }
@@ -235,16 +229,5 @@ export class Restorer {
         : createSpecial(workPath, entry, policy);
     if (replaces && outcome.skipped === undefined) replaceTarget(workPath, location);
     return outcome;
-  }
-
-  #countFile(entry: TreeEntry): void {
-    const { tally, progress } = this.#options;
-    tally.filesRestored += 1;
-    tally.bytesRestored += entry.sizeBytes;
-    if (progress !== undefined) progress.bytesDone += entry.sizeBytes;
-  }
-
-  #note(step: RestoreStep, failure: TargetError | undefined): void {
-    if (failure !== undefined) this.#options.tally.note(shownPathOf(step), failure.message, failure.code);
   }
 }

@@ -16,8 +16,6 @@ const FILE_BYTES_MAX = 256 * 1024;
 const BATCH_BYTES_MAX = 512 * 1024;
 /** About 4 ms of work. Handing a batch to a thread costs 0.1 ms. */
 const BATCH_FILES_MAX = 64;
-/** Each action holds a directory open, and some systems allow no more than 256 open files. */
-const BATCH_ACTIONS_MAX = 16;
 /** Maximum batches that are being written or wait for a thread. */
 const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
 
@@ -31,9 +29,6 @@ export interface FileBehind {
   /** The file was not written. */
   readonly onFailed: (error: unknown) => void;
 }
-
-/** Runs after all files added before it are written. `isDropped` means that they may never be written. */
-export type ActionBehind = (isDropped: boolean) => void;
 
 /**
  * Writes small files in other threads. Creating a file costs 60 us of system calls, which is most of the time of a
@@ -73,17 +68,9 @@ export class WriteBehind {
     if (filling !== undefined) this.#start(filling);
   }
 
-  /** Runs the action after the files added so far; at once if none is pending. */
-  after(action: ActionBehind): void {
-    const last = this.#filling() ?? this.#started.at(-1);
-    if (last === undefined) action(false);
-    else last.actions.push(action);
-  }
-
-  /** Waits until the number of pending batches and actions is below its limits. */
+  /** Waits until the number of pending batches is below its limit. */
   async makeRoom(): Promise<void> {
-    if (this.#filling()?.isFullOfActions === true) this.start();
-    while (this.#started.length >= BATCHES_MAX || this.#started.at(-1)?.isFullOfActions === true) await this.#settle();
+    while (this.#started.length >= BATCHES_MAX) await this.#settle();
   }
 
   /** Waits until everything is written. */
@@ -94,11 +81,9 @@ export class WriteBehind {
 
   /** For a restore that ends early. When it returns, no thread writes any more. */
   async stop(): Promise<void> {
-    const filling = this.#filling();
-    const dropped = [...this.#started.splice(0), ...(filling === undefined ? [] : [filling])];
+    const dropped = this.#started.splice(0);
     this.#open = undefined;
     await Promise.all(dropped.map(async ({ writing }) => writing?.drop()));
-    for (const { actions } of dropped) for (const action of actions) action(true);
   }
 
   /** A batch can be open but empty, after the chunks of a file could not be read. */
@@ -133,7 +118,6 @@ export class WriteBehind {
       else this.#writeAgain(file, batch.buffer.subarray(offset, endOffset));
       offset = endOffset;
     }
-    for (let action = batch.actions.shift(); action !== undefined; action = batch.actions.shift()) action(false);
     this.#started.shift();
     this.#pool.give(batch.buffer);
   }
@@ -155,16 +139,11 @@ export class WriteBehind {
 class Batch {
   readonly buffer: Buffer;
   readonly files: FileBehind[] = [];
-  readonly actions: ActionBehind[] = [];
   endOffset = 0;
   writing: StartedTask<WriteTask> | undefined;
 
   constructor(buffer: Buffer) {
     this.buffer = buffer;
-  }
-
-  get isFullOfActions(): boolean {
-    return this.actions.length >= BATCH_ACTIONS_MAX;
   }
 
   hasRoomFor(sizeBytes: number): boolean {

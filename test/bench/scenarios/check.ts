@@ -18,7 +18,7 @@ export const check: Scenario = {
     return {
       slug: 'check',
       title: 'check, reading everything',
-      goal: { mustReach: 1, aim: 0.6, aimAgainst: 'restic' },
+      targets: [{ measure: 'seconds', must: { value: 0.5, peer: 'restic' }, aim: { value: 0.4, peer: 'restic' } }],
       measurements,
     };
   },

@@ -22,7 +22,7 @@ export const deleteReclaim: Scenario = {
     return {
       slug: 'delete-reclaim',
       title: 'delete one snapshot and reclaim',
-      goal: { mustReach: 1, aim: 0.3, aimAgainst: 'restic' },
+      targets: [{ measure: 'seconds', must: { value: 0.3, peer: 'restic' }, aim: { value: 0.2, peer: 'restic' } }],
       measurements,
     };
   },

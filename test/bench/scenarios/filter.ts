@@ -17,6 +17,7 @@ export const filter: Scenario = {
     const { runFilterBench } = await import('../filter.bench.ts');
     const { runImageBench } = await import('../image.bench.ts');
     const { runFalsePositiveBench } = await import('../false-positives.bench.ts');
+    bench.touchMemory();
     const chunkCount = chunkCounts[bench.size];
     const image = await runImageBench(chunkCount, bench.workspace.directory);
     const rates = fills.map((elements) =>
@@ -24,7 +25,13 @@ export const filter: Scenario = {
     );
     const filterFigures = prefixed('filter', { ...runFilterBench(chunkCount) });
     const figures = Object.assign(filterFigures, prefixed('image', { ...image }), ...rates) as typeof filterFigures;
-    return { slug: 'filter', title: 'the LDM filter alone', measurements: [], figures };
+    return {
+      slug: 'filter',
+      title: 'the LDM filter alone',
+      targets: [{ measure: { figure: 'image.memoryBytesPerChunk' }, must: { value: 56 }, aim: { value: 48 } }],
+      measurements: [],
+      figures,
+    };
   },
 };
 

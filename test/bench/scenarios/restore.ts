@@ -1,30 +1,72 @@
-import type { Scenario } from '../bench-types.ts';
+import type { Bench, DatasetName, Scenario, ScenarioResult, Target } from '../bench-types.ts';
 import { compareRestored, measureRounds } from '../rounds.ts';
 import { baseOf } from './base-states.ts';
+
+const memoryTarget: Target = { measure: 'memoryBytesMax', must: { value: 250e6 } };
 
 export const restore: Scenario = {
   slug: 'restore',
   datasets: ['usr'],
-  run: (bench) => {
-    const source = bench.workspace.dataset('usr');
-    let target = '';
-    const measurements = measureRounds(bench, {
-      tools: bench.tools,
-      base: baseOf(bench.workspace, 'usr'),
-      isReadOnly: true,
-      prepare: () => {
-        target = bench.workspace.emptyDirectory('restored');
-        return [];
-      },
-      commands: (tool, state) => tool.restore(state, { target, label: 'usr' }),
-      verify: (tool) => compareRestored(tool, source, target),
-    });
-    bench.workspace.emptyDirectory('restored');
-    return {
+  run: (bench) =>
+    restoreAll(bench, {
       slug: 'restore',
+      dataset: 'usr',
       title: 'restore of the part of /usr',
-      goal: { mustReach: 0.75, aim: 1.1, aimAgainst: 'floor' },
-      measurements,
-    };
-  },
+      targets: [
+        { measure: 'seconds', must: { value: 1.25, peer: 'untar' }, aim: { value: 1.05, peer: 'untar' } },
+        memoryTarget,
+      ],
+    }),
 };
+
+export const restoreReleases: Scenario = {
+  slug: 'restore-releases',
+  datasets: ['releases'],
+  run: (bench) =>
+    restoreAll(bench, {
+      slug: 'restore-releases',
+      dataset: 'releases',
+      title: 'restore of the releases',
+      targets: [
+        { measure: 'seconds', must: { value: 0.6, peer: 'restic' }, aim: { value: 0.4, peer: 'restic' } },
+        memoryTarget,
+      ],
+    }),
+};
+
+export const restoreBig: Scenario = {
+  slug: 'restore-big',
+  datasets: ['big'],
+  run: (bench) =>
+    restoreAll(bench, {
+      slug: 'restore-big',
+      dataset: 'big',
+      title: 'restore of the two big files',
+      targets: [
+        { measure: 'seconds', must: { value: 0.6, peer: 'restic' }, aim: { value: 1.3, peer: 'cp' } },
+        memoryTarget,
+      ],
+    }),
+};
+
+function restoreAll(
+  bench: Bench,
+  options: { slug: string; dataset: DatasetName; title: string; targets: readonly Target[] },
+): ScenarioResult {
+  const { slug, dataset, title, targets } = options;
+  const source = bench.workspace.dataset(dataset);
+  let target = '';
+  const measurements = measureRounds(bench, {
+    tools: bench.tools,
+    base: baseOf(bench.workspace, dataset),
+    isReadOnly: true,
+    prepare: () => {
+      target = bench.workspace.emptyDirectory('restored');
+      return [];
+    },
+    commands: (tool, state) => tool.restore(state, { target, label: dataset }),
+    verify: (tool) => compareRestored(tool, source, target),
+  });
+  bench.workspace.emptyDirectory('restored');
+  return { slug, title, targets, measurements };
+}

@@ -1,5 +1,6 @@
 import type { Command, Measurement, Scenario } from '../bench-types.ts';
 import { runCommand, versionOf } from '../measure.ts';
+import { orderOfRound } from '../rounds.ts';
 import { ldmProgram } from '../tools/ldm.ts';
 
 /** So short that one run says little. */
@@ -11,8 +12,8 @@ export const startUp: Scenario = {
   datasets: [],
   run: (bench) => {
     const ldm = bench.tools.find((tool) => tool.name === 'ldm');
-    const contestants: { tool: string; version: string; isFloor: boolean; command: Command }[] = [
-      { tool: 'node -e 0', version: process.versions.node, isFloor: true, command: node(['-e', '0']) },
+    const contestants: { tool: string; version: string; command: Command }[] = [
+      { tool: 'node -e 0', version: process.versions.node, command: node(['-e', '0']) },
     ];
     if (ldm !== undefined) {
       contestants.unshift({ ...ldm, tool: 'ldm', command: node([ldmProgram, 'version']) });
@@ -22,18 +23,13 @@ export const startUp: Scenario = {
       ['borg', ['--version']],
     ] as const) {
       const version = bench.tools.some(({ name }) => name.startsWith(tool)) ? versionOf(tool, args) : undefined;
-      if (version !== undefined) contestants.push({ tool, version, isFloor: false, command: { file: tool, args } });
+      if (version !== undefined) contestants.push({ tool, version, command: { file: tool, args } });
     }
-    const seconds = contestants.map((): number[] => []);
+    const samples = contestants.map((contestant) => ({ ...contestant, seconds: [] as number[] }));
     for (let round = 0; round < bench.runCount * runCountFactor; round++) {
-      contestants.forEach(({ command }, index) => seconds[index]!.push(runCommand(command).seconds));
+      for (const { command, seconds } of orderOfRound(samples, round)) seconds.push(runCommand(command).seconds);
     }
-    const measurements = contestants.map(({ tool, version, isFloor }, index): Measurement => ({
-      tool,
-      version,
-      isFloor,
-      seconds: seconds[index]!,
-    }));
+    const measurements = samples.map(({ tool, version, seconds }): Measurement => ({ tool, version, seconds }));
     return { slug: 'start-up', title: 'start-up: print the version', measurements };
   },
 };

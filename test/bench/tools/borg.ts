@@ -24,7 +24,7 @@ function createBorg(version: string, compression: string): Tool {
   return {
     name: `borg ${compression}`,
     version,
-    isFloor: false,
+    kind: 'backup',
     repositoryOf,
     initialize: (state) => [borg(state, ['init', '--encryption', 'none'])],
     backup: (state, { source, label }) => [

@@ -2,14 +2,18 @@ import { join } from 'node:path';
 import type { Command, Tool } from '../bench-types.ts';
 import { versionOf } from '../measure.ts';
 
-/** tar piped into zstd: what reading and compressing alone cost, without looking for anything twice. */
+/** What no backup tool can do without: tar piped into zstd for a backup, and that unpacked or `cp -a` for a restore. */
 export function findFloors(): Tool[] {
-  const version = versionOf('zstd', ['--version']);
-  if (version === undefined || versionOf('tar', ['--version']) === undefined) return [];
-  return [3, 1].map((level) => createFloor(version, level));
+  return [...findArchivers(), ...findCopier()];
 }
 
-function createFloor(version: string, level: number): Tool {
+function findArchivers(): Tool[] {
+  const version = versionOf('zstd', ['--version']);
+  if (version === undefined || versionOf('tar', ['--version']) === undefined) return [];
+  return [3, 1].map((level) => createArchiver(version, level));
+}
+
+function createArchiver(version: string, level: number): Tool {
   const archiveOf = (state: string): string => join(state, 'repository', 'archive.tar.zst');
   const shell = (script: string, args: readonly string[]): Command => ({
     file: 'bash',
@@ -18,7 +22,7 @@ function createFloor(version: string, level: number): Tool {
   return {
     name: `tar + zstd -${level}`,
     version,
-    isFloor: true,
+    kind: 'archive',
     repositoryOf: (state) => join(state, 'repository'),
     initialize: (state) => [shell('mkdir -p "$1"', [join(state, 'repository')])],
     backup: (state, { source }) => [
@@ -27,4 +31,24 @@ function createFloor(version: string, level: number): Tool {
     restore: (state, { target }) => [shell('zstd -q -d -c "$1" | tar -C "$2" -xpf -', [archiveOf(state), target])],
     restoredRoot: (target) => target,
   };
+}
+
+/** Copies from the source itself, which takes no memory for a second copy of it. */
+function findCopier(): Tool[] {
+  const version = versionOf('cp', ['--version']);
+  if (version === undefined) return [];
+  const repositoryOf = (state: string): string => join(state, 'repository');
+  const linkOf = (state: string): string => join(repositoryOf(state), 'source');
+  return [
+    {
+      name: 'cp -a',
+      version,
+      kind: 'copy',
+      repositoryOf,
+      initialize: (state) => [{ file: 'mkdir', args: ['-p', repositoryOf(state)] }],
+      backup: (state, { source }) => [{ file: 'ln', args: ['-s', source, linkOf(state)] }],
+      restore: (state, { target }) => [{ file: 'cp', args: ['-a', `${linkOf(state)}/.`, target] }],
+      restoredRoot: (target) => target,
+    },
+  ];
 }

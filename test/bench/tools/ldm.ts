@@ -30,7 +30,7 @@ function createLdm(version: string): Tool {
   return {
     name: 'ldm',
     version,
-    isFloor: false,
+    kind: 'backup',
     repositoryOf,
     initialize: (state) => ldm(state, ['init']),
     backup: (state, { source, label }) => ldm(state, ['backup', source, '--tag', label]),

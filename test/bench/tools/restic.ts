@@ -18,7 +18,7 @@ export function findRestic(): Tool | undefined {
   return {
     name: 'restic',
     version,
-    isFloor: false,
+    kind: 'backup',
     repositoryOf,
     initialize: (state) => restic(state, ['init']),
     backup: (state, { source }) => restic(state, ['backup', '.'], source),

@@ -14,6 +14,8 @@ function remarksOf(counts: Partial<RestoreResult>, { dryRun = false } = {}): str
     othersFailed: 0,
     socketsSkipped: 0,
     bytesRestored: 0,
+    blocksRead: 0,
+    blocksNeeded: 0,
     problems: [],
   };
   const result = { snapshotId: 'ab'.repeat(32), target: 'target', exitCode: 0 as const, ...none, ...noneFailed };

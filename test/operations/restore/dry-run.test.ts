@@ -52,6 +52,8 @@ it.each(MODES)(
     const done = await repository.restore({ target, overwrite: mode });
     const tallies = (result: typeof done): unknown => ({
       ...result,
+      blocksRead: 0,
+      blocksNeeded: 0,
       problems: result.problems.map(({ path }) => path),
     });
     expect(tallies(said)).toEqual(tallies(done));

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { beforeAll, describe, expect, test, vi } from 'vitest';
@@ -46,39 +46,6 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
     expect(watched.outcomes).toEqual(files.map(({ path }) => ({ path, failure: undefined })));
     for (const { path, content } of files) expectFile(path, content);
     expect(readdirSync(directory)).toHaveLength(files.length);
-  });
-
-  test('are all there when an action that came after them is taken', async () => {
-    const watched = new WatchedWrites();
-    const directory = temporaryDirectory();
-    const seen: string[] = [];
-    for (let index = 0; index < 300; index += 1) {
-      await watched.behind.makeRoom();
-      const path = join(directory, `f${index}`);
-      watched.add(path, prng.bytes(index));
-      watched.behind.after((isDropped) => {
-        expect(isDropped).toBe(false);
-        expect(existsSync(path)).toBe(true);
-        seen.push(path);
-      });
-    }
-    await watched.behind.finish();
-    expect(seen).toEqual(watched.outcomes.map(({ path }) => path));
-    let isTaken = false;
-    watched.behind.after(() => void (isTaken = true));
-    expect(isTaken).toBe(true);
-  });
-
-  test('do not let actions pile up', async () => {
-    const watched = new WatchedWrites();
-    watched.add(join(temporaryDirectory(), 'f'), prng.bytes(10));
-    let [taken, mostWaiting] = [0, 0];
-    for (let index = 0; index < 1000; index += 1) {
-      await watched.behind.makeRoom();
-      watched.behind.after(() => void (taken += 1));
-      mostWaiting = Math.max(mostWaiting, index + 1 - taken);
-    }
-    expect(mostWaiting).toBeLessThanOrEqual(128);
   });
 
   test('that cannot be written are told with the reason, and the others are there', async () => {
@@ -159,9 +126,6 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
   test('that cannot be read leave nothing behind, and nobody waits for them', async () => {
     const { behind } = new WatchedWrites();
     behind.roomFor(100);
-    let taken = 0;
-    behind.after(() => void (taken += 1));
-    expect(taken).toBe(1);
     const write = vi.spyOn(taskPool, 'start');
     behind.start();
     await behind.finish();

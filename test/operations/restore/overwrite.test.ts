@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { decide } from '../../../src/operations/restore/file-restorer.ts';
+import { decide } from '../../../src/operations/restore/overwrite.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
 import { sampleEntry } from '../../files/sample-entry.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';

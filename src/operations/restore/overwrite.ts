@@ -1,27 +1,13 @@
 import type { BigIntStats } from 'node:fs';
-import type { TargetError } from '../../errors.ts';
 import { deviceMajorOf, deviceMinorOf } from '../../files/device-number.ts';
-import { TargetFile } from '../../files/target-file.ts';
-import type { FilePlace } from '../../files/target-file.ts';
-import type { TargetPolicy } from '../../files/target-policy.ts';
 import { readTargetLink, readTargetStats } from '../../files/target-writer.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { copyBytes } from '../../util/copy-bytes.ts';
-import type { Pacer } from '../context.ts';
 
 export type OverwriteMode = 'never' | 'if-changed' | 'if-newer' | 'always';
 
 /** How to restore a file, depending on what exists at its path. `blocked`: a directory is there. */
 export type FileDecision = 'create' | 'replace' | 'unchanged' | 'keep' | 'refuse' | 'blocked';
-
-/** The chunks of a file, in order. */
-export interface ChunksOfFile {
-  readonly count: number;
-  readonly sizeBytes: number;
-  /** Passes the bytes of the next chunk to `action`. They are valid only during that call. */
-  readonly next: (action: (bytes: Uint8Array) => void) => Promise<void> | undefined;
-}
 
 /**
  * Decides how to restore a file. An existing file with the same size and time counts as the same. A file that differs
@@ -55,38 +41,4 @@ function isSameOther(existing: BigIntStats, path: ByteString, entry: TreeEntry):
 
 function mtimeOf(entry: TreeEntry): bigint {
   return BigInt(entry.mtimeSeconds) * 1_000_000_000n + BigInt(entry.mtimeNanoseconds);
-}
-
-/** Writes a file chunk by chunk. Removes it if that fails. Returns an error for metadata that could not be set. */
-export async function writeFile(
-  place: FilePlace,
-  entry: TreeEntry,
-  chunks: ChunksOfFile,
-  { policy, pacer, sparse }: { readonly policy: TargetPolicy; readonly pacer: Pacer; readonly sparse: boolean },
-): Promise<TargetError | undefined> {
-  const file = new TargetFile(place, entry.mode, { isSparse: sparse });
-  try {
-    for (let index = 0; index < chunks.count; index += 1) {
-      const reading = chunks.next((bytes) => file.append(bytes));
-      if (reading !== undefined) await reading;
-      const pause = pacer.pause();
-      if (pause !== undefined) await pause;
-    }
-    return file.commit(entry, { policy });
-  } catch (error) {
-    file.abandon();
-    throw error;
-  }
-}
-
-/** Copies all bytes of a file into `target`. */
-export async function copyChunks(target: Buffer, { count, next }: ChunksOfFile): Promise<void> {
-  let offset = 0;
-  for (let index = 0; index < count; index += 1) {
-    const reading = next((bytes) => {
-      copyBytes(target, bytes, offset);
-      offset += bytes.length;
-    });
-    if (reading !== undefined) await reading;
-  }
 }

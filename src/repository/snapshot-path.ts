@@ -1,13 +1,11 @@
 import { SnapshotNotFoundError } from '../errors.ts';
-import { TreeReader } from '../format/tree.ts';
 import type { TreeEntry } from '../format/tree.ts';
-import type { StateReader } from '../repository/state-reader.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { joinPath, textOf } from '../util/byte-string.ts';
-import type { SnapshotListing } from '../repository/read-snapshots.ts';
-
-/** Entries that can be read once, in order. */
-export type EntrySequence = Pick<TreeReader, 'next'>;
+import type { SnapshotListing } from './read-snapshots.ts';
+import type { StateReader } from './state-reader.ts';
+import { readTree } from './tree-walk.ts';
+import type { EntrySequence } from './tree-walk.ts';
 
 /** The place that a selector names: a whole directory, or one entry in it. */
 export interface SnapshotPlace {
@@ -15,11 +13,6 @@ export interface SnapshotPlace {
   readonly directory: ByteString;
   /** The selected entries of the directory. */
   readonly entries: EntrySequence;
-}
-
-/** Opens a tree to read its entries. */
-export async function readTree(reader: StateReader, treeId: Uint8Array): Promise<TreeReader> {
-  return new TreeReader(await reader.read(treeId, 0));
 }
 
 /**

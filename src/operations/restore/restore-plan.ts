@@ -1,0 +1,183 @@
+import { CorruptDataError } from '../../errors.ts';
+import type { FilePlace } from '../../files/target-file.ts';
+import type { FilterState } from '../../filter/filter-state.ts';
+import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import type { TreeEntry } from '../../format/tree.ts';
+import type { StateReader } from '../../repository/state-reader.ts';
+import type { TreeStep } from '../../repository/tree-walk.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+import type { TargetDirectory } from './target-directories.ts';
+
+/** The memory for the files and chunks of one plan; beyond it, the restore goes on with another plan. */
+export const PLAN_BYTES_MAX: number = 64 * 1024 * 1024;
+/** Measured: the step, the entry, its part of the tree, and the file. */
+const BYTES_PER_FILE = 700;
+const BYTES_PER_CHUNK = 32;
+const OFFSETS_PER_PACK = 2 ** 32;
+
+/** A file to be written. Its path is computed at each use, since its directory may be closed and opened in between. */
+export class PlannedFile implements FilePlace {
+  readonly step: TreeStep;
+  readonly directory: TargetDirectory;
+  readonly replaces: boolean;
+  chunkCount = 0;
+  /** Chunks that are not written yet. */
+  remainingCount = 0;
+  /** Whether writing it has failed, so that its other chunks are not needed. */
+  hasFailed = false;
+
+  constructor(step: TreeStep, directory: TargetDirectory, { replaces }: { readonly replaces: boolean }) {
+    this.step = step;
+    this.directory = directory;
+    this.replaces = replaces;
+  }
+
+  get entry(): TreeEntry {
+    return this.step.entry;
+  }
+
+  get path(): ByteString {
+    return this.directory.location.childPath(this.entry.name);
+  }
+}
+
+/** The chunks of a file that are in one block. */
+export interface FilePart {
+  readonly file: PlannedFile;
+  /** Their numbers in the filter. */
+  readonly entries: readonly number[];
+  /** Where each of them belongs in the file. */
+  readonly offsets: readonly number[];
+}
+
+/** Collects files to be written. */
+export class RestorePlan {
+  readonly #state: FilterState;
+  readonly #files: PlannedFile[] = [];
+  /** The chunks of all files, one file after the other. */
+  readonly #entries: number[] = [];
+
+  constructor(state: FilterState) {
+    this.#state = state;
+  }
+
+  get isEmpty(): boolean {
+    return this.#files.length === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#files.length * BYTES_PER_FILE + this.#entries.length * BYTES_PER_CHUNK >= PLAN_BYTES_MAX;
+  }
+
+  /**
+   * Returns the numbers of the chunks of a file in the filter. Throws `CorruptDataError` if the repository lacks one of
+   * them, or if their lengths do not add up to the size of the file.
+   */
+  chunksOf({ chunkIds, sizeBytes }: TreeEntry, reader: StateReader): number[] {
+    const entries: number[] = [];
+    let storedBytes = 0;
+    for (let offset = 0; offset < chunkIds.length; offset += CHUNK_ID_BYTES) {
+      const entry = reader.entryOf(chunkIds, offset);
+      entries.push(entry);
+      storedBytes += this.#state.filter.lengthOf(entry);
+    }
+    if (storedBytes === sizeBytes) return entries;
+    throw new CorruptDataError(
+      `it has ${sizeBytes} bytes according to the snapshot, but its chunks have ${storedBytes}`,
+    );
+  }
+
+  /** `entries`: the numbers of its chunks in the filter, in order; at least one. */
+  add(file: PlannedFile, entries: readonly number[]): void {
+    file.chunkCount = entries.length;
+    file.remainingCount = entries.length;
+    this.#files.push(file);
+    for (const entry of entries) this.#entries.push(entry);
+  }
+
+  /** Call it after the last `add`. */
+  sort(): PlannedBlocks {
+    return new PlannedBlocks(this.#state, this.#files, this.#entries);
+  }
+}
+
+/**
+ * The order in which to read the blocks that contain the chunks of a plan: each block once, and the one that the files
+ * need first is first. So the files of a snapshot that was stored in one go are completed in their own order.
+ */
+export class PlannedBlocks {
+  /** The number of each block in the order, by pack and offset. */
+  readonly keys: Map<number, number> = new Map();
+  readonly #files: readonly PlannedFile[];
+  readonly #entries: readonly number[];
+  readonly #fileOf: Uint32Array;
+  readonly #offsetOf: Float64Array;
+  /** Indexes into `#entries`, by block and then by file. */
+  readonly #sorted: Uint32Array;
+  /** Where each block ends in `#sorted`. */
+  readonly #ends: Uint32Array;
+
+  constructor({ filter }: FilterState, files: readonly PlannedFile[], entries: readonly number[]) {
+    this.#files = files;
+    this.#entries = entries;
+    this.#fileOf = new Uint32Array(entries.length);
+    this.#offsetOf = new Float64Array(entries.length);
+    const blockOf = new Uint32Array(entries.length);
+    let index = 0;
+    for (const [fileIndex, { chunkCount }] of files.entries()) {
+      let offset = 0;
+      for (const end = index + chunkCount; index < end; index += 1) {
+        const { packIndex, blockOffset, lengthBytes } = filter.location(entries[index]!);
+        const key = packIndex * OFFSETS_PER_PACK + blockOffset;
+        const block = this.keys.get(key) ?? this.keys.size;
+        if (block === this.keys.size) this.keys.set(key, block);
+        blockOf[index] = block;
+        this.#fileOf[index] = fileIndex;
+        this.#offsetOf[index] = offset;
+        offset += lengthBytes;
+      }
+    }
+    [this.#sorted, this.#ends] = sortByBlock(blockOf, this.keys.size);
+  }
+
+  get count(): number {
+    return this.#ends.length;
+  }
+
+  /** Returns the number of a chunk that is in the block. */
+  firstEntryOf(block: number): number {
+    return this.#entries[this.#sorted[this.#startOf(block)]!]!;
+  }
+
+  /** The parts of files that are in the block. */
+  *partsOf(block: number): Generator<FilePart> {
+    const end = this.#ends[block]!;
+    for (let position = this.#startOf(block); position < end;) {
+      const fileIndex = this.#fileOf[this.#sorted[position]!]!;
+      const entries: number[] = [];
+      const offsets: number[] = [];
+      for (; position < end; position += 1) {
+        const index = this.#sorted[position]!;
+        if (this.#fileOf[index] !== fileIndex) break;
+        entries.push(this.#entries[index]!);
+        offsets.push(this.#offsetOf[index]!);
+      }
+      yield { file: this.#files[fileIndex]!, entries, offsets };
+    }
+  }
+
+  #startOf(block: number): number {
+    return block === 0 ? 0 : this.#ends[block - 1]!;
+  }
+}
+
+/** A counting sort: returns the indexes by block, in ascending order within a block, and the end of each block. */
+function sortByBlock(blockOf: Uint32Array, blockCount: number): [Uint32Array, Uint32Array] {
+  const ends = new Uint32Array(blockCount);
+  for (const block of blockOf) ends[block]! += 1;
+  for (let block = 1; block < blockCount; block += 1) ends[block]! += ends[block - 1]!;
+  const sorted = new Uint32Array(blockOf.length);
+  // Backwards, `ends` becomes the start of each block, and the order within a block is kept.
+  for (let index = blockOf.length - 1; index >= 0; index -= 1) sorted[--ends[blockOf[index]!]!] = index;
+  return [sorted, Uint32Array.from(ends, (_, block) => (block + 1 < blockCount ? ends[block + 1]! : blockOf.length))];
+}

@@ -33,6 +33,7 @@ export function heldDirectoryCount(): number {
  * repository, the files and the threads. Beyond it, directories are reached by their paths.
  */
 export function mostHeldDirectories(): number {
+  if (!canHoldDirectories()) return 0;
   mostHeld ??= Math.max(0, Math.min(MOST_HELD, Math.floor((openFilesMax() - RESERVED_DESCRIPTORS) / 2)));
   return mostHeld;
 }

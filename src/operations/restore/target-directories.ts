@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
-import { heldDirectoryCount } from '../../files/held-directories.ts';
+import { heldDirectoryCount, mostHeldDirectories } from '../../files/held-directories.ts';
 import { findTargetDirectory, makeTargetDirectory } from '../../files/target-writer.ts';
 import type { TreeStep } from '../../repository/tree-walk.ts';
 import { fsPath } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 
-/** After this many more directories are held open, most of them are closed for a while. */
+/** At most this many more directories are held open before most of them are closed for a while. */
 const HELD_MAX = 128;
 
 /** A directory that is being filled, or would be in a real run. */
@@ -37,7 +37,7 @@ export class TargetDirectories {
   /** From the target to the directory that the walk is in. Undefined for those that could not be created. */
   readonly #branch: (TargetDirectory | undefined)[];
   readonly #open = new Set<TargetDirectory>();
-  #heldMax = HELD_MAX;
+  #heldMax = heldStep();
 
   /** `onComplete` sets the metadata of a directory and must not throw. */
   constructor(
@@ -111,7 +111,7 @@ export class TargetDirectories {
   rest(): void {
     const [any] = this.#open;
     any?.location.restAll();
-    this.#heldMax = heldDirectoryCount() + HELD_MAX;
+    this.#heldMax = heldDirectoryCount() + heldStep();
   }
 
   /** For a restore that ends early. */
@@ -148,4 +148,9 @@ function makeDirectory({ location }: OpenTarget, name: ByteString): OpenTarget {
 function findDirectory({ location, isNew }: OpenTarget, name: ByteString): OpenTarget {
   if (isNew || !findTargetDirectory(location.childPath(name))) return { location: UNMADE, isNew: true };
   return { location: location.enter(name), isNew: false };
+}
+
+/** With a low limit on open files, fewer: beyond `mostHeldDirectories`, new ones would not be held at all. */
+function heldStep(): number {
+  return Math.max(1, Math.min(HELD_MAX, mostHeldDirectories()));
 }

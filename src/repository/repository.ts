@@ -1,6 +1,7 @@
-import type { Backend } from '../backend/backend.ts';
+import type { Backend, Verify } from '../backend/backend.ts';
+import { repositoryExists } from '../backend/repository-exists.ts';
 import { ChunkHasher } from '../crypto/chunk-hasher.ts';
-import { BackendError, CorruptDataError, RefusedError, isAbsent } from '../errors.ts';
+import { CorruptDataError, RefusedError, isAbsent } from '../errors.ts';
 import { writeImage } from '../filter/image.ts';
 import type { FilterState } from '../filter/filter-state.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
@@ -17,38 +18,21 @@ import { Compressor } from '../workers/compression.ts';
 import { acquireSharedPool } from '../workers/shared-pool.ts';
 import type { TaskPool } from '../workers/task-pool.ts';
 import { openZstd } from '../workers/zstd.ts';
+import { acquireAccess } from './access.ts';
+import type { AccessOptions } from './access.ts';
 import { checkpointName, generationAfter, isCheckpointName } from './checkpoint-names.ts';
-import { readConfig, repositoryExists } from './config-file.ts';
-import type { Verify } from './durable-files.ts';
+import { readConfig } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
-import { RepositoryLock } from './lock.ts';
-import type { LockClock, LockMode } from './lock.ts';
-import type { LockOwner } from './lock-owner.ts';
+import type { RepositoryLock } from './lock.ts';
 import { openState } from './opened-state.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
 import { RepositoryFiles } from './repository-files.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 
-/** `read`: a shared lock, or no lock if the place is not writable, such as a read-only mount. */
-export type AccessMode = LockMode | 'read';
-
-export interface OpenRepositoryOptions {
-  readonly backend: Backend;
-  readonly mode: AccessMode;
-  readonly lockWaitMs?: number | undefined;
-  /** The owner recorded in locks. Default: this process. */
-  readonly lockOwner?: LockOwner | undefined;
-  /** Measures the waits for locks. Default: real time. */
-  readonly lockClock?: LockClock | undefined;
-  /** Called with the holder of a lock while this process waits for it. */
-  readonly onWait?: ((holder: string) => void) | undefined;
-  /** Called with the reason if the repository is read without a lock because its place is not writable. */
-  readonly onUnlocked?: ((reason: string) => void) | undefined;
+export interface OpenRepositoryOptions extends AccessOptions {
   /** Called for each checkpoint that is damaged and therefore not used. */
   readonly onDamagedCheckpoint?: ((name: string, reason: string) => void) | undefined;
-  /** Aborts the wait. */
-  readonly signal?: AbortSignal | undefined;
   /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
   readonly storeSizes?: StoreSizes | undefined;
   /** Threads that compress and hash, which the caller closes. Default: threads of this process, closed when unused. */
@@ -63,7 +47,8 @@ const CHECKPOINTS_KEPT = 2;
 
 /** An opened repository: its configuration, its lock, and access to its contents. */
 export class Repository {
-  readonly location: string;
+  /** The path of the repository if it is a directory of this machine. */
+  readonly localDirectory: string | undefined;
   readonly files: RepositoryFiles;
   readonly config: RepositoryConfig;
   readonly hasher: ChunkHasher;
@@ -91,7 +76,7 @@ export class Repository {
     readonly onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
   }) {
     this.#backend = made.backend;
-    this.location = made.backend.location;
+    this.localDirectory = made.backend.localDirectory;
     this.files = new RepositoryFiles(made.backend);
     this.config = made.config;
     this.hasher = made.hasher;
@@ -118,7 +103,7 @@ export class Repository {
     openZstd();
     const config = await readConfig(backend);
     const hasher = new ChunkHasher(config.chunkHash, Buffer.from(config.idKey, 'hex'));
-    const lock = await acquireLock(options);
+    const lock = await acquireAccess(options);
     return new Repository({ backend, config, hasher, lock, signal, sizes, threads, onDamagedCheckpoint });
   }
 
@@ -154,9 +139,9 @@ export class Repository {
     this.#sharedChunks = new ChunkReader(this.#backend, this.#codec, { cacheBytes });
   }
 
-  /** Verifies packs. */
-  packVerifier(): PackVerifier {
-    return this.packs.createVerifier(this.#sharedChunks);
+  /** Verifies packs. `listed`: their sizes by id, as they were listed. */
+  packVerifier(listed?: ReadonlyMap<string, number>): PackVerifier {
+    return this.packs.createVerifier({ listed, keptTrees: this.#sharedChunks });
   }
 
   /** Writes chunks of one kind to new packs. `onPack` is called with each pack once it is published. */
@@ -165,11 +150,11 @@ export class Repository {
     return new ChunkWriter({ sink, kind, packHash: config.packHash, codec: this.#codec, sizes, onPack });
   }
 
-  /** Indexes new packs. `verifyPack` throws if a pack no longer exists. */
-  segmentWriter(verifyPack: (pack: PackContents) => Promise<void>): SegmentWriter {
+  /** Indexes new packs. `verifyPacks` throws if one of them no longer exists. */
+  segmentWriter(verifyPacks: (packs: readonly PackContents[]) => Promise<void>): SegmentWriter {
     const { order, assertLocked: verifyLock, sizes } = this;
     const publish = async (packs: readonly PackContents[]): Promise<string> => order.publishSegment(packs);
-    return new SegmentWriter({ publish, verifyLock, verifyPack, segmentBytes: sizes.segmentBytes });
+    return new SegmentWriter({ publish, verifyLock, verifyPacks, segmentBytes: sizes.segmentBytes });
   }
 
   /**
@@ -233,26 +218,5 @@ export class Repository {
   async close(): Promise<void> {
     this.#releaseThreads();
     await this.#lock?.release();
-  }
-}
-
-const NO_PERMISSION = 'this user may not write to it';
-/** Why a repository can only be read. */
-const NOT_WRITABLE: ReadonlyMap<string | undefined, string> = new Map([
-  ['EROFS', 'its file system is read-only'],
-  ['EACCES', NO_PERMISSION],
-  ['EPERM', NO_PERMISSION],
-]);
-
-async function acquireLock(options: OpenRepositoryOptions): Promise<RepositoryLock | undefined> {
-  const { backend, mode, lockWaitMs: waitMs, lockOwner: owner, lockClock: clock, onWait, onUnlocked, signal } = options;
-  const lockMode = mode === 'exclusive' ? 'exclusive' : 'shared';
-  try {
-    return await RepositoryLock.acquire(backend, { mode: lockMode, waitMs, owner, clock, onWait, signal });
-  } catch (error) {
-    const reason = mode === 'read' && error instanceof BackendError ? NOT_WRITABLE.get(error.errno) : undefined;
-    if (reason === undefined) throw error;
-    onUnlocked?.(reason);
-    return undefined;
   }
 }

@@ -67,14 +67,13 @@ const bans: readonly Ban[] = [
     except: /^src\/util\/system-library\.ts$/,
   },
   {
-    pattern: /from '(\.\.\/)+(backend|crypto)\//,
+    pattern: /from '(\.\.\/)+(backend|crypto|workers)\//,
     instead: 'what the repository hands out: a new kind of storage or key must not concern every operation',
     where: /^src\/operations\//,
-    // Passes the key of the chunk ids on to the threads.
-    except: /^src\/operations\/backup\/read-ahead\.ts$/,
+    except: /^$/,
   },
   {
-    pattern: /import \{[^}]*\} from '(\.\.\/)+(store\/(?!buffer-pool)|workers\/(compression|hashing|zstd))/,
+    pattern: /import \{[^}]*\} from '(\.\.\/)+store\/(?!buffer-pool)/,
     instead: 'repository.packs and repository.chunkWriter, so that blocks are sealed and opened in one place',
     where: /^src\/operations\//,
     except: /^$/,

@@ -9,7 +9,6 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { BackupTally } from './backup/backup-tally.ts';
 import type { ReusedChunks } from './backup/backup-tally.ts';
-import { ChunkDepot } from './backup/chunk-depot.ts';
 import { EntryListing } from './backup/entry-listing.ts';
 import type { BackupEntry } from './backup/entry-listing.ts';
 import { Exclusion } from './backup/exclusion.ts';
@@ -25,6 +24,7 @@ import type { SourceProblem } from './backup/problems.ts';
 import { ReadAhead } from './backup/read-ahead.ts';
 import { RemovedEntries } from './backup/removed-entries.ts';
 import type { RemovedCounts } from './backup/removed-entries.ts';
+import { RepositoryChunkSaver } from './backup/repository-chunk-saver.ts';
 import { planSources } from './backup/source-plan.ts';
 import type { SourcePlan } from './backup/source-plan.ts';
 import { describeSnapshot, summarize } from './backup/snapshot-manifest.ts';
@@ -104,26 +104,26 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const { repositoryId } = repository.config;
     const ownRepository = new OwnRepository({ repositoryId, location: repository.location, base: plan.base });
     const given = { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem };
-    const { tree, tally, depot, parent, removed } = await new BackupRun(given).store(startedAt.getTime());
+    const { tree, tally, chunks, parent, removed } = await new BackupRun(given).store(startedAt.getTime());
     warnOfSources(context, tally, ownRepository.skipped);
-    const summary = summarize(tally, depot.counts, startedAt, problems.length);
+    const summary = summarize(tally, chunks.counts, startedAt, problems.length);
     const { hostname = systemHostname(), tags = [] } = options;
     const snapshot = describeSnapshot({ hostname, tags, plan, tree, time, summary, parentId: parent?.id });
     const bytes = encodeSnapshot(snapshot);
-    const counts = { removed, reused: depot.reused, socketCount: tally.socketCount };
+    const counts = { removed, reused: chunks.reused, socketCount: tally.socketCount };
     const found = { excludesUnmatched: exclusion.unmatched(), skippedRepositories: ownRepository.skipped };
     const result = { snapshot, summary, parentId: parent?.id, problems, ...counts, ...found };
     if (options.dryRun === true) return { ...result, snapshotId: undefined };
     const verify = async (): Promise<void> => {
       await repository.assertLocked();
-      await depot.assertPacksPresent();
+      await chunks.assertPacksPresent();
     };
     // Without the lock, others may have deleted the snapshot, brought it back and reported that.
     const mayStay = async (id: string): Promise<boolean> =>
       (await repository.isLockLost()) && (await isSnapshotWhole(repository, id));
     const snapshotId = await repository.order.commitSnapshot(bytes, verify, mayStay);
     await copyManifests(context, repository, opened, { id: snapshotId, bytes });
-    await refreshCheckpoint(context, repository, opened, depot);
+    await refreshCheckpoint(context, repository, opened, chunks);
     return { ...result, snapshotId };
   });
 }
@@ -143,7 +143,7 @@ interface BackupRunOptions {
 interface StoredSources {
   readonly tree: Uint8Array;
   readonly tally: BackupTally;
-  readonly depot: ChunkDepot;
+  readonly chunks: RepositoryChunkSaver;
   readonly parent: ParentSnapshot | undefined;
   readonly removed: RemovedCounts | undefined;
 }
@@ -159,8 +159,8 @@ class BackupRun {
   /** Throws SourceError if nothing could be read. */
   async store(nowMs: number): Promise<StoredSources> {
     const { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem } = this.#given;
-    const { hasher, config } = repository;
-    const depot = new ChunkDepot(repository, opened.state, {
+    const { hasher, threads, config } = repository;
+    const chunks = new RepositoryChunkSaver(repository, opened.state, {
       writes: options.dryRun !== true,
       condemnedPackIds: opened.listing.condemned.packIds,
       progress: context.progress,
@@ -168,18 +168,18 @@ class BackupRun {
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context);
     const chunker = createChunker(config.chunker);
-    const ahead = new ReadAhead(hasher.keyOf('data'), { chunkBytesMin: chunker.minSizeBytes });
-    const saver = new FileSaver({ chunker, ahead, hasher, depot, pacer, tally });
-    const parentTrees = new ParentTrees(opened.reader, damageWarner(context, depot));
+    const ahead = new ReadAhead({ threads, hasher, chunkBytesMin: chunker.minSizeBytes });
+    const saver = new FileSaver({ chunker, ahead, hasher, threads, chunks, pacer, tally });
+    const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));
     const hostname = options.hostname ?? systemHostname();
     const parent = await findParent(repository, opened, { hostname, plan, trees: parentTrees, nowMs });
     const removed = new RemovedEntries(parentTrees, pacer);
     const services = {
       parentTrees,
-      files: new FileStore(saver, depot, options.force === true ? undefined : parent?.startMs),
+      files: new FileStore(saver, chunks, options.force === true ? undefined : parent?.startMs),
       ahead,
       owners: openOwnerNames(),
-      trees: new TreeSaver(hasher, depot, removed),
+      trees: new TreeSaver(hasher, chunks, removed),
       exclusion,
       ownRepository,
       tally,
@@ -195,11 +195,11 @@ class BackupRun {
     try {
       const tree = await new TreeBuilder(plan, services).run(parent);
       assertAnythingRead(tally, problems);
-      await depot.finish();
-      return { tree, tally, depot, parent, removed: parentTrees.isAnyUnreadable ? undefined : removed };
+      await chunks.finish();
+      return { tree, tally, chunks, parent, removed: parentTrees.isAnyUnreadable ? undefined : removed };
     } catch (error) {
       // An error during the cleanup must not hide the original error.
-      await depot.abandon().catch(() => undefined);
+      await chunks.abandon().catch(() => undefined);
       throw error;
     } finally {
       scan?.stop();

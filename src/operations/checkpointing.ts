@@ -1,7 +1,7 @@
 import { BackendError, RefusedError } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { ChunkDepot } from './backup/chunk-depot.ts';
+import type { RepositoryChunkSaver } from './backup/repository-chunk-saver.ts';
 import type { OperationContext } from './context.ts';
 
 /** Write a checkpoint if more than one chunk in this many has changed since the last one, ... */
@@ -11,22 +11,23 @@ const SNAPSHOTS_MAX = 16;
 
 /**
  * Writes a checkpoint after a commit if enough has changed since the last one. It is only a cache, so a failure only
- * causes a warning. `opened` is the state of the backup; nobody may use it or the depot afterwards.
+ * causes a warning. `opened` is the state of the backup; the call changes it.
  */
 export async function refreshCheckpoint(
   context: OperationContext,
   repository: Repository,
   opened: OpenedState,
-  depot: ChunkDepot,
+  chunks: RepositoryChunkSaver,
 ): Promise<void> {
   const { filter } = opened.state;
-  const changedCount = opened.foldedCount + depot.counts.dataBlobs + depot.counts.treeBlobs + 1;
-  const knownCount = filter.liveCount + filter.deadCount;
+  const storedCount = chunks.counts.dataBlobs + chunks.counts.treeBlobs;
+  const changedCount = opened.foldedCount + storedCount + 1;
+  const knownCount = filter.liveCount + filter.deadCount + storedCount;
   const isWorthIt = changedCount * CHANGED_PART > knownCount || opened.foldedSnapshotCount + 1 >= SNAPSHOTS_MAX;
   if (!isWorthIt) return;
   try {
-    const from = canContinue(opened) && depot.leaveState() ? opened : undefined;
-    const { state, damage } = await repository.openState({ from, buffers: depot.treeBuffers });
+    const from = canContinue(opened) ? opened : undefined;
+    const { state, damage } = await repository.openState({ from, buffers: chunks.treeBuffers });
     if (!damage.isWhole) return;
     await repository.writeCheckpoint(state);
   } catch (error) {

@@ -52,7 +52,7 @@ export function beginPhase(progress: Progress | undefined, phase: string): void 
 /** The environment of every operation. */
 export interface OperationContext extends Pick<
   OpenRepositoryOptions,
-  'backend' | 'lockOwner' | 'lockClock' | 'storeSizes'
+  'backend' | 'lockOwner' | 'lockClock' | 'storeSizes' | 'threads'
 > {
   /** How long to wait for a lock. Default: one minute, or 0 for an exclusive lock. */
   readonly lockWaitMs?: number | undefined;
@@ -75,7 +75,7 @@ export async function withRepository<T>(
   mode: AccessMode,
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
-  const { backend, lockOwner, lockClock, onNotice, storeSizes, signal } = context;
+  const { backend, lockOwner, lockClock, onNotice, storeSizes, threads, signal } = context;
   const lockWaitMs = context.lockWaitMs ?? (mode === 'exclusive' ? 0 : SHARED_WAIT_MS);
   const onWait = (holder: string): void =>
     onNotice?.({ kind: 'lock-wait', message: `waiting for the lock held by ${holder}` });
@@ -99,6 +99,7 @@ export async function withRepository<T>(
     onUnlocked,
     onDamagedCheckpoint,
     storeSizes,
+    threads,
     signal,
   };
   const repository = await Repository.open(options);

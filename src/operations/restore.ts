@@ -5,6 +5,7 @@ import { createTargetPolicy } from '../files/target-policy.ts';
 import { makeTargetRoot } from '../files/target-writer.ts';
 import type { SnapshotSummary } from '../format/snapshot.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
+import type { Repository } from '../repository/repository.ts';
 import { byteStringOf, textOfInput } from '../util/byte-string.ts';
 import type { ByteString, PathInput } from '../util/byte-string.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
@@ -57,7 +58,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
     if (!dryRun && !hasNanosecondTimes()) context.onNotice?.({ kind: 'warning', message: ROUNDED_TIMES });
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
-    const blocks = await runSteps({ context, options, opened, place, tally, target });
+    const blocks = await runSteps({ context, options, repository, opened, place, tally, target });
     const { problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
     const { directoriesRestored, directoriesFailed, othersRestored, othersFailed, socketsSkipped, bytesRestored } =
       tally;
@@ -96,19 +97,21 @@ function announceTotals(progress: Progress | undefined, summary: SnapshotSummary
 interface RestoreRun {
   readonly context: OperationContext;
   readonly options: RestoreOptions;
+  readonly repository: Repository;
   readonly opened: OpenedState;
   readonly place: SnapshotPlace;
   readonly tally: RestoreTally;
   readonly target: ByteString;
 }
 
-async function runSteps({ context, options, opened, place, tally, target }: RestoreRun): Promise<Blocks> {
+async function runSteps({ context, options, repository, opened, place, tally, target }: RestoreRun): Promise<Blocks> {
   const walk = new TreeWalk(opened.reader, place);
   const pacer = new Pacer(context);
   const restorer = new Restorer({
     opened,
     target,
     policy: createTargetPolicy({ makesDevices: true }),
+    threads: repository.threads,
     overwrite: options.overwrite ?? 'never',
     dryRun: options.dryRun === true,
     sparse: options.sparse === true,

@@ -1,6 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { ChunkHasher } from '../crypto/chunk-hasher.ts';
-import { BackendError, CorruptDataError, RefusedError, isAbsent } from '../errors.ts';
+import { CorruptDataError, RefusedError, isAbsent } from '../errors.ts';
 import { writeImage } from '../filter/image.ts';
 import type { FilterState } from '../filter/filter-state.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
@@ -14,40 +14,31 @@ import { PackStore } from '../store/pack-store.ts';
 import { DEFAULT_STORE_SIZES } from '../store/store-sizes.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
 import { Compressor } from '../workers/compression.ts';
+import { acquireSharedPool } from '../workers/shared-pool.ts';
+import type { TaskPool } from '../workers/task-pool.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { checkpointName, generationAfter, isCheckpointName } from './checkpoint-names.ts';
 import { readConfig, repositoryExists } from './config-file.ts';
 import type { Verify } from './durable-files.ts';
 import { DurableOrder } from './durable-order.ts';
-import { RepositoryLock } from './lock.ts';
-import type { LockClock, LockMode } from './lock.ts';
-import type { LockOwner } from './lock-owner.ts';
+import { acquireLock } from './access-lock.ts';
+import type { AccessOptions } from './access-lock.ts';
+import type { RepositoryLock } from './lock.ts';
 import { openState } from './opened-state.ts';
+import { SegmentWriter } from './segment-writer.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
 import { RepositoryFiles } from './repository-files.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 
-/** `read`: a shared lock, or no lock if the place is not writable, such as a read-only mount. */
-export type AccessMode = LockMode | 'read';
+export type { AccessMode } from './access-lock.ts';
 
-export interface OpenRepositoryOptions {
-  readonly backend: Backend;
-  readonly mode: AccessMode;
-  readonly lockWaitMs?: number | undefined;
-  /** The owner recorded in locks. Default: this process. */
-  readonly lockOwner?: LockOwner | undefined;
-  /** Measures the waits for locks. Default: real time. */
-  readonly lockClock?: LockClock | undefined;
-  /** Called with the holder of a lock while this process waits for it. */
-  readonly onWait?: ((holder: string) => void) | undefined;
-  /** Called with the reason if the repository is read without a lock because its place is not writable. */
-  readonly onUnlocked?: ((reason: string) => void) | undefined;
+export interface OpenRepositoryOptions extends AccessOptions {
   /** Called for each checkpoint that is damaged and therefore not used. */
   readonly onDamagedCheckpoint?: ((name: string, reason: string) => void) | undefined;
-  /** Aborts the wait. */
-  readonly signal?: AbortSignal | undefined;
   /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
   readonly storeSizes?: StoreSizes | undefined;
+  /** Threads that compress and hash, which the caller closes. Default: threads of this process, closed when unused. */
+  readonly threads?: TaskPool | undefined;
 }
 
 /** Enough for the trees of a large directory and for a run of blocks. */
@@ -65,6 +56,8 @@ export class Repository {
   readonly order: DurableOrder;
   readonly packs: PackStore;
   readonly sizes: StoreSizes;
+  readonly threads: TaskPool;
+  readonly #releaseThreads: () => void;
   readonly #backend: Backend;
   readonly #codec: BlockCodec;
   readonly #lock: RepositoryLock | undefined;
@@ -80,6 +73,7 @@ export class Repository {
     readonly lock: RepositoryLock | undefined;
     readonly signal: AbortSignal | undefined;
     readonly sizes: StoreSizes;
+    readonly threads: TaskPool | undefined;
     readonly onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
   }) {
     this.#backend = made.backend;
@@ -88,7 +82,12 @@ export class Repository {
     this.config = made.config;
     this.hasher = made.hasher;
     this.order = new DurableOrder(made.backend);
-    this.#codec = new BlockCodec(made.hasher, new Compressor(made.config.compression.level));
+    const { pool: threads, release } =
+      made.threads === undefined ? acquireSharedPool() : { pool: made.threads, release: () => undefined };
+    this.threads = threads;
+    this.#releaseThreads = release;
+    const compressor = new Compressor(threads, made.config.compression.level);
+    this.#codec = new BlockCodec({ hasher: made.hasher, threads, compressor });
     this.packs = new PackStore({ backend: made.backend, codec: this.#codec, packHash: made.config.packHash });
     this.sizes = made.sizes;
     this.#lock = made.lock;
@@ -101,12 +100,12 @@ export class Repository {
    * could be mistaken for damage.
    */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
-    const { backend, signal, onDamagedCheckpoint, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
+    const { backend, signal, threads, onDamagedCheckpoint, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     openZstd();
     const config = await readConfig(backend);
     const hasher = new ChunkHasher(config.chunkHash, Buffer.from(config.idKey, 'hex'));
     const lock = await acquireLock(options);
-    return new Repository({ backend, config, hasher, lock, signal, sizes, onDamagedCheckpoint });
+    return new Repository({ backend, config, hasher, lock, signal, sizes, threads, onDamagedCheckpoint });
   }
 
   /** Opens the filter state of everything that is present now. */
@@ -150,6 +149,13 @@ export class Repository {
   chunkWriter(kind: ChunkKind, onPack: (pack: PackContents) => void): ChunkWriter {
     const { order: sink, sizes, config } = this;
     return new ChunkWriter({ sink, kind, packHash: config.packHash, codec: this.#codec, sizes, onPack });
+  }
+
+  /** Indexes new packs. `verifyPack` throws if a pack no longer exists. */
+  segmentWriter(verifyPack: (pack: PackContents) => Promise<void>): SegmentWriter {
+    const { order, assertLocked: verifyLock, sizes } = this;
+    const publish = async (packs: readonly PackContents[]): Promise<string> => order.publishSegment(packs);
+    return new SegmentWriter({ publish, verifyLock, verifyPack, segmentBytes: sizes.segmentBytes });
   }
 
   /**
@@ -211,27 +217,7 @@ export class Repository {
   }
 
   async close(): Promise<void> {
+    this.#releaseThreads();
     await this.#lock?.release();
-  }
-}
-
-const NO_PERMISSION = 'this user may not write to it';
-/** Why a repository can only be read. */
-const NOT_WRITABLE: ReadonlyMap<string | undefined, string> = new Map([
-  ['EROFS', 'its file system is read-only'],
-  ['EACCES', NO_PERMISSION],
-  ['EPERM', NO_PERMISSION],
-]);
-
-async function acquireLock(options: OpenRepositoryOptions): Promise<RepositoryLock | undefined> {
-  const { backend, mode, lockWaitMs: waitMs, lockOwner: owner, lockClock: clock, onWait, onUnlocked, signal } = options;
-  const lockMode = mode === 'exclusive' ? 'exclusive' : 'shared';
-  try {
-    return await RepositoryLock.acquire(backend, { mode: lockMode, waitMs, owner, clock, onWait, signal });
-  } catch (error) {
-    const reason = mode === 'read' && error instanceof BackendError ? NOT_WRITABLE.get(error.errno) : undefined;
-    if (reason === undefined) throw error;
-    onUnlocked?.(reason);
-    return undefined;
   }
 }

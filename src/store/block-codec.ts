@@ -9,11 +9,9 @@ import {
 } from '../format/block.ts';
 import type { BlockHeader, Codec } from '../format/block.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
-import { unpack, verifyBlock } from '../workers/compression.ts';
 import type { Compressor } from '../workers/compression.ts';
-import { identify } from '../workers/hashing.ts';
-import type { StartedTask } from '../workers/task-pool.ts';
-import type { IdentifyTask } from '../workers/tasks.ts';
+import type { IdInputs } from '../workers/task-messages.ts';
+import type { StartedTask, TaskPool } from '../workers/task-pool.ts';
 
 /** A block ready to be written. */
 export interface SealedBlock {
@@ -54,11 +52,13 @@ export const BLOCK_PREFIX_BYTES: number = BLOCK_HEADER_BYTES;
  */
 export class BlockCodec {
   readonly #hasher: ChunkHasher;
+  readonly #threads: TaskPool;
   readonly #compressor: Compressor;
 
-  constructor(hasher: ChunkHasher, compressor: Compressor) {
-    this.#hasher = hasher;
-    this.#compressor = compressor;
+  constructor(made: { readonly hasher: ChunkHasher; readonly threads: TaskPool; readonly compressor: Compressor }) {
+    this.#hasher = made.hasher;
+    this.#threads = made.threads;
+    this.#compressor = made.compressor;
   }
 
   /**
@@ -87,10 +87,10 @@ export class BlockCodec {
    * @throws CorruptDataError
    */
   async open(stored: Uint8Array, allocate?: (sizeBytes: number) => Uint8Array): Promise<OpenedBlock> {
-    const { header, payload, proof } = this.#take(stored);
+    const { header, payload, idInputs } = this.#take(stored);
     const { codec, rawBytes } = header;
     const target = codec === 'raw' ? undefined : allocate?.(rawBytes);
-    return { header, ...(await unpack({ codec, payload, rawBytes, target, proof })) };
+    return { header, ...(await this.#threads.run({ name: 'decompress', codec, payload, rawBytes, target, idInputs })) };
   }
 
   /**
@@ -98,24 +98,22 @@ export class BlockCodec {
    * @throws CorruptDataError
    */
   async verify(stored: Uint8Array): Promise<VerifiedBlock> {
-    const { header, payload, proof } = this.#take(stored);
+    const { header, payload, idInputs } = this.#take(stored);
     const { codec, rawBytes } = header;
-    return { header, chunkIds: await verifyBlock({ codec, payload, rawBytes, proof }) };
+    return { header, chunkIds: await this.#threads.run({ name: 'verify', codec, payload, rawBytes, idInputs }) };
   }
 
   /** Starts to compute the id of a chunk. Bytes in shared memory are not copied, and must not change meanwhile. */
-  startHash(kind: ChunkKind, bytes: Uint8Array): StartedTask<IdentifyTask> {
-    return identify(bytes, this.#hasher.keyOf(kind));
+  startHash(kind: ChunkKind, bytes: Uint8Array): StartedTask<Uint8Array> {
+    return this.#threads.start({ name: 'hash', bytes, key: this.#hasher.keyOf(kind) });
   }
 
-  #take(stored: Uint8Array): { header: BlockHeader; payload: Uint8Array; proof: Proof } {
+  #take(stored: Uint8Array): { header: BlockHeader; payload: Uint8Array; idInputs: IdInputs } {
     const header = decodeBlockHeader(stored);
     const { kind, storedBytes, chunkLengths } = header;
     const endOffset = blockBytes(chunkLengths.length, storedBytes);
     if (stored.length < endOffset) throw new CorruptDataError('the pack ends before the end of the block');
     const payload = stored.subarray(endOffset - storedBytes, endOffset);
-    return { header, payload, proof: { key: this.#hasher.keyOf(kind), chunkLengths } };
+    return { header, payload, idInputs: { key: this.#hasher.keyOf(kind), chunkLengths } };
   }
 }
-
-type Proof = NonNullable<Parameters<typeof unpack>[0]['proof']>;

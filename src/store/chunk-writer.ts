@@ -4,7 +4,6 @@ import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 import { copyBytes } from '../util/copy-bytes.ts';
 import type { StartedTask } from '../workers/task-pool.ts';
-import type { IdentifyTask } from '../workers/tasks.ts';
 import type { BlockCodec, SealedBlock } from './block-codec.ts';
 import { BlockGatherer, loneBlock } from './block-gatherer.ts';
 import type { RawBlock } from './block-gatherer.ts';
@@ -18,7 +17,7 @@ import type { StoreSizes } from './store-sizes.ts';
 const TREE_BLOCK_BYTES_MAX = 1024 * 1024;
 /** From this size on, an incompressible chunk gets its own block, which avoids copying it into a shared one. */
 const LONE_DENSE_BYTES_MIN = 256 * 1024;
-/** Small, because thousands of the smallest chunks may be held at the same time. */
+/** Small, because thousands of the smallest chunks may be staged at the same time. */
 const BUFFER_BYTES_MIN = 16 * 1024;
 /** Maximum number of blocks in the compression pipeline: one per core, and one that is being written. */
 const IN_FLIGHT_BLOCKS_MAX: number = 1 + Math.max(2, availableParallelism());
@@ -76,39 +75,39 @@ export class ChunkWriter {
   }
 
   /**
-   * Allocates memory, shared with the threads, for a chunk that the caller creates and passes to `addHeld` or `drop`.
+   * Allocates memory, shared with the threads, for a chunk that the caller creates and passes to `addStaged` or `drop`.
    */
   allocate(sizeBytes: number): Buffer {
     return this.#pool.take(sizeBytes);
   }
 
-  /** Copies a chunk into its own buffer, shared with the threads, for a later `addHeld` or `drop`. */
-  hold(bytes: Uint8Array): HeldChunk {
+  /** Copies a chunk into its own buffer, shared with the threads, for a later `addStaged` or `drop`. */
+  stage(bytes: Uint8Array): StagedChunk {
     const buffer = this.allocate(bytes.length);
     copyBytes(buffer, bytes, 0);
     return { buffer, lengthBytes: bytes.length };
   }
 
-  /** Starts to compute the id of a chunk from `hold`. */
-  startHash(held: HeldChunk): StartedTask<IdentifyTask> {
-    return this.#codec.startHash(this.#kind, bytesOfHeld(held));
+  /** Starts to compute the id of a chunk from `stage`. */
+  startHash(chunk: StagedChunk): StartedTask<Uint8Array> {
+    return this.#codec.startHash(this.#kind, bytesOfStaged(chunk));
   }
 
-  /** Like `add`, for a chunk from `hold`. If the chunk gets its own block, it is not copied again. */
-  addHeld(id: Uint8Array, held: HeldChunk): Promise<void> | undefined {
-    const bytes = bytesOfHeld(held);
+  /** Like `add`, for a chunk from `stage`. If the chunk gets its own block, it is not copied again. */
+  addStaged(id: Uint8Array, chunk: StagedChunk): Promise<void> | undefined {
+    const bytes = bytesOfStaged(chunk);
     const isDense = this.#isDense(bytes);
     if (this.#plain.isLone(bytes.length) || (isDense && bytes.length >= LONE_DENSE_BYTES_MIN)) {
-      this.#submit(loneBlock(id, held.buffer, held.lengthBytes), isDense);
+      this.#submit(loneBlock(id, chunk.buffer, chunk.lengthBytes), isDense);
     } else {
       this.#gather(id, bytes, isDense);
-      this.drop(held);
+      this.drop(chunk);
     }
     return this.#inFlightBytes > this.#inFlightBytesMax ? this.#roomAgain() : this.#raise();
   }
 
-  /** Frees the memory of a held chunk that need not be stored. */
-  drop({ buffer }: HeldChunk): void {
+  /** Frees the memory of a staged chunk that need not be stored. */
+  drop({ buffer }: StagedChunk): void {
     this.#pool.give(buffer);
   }
 
@@ -198,12 +197,12 @@ export class ChunkWriter {
 }
 
 /** A copy of a chunk in a buffer from the pool of the writer. */
-export interface HeldChunk {
+export interface StagedChunk {
   readonly buffer: Buffer;
   readonly lengthBytes: number;
 }
 
-export function bytesOfHeld({ buffer, lengthBytes }: HeldChunk): Buffer {
+export function bytesOfStaged({ buffer, lengthBytes }: StagedChunk): Buffer {
   return buffer.subarray(0, lengthBytes);
 }
 

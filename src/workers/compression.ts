@@ -1,7 +1,6 @@
 import type { Codec } from '../format/block.ts';
-import { taskPool } from './task-pool.ts';
+import type { TaskPool } from './task-pool.ts';
 import { shrinks } from './tasks.ts';
-import type { ProveTask, UnpackTask, UnpackedBlock } from './tasks.ts';
 import { openZstd } from './zstd.ts';
 
 /** The payload of a block as it is stored. */
@@ -15,10 +14,12 @@ const PROBE_LEVEL = -5;
 
 /** Compresses blocks in the task pool. */
 export class Compressor {
+  readonly #threads: TaskPool;
   readonly #level: number;
 
   /** `level`: a zstd level from -7 to 22. */
-  constructor(level: number) {
+  constructor(threads: TaskPool, level: number) {
+    this.#threads = threads;
     this.#level = level;
   }
 
@@ -29,7 +30,7 @@ export class Compressor {
    */
   async compress(raw: Buffer, options: { readonly isDense?: boolean } = {}): Promise<CompressedBlock> {
     if (options.isDense === true && !looksCompressible(raw)) return { codec: 'raw', bytes: raw };
-    const bytes = await taskPool.run({ name: 'compress', raw, level: this.#level });
+    const bytes = await this.#threads.run({ name: 'compress', raw, level: this.#level });
     return bytes === undefined ? { codec: 'raw', bytes: raw } : { codec: 'zstd', bytes };
   }
 }
@@ -42,19 +43,4 @@ function looksCompressible(raw: Buffer): boolean {
     const sample = raw.subarray(start, start + PROBE_BYTES);
     return shrinks(sample.length, openZstd().compress(sample, PROBE_LEVEL).length);
   });
-}
-
-/**
- * Decompresses a stored block in the task pool; throws a `CorruptDataError` unless the result has exactly `rawBytes`
- * bytes. Transfers the entire buffer of the payload to the thread unless it is shared memory.
- */
-export async function unpack(block: Omit<UnpackTask, 'name'>): Promise<UnpackedBlock> {
-  return await taskPool.run({ name: 'unpack', ...block });
-}
-
-/**
- * Computes the ids of the chunks of a stored block from its bytes; throws like `unpack`. The caller keeps the payload.
- */
-export async function verifyBlock(block: Omit<ProveTask, 'name'>): Promise<Uint8Array> {
-  return await taskPool.run({ name: 'prove', ...block });
 }

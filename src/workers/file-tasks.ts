@@ -1,38 +1,10 @@
 import { chunkIdOf } from '../crypto/chunk-hasher.ts';
-import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
 import { TargetError } from '../errors.ts';
 import { readAsListed } from '../files/source-stream.ts';
 import { writeTargetFile } from '../files/target-file.ts';
-import type { TargetPolicy } from '../files/target-policy.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { unpackFilesToWrite, unpackListed } from './file-lists.ts';
-import type { FilesToWrite, ListedFiles } from './file-lists.ts';
-
-/** Reads small files in sequence into one buffer of shared memory. */
-export interface ReadTask {
-  readonly name: 'read';
-  readonly files: ListedFiles;
-  /** The files are stored in sequence, with one extra byte after each. */
-  readonly target: Uint8Array;
-  readonly key: ChunkIdKey;
-}
-
-/** The results of a `ReadTask` for each file. */
-export interface FilesRead {
-  /** 1 if the target contains the complete file and the file has not changed since it was listed. */
-  readonly isAsListed: Uint8Array;
-  /** The ids of these files, each hashed as a single chunk, concatenated. */
-  readonly chunkIds: Uint8Array;
-}
-
-/** Writes small files. Returns 1 for each file that is complete, and 0 for each that must be written again. */
-export interface WriteTask {
-  readonly name: 'write';
-  readonly files: FilesToWrite;
-  /** The concatenated contents. */
-  readonly source: Uint8Array;
-  readonly policy: TargetPolicy;
-}
+import type { FilesRead, ReadTask, WriteTask } from './task-messages.ts';
 
 export function readFiles({ files, target, key }: ReadTask): FilesRead {
   const isAsListed = new Uint8Array(files.count);

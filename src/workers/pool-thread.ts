@@ -1,18 +1,17 @@
 import { Worker } from 'node:worker_threads';
 import { CorruptDataError, InstallationError, LdmError } from '../errors.ts';
-import { claim, resetClaim } from './task-claim.ts';
-import type { TaskJob } from './task-job.ts';
-import { givenAwayBy } from './task-memory.ts';
-import type { TaskOrder, TaskReply } from './task-thread.ts';
+import type { QueuedTask } from './queued-task.ts';
+import { END_MESSAGE, claim, resetClaim, transferredBy } from './task-messages.ts';
+import type { TaskMessage, TaskReply } from './task-messages.ts';
 
 /** Maximum number of stealable tasks without a reply; a stolen task counts until the thread skips it. */
 const SLOT_COUNT = 16;
 /** A thread produces little garbage, but by default V8 would reserve 16 MiB for it. */
 const YOUNG_MEBIBYTES_MAX = 2;
 
-interface Given {
+interface SentTask {
   /** Undefined if the task was stolen. */
-  job: TaskJob | undefined;
+  queued: QueuedTask | undefined;
   /** Slot in which the task is claimed; undefined if it cannot be stolen. */
   readonly slot: number | undefined;
 }
@@ -25,9 +24,9 @@ export class PoolThread {
   readonly #claims = new Int32Array(new SharedArrayBuffer(SLOT_COUNT * Int32Array.BYTES_PER_ELEMENT));
   readonly #freeSlots = Array.from({ length: SLOT_COUNT }, (_, slot) => slot);
   /** Tasks without a reply, in the order they were sent. */
-  readonly #given = new Map<number, Given>();
+  readonly #sent = new Map<number, SentTask>();
   #lastId = 0;
-  #takenBackCount = 0;
+  #stolenCount = 0;
   #end: Error | undefined;
 
   /** `onChange` is called when there is room for another task, or when the thread has ended. */
@@ -40,15 +39,15 @@ export class PoolThread {
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEBIBYTES_MAX },
     });
     this.#worker.unref();
-    this.#worker.on('message', (reply: TaskReply) => this.#settle(reply));
+    this.#worker.on('message', (reply: TaskReply) => this.#onReply(reply));
     this.#worker.on('error', (error) => this.#giveUp(error));
     this.#worker.on('messageerror', (error) => this.#giveUp(error));
     this.#worker.on('exit', (code) => this.#giveUp(new Error(`a worker thread ended with code ${code}`)));
   }
 
   /** Number of tasks to do, including the current one. */
-  get jobCount(): number {
-    return this.#given.size - this.#takenBackCount;
+  get taskCount(): number {
+    return this.#sent.size - this.#stolenCount;
   }
 
   /** Whether no more stealable tasks can be sent. */
@@ -62,59 +61,64 @@ export class PoolThread {
   }
 
   /** Sends a task. With `stays` it cannot be stolen; such tasks run in the order they are sent. */
-  give(job: TaskJob, options: { readonly stays: boolean }): void {
+  send(queued: QueuedTask, options: { readonly stays: boolean }): void {
     if (this.#end !== undefined) {
-      job.reject(this.#end);
+      queued.reject(this.#end);
       return;
     }
     const slot = options.stays ? undefined : this.#freeSlots.pop();
     this.#lastId += 1;
-    const order: TaskOrder = { id: this.#lastId, slot, task: job.task };
+    const message: TaskMessage = { id: this.#lastId, slot, task: queued.task };
     try {
       if (slot !== undefined) resetClaim(this.#claims, slot);
-      this.#worker.postMessage(order, givenAwayBy(job.task));
+      this.#worker.postMessage(message, transferredBy(queued.task));
       // Keeps the process alive only while it waits for a reply.
-      if (this.#given.size === 0) this.#worker.ref();
-      this.#given.set(order.id, { job, slot });
+      if (this.#sent.size === 0) this.#worker.ref();
+      this.#sent.set(message.id, { queued, slot });
     } catch (error) {
       // The task could not be serialised.
       if (slot !== undefined) this.#freeSlots.push(slot);
-      job.reject(error);
+      queued.reject(error);
     }
   }
 
   /** Steals a task unless the thread has started it; returns true if the caller must do it now. */
-  takeBack(job: TaskJob): boolean {
-    for (const given of this.#given.values()) if (given.job === job) return this.#takeBack(given);
+  steal(queued: QueuedTask): boolean {
+    for (const sent of this.#sent.values()) if (sent.queued === queued) return this.#steal(sent);
     return false;
   }
 
   /** Steals any task that the thread has not started; undefined if there is none. */
-  takeBackAny(): TaskJob | undefined {
-    for (const given of this.#given.values()) {
-      const { job } = given;
-      if (job !== undefined && this.#takeBack(given)) return job;
+  stealAny(): QueuedTask | undefined {
+    for (const sent of this.#sent.values()) {
+      const { queued } = sent;
+      if (queued !== undefined && this.#steal(sent)) return queued;
     }
     return undefined;
   }
 
-  #takeBack(given: Given): boolean {
-    if (given.slot === undefined || !claim(this.#claims, given.slot)) return false;
-    given.job = undefined;
-    this.#takenBackCount += 1;
+  /** Ends the thread when it has carried out all tasks that were sent. */
+  close(): void {
+    this.#worker.postMessage(END_MESSAGE);
+  }
+
+  #steal(sent: SentTask): boolean {
+    if (sent.slot === undefined || !claim(this.#claims, sent.slot)) return false;
+    sent.queued = undefined;
+    this.#stolenCount += 1;
     return true;
   }
 
-  #settle({ id, result, failure }: TaskReply): void {
-    const given = this.#given.get(id);
+  #onReply({ id, result, failure }: TaskReply): void {
+    const sent = this.#sent.get(id);
     // A reply may arrive after the thread has failed.
-    if (given === undefined) return;
-    this.#given.delete(id);
-    if (given.slot !== undefined) this.#freeSlots.push(given.slot);
-    if (this.#given.size === 0) this.#worker.unref();
-    if (given.job === undefined) this.#takenBackCount -= 1;
-    else if (failure === undefined) given.job.resolve(result);
-    else given.job.reject(errorOf(failure));
+    if (sent === undefined) return;
+    this.#sent.delete(id);
+    if (sent.slot !== undefined) this.#freeSlots.push(sent.slot);
+    if (this.#sent.size === 0) this.#worker.unref();
+    if (sent.queued === undefined) this.#stolenCount -= 1;
+    else if (failure === undefined) sent.queued.resolve(result);
+    else sent.queued.reject(errorOf(failure));
     this.#onChange();
   }
 
@@ -123,9 +127,9 @@ export class PoolThread {
       cause: error,
       hint: 'The machine may be out of memory. Unfinished work was not saved; run the command again.',
     });
-    for (const { job } of this.#given.values()) job?.reject(this.#end);
-    this.#given.clear();
-    this.#takenBackCount = 0;
+    for (const { queued } of this.#sent.values()) queued?.reject(this.#end);
+    this.#sent.clear();
+    this.#stolenCount = 0;
     this.#onChange();
   }
 }

@@ -1,30 +1,10 @@
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { CorruptDataError, InstallationError, LdmError } from '../errors.ts';
-import { claim } from './task-claim.ts';
-import { transferOf } from './task-memory.ts';
+import { END_MESSAGE, claim, transferOf } from './task-messages.ts';
+import type { ResultOf, Task, TaskMessage, TaskReply } from './task-messages.ts';
 import { perform } from './tasks.ts';
-import type { Task, TaskResults } from './tasks.ts';
-
-/** The message to a thread of the pool. */
-export interface TaskOrder {
-  readonly id: number;
-  /** Slot in which the thread must claim the task first; undefined if the task cannot be stolen. */
-  readonly slot: number | undefined;
-  readonly task: Task;
-}
-
-/** The reply of a thread; it has neither a result nor a failure if the task was stolen. */
-export interface TaskReply {
-  readonly id: number;
-  readonly result?: TaskResults[Task['name']];
-  /** The class and text of an error, because the error object itself cannot be sent between threads. */
-  readonly failure?: {
-    readonly kind: 'corrupt' | 'installation' | 'expected' | 'fault';
-    readonly message: string;
-    readonly hint?: string;
-  };
-}
+import { closeZstd } from './zstd.ts';
 
 /**
  * Lowers the priority of a thread relative to the main thread, which all others depend on: with more threads than
@@ -46,9 +26,17 @@ function standBack(): void {
   }
 }
 
-parentPort?.on('message', carryOut);
+parentPort?.on('message', (message: TaskMessage | typeof END_MESSAGE) => {
+  if (message === END_MESSAGE) end();
+  else carryOut(message);
+});
 
-function carryOut({ id, slot, task }: TaskOrder): void {
+function end(): void {
+  closeZstd();
+  parentPort!.close();
+}
+
+function carryOut({ id, slot, task }: TaskMessage): void {
   if (slot !== undefined && !claim(workerData as Int32Array, slot)) {
     parentPort!.postMessage({ id } satisfies TaskReply);
     return;
@@ -66,7 +54,7 @@ parentPort?.on('messageerror', (error) => {
   throw error;
 });
 
-function resultMemory(result: TaskResults[Task['name']]): ArrayBuffer[] {
+function resultMemory(result: ResultOf<Task>): ArrayBuffer[] {
   return typeof result === 'object' && 'raw' in result ? transferOf(result.raw) : [];
 }
 

@@ -10,6 +10,8 @@ export interface Zstd {
   compress(raw: Uint8Array, level: number): Uint8Array;
   /** Decompresses a frame into `target` and returns the length. Throws if the frame is broken or does not fit. */
   decompressInto(target: Uint8Array, frame: Buffer): number;
+  /** Frees memory that the garbage collector cannot free. The last call. */
+  close?(): void;
 }
 
 /** Returns undefined if this implementation cannot be loaded. */
@@ -58,6 +60,13 @@ export function openZstd(rawBytes = 0): Zstd {
   return (zstdForLarge ??= firstWorking([openSystemZstd, () => openZstd()]));
 }
 
+/** Call when a thread ends. */
+export function closeZstd(): void {
+  for (const each of new Set([zstd, zstdForLarge])) each?.close?.();
+  zstd = undefined;
+  zstdForLarge = undefined;
+}
+
 function firstWorking(implementations: readonly OpenZstd[]): Zstd {
   for (const open of implementations) {
     const candidate = open();
@@ -84,7 +93,7 @@ function works(candidate: Zstd): boolean {
  * Decompresses a frame from a file into `raw`, and returns `raw`.
  * @throws CorruptDataError unless the output has exactly the length of `raw`
  */
-export function unfoldZstd(payload: Uint8Array, raw: Uint8Array): Uint8Array {
+export function decompressZstd(payload: Uint8Array, raw: Uint8Array): Uint8Array {
   const frame = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   assertOneFrame(frame);
   const decompressor = openZstd(raw.length);

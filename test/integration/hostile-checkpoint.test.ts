@@ -22,6 +22,7 @@ import { ATTACKS, partsOf, resign } from '../support/hostile-checkpoint.ts';
 import type { CheckpointParts } from '../support/hostile-checkpoint.ts';
 import { BlockCodec } from '../../src/store/block-codec.ts';
 import { Compressor } from '../../src/workers/compression.ts';
+import { TaskPool } from '../../src/workers/task-pool.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
@@ -51,6 +52,8 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
+const threads = new TaskPool();
+
 async function open(
   backend: MemoryBackend,
   options: { readonly ignoreCheckpoints?: boolean } = {},
@@ -58,7 +61,11 @@ async function open(
   return await openState({
     backend,
     config,
-    codec: new BlockCodec(hasherOf(config), new Compressor(config.compression.level)),
+    codec: new BlockCodec({
+      hasher: hasherOf(config),
+      threads,
+      compressor: new Compressor(threads, config.compression.level),
+    }),
     cacheBytes: 2 ** 20,
     ...options,
   });

@@ -15,7 +15,7 @@ import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
 import { inSoak, seedsFrom } from '../support/soak.ts';
 import { SmallSource } from '../support/small-source.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
-import { withoutThreads } from '../support/without-threads.ts';
+import { threadsOfTests, withoutThreads } from '../support/test-threads.ts';
 
 const COMMAND_COUNT = 300;
 const SNAPSHOT_COUNT_MAX = 8;
@@ -65,7 +65,8 @@ class ModelRun {
 
   /** Many small packs, or few large ones. */
   healthyContext(): OperationContext {
-    return { backend: this.model.disk, ...(this.prng.int(2) === 0 ? {} : { storeSizes: SMALL_SIZES }) };
+    const sizes = this.prng.int(2) === 0 ? {} : { storeSizes: SMALL_SIZES };
+    return { backend: this.model.disk, threads: threadsOfTests(), ...sizes };
   }
 
   /** The command fails, or its process dies, at a random operation; what it had committed by then must hold. */
@@ -110,7 +111,7 @@ class ModelRun {
   async verify(): Promise<void> {
     const { model, prng } = this;
     await model.assertCounts();
-    if (prng.int(3) === 0) await model.check({ backend: model.disk });
+    if (prng.int(3) === 0) await model.check({ backend: model.disk, threads: threadsOfTests() });
     if (model.gone.length > 0) await model.assertGone(prng.pick(model.gone));
     const ids = [...model.present.keys()];
     for (const id of ids) if (prng.int(4) === 0) await model.assertRestores(id);

@@ -35,7 +35,7 @@ import {
 } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
-import { withoutThreads } from '../support/without-threads.ts';
+import { withoutThreads } from '../support/test-threads.ts';
 
 test('a healthy repository is not touched', async () => {
   const { backend } = await setDamageStage(memoryDirectory());

@@ -11,7 +11,7 @@ import { inSoak } from '../support/soak.ts';
 import { SuspensionModel } from '../support/suspension-model.ts';
 import type { Lie, ModelProcess } from '../support/scheduled-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
-import { takeThreadsAway } from '../support/without-threads.ts';
+import { takeThreadsAway } from '../support/test-threads.ts';
 
 // A model check of the real operations: docs/format.md, "Removal", says why no schedule loses anything.
 

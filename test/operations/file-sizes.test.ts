@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { exitCodeOfCheck, exitCodeOfRepair, exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
-import { ChunkDepot } from '../../src/operations/backup/chunk-depot.ts';
+import { RepositoryChunkSaver } from '../../src/operations/backup/repository-chunk-saver.ts';
 import { check } from '../../src/operations/check.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { restore } from '../../src/operations/restore.ts';
@@ -28,18 +28,18 @@ async function forgeSnapshot(
   try {
     const { state, reader } = await repository.openState();
     const snapshot = decodeSnapshot(state.snapshots.get(id)!.manifest);
-    const depot = new ChunkDepot(repository, state, { writes: true, condemnedPackIds: new Set() });
+    const chunks = new RepositoryChunkSaver(repository, state, { writes: true, condemnedPackIds: new Set() });
     const store = async (entries: readonly TreeEntry[]): Promise<Uint8Array> => {
       const bytes = encodeTree(entries);
       const treeId = repository.hasher.treeId(bytes);
-      await depot.put('tree', treeId, bytes);
+      await chunks.put('tree', treeId, bytes);
       return treeId;
     };
     const [work] = decodeTree(Uint8Array.from(await reader.read(Buffer.from(snapshot.tree, 'hex'), 0)));
     const files = decodeTree(Uint8Array.from(await reader.read(work!.treeId!, 0)));
     const treeId = await store(files.map((file) => ({ ...file, ...(file.type === 'file' ? change(file) : {}) })));
     const tree = await store([{ ...work!, treeId }]);
-    await depot.finish();
+    await chunks.finish();
     // So late that no file can have changed while it was read.
     const summary = { ...snapshot.summary, backupStart: '2100-01-01T00:00:00.000Z' };
     const forged = encodeSnapshot({ ...snapshot, summary, tree: Buffer.from(tree).toString('hex') });

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 
 import { expect, test, vi } from 'vitest';
 
-import { ChunkRow } from '../../src/operations/backup/chunk-row.ts';
-import type { ChunkDepot, HashedChunk } from '../../src/operations/backup/chunk-depot.ts';
+import { ChunkQueue } from '../../src/operations/backup/chunk-queue.ts';
 import { check } from '../../src/operations/check.ts';
 import { BufferPool } from '../../src/store/buffer-pool.ts';
-import { taskPool } from '../../src/workers/task-pool.ts';
 import { createPrng } from '../support/prng.ts';
+import { RecordingSaver } from '../support/recording-saver.ts';
+import { threadsOfTests } from '../support/test-threads.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 
 const KIB = 1024;
@@ -66,16 +66,14 @@ test('small files that threads write leave their memory to the next', async () =
 });
 
 test('the chunks of a file that could not be read to its end are let go', async () => {
-  const dropped: HashedChunk[] = [];
-  const never = { settle: async (): Promise<never> => new Promise(() => undefined), drop: async () => undefined };
-  const hold = (bytes: Uint8Array): HashedChunk => ({ lengthBytes: bytes.length, identified: never });
-  const drop = (chunk: HashedChunk): void => void dropped.push(chunk);
-  const row = new ChunkRow({ hold, drop } as unknown as ChunkDepot);
-  for (let count = 0; count < 3; count += 1) await row.append(Buffer.alloc(KIB));
-  row.dispose();
-  row.dispose();
-  expect(dropped.length).toBe(3);
-  expect(new Set(dropped).size).toBe(3);
+  const chunks = new RecordingSaver();
+  const queue = new ChunkQueue(chunks);
+  for (let count = 0; count < 3; count += 1) await queue.append(Buffer.alloc(KIB));
+  expect(chunks.staged.size).toBe(3);
+  queue.dispose();
+  queue.dispose();
+  expect(chunks.staged.size).toBe(0);
+  expect(chunks.stored).toEqual([]);
 });
 
 test('a check does not use the memory of a pack again before it is verified', async () => {
@@ -86,9 +84,10 @@ test('a check does not use the memory of a pack again before it is verified', as
   await repository.backup();
   // A reader of trees takes smaller ones.
   const memory = watchMemory(KIB * KIB);
-  const run = taskPool.run.bind(taskPool);
+  const threads = threadsOfTests();
+  const run = threads.run.bind(threads);
   // Every block takes until the packs that are read beside it have come.
-  vi.spyOn(taskPool, 'run').mockImplementation(async (task) => {
+  vi.spyOn(threads, 'run').mockImplementation(async (task) => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     return await run(task);
   });

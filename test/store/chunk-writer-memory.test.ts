@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 
 import { BlockGatherer } from '../../src/store/block-gatherer.ts';
 import { ChunkReader } from '../../src/store/chunk-reader.ts';
-import { bytesOfHeld } from '../../src/store/chunk-writer.ts';
+import { bytesOfStaged } from '../../src/store/chunk-writer.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeText } from '../support/tree-paths.ts';
 import { chunksOf, codec, emptyStorage, hasher } from './store-support.ts';
@@ -10,20 +10,20 @@ import { SIZES, add, beginWriting, settle } from './writing-support.ts';
 
 const prng = createPrng(20261120);
 
-describe('chunks that are held until their ids are known', () => {
+describe('chunks that are staged until their ids are known', () => {
   test('are stored as they were when they were taken, small ones and large ones, among others', async () => {
     const backend = emptyStorage();
     const { writer, packs } = beginWriting(backend);
     const contents = new Map<string, string>();
     for (const sizeBytes of [1, 100, 2048, 2049, 4096, 4097, 20_000]) {
       const source = makeText(prng, sizeBytes);
-      const held = writer.hold(source);
+      const staged = writer.stage(source);
       const id = hasher.dataId(source);
       contents.set(Buffer.from(id).toString('hex'), source.toString('hex'));
       // The caller reads on into the same memory.
       source.fill(0);
-      expect(bytesOfHeld(held).length).toBe(sizeBytes);
-      await writer.addHeld(id, held);
+      expect(bytesOfStaged(staged).length).toBe(sizeBytes);
+      await writer.addStaged(id, staged);
       const other = makeText(prng, 500);
       contents.set(await add(writer, other), other.toString('hex'));
     }
@@ -45,7 +45,7 @@ describe('chunks that are held until their ids are known', () => {
     const take = vi.spyOn(BlockGatherer.prototype, 'add');
     const compress = vi.spyOn(compressor, 'compress');
     for (const source of [...lengths.map((length) => prng.bytes(length)), makeText(prng, 300_001)]) {
-      await writer.addHeld(hasher.dataId(source), writer.hold(source));
+      await writer.addStaged(hasher.dataId(source), writer.stage(source));
     }
     await writer.finish();
     const calls = compress.mock.calls.map(([raw, options]) => [raw.length, options?.isDense]);
@@ -60,7 +60,7 @@ describe('chunks that are held until their ids are known', () => {
   test('take no more memory than twice their size', () => {
     const { writer } = beginWriting(emptyStorage(), { ...SIZES, blockRawBytes: 4 << 20 });
     for (const length of [1, 5000, 16_384, 16_385, 70_000, 2_000_000]) {
-      const { buffer } = writer.hold(Buffer.alloc(length));
+      const { buffer } = writer.stage(Buffer.alloc(length));
       expect(buffer.length).toBeLessThanOrEqual(Math.max(16_384, 2 * length));
     }
   });
@@ -69,9 +69,9 @@ describe('chunks that are held until their ids are known', () => {
     const { writer } = beginWriting(emptyStorage());
     const memory = new Set<unknown>();
     for (let count = 0; count < 50; count += 1) {
-      const held = writer.hold(makeText(prng, 3000));
-      memory.add(held.buffer);
-      writer.drop(held);
+      const staged = writer.stage(makeText(prng, 3000));
+      memory.add(staged.buffer);
+      writer.drop(staged);
     }
     expect(memory.size).toBe(1);
   });
@@ -81,9 +81,9 @@ describe('chunks that are held until their ids are known', () => {
     const memory = new Set<unknown>();
     for (let count = 0; count < 50; count += 1) {
       const source = makeText(prng, 300);
-      const held = writer.hold(source);
-      memory.add(held.buffer);
-      await writer.addHeld(hasher.dataId(source), held);
+      const staged = writer.stage(source);
+      memory.add(staged.buffer);
+      await writer.addStaged(hasher.dataId(source), staged);
     }
     expect(memory.size).toBeLessThan(10);
   });

@@ -13,10 +13,12 @@ import type { SealedBlock } from '../../src/store/block-codec.ts';
 import type { StoredChunk } from '../../src/store/chunk-reader.ts';
 import type { PackSink } from '../../src/store/pack-sink.ts';
 import { Compressor } from '../../src/workers/compression.ts';
+import { TaskPool } from '../../src/workers/task-pool.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 
 export const hasher: ChunkHasher = new ChunkHasher('sha1', Buffer.alloc(32, 1));
-export const codec: BlockCodec = new BlockCodec(hasher, new Compressor(3));
+export const threads: TaskPool = new TaskPool();
+export const codec: BlockCodec = new BlockCodec({ hasher, threads, compressor: new Compressor(threads, 3) });
 
 /** A repository's storage without the repository, and so with every directory: none is made where there is none. */
 export function emptyStorage(): MemoryBackend {

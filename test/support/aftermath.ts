@@ -10,7 +10,7 @@ import type { Stage, TreeDescription } from './crash-stage.ts';
 import { checkAll } from './damage.ts';
 import { simulatedProcess } from './simulated-process.ts';
 import { makeTemporaryDirectory } from './temp-directory.ts';
-import { withoutThreads } from './without-threads.ts';
+import { withoutThreads } from './test-threads.ts';
 
 /** What must be true of the snapshots after an interruption. */
 export interface Expectation {

@@ -6,7 +6,7 @@ import { decodeSnapshot } from '../../src/format/snapshot.ts';
 import { decodeTree } from '../../src/format/tree.ts';
 import { Repository } from '../../src/repository/repository.ts';
 import { readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
-import { unpack } from '../../src/workers/compression.ts';
+import { perform } from '../../src/workers/tasks.ts';
 
 const ID_BYTES = 20;
 const FOOTER_CHUNK_BYTES = 24;
@@ -48,7 +48,7 @@ async function readRaw(backend: Backend, packId: string, offset: number): Promis
   const stored = await readStoredBlock(backend, packId, offset);
   const { codec, rawBytes, storedBytes } = decodeBlockHeader(stored);
   const payload = new Uint8Array(stored.subarray(stored.length - storedBytes));
-  return (await unpack({ codec, payload, rawBytes })).raw;
+  return perform({ name: 'decompress', codec, payload, rawBytes }).raw;
 }
 
 async function readPack(backend: Backend, packId: string, sizeBytes: number): Promise<Map<string, PackedChunk>> {

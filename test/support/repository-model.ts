@@ -19,6 +19,7 @@ import { describeRoots } from './small-source.ts';
 import type { SmallSource, SourceDescription } from './small-source.ts';
 import { MemoryBackend } from './memory-backend.ts';
 import type { Prng } from './prng.ts';
+import { threadsOfTests } from './test-threads.ts';
 
 /** What the model knows of a snapshot that may still be there. */
 interface KnownSnapshot {
@@ -46,7 +47,7 @@ export class RepositoryModel {
 
   async initialize(): Promise<void> {
     await initRepository(
-      { backend: this.disk },
+      { backend: this.disk, threads: threadsOfTests() },
       // A tiny filter grows on the way, and tiny chunks make many of them.
       { capacity: 16, chunker: { kind: 'fastcdc', minSizeBytes: 128, averageSizeBytes: 512, maxSizeBytes: 2048 } },
     );
@@ -114,7 +115,10 @@ export class RepositoryModel {
   }
 
   async assertGone(id: string): Promise<void> {
-    await assert.rejects(undeleteSnapshots({ backend: this.disk }, { selectors: [id] }), SnapshotNotFoundError);
+    await assert.rejects(
+      undeleteSnapshots({ backend: this.disk, threads: threadsOfTests() }, { selectors: [id] }),
+      SnapshotNotFoundError,
+    );
   }
 
   /** Removes the newest checkpoint, or all. */
@@ -128,7 +132,8 @@ export class RepositoryModel {
     const target = this.#targetDirectory;
     mkdirSync(target);
     try {
-      const { problems } = await restore({ backend: this.disk }, { selector: id, target });
+      const context = { backend: this.disk, threads: threadsOfTests() };
+      const { problems } = await restore(context, { selector: id, target });
       assert.deepEqual(problems, []);
       const restored = describeRoots(target, [...description.keys()]);
       for (const [root, tree] of description) assert.deepEqual(diffTrees(tree, restored.get(root)!), [], root);
@@ -147,7 +152,7 @@ export class RepositoryModel {
 
   /** After everything is deleted nothing is left but the configuration and an empty filter. */
   async assertEmptiesOut(): Promise<void> {
-    const context = { backend: this.disk };
+    const context = { backend: this.disk, threads: threadsOfTests() };
     if (this.present.size > 0) await this.delete(context, [...this.present.keys()], this.#prng.int(2) === 0);
     await this.compact(context, { maxUnusedPercent: 0 });
     const left = this.disk.names().filter((name) => !/^(config|config\.bak|reserve|filter\/.*)$/.test(name));

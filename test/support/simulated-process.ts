@@ -2,9 +2,16 @@ import type { Backend } from '../../src/backend/backend.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { currentLockOwner } from '../../src/repository/lock-owner.ts';
 import type { StoreSizes } from '../../src/store/store-sizes.ts';
+import type { TaskPool } from '../../src/workers/task-pool.ts';
+import { threadsOfTests } from './test-threads.ts';
 
 /** So small that a few kilobytes make several blocks, packs and segments. */
 export const SMALL_SIZES: StoreSizes = { blockRawBytes: 4096, packBytes: 12_000, segmentBytes: 20_000 };
+
+/** The small sizes, and the threads that all tests of a process share. */
+export function optionsOfTests(): { readonly storeSizes: StoreSizes; readonly threads: TaskPool } {
+  return { storeSizes: SMALL_SIZES, threads: threadsOfTests() };
+}
 
 let processCount = 0;
 
@@ -15,5 +22,5 @@ let processCount = 0;
 export function simulatedProcess(backend: Backend): OperationContext {
   processCount += 1;
   const lockOwner = { ...currentLockOwner(), startTime: `simulated${processCount}` };
-  return { backend, lockOwner, storeSizes: SMALL_SIZES };
+  return { backend, lockOwner, ...optionsOfTests() };
 }

@@ -13,7 +13,7 @@ import { createPrng } from './prng.ts';
 import type { Prng } from './prng.ts';
 import { ModelProcess, ScheduledBackend } from './scheduled-process.ts';
 import type { Lie } from './scheduled-process.ts';
-import { SMALL_SIZES } from './simulated-process.ts';
+import { optionsOfTests } from './simulated-process.ts';
 
 type RunOperation = (context: OperationContext, process: ModelProcess) => Promise<void>;
 
@@ -75,7 +75,7 @@ export class SuspensionModel {
 
   /** Two snapshots, of which one is deleted and not reclaimed: the first compaction has something to remove. */
   async #prepare(): Promise<void> {
-    const context = { backend: this.#disk, storeSizes: SMALL_SIZES };
+    const context = { backend: this.#disk, ...optionsOfTests() };
     const first = this.#prng.int(this.#sources.length - 2);
     const saved = await backup(context, { sources: this.#sources.slice(first, first + 2), cwd: '/' });
     await backup(context, { sources: this.#sources.slice(first + 1, first + 3), cwd: '/' });
@@ -121,7 +121,7 @@ export class SuspensionModel {
     const process = new ModelProcess(kind);
     this.#processes.add(process);
     const backend = new ScheduledBackend(this.#disk, process, { onChange: () => this.#verify(kind), lie: this.#lie });
-    void this.#carryOut(process, run({ backend, storeSizes: SMALL_SIZES, lockWaitMs: 0, lockClock: process }, process));
+    void this.#carryOut(process, run({ backend, ...optionsOfTests(), lockWaitMs: 0, lockClock: process }, process));
     await process.settle();
   }
 

@@ -16,6 +16,7 @@ import { restore } from '../../src/operations/restore.ts';
 import type { RestoreOptions, RestoreResult } from '../../src/operations/restore.ts';
 import { diffTrees } from './compare-trees.ts';
 import { memoryDirectory } from './temp-directory.ts';
+import { threadsOfTests } from './test-threads.ts';
 
 /** The result of a restore, and how the command would end. */
 export interface RestoreOutcome extends RestoreResult {
@@ -55,7 +56,8 @@ export async function makeTestRepository(
   mkdirSync(source);
   const notices: Notice[] = [];
   const backend = new LocalBackend(join(directory, 'repository'));
-  const context = { backend, onNotice: (notice: Notice): void => void notices.push(notice) };
+  const onNotice = (notice: Notice): void => void notices.push(notice);
+  const context = { backend, onNotice, threads: threadsOfTests() };
   await initRepository(context, options);
   let targetCount = 0;
   const restoreNewest: TestRepository['restore'] = async (given = {}) => {

@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from 'vitest';
 
 import { CorruptDataError, LdmError } from '../../src/errors.ts';
-import { Compressor, unpack } from '../../src/workers/compression.ts';
+import { Compressor } from '../../src/workers/compression.ts';
 import type { CompressedBlock } from '../../src/workers/compression.ts';
-import { taskPool } from '../../src/workers/task-pool.ts';
+import type { Task } from '../../src/workers/task-messages.ts';
+import { TaskPool } from '../../src/workers/task-pool.ts';
 import { perform } from '../../src/workers/tasks.ts';
-import type { Task } from '../../src/workers/tasks.ts';
 import { openZstd } from '../../src/workers/zstd.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeText } from '../support/tree-paths.ts';
@@ -14,6 +14,7 @@ import { packagedZstd } from '../support/zstd-implementations.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const prng = createPrng(20261120);
+const threads = new TaskPool();
 const text = makeText(prng, 700 * KIB);
 const noise = prng.bytes(700 * KIB);
 
@@ -24,7 +25,7 @@ function frameOf(raw: Buffer, level = 3): Buffer {
 
 async function decompress({ codec, bytes }: CompressedBlock, rawBytes: number): Promise<Uint8Array> {
   // A copy, since a payload is given away.
-  return (await unpack({ codec, payload: new Uint8Array(bytes), rawBytes })).raw;
+  return (await threads.run({ name: 'decompress', codec, payload: new Uint8Array(bytes), rawBytes })).raw;
 }
 
 async function roundTrip(
@@ -32,7 +33,7 @@ async function roundTrip(
   { level = 3, isDense = false }: { readonly level?: number; readonly isDense?: boolean } = {},
 ): Promise<'raw' | 'zstd'> {
   const raw = Buffer.from(original);
-  const block = await new Compressor(level).compress(Buffer.from(raw), { isDense });
+  const block = await new Compressor(threads, level).compress(Buffer.from(raw), { isDense });
   expect(block.bytes.length).toBeLessThanOrEqual(raw.length);
   expect(Buffer.compare(await decompress(block, raw.length), raw)).toBe(0);
   return block.codec;
@@ -58,8 +59,8 @@ describe('a block', () => {
   });
 
   test('called dense is not tried where it looks so at three places, and is where it shrinks at any of them', async () => {
-    const run = vi.spyOn(taskPool, 'run');
-    await new Compressor(3).compress(Buffer.from(noise), { isDense: true });
+    const run = vi.spyOn(threads, 'run');
+    await new Compressor(threads, 3).compress(Buffer.from(noise), { isDense: true });
     expect(run.mock.calls.length).toBe(0);
     for (const position of [0, 0.5, 1]) {
       const mixed = Buffer.from(noise);
@@ -69,13 +70,13 @@ describe('a block', () => {
   });
 
   test('is not copied where it is stored raw', async () => {
-    expect((await new Compressor(3).compress(noise)).bytes).toBe(noise);
+    expect((await new Compressor(threads, 3).compress(noise)).bytes).toBe(noise);
   });
 
   test('may be a view of a larger buffer', async () => {
     const larger = Buffer.from(text.subarray(0, 10_000));
     const view = Buffer.from(larger.subarray(1000, 9000));
-    const { codec, bytes } = await new Compressor(3).compress(larger.subarray(1000, 9000));
+    const { codec, bytes } = await new Compressor(threads, 3).compress(larger.subarray(1000, 9000));
     expect(larger.subarray(0, 1000).equals(text.subarray(0, 1000))).toBe(true);
     expect(larger.subarray(9000).equals(text.subarray(9000, 10_000))).toBe(true);
     const shifted = Buffer.concat([Buffer.alloc(13), bytes]).subarray(13);

@@ -23,7 +23,7 @@ test('what ldm runs in its threads does not run in those of who uses it', async 
   const messages: unknown[] = [];
   const sent = [
     'hello',
-    { id: 1, slot: undefined, task: { name: 'unpack', codec: 'raw', payload: new Uint8Array(1), rawBytes: 1 } },
+    { id: 1, slot: undefined, task: { name: 'decompress', codec: 'raw', payload: new Uint8Array(1), rawBytes: 1 } },
   ];
   const heard = new Promise<void>((resolve) => {
     host.on('message', (message) => {
@@ -36,15 +36,17 @@ test('what ldm runs in its threads does not run in those of who uses it', async 
   expect(messages).toEqual([{ ready: 'function' }, ...sent.map((message) => ({ heard: message }))]);
 });
 
-/** Backs enough up to start threads. The answer comes before their end, so that only idle threads could keep it. */
+/** Backs enough up to start threads. */
 const PROGRAM = `
   import { readdirSync } from 'node:fs';
   const { LocalBackend, backup, initRepository } = await import(process.argv[2]);
   const context = { backend: new LocalBackend(process.argv[3]) };
   await initRepository(context);
   const before = readdirSync('/proc/self/task').length;
-  await backup(context, { sources: [process.argv[4]], cwd: '/' });
-  console.log(readdirSync('/proc/self/task').length > before ? 'with threads' : 'without');`;
+  let during = 0;
+  const onEntry = () => { during = Math.max(during, readdirSync('/proc/self/task').length); };
+  await backup(context, { sources: [process.argv[4]], cwd: '/', onEntry });
+  console.log(during > before ? 'with threads' : 'without');`;
 
 test.runIf(process.platform === 'linux')('a program that uses ldm as a library ends by itself', () => {
   const directory = memoryDirectory();

@@ -35,7 +35,7 @@ describe.each(zstdImplementations)('a valid frame of many small blocks, by %s', 
       expect(library.decompressInto(target, frame), reader).toBe(uneven.length);
       expect(target.equals(uneven), reader).toBe(true);
     }
-    const { raw } = perform({ name: 'unpack', codec: 'zstd', payload: frame, rawBytes: uneven.length });
+    const { raw } = perform({ name: 'decompress', codec: 'zstd', payload: frame, rawBytes: uneven.length });
     expect(uneven.equals(raw)).toBe(true);
   });
 });
@@ -44,7 +44,12 @@ test.each([16, 19])('a block of them is compressed and verified at level %i', (l
   const raw = Buffer.from(uneven);
   const bytes = perform({ name: 'compress', raw, level });
   expect(bytes).toBeDefined();
-  const unpacked = perform({ name: 'unpack', codec: 'zstd', payload: Buffer.from(bytes!), rawBytes: uneven.length });
+  const unpacked = perform({
+    name: 'decompress',
+    codec: 'zstd',
+    payload: Buffer.from(bytes!),
+    rawBytes: uneven.length,
+  });
   expect(uneven.equals(unpacked.raw)).toBe(true);
 });
 

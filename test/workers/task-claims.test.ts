@@ -26,11 +26,11 @@ describe('a task that nobody has begun', () => {
     const long = pool.run({ name: 'compress', raw: shared(makeText(prng, 600 * KIB)), level: 19 });
     const tasks = Array.from({ length: 5 }, (_, index) => {
       const bytes = shared(prng.bytes(1000 + index));
-      return { bytes, started: pool.start({ name: 'identify', bytes, key }) };
+      return { bytes, started: pool.start({ name: 'hash', bytes, key }) };
     });
     const ended = long.then(() => done.push('long'));
     for (const { bytes, started } of tasks) {
-      expect(Buffer.from(await started.settle()).equals(Buffer.from(hasher.dataId(bytes)))).toBe(true);
+      expect(Buffer.from(await started.result()).equals(Buffer.from(hasher.dataId(bytes)))).toBe(true);
       done.push('short');
     }
     await ended;
@@ -42,7 +42,7 @@ describe('a task that nobody has begun', () => {
     const long = pool.run({ name: 'compress', raw: shared(makeText(prng, 600 * KIB)), level: 19 });
     const bytes = shared(Buffer.from('text'));
     for (let count = 0; count < 1000; count += 1) {
-      expect(await pool.start({ name: 'identify', bytes, key }).settle()).toHaveLength(20);
+      expect(await pool.start({ name: 'hash', bytes, key }).result()).toHaveLength(20);
     }
     expect(await long).toBeDefined();
   });
@@ -60,7 +60,7 @@ describe('a task that nobody has begun', () => {
     await new Promise((resolve) => setImmediate(resolve));
     await begun.drop();
     const after = Buffer.from(raw);
-    await pool.run({ name: 'identify', bytes: raw, key });
+    await pool.run({ name: 'hash', bytes: raw, key });
     expect(raw.equals(after)).toBe(true);
   });
 
@@ -83,7 +83,7 @@ describe('a task that nobody has begun', () => {
     const texts = [1, 2].map(() => makeText(prng, 10 * KIB));
     const unpacked = texts.map(async (text) => {
       const payload = new Uint8Array(packagedZstd.compress(text, 3));
-      return pool.run({ name: 'unpack', codec: 'zstd', payload, rawBytes: text.length });
+      return pool.run({ name: 'decompress', codec: 'zstd', payload, rawBytes: text.length });
     });
     for (const [index, { raw }] of (await Promise.all(unpacked)).entries())
       expect(texts[index]!.equals(raw)).toBe(true);
@@ -97,7 +97,7 @@ describe('a task that nobody has begun', () => {
       pool.run({ name: 'compress', raw: shared(makeText(prng, 20 * KIB)), level: 3 }).then(() => done.push(name));
     // Two are with the thread, the third waits for it.
     const blocks = ['first', 'second', 'third'].map(compress);
-    const id = pool.run({ name: 'identify', bytes: shared(Buffer.from('text')), key }).then(() => done.push('id'));
+    const id = pool.run({ name: 'hash', bytes: shared(Buffer.from('text')), key }).then(() => done.push('id'));
     await Promise.all([...blocks, id]);
     expect(done.indexOf('id')).toBeLessThan(done.indexOf('third'));
     expect(done).toHaveLength(4);
@@ -112,7 +112,7 @@ describe('a task that nobody has begun', () => {
       // To compress again what was compressed in its place would lose it.
       for (const [index, task] of started.entries()) {
         if (index % 3 === 2) await new Promise((resolve) => setImmediate(resolve));
-        const frame = Buffer.from((await task.settle())!);
+        const frame = Buffer.from((await task.result())!);
         const again = Buffer.alloc(texts[index]!.length);
         expect(packagedZstd.decompressInto(again, frame)).toBe(again.length);
         expect(again.equals(texts[index]!)).toBe(true);
@@ -123,9 +123,9 @@ describe('a task that nobody has begun', () => {
   test('a failure that nobody has asked for yet ends nothing', async () => {
     const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
     const broken = { algorithm: 'sha1', secret: () => undefined } as unknown as ChunkIdKey;
-    const started = pool.start({ name: 'identify', bytes: shared(Buffer.from('text')), key: broken });
+    const started = pool.start({ name: 'hash', bytes: shared(Buffer.from('text')), key: broken });
     await new Promise((resolve) => setImmediate(resolve));
-    await expect(started.settle()).rejects.toThrow(/could not be cloned/);
+    await expect(started.result()).rejects.toThrow(/could not be cloned/);
   });
 });
 
@@ -148,7 +148,7 @@ test('a task that is dropped after it was begun is waited for: its memory is use
   const pool = new TaskPool({ threadCount: 1, inlineBytes: 0, program });
   const bytes = new Uint8Array(new SharedArrayBuffer(12));
   const flags = new Int32Array(bytes.buffer);
-  const started = pool.start({ name: 'identify', bytes, key: hasher.keyOf('data') });
+  const started = pool.start({ name: 'hash', bytes, key: hasher.keyOf('data') });
   await waitUntil(() => Atomics.load(flags, 0) === 1, 'the thread beginning the task');
   let isDropped = false;
   const dropping = started.drop().then(() => (isDropped = true));

@@ -6,7 +6,6 @@ import { describe, expect, test } from 'vitest';
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import type { ChunkIdKey } from '../../src/crypto/chunk-hasher.ts';
 import { CorruptDataError } from '../../src/errors.ts';
-import { identify } from '../../src/workers/hashing.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
 import { createPrng } from '../support/prng.ts';
 import { shared } from '../support/shared-memory.ts';
@@ -36,7 +35,7 @@ describe.each([
       expect(bytes!.buffer.byteLength).toBe(texts[index]!.length);
       expect(Buffer.from(blocks[index]!.subarray(0, bytes!.length)).equals(Buffer.from(bytes!))).toBe(true);
       const payload = new Uint8Array(bytes!);
-      const { raw } = await pool.run({ name: 'unpack', codec: 'zstd', payload, rawBytes: texts[index]!.length });
+      const { raw } = await pool.run({ name: 'decompress', codec: 'zstd', payload, rawBytes: texts[index]!.length });
       expect(texts[index]!.equals(raw)).toBe(true);
     }
   });
@@ -52,9 +51,15 @@ describe.each([
     const text = makeText(prng, 50 * KIB);
     const lengths = [1, 40 * KIB, 10 * KIB - 1];
     const payload = codec === 'raw' ? Buffer.from(text) : Buffer.from(packagedZstd.compress(text, 3));
-    const proof = { key: hasher.keyOf('tree'), chunkLengths: Uint32Array.from(lengths) };
+    const idInputs = { key: hasher.keyOf('tree'), chunkLengths: Uint32Array.from(lengths) };
     const own = new Uint8Array(payload);
-    const { raw, chunkIds } = await pool.run({ name: 'unpack', codec, payload: own, rawBytes: text.length, proof });
+    const { raw, chunkIds } = await pool.run({
+      name: 'decompress',
+      codec,
+      payload: own,
+      rawBytes: text.length,
+      idInputs,
+    });
     expect(text.equals(raw)).toBe(true);
     let offset = 0;
     const expected = lengths.map((length) => {
@@ -66,13 +71,13 @@ describe.each([
 
   test('gives errors their class back, and goes on', async () => {
     const payload = new Uint8Array(100);
-    const broken = pool.run({ name: 'unpack', codec: 'zstd', payload, rawBytes: 1000 });
+    const broken = pool.run({ name: 'decompress', codec: 'zstd', payload, rawBytes: 1000 });
     await expect(broken).rejects.toBeInstanceOf(CorruptDataError);
     const text = Buffer.from('text');
-    const short = pool.run({ name: 'unpack', codec: 'raw', payload: new Uint8Array(text), rawBytes: 5 });
+    const short = pool.run({ name: 'decompress', codec: 'raw', payload: new Uint8Array(text), rawBytes: 5 });
     await expect(short).rejects.toThrow(/decompresses to 4 bytes, but its header says 5/);
     const key = hasher.keyOf('data');
-    expect(await pool.run({ name: 'identify', bytes: text, key })).toHaveLength(20);
+    expect(await pool.run({ name: 'hash', bytes: text, key })).toHaveLength(20);
   });
 });
 
@@ -87,13 +92,13 @@ describe('a thread that dies', () => {
     const pool = new TaskPool({ threadCount: 1, inlineBytes: 0, program: file });
     const bytes = shared(Buffer.from('text'));
     const outcomes = await Promise.allSettled(
-      [1, 2, 3].map(async () => pool.run({ name: 'identify', bytes, key: hasher.keyOf('data') })),
+      [1, 2, 3].map(async () => pool.run({ name: 'hash', bytes, key: hasher.keyOf('data') })),
     );
     for (const outcome of outcomes) {
       expect(outcome.status).toBe('rejected');
       expect(String((outcome as PromiseRejectedResult).reason)).toContain('a worker thread failed');
     }
-    await expect(pool.run({ name: 'identify', bytes, key: hasher.keyOf('data') })).rejects.toThrow(
+    await expect(pool.run({ name: 'hash', bytes, key: hasher.keyOf('data') })).rejects.toThrow(
       'a worker thread failed',
     );
   });
@@ -115,7 +120,7 @@ test('an answer that comes after its thread has failed disturbs nobody', async (
   // An exception that nobody catches would end the run of this file.
   for (let round = 0; round < 20; round += 1) {
     const pool = new TaskPool({ threadCount: 1, inlineBytes: 0, program: file });
-    const tasks = Array.from({ length: 100 }, async () => pool.run({ name: 'identify', bytes, key }));
+    const tasks = Array.from({ length: 100 }, async () => pool.run({ name: 'hash', bytes, key }));
     const outcomes = await Promise.allSettled(tasks);
     expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true);
   }
@@ -125,15 +130,15 @@ test('a task that cannot be sent fails alone', async () => {
   const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
   const key = { algorithm: 'sha1', secret: () => undefined } as unknown as ChunkIdKey;
   const bytes = shared(Buffer.from('text'));
-  await expect(pool.run({ name: 'identify', bytes, key })).rejects.toThrow(/could not be cloned/);
-  expect(await pool.run({ name: 'identify', bytes, key: hasher.keyOf('data') })).toHaveLength(20);
+  await expect(pool.run({ name: 'hash', bytes, key })).rejects.toThrow(/could not be cloned/);
+  expect(await pool.run({ name: 'hash', bytes, key: hasher.keyOf('data') })).toHaveLength(20);
 });
 
 test('a pool that was prepared leaves nothing to the caller', async () => {
   const file = join(temporaryDirectory(), 'thread.mjs');
   writeFileSync(file, 'throw new Error("asked")\n');
   const pool = new TaskPool({ threadCount: 1, inlineBytes: 1e9, program: file });
-  const task = { name: 'identify', bytes: shared(Buffer.from('text')), key: hasher.keyOf('data') } as const;
+  const task = { name: 'hash', bytes: shared(Buffer.from('text')), key: hasher.keyOf('data') } as const;
   expect(await pool.run(task)).toHaveLength(20);
   pool.prepare();
   await expect(pool.run(task)).rejects.toThrow('asked');
@@ -143,7 +148,7 @@ describe('hashing', () => {
   test.each([0, 1, 64 * KIB, 1024 * KIB, 4096 * KIB])('gives the ids of the hasher for %i bytes', async (sizeBytes) => {
     const bytes = shared(prng.bytes(sizeBytes));
     for (const kind of ['data', 'tree'] as const) {
-      const id = await identify(bytes, hasher.keyOf(kind)).settle();
+      const id = await threads.start({ name: 'hash', bytes, key: hasher.keyOf(kind) }).result();
       expect(Buffer.from(id).equals(Buffer.from(hasher.idOf(kind, bytes)))).toBe(true);
       expect(id.length).toBe(20);
     }

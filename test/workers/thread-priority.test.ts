@@ -22,7 +22,7 @@ test.runIf(process.platform === 'linux')('threads stand back behind the main one
   pool.prepare();
   const payload = (): Uint8Array => new Uint8Array(8);
   await Promise.all(
-    [1, 2].map(async () => pool.run({ name: 'unpack', codec: 'raw', payload: payload(), rawBytes: 8 })),
+    [1, 2].map(async () => pool.run({ name: 'decompress', codec: 'raw', payload: payload(), rawBytes: 8 })),
   );
   const after = nicenessByThread();
   const nicer = [...after].filter(([, niceness]) => niceness !== own);

@@ -6,11 +6,10 @@ import { readMetadata } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import { SourceStream, SwappedError, isUnchanged } from '../../files/source-stream.ts';
 import type { SourceFile } from '../../files/source-stream.ts';
-import { taskPool } from '../../workers/task-pool.ts';
 import type { Pacer } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
-import type { ChunkDepot } from './chunk-depot.ts';
-import { ChunkRow } from './chunk-row.ts';
+import { ChunkQueue } from './chunk-queue.ts';
+import type { ChunkSaver } from './chunk-saver.ts';
 import type { FileAhead, ReadAhead } from './read-ahead.ts';
 
 /** A stored file. */
@@ -33,12 +32,13 @@ const LARGE_FILE_BYTES = 64 * 1024 * 1024;
 /** A file that keeps changing is read this many times. The last version read is kept. */
 const ATTEMPTS_MAX = 3;
 
-/** Reads files, cuts them into chunks and passes the chunks to the depot. */
+/** Reads files, cuts them into chunks and passes the chunks to a chunk saver. */
 export class FileSaver {
   readonly #chunker: Chunker;
   readonly #ahead: ReadAhead;
   readonly #hasher: Repository['hasher'];
-  readonly #depot: ChunkDepot;
+  readonly #threads: Pick<Repository['threads'], 'prepare'>;
+  readonly #chunks: ChunkSaver;
   readonly #pacer: Pacer;
   readonly #tally: BackupTally;
 
@@ -46,14 +46,16 @@ export class FileSaver {
     readonly chunker: Chunker;
     readonly ahead: ReadAhead;
     readonly hasher: Repository['hasher'];
-    readonly depot: ChunkDepot;
+    readonly threads: Pick<Repository['threads'], 'prepare'>;
+    readonly chunks: ChunkSaver;
     readonly pacer: Pacer;
     readonly tally: BackupTally;
   }) {
     this.#chunker = options.chunker;
     this.#ahead = options.ahead;
     this.#hasher = options.hasher;
-    this.#depot = options.depot;
+    this.#threads = options.threads;
+    this.#chunks = options.chunks;
     this.#pacer = options.pacer;
     this.#tally = options.tally;
   }
@@ -102,7 +104,7 @@ export class FileSaver {
 
   async #readOnce(listed: SourceFile): Promise<SavedFile> {
     const source = new SourceStream(listed);
-    if (listed.metadata.sizeBytes >= LARGE_FILE_BYTES) taskPool.prepare();
+    if (listed.metadata.sizeBytes >= LARGE_FILE_BYTES) this.#threads.prepare();
     try {
       // The file may have been listed long ago. Only changes after the first byte was read matter.
       const before = source.assertSame();
@@ -126,12 +128,12 @@ export class FileSaver {
       await stored.full;
       return stored;
     }
-    const row = new ChunkRow(this.#depot);
+    const queue = new ChunkQueue(this.#chunks);
     let cutBytes = 0;
     try {
       while (end > start) {
         for (let length = this.#cut(source, start, end); length > 0; length = this.#cut(source, start, end)) {
-          await row.append(buffer.subarray(start, start + length));
+          await queue.append(buffer.subarray(start, start + length));
           this.#tally.addBytes(length);
           start += length;
           cutBytes += length;
@@ -143,9 +145,9 @@ export class FileSaver {
         start = 0;
       }
       assert(cutBytes === source.sizeBytes, 'the chunks of a file do not add up to its size');
-      return { chunkIds: await row.finish(), sizeBytes: source.sizeBytes };
+      return { chunkIds: await queue.finish(), sizeBytes: source.sizeBytes };
     } finally {
-      row.dispose();
+      queue.dispose();
     }
   }
 
@@ -157,7 +159,7 @@ export class FileSaver {
 
   #storeWhole(bytes: Uint8Array, id: Uint8Array): StoredFile {
     if (bytes.length === 0) return { chunkIds: new Uint8Array(), sizeBytes: 0, full: undefined };
-    const full = this.#depot.put('data', id, bytes);
+    const full = this.#chunks.put('data', id, bytes);
     this.#tally.addBytes(bytes.length);
     return { chunkIds: id, sizeBytes: bytes.length, full };
   }

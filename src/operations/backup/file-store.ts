@@ -1,7 +1,7 @@
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import type { SourceFile } from '../../files/source-stream.ts';
 import type { TreeEntry } from '../../format/tree.ts';
-import type { ChunkDepot } from './chunk-depot.ts';
+import type { ChunkSaver } from './chunk-saver.ts';
 import { hasSameContent, isSameEntry } from './entry-builder.ts';
 import type { FileSaver, SavedFile, StoredFile } from './file-saver.ts';
 import type { FileAhead } from './read-ahead.ts';
@@ -18,15 +18,15 @@ export interface KnownFile {
 /** Decides which files to read, and reads them. */
 export class FileStore {
   readonly #saver: FileSaver;
-  readonly #depot: ChunkDepot;
+  readonly #chunks: ChunkSaver;
   /** The parent snapshot read nothing before this time. Undefined to read every file. */
   readonly #parentStartMs: number | undefined;
   /** Files with several names that were already read, by device and inode. */
   readonly #linked = new Map<string, SavedFile>();
 
-  constructor(saver: FileSaver, depot: ChunkDepot, parentStartMs: number | undefined) {
+  constructor(saver: FileSaver, chunks: ChunkSaver, parentStartMs: number | undefined) {
     this.#saver = saver;
-    this.#depot = depot;
+    this.#chunks = chunks;
     this.#parentStartMs = parentStartMs;
   }
 
@@ -35,7 +35,7 @@ export class FileStore {
     if (previous === undefined || this.#parentStartMs === undefined) return undefined;
     if (!hasSameContent(previous, metadata, this.#parentStartMs)) return undefined;
     // If a chunk was lost or the entry is wrong, the file is read and stored again.
-    if (!this.#depot.hasFile(previous.chunkIds, previous.sizeBytes)) return undefined;
+    if (!this.#chunks.hasFile(previous.chunkIds, previous.sizeBytes)) return undefined;
     const { chunkIds, sizeBytes, changedWhileRead } = previous;
     return { chunkIds, sizeBytes, changedWhileRead, isSameEntry: isSameEntry(previous, metadata) };
   }

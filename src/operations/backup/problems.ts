@@ -26,7 +26,7 @@ export class ProblemReport {
     this.#onProblem = onProblem;
   }
 
-  tell(place: PathNode, during: SourceProblem['during'], message: string): void {
+  report(place: PathNode, during: SourceProblem['during'], message: string): void {
     const path = shownPathOf(place);
     this.#onProblem({ path: path === '' ? this.#base : joinPath(this.#base, path), during, message });
   }
@@ -36,7 +36,7 @@ export class ProblemReport {
     if (!(error instanceof SourceError)) throw error;
     // A file that was removed after its directory was listed is not a failure.
     if (error.errno === 'ENOENT' && !options.mustExist) return;
-    this.tell(place, during, error.message);
+    this.report(place, during, error.message);
   }
 }
 

@@ -1,12 +1,8 @@
 import { availableParallelism } from 'node:os';
-import type { ChunkIdKey } from '../../crypto/chunk-hasher.ts';
 import type { ListedFile } from '../../files/source-stream.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { BufferPool } from '../../store/buffer-pool.ts';
-import { packListed } from '../../workers/file-lists.ts';
-import { taskPool } from '../../workers/task-pool.ts';
-import type { StartedTask } from '../../workers/task-pool.ts';
-import type { FilesRead, ReadTask } from '../../workers/file-tasks.ts';
 
 /** A longer file is worth a task of its own. */
 const FILE_BYTES_MAX = 256 * 1024;
@@ -15,6 +11,9 @@ const BATCH_BYTES_MAX = 512 * 1024;
 const BATCH_FILES_MAX = 64;
 /** Maximum batches that are being read, or have been read and are not stored yet. */
 const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
+
+type Threads = Pick<Repository['threads'], 'readFiles'>;
+type Reading = ReturnType<Threads['readFiles']>;
 
 /** A small file that is read before the backup stores it. */
 export interface FileAhead {
@@ -36,7 +35,8 @@ export interface WholeFile {
  * most of the time of a backup of small files. Take files in the order in which they were offered.
  */
 export class ReadAhead {
-  readonly #key: ChunkIdKey;
+  readonly #threads: Threads;
+  readonly #hasher: Repository['hasher'];
   readonly #pool = new BufferPool({ sizeBytesMin: BATCH_BYTES_MAX });
   readonly #fileBytesMax: number;
   #open: Batch | undefined;
@@ -44,9 +44,14 @@ export class ReadAhead {
   #batchCount = 0;
 
   /** `chunkBytesMin`: a file of at most this many bytes is one chunk. */
-  constructor(key: ChunkIdKey, options: { readonly chunkBytesMin: number }) {
-    this.#key = key;
-    this.#fileBytesMax = Math.min(options.chunkBytesMin, FILE_BYTES_MAX);
+  constructor(made: {
+    readonly threads: Threads;
+    readonly hasher: Repository['hasher'];
+    readonly chunkBytesMin: number;
+  }) {
+    this.#threads = made.threads;
+    this.#hasher = made.hasher;
+    this.#fileBytesMax = Math.min(made.chunkBytesMin, FILE_BYTES_MAX);
   }
 
   get isFull(): boolean {
@@ -69,7 +74,7 @@ export class ReadAhead {
   async take(file: FileAhead): Promise<WholeFile | undefined> {
     const { batch } = file;
     if (batch === this.#open) this.#start(batch);
-    batch.found ??= await batch.reading!.settle();
+    batch.found ??= await batch.reading!.result();
     return this.atHand(file);
   }
 
@@ -98,7 +103,7 @@ export class ReadAhead {
 
   #start(batch: Batch): void {
     const target = batch.buffer.subarray(0, batch.endOffset);
-    batch.reading = taskPool.start({ name: 'read', files: packListed(batch.files), target, key: this.#key });
+    batch.reading = this.#threads.readFiles(batch.files, target, this.#hasher.keyOf('data'));
     this.#started.add(batch);
     this.#open = undefined;
   }
@@ -110,8 +115,8 @@ class Batch {
   readonly files: ListedFile[] = [];
   endOffset = 0;
   releasedCount = 0;
-  reading: StartedTask<ReadTask> | undefined;
-  found: FilesRead | undefined;
+  reading: Reading | undefined;
+  found: Awaited<ReturnType<Reading['result']>> | undefined;
 
   constructor(buffer: Buffer) {
     this.buffer = buffer;

@@ -3,12 +3,12 @@ import { userInfo } from 'node:os';
 import type { Snapshot, SnapshotSummary } from '../../format/snapshot.ts';
 import { VERSION } from '../version.ts';
 import type { BackupTally } from './backup-tally.ts';
-import type { ChunkDepot } from './chunk-depot.ts';
+import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
 import type { SourcePlan } from './source-plan.ts';
 
 export function summarize(
   tally: BackupTally,
-  depotCounts: ChunkDepot['counts'],
+  chunkCounts: RepositoryChunkSaver['counts'],
   startedAt: Date,
   errorCount: number,
 ): SnapshotSummary {
@@ -20,7 +20,7 @@ export function summarize(
     dirsNew,
     dirsChanged,
     dirsUnmodified,
-    ...depotCounts,
+    ...chunkCounts,
     totalFilesProcessed: tally.filesCount,
     totalBytesProcessed: tally.totalBytesProcessed,
     backupStart: startedAt.toISOString(),

@@ -96,7 +96,7 @@ export class SourceWalk {
       const root = planned?.isRoot === true ? joinPath(this.#plan.base, pathOf(place)) : undefined;
       const followed = root === undefined ? undefined : this.#plan.followed.get(root);
       if (root !== undefined && this.#services.ownRepository.hasPart(followed ?? root)) {
-        this.#services.problems.tell(place, 'list', OWN_PART);
+        this.#services.problems.report(place, 'list', OWN_PART);
         return undefined;
       }
       const location = followed ?? directory.location.childPath(name);
@@ -119,7 +119,7 @@ export class SourceWalk {
   ): boolean {
     if (!this.#services.ownRepository.skips({ place: seen, metadata: seen.metadata, prefix }, names)) return false;
     if (planned?.isRoot === true) {
-      this.#services.problems.tell(seen, 'list', 'left out: it is the repository of this backup, or a copy of it');
+      this.#services.problems.report(seen, 'list', 'left out: it is the repository of this backup, or a copy of it');
     }
     return true;
   }

@@ -126,7 +126,7 @@ export class TreeBuilder {
       const saved = await files.save(step, ahead);
       this.#add(step, buildEntry(name, saved.metadata, owners, saved), false);
       if (saved.changedWhileRead) {
-        problems.tell(place, 'changed', 'changed while it was read; the saved copy may mix old and new content');
+        problems.report(place, 'changed', 'changed while it was read; the saved copy may mix old and new content');
       }
     } catch (error) {
       const entry = error instanceof SourceError ? this.#whatItIsNow(step) : undefined;

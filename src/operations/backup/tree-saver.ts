@@ -1,6 +1,6 @@
 import type { Repository } from '../../repository/repository.ts';
 import { TreeEncoder } from '../../format/tree.ts';
-import type { ChunkDepot } from './chunk-depot.ts';
+import type { ChunkSaver } from './chunk-saver.ts';
 import type { ParentTree } from './parent-tree.ts';
 import type { RemovedEntries } from './removed-entries.ts';
 
@@ -10,13 +10,13 @@ const ENTRY_BYTES = 128;
 /** Encodes and stores the trees of directories. */
 export class TreeSaver {
   readonly #hasher: Repository['hasher'];
-  readonly #depot: ChunkDepot;
+  readonly #chunks: ChunkSaver;
   readonly #removed: RemovedEntries;
-  readonly #allocate = (sizeBytes: number): Buffer => this.#depot.allocateTree(sizeBytes);
+  readonly #allocate = (sizeBytes: number): Buffer => this.#chunks.allocate(sizeBytes);
 
-  constructor(hasher: Repository['hasher'], depot: ChunkDepot, removed: RemovedEntries) {
+  constructor(hasher: Repository['hasher'], chunks: ChunkSaver, removed: RemovedEntries) {
     this.#hasher = hasher;
-    this.#depot = depot;
+    this.#chunks = chunks;
     this.#removed = removed;
   }
 
@@ -35,8 +35,8 @@ export class TreeSaver {
     const isSame = before !== undefined && Buffer.compare(bytes, before.bytes) === 0;
     if (before !== undefined && !isSame) await this.#removed.compare(before.bytes, bytes);
     const id = isSame ? before.id : this.#hasher.treeId(bytes);
-    if (memory === undefined) await this.#depot.put('tree', id, bytes);
-    else await this.#depot.putTree(id, { buffer: memory, lengthBytes: bytes.length });
+    if (memory === undefined) await this.#chunks.put('tree', id, bytes);
+    else await this.#chunks.putLarge(id, { buffer: memory, lengthBytes: bytes.length });
     return id;
   }
 }

@@ -18,11 +18,13 @@ import type { RestoreTally } from './restore-result.ts';
 import { TargetDirectories } from './target-directories.ts';
 import type { TargetDirectory } from './target-directories.ts';
 import { WriteBehind } from './write-behind.ts';
+import type { WriterThreads } from './write-behind.ts';
 
 export interface RestorerOptions {
   readonly opened: OpenedState;
   readonly target: ByteString;
   readonly policy: TargetPolicy;
+  readonly threads: WriterThreads;
   readonly overwrite: OverwriteMode;
   readonly dryRun: boolean;
   readonly sparse: boolean;
@@ -46,8 +48,8 @@ export class Restorer {
 
   constructor(options: RestorerOptions) {
     this.#options = options;
-    const { dryRun, target, policy, sparse, pacer, opened } = options;
-    this.#behind = new WriteBehind(policy);
+    const { dryRun, target, policy, threads, sparse, pacer, opened } = options;
+    this.#behind = new WriteBehind(policy, threads);
     this.#plan = new RestorePlan(opened.state);
     const onComplete = (step: TreeStep, location: DirectoryPath): void => this.#finishDirectory(step, location);
     this.#directories = new TargetDirectories(target, { dryRun, onComplete });

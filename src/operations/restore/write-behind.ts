@@ -5,11 +5,8 @@ import type { FilePlace } from '../../files/target-file.ts';
 import type { EntryMetadata } from '../../files/target-metadata.ts';
 import { wantedGid, wantedUid } from '../../files/target-policy.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { BufferPool } from '../../store/buffer-pool.ts';
-import { packFilesToWrite } from '../../workers/file-lists.ts';
-import type { WriteTask } from '../../workers/file-tasks.ts';
-import { taskPool } from '../../workers/task-pool.ts';
-import type { StartedTask } from '../../workers/task-pool.ts';
 
 /** A longer file is not worth the copy. */
 const FILE_BYTES_MAX = 256 * 1024;
@@ -18,6 +15,8 @@ const BATCH_BYTES_MAX = 512 * 1024;
 const BATCH_FILES_MAX = 64;
 /** Maximum batches that are being written or wait for a thread. */
 const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
+
+export type WriterThreads = Pick<Repository['threads'], 'writeFiles'>;
 
 /** A file to be written, and callbacks for the result. */
 export interface FileBehind {
@@ -37,12 +36,14 @@ export interface FileBehind {
  */
 export class WriteBehind {
   readonly #policy: TargetPolicy;
+  readonly #threads: WriterThreads;
   readonly #pool = new BufferPool({ sizeBytesMin: BATCH_BYTES_MAX });
   #open: Batch | undefined;
   readonly #started: Batch[] = [];
 
-  constructor(policy: TargetPolicy) {
+  constructor(policy: TargetPolicy, threads: WriterThreads) {
     this.#policy = policy;
+    this.#threads = threads;
   }
 
   /** Returns whether a file of this size should be written by a thread. */
@@ -98,11 +99,11 @@ export class WriteBehind {
       const owner = { uid: wantedUid(metadata, this.#policy), gid: wantedGid(metadata, this.#policy) };
       return { place, metadata: { ...owner, mode, mtimeSeconds, mtimeNanoseconds }, sizeBytes };
     });
-    batch.writing = taskPool.start({
-      name: 'write',
-      files: packFilesToWrite(files),
-      source: batch.buffer.subarray(0, batch.endOffset),
-      policy: { setsOwners, ownGroups, makesDevices: false, ownerNames: undefined },
+    batch.writing = this.#threads.writeFiles(files, batch.buffer.subarray(0, batch.endOffset), {
+      setsOwners,
+      ownGroups,
+      makesDevices: false,
+      ownerNames: undefined,
     });
     this.#started.push(batch);
     this.#open = undefined;
@@ -110,7 +111,7 @@ export class WriteBehind {
 
   async #settle(): Promise<void> {
     const batch = this.#started[0]!;
-    const isWritten = await batch.writing!.settle();
+    const isWritten = await batch.writing!.result();
     let offset = 0;
     for (const [index, file] of batch.files.entries()) {
       const endOffset = offset + file.sizeBytes;
@@ -140,7 +141,7 @@ class Batch {
   readonly buffer: Buffer;
   readonly files: FileBehind[] = [];
   endOffset = 0;
-  writing: StartedTask<WriteTask> | undefined;
+  writing: ReturnType<WriterThreads['writeFiles']> | undefined;
 
   constructor(buffer: Buffer) {
     this.buffer = buffer;

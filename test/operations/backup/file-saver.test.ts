@@ -9,7 +9,6 @@ import { ChunkHasher } from '../../../src/crypto/chunk-hasher.ts';
 import { SourceError } from '../../../src/errors.ts';
 import { readMetadata } from '../../../src/files/source-metadata.ts';
 import { BackupTally } from '../../../src/operations/backup/backup-tally.ts';
-import type { ChunkDepot, HashedChunk } from '../../../src/operations/backup/chunk-depot.ts';
 import { FileSaver } from '../../../src/operations/backup/file-saver.ts';
 import type { SavedFile } from '../../../src/operations/backup/file-saver.ts';
 import { ReadAhead } from '../../../src/operations/backup/read-ahead.ts';
@@ -17,56 +16,32 @@ import { Pacer, createProgress } from '../../../src/operations/context.ts';
 import type { Progress } from '../../../src/operations/context.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
 import { createPrng } from '../../support/prng.ts';
+import { RecordingSaver } from '../../support/recording-saver.ts';
 import { streamCuts } from '../../support/stream-cuts.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
+import { threadsOfTests } from '../../support/test-threads.ts';
 import { TINY_CHUNKS } from '../../support/test-repository.ts';
 import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
 
 interface TestSaver {
   readonly saver: FileSaver;
   readonly ahead: ReadAhead;
+  readonly chunks: RecordingSaver;
   readonly stored: Uint8Array[];
   readonly progress: Progress;
-  /** Chunks whose memory nobody gave back. */
-  readonly held: ReadonlyMap<HashedChunk, Uint8Array>;
 }
 
-/** Keeps every chunk in the order of arrival; `onPut` acts in the middle of a file. */
-function makeSaver(onPut: () => void = () => undefined): TestSaver {
-  const stored: Uint8Array[] = [];
-  const put = (_: string, __: Uint8Array, bytes: Uint8Array): undefined => {
-    stored.push(Uint8Array.from(bytes));
-    onPut();
-  };
-  const held = new Map<HashedChunk, Uint8Array>();
-  const hold = (bytes: Uint8Array): HashedChunk => {
-    const chunk = {
-      lengthBytes: bytes.length,
-      identified: { settle: async () => new Uint8Array(20), drop: async () => undefined },
-    };
-    held.set(chunk, Uint8Array.from(bytes));
-    return chunk;
-  };
-  const putHeld = async (chunk: HashedChunk): Promise<Uint8Array> => {
-    stored.push(held.get(chunk)!);
-    held.delete(chunk);
-    onPut();
-    return await chunk.identified.settle();
-  };
-  const drop = (chunk: HashedChunk): void => void held.delete(chunk);
+/** `onPut` acts in the middle of a file. */
+function makeSaver(onPut?: () => void): TestSaver {
+  const chunks = new RecordingSaver(onPut);
   const progress = createProgress();
+  const threads = threadsOfTests();
   const hasher = new ChunkHasher('sha1', Buffer.alloc(32, 7));
   const chunker = createChunker(TINY_CHUNKS);
-  const ahead = new ReadAhead(hasher.keyOf('data'), { chunkBytesMin: chunker.minSizeBytes });
-  const saver = new FileSaver({
-    chunker,
-    ahead,
-    hasher,
-    depot: { put, hold, putHeld, drop } as unknown as ChunkDepot,
-    pacer: new Pacer({}),
-    tally: new BackupTally(progress),
-  });
-  return { saver, ahead, stored, progress, held };
+  const ahead = new ReadAhead({ threads, hasher, chunkBytesMin: chunker.minSizeBytes });
+  const tally = new BackupTally(progress);
+  const saver = new FileSaver({ chunker, ahead, hasher, threads, chunks, pacer: new Pacer({}), tally });
+  return { saver, ahead, chunks, stored: chunks.stored, progress };
 }
 
 function makeFile(sizeBytes: number): { path: string; content: Buffer } {
@@ -139,7 +114,7 @@ describe('a file that is not saved as a whole', () => {
     });
     await expect(save(files, makeFile(100_000).path)).rejects.toThrow('full');
     expect(files.stored).toHaveLength(1);
-    expect(files.held.size).toBe(0);
+    expect(files.chunks.staged.size).toBe(0);
   });
 });
 

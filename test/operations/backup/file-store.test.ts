@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { readMetadata } from '../../../src/files/source-metadata.ts';
-import type { ChunkDepot } from '../../../src/operations/backup/chunk-depot.ts';
 import type { FileSaver } from '../../../src/operations/backup/file-saver.ts';
 import { FileStore } from '../../../src/operations/backup/file-store.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
+import { RecordingSaver } from '../../support/recording-saver.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 
 test('only another name of the very same file needs no reading', async () => {
@@ -18,7 +18,7 @@ test('only another name of the very same file needs no reading', async () => {
   const metadata = readMetadata(path);
   const saved = { metadata, chunkIds: new Uint8Array(20), sizeBytes: 7, changedWhileRead: false };
   const saver: Pick<FileSaver, 'save'> = { save: async () => saved };
-  const files = new FileStore(saver as FileSaver, {} as ChunkDepot, undefined);
+  const files = new FileStore(saver as FileSaver, new RecordingSaver(), undefined);
   expect(files.linked(metadata)).toBeUndefined();
   await files.save({ path, metadata }, undefined);
   expect(files.linked(metadata)).toMatchObject({ chunkIds: saved.chunkIds, sizeBytes: 7, isSameEntry: false });

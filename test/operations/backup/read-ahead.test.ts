@@ -10,9 +10,9 @@ import type { ListedFile } from '../../../src/files/source-stream.ts';
 import { ReadAhead } from '../../../src/operations/backup/read-ahead.ts';
 import type { FileAhead } from '../../../src/operations/backup/read-ahead.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
-import { taskPool } from '../../../src/workers/task-pool.ts';
 import { createPrng } from '../../support/prng.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
+import { takeThreadsAway, threadsOfTests } from '../../support/test-threads.ts';
 
 const KIB = 1024;
 const hasher = new ChunkHasher('sha1', Buffer.alloc(32, 7));
@@ -32,7 +32,7 @@ function makeFile(directory: string, name: string, sizeBytes: number): TestFile 
 }
 
 function makeAhead(chunkBytesMin = 256 * KIB): ReadAhead {
-  return new ReadAhead(hasher.keyOf('data'), { chunkBytesMin });
+  return new ReadAhead({ threads: threadsOfTests(), hasher, chunkBytesMin });
 }
 
 async function expectTaken(ahead: ReadAhead, file: TestFile, offered: FileAhead): Promise<void> {
@@ -67,9 +67,10 @@ function changesNobodyMayMiss(): [string, (file: TestFile) => void][] {
 }
 
 describe.each(['by the caller', 'by threads'])('files read ahead %s', (where) => {
-  // So much is done by the caller before a thread is started.
-  beforeAll(async () => {
-    if (where === 'by threads') await taskPool.run({ name: 'compress', raw: Buffer.alloc(9 << 20), level: 1 });
+  beforeAll(() => {
+    if (where === 'by the caller') return takeThreadsAway();
+    threadsOfTests().prepare();
+    return undefined;
   });
 
   test('have their bytes and ids, whatever their sizes, and come as they were offered', async () => {
@@ -130,8 +131,9 @@ test('a file that may be more than one chunk is left to be cut', () => {
 test('a backup that stops waits for the thread that still reads', async () => {
   let endThread = (): void => undefined;
   const threadIsDone = new Promise<void>((resolve) => void (endThread = resolve));
-  const read = { settle: async () => new Uint8Array(), drop: async () => threadIsDone };
-  vi.spyOn(taskPool, 'start').mockReturnValueOnce(read);
+  const found = { isAsListed: new Uint8Array(), chunkIds: new Uint8Array() };
+  const reading = { result: async () => found, drop: async () => threadIsDone };
+  vi.spyOn(threadsOfTests(), 'readFiles').mockReturnValueOnce(reading);
   const directory = temporaryDirectory();
   const ahead = makeAhead();
   // The second does not fit beside the first, whose reading starts.

@@ -6,16 +6,17 @@ import { expect, test } from 'vitest';
 import { createTargetPolicy } from '../../../src/files/target-policy.ts';
 import { WriteBehind } from '../../../src/operations/restore/write-behind.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
-import { taskPool } from '../../../src/workers/task-pool.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
+import { threadsOfTests } from '../../support/test-threads.ts';
 
 test('of two files with one name, which come to different threads, one is refused', async () => {
-  taskPool.prepare();
+  const threads = threadsOfTests();
+  threads.prepare();
   const none = byteStringFromText('');
   const owner = { uid: process.getuid!(), gid: process.getgid!(), user: none, group: none };
   const metadata = { type: 'file', mode: 0o600, mtimeSeconds: 1, mtimeNanoseconds: 0, ...owner } as const;
   for (let round = 0; round < 100; round += 1) {
-    const behind = new WriteBehind(createTargetPolicy());
+    const behind = new WriteBehind(createTargetPolicy(), threads);
     const directory = temporaryDirectory();
     const outcomes = { written: 0, failed: 0 };
     for (let index = 0; index < 128; index += 1) {

@@ -8,6 +8,7 @@ import { createTargetPolicy } from '../../../src/files/target-policy.ts';
 import type { TargetPolicy } from '../../../src/files/target-policy.ts';
 import { WriteBehind } from '../../../src/operations/restore/write-behind.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
+import { threadsOfTests } from '../../support/test-threads.ts';
 
 const MTIME_SECONDS = 1_234_567_890;
 
@@ -34,7 +35,7 @@ export class WatchedWrites {
   readonly outcomes: Outcome[] = [];
 
   constructor(policy: TargetPolicy = createTargetPolicy()) {
-    this.behind = new WriteBehind(policy);
+    this.behind = new WriteBehind(policy, threadsOfTests());
   }
 
   add(path: string, content: Uint8Array, options: { metadata?: EntryMetadata; replaces?: boolean } = {}): void {

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 
-import { taskPool } from '../../../src/workers/task-pool.ts';
 import { createPrng } from '../../support/prng.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
-import { takeThreadsAway } from '../../support/without-threads.ts';
+import { takeThreadsAway, threadsOfTests } from '../../support/test-threads.ts';
 import { WatchedWrites, expectFile } from './watched-writes.ts';
 
 const KIB = 1024;
@@ -15,7 +14,7 @@ const prng = createPrng(20261120);
 describe.each(['by the caller', 'by threads'])('files written behind %s', (where) => {
   beforeAll(() => {
     if (where === 'by the caller') return takeThreadsAway();
-    taskPool.prepare();
+    threadsOfTests().prepare();
     return undefined;
   });
 
@@ -45,8 +44,8 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
 test('a restore that stops waits for the thread that still writes', async () => {
   let endThread = (): void => undefined;
   const threadIsDone = new Promise<void>((resolve) => void (endThread = resolve));
-  vi.spyOn(taskPool, 'start').mockReturnValueOnce({
-    settle: async () => new Uint8Array(1),
+  vi.spyOn(threadsOfTests(), 'writeFiles').mockReturnValueOnce({
+    result: async () => new Uint8Array(1),
     drop: async () => threadIsDone,
   });
   const watched = new WatchedWrites();

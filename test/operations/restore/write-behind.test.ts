@@ -6,11 +6,10 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { TargetError } from '../../../src/errors.ts';
 import { createTargetPolicy } from '../../../src/files/target-policy.ts';
 import type { TargetPolicy } from '../../../src/files/target-policy.ts';
-import { taskPool } from '../../../src/workers/task-pool.ts';
 import { createPrng } from '../../support/prng.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
 import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
-import { takeThreadsAway } from '../../support/without-threads.ts';
+import { takeThreadsAway, threadsOfTests } from '../../support/test-threads.ts';
 import { WatchedWrites, expectFile, metadataOf } from './watched-writes.ts';
 
 const KIB = 1024;
@@ -19,7 +18,7 @@ const prng = createPrng(20261120);
 describe.each(['by the caller', 'by threads'])('files written behind %s', (where) => {
   beforeAll(() => {
     if (where === 'by the caller') return takeThreadsAway();
-    taskPool.prepare();
+    threadsOfTests().prepare();
     return undefined;
   });
 
@@ -126,7 +125,7 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
   test('that cannot be read leave nothing behind, and nobody waits for them', async () => {
     const { behind } = new WatchedWrites();
     behind.roomFor(100);
-    const write = vi.spyOn(taskPool, 'start');
+    const write = vi.spyOn(threadsOfTests(), 'writeFiles');
     behind.start();
     await behind.finish();
     behind.roomFor(100);

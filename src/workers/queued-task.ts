@@ -1,13 +1,11 @@
+import type { ResultOf, Task } from './task-messages.ts';
 import { perform } from './tasks.ts';
-import type { Task, TaskResults } from './tasks.ts';
-
-export type TaskResult = TaskResults[Task['name']];
 
 /** A task and the promise of its result. */
-export class TaskJob {
+export class QueuedTask {
   readonly task: Task;
-  readonly result: Promise<TaskResult>;
-  resolve: (result: TaskResult) => void = () => undefined;
+  readonly result: Promise<ResultOf<Task>>;
+  resolve: (result: ResultOf<Task>) => void = () => undefined;
   reject: (error: unknown) => void = () => undefined;
 
   constructor(task: Task) {

@@ -1,0 +1,189 @@
+import type { FilterState } from '../../filter/filter-state.ts';
+import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import type { ChunkKind } from '../../format/chunk-kind.ts';
+import type { PackContents } from '../../format/pack.ts';
+import type { Repository } from '../../repository/repository.ts';
+import type { SegmentWriter } from '../../repository/segment-writer.ts';
+import type { BufferPool } from '../../store/buffer-pool.ts';
+import type { ChunkWriter, StagedChunk } from '../../store/chunk-writer.ts';
+import type { Progress } from '../context.ts';
+import { ReusedChunks } from './backup-tally.ts';
+import type { ChunkSaver, HashingChunk } from './chunk-saver.ts';
+import { PendingChunks } from './pending-chunks.ts';
+import { ReliedPacks } from './relied-packs.ts';
+
+export interface ChunkSaverOptions {
+  readonly writes: boolean;
+  /** Packs that may be removed at any moment. Their chunks are stored again. */
+  readonly condemnedPackIds: ReadonlySet<string>;
+  readonly progress?: Progress | undefined;
+}
+
+/** Saves chunks to a repository. The filter state, which it looks them up in, stays as it is. */
+export class RepositoryChunkSaver implements ChunkSaver {
+  /** `dataAdded`: raw bytes of new chunks and trees. `dataAddedPacked`: bytes of the packs written. */
+  readonly counts = { dataBlobs: 0, treeBlobs: 0, dataAdded: 0, dataAddedPacked: 0 };
+  readonly reused: ReusedChunks = new ReusedChunks();
+  readonly #repository: Repository;
+  readonly #state: FilterState;
+  readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
+  readonly #packs: ReliedPacks;
+  readonly #segments: SegmentWriter;
+  readonly #progress: Progress | undefined;
+  /** Indexes of the packs in which some tree could not be read. */
+  readonly #damagedPacks = new Set<number>();
+  #pending = new PendingChunks();
+
+  /** Without `writes`, stores nothing (dry run). */
+  constructor(repository: Repository, state: FilterState, options: ChunkSaverOptions) {
+    this.#repository = repository;
+    this.#state = state;
+    this.#progress = options.progress;
+    this.#packs = new ReliedPacks(state, repository.packs, options.condemnedPackIds);
+    this.#segments = repository.segmentWriter(async (pack) => this.#packs.assertPackPresent(pack));
+    const onPack = (pack: PackContents): void => this.#onPack(pack);
+    if (options.writes) {
+      this.#writers = { data: repository.chunkWriter('data', onPack), tree: repository.chunkWriter('tree', onPack) };
+    }
+  }
+
+  has(ids: Uint8Array, offset: number): boolean {
+    return this.#storedLength(ids, offset) !== undefined;
+  }
+
+  hasFile(ids: Uint8Array, sizeBytes: number): boolean {
+    let storedBytes = 0;
+    for (let offset = 0; offset < ids.length; offset += CHUNK_ID_BYTES) {
+      const lengthBytes = this.#storedLength(ids, offset);
+      if (lengthBytes === undefined) return false;
+      storedBytes += lengthBytes;
+    }
+    return storedBytes === sizeBytes;
+  }
+
+  /** Returns the length of a chunk for which `has` is true. */
+  #storedLength(ids: Uint8Array, offset: number): number | undefined {
+    return this.#pending.lengthOf(ids, offset) ?? this.#indexedLength(ids, offset);
+  }
+
+  #indexedLength(ids: Uint8Array, offset: number): number | undefined {
+    const { filter } = this.#state;
+    const entry = filter.find(ids, offset);
+    if (entry < 0 || !filter.hasLocation(entry) || !this.#packs.rely(filter.packIndexOf(entry))) return undefined;
+    const lengthBytes = filter.lengthOf(entry);
+    if (filter.refs(entry) === 0) this.reused.add(entry, lengthBytes);
+    return lengthBytes;
+  }
+
+  /**
+   * Call for an indexed tree that cannot be read. From then on, trees in the same pack are stored again if they turn
+   * up. They are not read to test them: without this tree, the backup cannot find the trees below it. Returns false if
+   * the tree is in no indexed pack.
+   */
+  distrust(treeId: Uint8Array): boolean {
+    const packIndex = this.#packIndexOf(treeId);
+    if (packIndex === undefined) return false;
+    this.#damagedPacks.add(packIndex);
+    return true;
+  }
+
+  /** Returns undefined for a chunk that is in no indexed pack, or that was stored again. */
+  #packIndexOf(id: Uint8Array): number | undefined {
+    if (this.#pending.lengthOf(id, 0) !== undefined) return undefined;
+    const { filter } = this.#state;
+    const entry = filter.find(id, 0);
+    return entry < 0 || !filter.hasLocation(entry) ? undefined : filter.packIndexOf(entry);
+  }
+
+  put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
+    if (!this.#takes(kind, id, bytes.length)) return undefined;
+    return this.#writers?.[kind].add(id, bytes) ?? this.#segments.flushIfLarge();
+  }
+
+  stage(bytes: Uint8Array): HashingChunk {
+    const writer = this.#writers?.data;
+    if (writer === undefined) {
+      const id = this.#repository.hasher.dataId(bytes);
+      return { lengthBytes: bytes.length, hashing: { result: async () => id, drop: async () => undefined } };
+    }
+    const staged = writer.stage(bytes);
+    return { lengthBytes: bytes.length, hashing: writer.startHash(staged), staged };
+  }
+
+  async putStaged({ hashing, staged, lengthBytes }: HashingChunk): Promise<Uint8Array> {
+    const id = await hashing.result();
+    const isNew = this.#takes('data', id, lengthBytes);
+    if (staged !== undefined) await this.#addStaged('data', isNew ? id : undefined, staged);
+    return id;
+  }
+
+  drop({ staged }: HashingChunk): void {
+    if (staged !== undefined) this.#writers!.data.drop(staged);
+  }
+
+  allocate(sizeBytes: number): Buffer {
+    return this.#writers?.tree.allocate(sizeBytes) ?? Buffer.allocUnsafeSlow(sizeBytes);
+  }
+
+  putLarge(treeId: Uint8Array, tree: StagedChunk): Promise<void> | undefined {
+    const isNew = this.#takes('tree', treeId, tree.lengthBytes);
+    return this.#addStaged('tree', isNew ? treeId : undefined, tree);
+  }
+
+  /** Stores a chunk, or frees its memory if `id` is undefined. */
+  #addStaged(kind: ChunkKind, id: Uint8Array | undefined, chunk: StagedChunk): Promise<void> | undefined {
+    const writer = this.#writers?.[kind];
+    const full = id === undefined ? writer?.drop(chunk) : writer?.addStaged(id, chunk);
+    return full ?? this.#segments.flushIfLarge();
+  }
+
+  /** Returns whether a chunk must be stored. If so, counts it; from then on it is pending. */
+  #takes(kind: ChunkKind, id: Uint8Array, lengthBytes: number): boolean {
+    if (this.has(id, 0) && !this.#isDamaged(id)) return false;
+    this.#pending.add(id, lengthBytes);
+    if (kind === 'data') this.counts.dataBlobs += 1;
+    else this.counts.treeBlobs += 1;
+    this.counts.dataAdded += lengthBytes;
+    return true;
+  }
+
+  /** False for a chunk that was stored again. */
+  #isDamaged(id: Uint8Array): boolean {
+    return this.#damagedPacks.size > 0 && this.#damagedPacks.has(this.#packIndexOf(id)!);
+  }
+
+  async finish(): Promise<void> {
+    await this.#writers?.data.finish();
+    await this.#writers?.tree.finish();
+    await this.#segments.flush();
+    // The next checkpoint needs as much memory for these chunks again.
+    this.#pending = new PendingChunks();
+  }
+
+  /**
+   * Indexes the packs written so far, so that the next backup does not store their chunks again. If that fails too, a
+   * compaction removes them.
+   */
+  async abandon(): Promise<void> {
+    await this.#writers?.data.abort();
+    await this.#writers?.tree.abort();
+    await this.#segments.flush();
+  }
+
+  /** The memory of the tree blocks, to be used after `finish`. */
+  get treeBuffers(): BufferPool | undefined {
+    return this.#writers?.tree.buffers;
+  }
+
+  /** Throws unless every pack that the new snapshot relies on is still there. */
+  async assertPacksPresent(): Promise<void> {
+    await this.#packs.assertPresent();
+  }
+
+  #onPack(pack: PackContents): void {
+    this.#segments.add(pack);
+    this.#packs.addOwn(pack);
+    this.counts.dataAddedPacked += pack.sizeBytes;
+    if (this.#progress !== undefined) this.#progress.storedBytes += pack.sizeBytes;
+  }
+}

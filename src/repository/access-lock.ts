@@ -1,0 +1,46 @@
+import type { Backend } from '../backend/backend.ts';
+import { BackendError } from '../errors.ts';
+import { RepositoryLock } from './lock.ts';
+import type { LockClock, LockMode } from './lock.ts';
+import type { LockOwner } from './lock-owner.ts';
+
+/** `read`: a shared lock, or no lock if the place is not writable, such as a read-only mount. */
+export type AccessMode = LockMode | 'read';
+
+export interface AccessOptions {
+  readonly backend: Backend;
+  readonly mode: AccessMode;
+  readonly lockWaitMs?: number | undefined;
+  /** The owner recorded in locks. Default: this process. */
+  readonly lockOwner?: LockOwner | undefined;
+  /** Measures the waits for locks. Default: real time. */
+  readonly lockClock?: LockClock | undefined;
+  /** Called with the holder of a lock while this process waits for it. */
+  readonly onWait?: ((holder: string) => void) | undefined;
+  /** Called with the reason if the repository is read without a lock because its place is not writable. */
+  readonly onUnlocked?: ((reason: string) => void) | undefined;
+  /** Aborts the wait. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const NO_PERMISSION = 'this user may not write to it';
+/** Why a repository can only be read. */
+const NOT_WRITABLE: ReadonlyMap<string | undefined, string> = new Map([
+  ['EROFS', 'its file system is read-only'],
+  ['EACCES', NO_PERMISSION],
+  ['EPERM', NO_PERMISSION],
+]);
+
+/** Acquires the lock for a mode. Returns undefined if a place that is only read is not writable. */
+export async function acquireLock(options: AccessOptions): Promise<RepositoryLock | undefined> {
+  const { backend, mode, lockWaitMs: waitMs, lockOwner: owner, lockClock: clock, onWait, onUnlocked, signal } = options;
+  const lockMode = mode === 'exclusive' ? 'exclusive' : 'shared';
+  try {
+    return await RepositoryLock.acquire(backend, { mode: lockMode, waitMs, owner, clock, onWait, signal });
+  } catch (error) {
+    const reason = mode === 'read' && error instanceof BackendError ? NOT_WRITABLE.get(error.errno) : undefined;
+    if (reason === undefined) throw error;
+    onUnlocked?.(reason);
+    return undefined;
+  }
+}

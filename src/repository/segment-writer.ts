@@ -1,0 +1,48 @@
+import type { PackContents } from '../format/pack.ts';
+import type { Verify } from './durable-files.ts';
+
+/** Collects new packs that no segment lists yet, and publishes segments that list them. */
+export class SegmentWriter {
+  readonly #publish: (packs: readonly PackContents[]) => Promise<unknown>;
+  readonly #verifyLock: Verify;
+  readonly #verifyPack: (pack: PackContents) => Promise<void>;
+  readonly #segmentBytes: number;
+  #unindexed: PackContents[] = [];
+  #unindexedBytes = 0;
+
+  constructor(options: {
+    readonly publish: (packs: readonly PackContents[]) => Promise<unknown>;
+    readonly verifyLock: Verify;
+    readonly verifyPack: (pack: PackContents) => Promise<void>;
+    /** A segment is written once the packs that it lists reach this size. */
+    readonly segmentBytes: number;
+  }) {
+    this.#publish = options.publish;
+    this.#verifyLock = options.verifyLock;
+    this.#verifyPack = options.verifyPack;
+    this.#segmentBytes = options.segmentBytes;
+  }
+
+  /** Adds a published pack. */
+  add(pack: PackContents): void {
+    this.#unindexed.push(pack);
+    this.#unindexedBytes += pack.sizeBytes;
+  }
+
+  /** If it returns a promise, a segment is being published, and the caller must wait for it. */
+  flushIfLarge(): Promise<void> | undefined {
+    return this.#unindexedBytes < this.#segmentBytes ? undefined : this.flush();
+  }
+
+  /** Publishes a segment that lists all packs added so far. */
+  async flush(): Promise<void> {
+    const packs = this.#unindexed;
+    if (packs.length === 0) return;
+    // Another process may have removed our lock and these packs; a segment must not list missing packs.
+    await this.#verifyLock();
+    for (const pack of packs) await this.#verifyPack(pack);
+    this.#unindexed = [];
+    this.#unindexedBytes = 0;
+    await this.#publish(packs);
+  }
+}

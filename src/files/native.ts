@@ -21,6 +21,10 @@ export interface NativeCalls {
   mknod(path: ByteString, mode: number, device: bigint): void;
   /** Fills `status` with `struct statx`; returns false if that failed. Needs Linux with glibc 2.28 or musl 1.2. */
   readonly statx: ((directory: number, path: ByteString, flags: number, status: Uint32Array) => boolean) | undefined;
+  /** Returns the scheduling policy of this thread; a negative number if it cannot be found out. Only on Linux. */
+  schedulingPolicy(): number;
+  /** Sets the policy to one without a priority of its own. Returns whether that worked. */
+  setSchedulingPolicy(policy: number): boolean;
 }
 
 type NativeFunction = (...values: unknown[]) => number;
@@ -101,6 +105,11 @@ function bindCalls(library: SystemLibrary): NativeCalls {
       call('mknod', mknod(zeroTerminated(path), mode, device));
     },
     statx: bindStatx(library),
+    schedulingPolicy: () => (library.bind('int sched_getscheduler(int pid)') as NativeFunction)(0),
+    setSchedulingPolicy(policy): boolean {
+      const set = library.bind('int sched_setscheduler(int pid, int policy, const void *priority)') as NativeFunction;
+      return set(0, policy, new Int32Array(1)) === 0;
+    },
   };
 }
 

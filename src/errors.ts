@@ -96,30 +96,70 @@ export class InstallationError extends LdmError {
   override readonly code: string = 'INSTALLATION';
 }
 
+/**
+ * What a failure of the place of the repository means, whatever kind of place that is:
+ *
+ * - `absent`: the file or directory does not exist.
+ * - `no-directory`: something on the way to it is not a directory.
+ * - `exists`: there is a file with that name already.
+ * - `full`: no space left, or the quota is used up.
+ * - `denied`: this user may not do that.
+ * - `read-only`: nobody may write there now.
+ * - `damaged`: the place cannot read what it stored.
+ * - `transient`: it may work later, such as after a timeout. Says nothing about what is stored.
+ * - `other`: anything else. Says nothing about what is stored either.
+ */
+export type BackendErrorKind =
+  | 'absent'
+  | 'no-directory'
+  | 'exists'
+  | 'full'
+  | 'denied'
+  | 'read-only'
+  | 'damaged'
+  | 'transient'
+  | 'other';
+
 /** Reading or writing the repository failed. It cannot be skipped: the command ends. */
 export class BackendError extends LdmError {
   override readonly code: string = 'BACKEND';
-  /** The name of the system error, such as ENOSPC. */
+  /** All decisions are based on this. */
+  readonly kind: BackendErrorKind;
+  /** The name of the system error, such as ENOSPC, to be shown. Not every kind of place has one. */
   readonly errno: string | undefined;
 
-  constructor(message: string, details: ErrorDetails & { readonly errno?: string | undefined } = {}) {
+  constructor(
+    message: string,
+    details: ErrorDetails & { readonly kind: BackendErrorKind; readonly errno?: string | undefined },
+  ) {
     super(message, details);
+    this.kind = details.kind;
     this.errno = details.errno;
   }
+
+  /** Returns the same failure with other words. */
+  rephrase(message: string, hint: string | undefined = this.hint): BackendError {
+    const { kind, errno, advice } = this;
+    return new BackendError(message, { kind, errno, hint, advice, cause: this });
+  }
+}
+
+function isOfKind(error: unknown, kind: BackendErrorKind): error is BackendError {
+  return error instanceof BackendError && error.kind === kind;
 }
 
 /** Returns whether the requested file or directory is missing from the repository. */
 export function isAbsent(error: unknown): error is BackendError {
-  return error instanceof BackendError && error.errno === 'ENOENT';
+  return isOfKind(error, 'absent');
 }
 
 export function isDiskFull(error: unknown): error is BackendError {
-  return error instanceof BackendError && (error.errno === 'ENOSPC' || error.errno === 'EDQUOT');
+  return isOfKind(error, 'full');
 }
 
 /** Returns whether a part of the repository is lost, because its bytes are wrong or the disk cannot read them. */
 export function isDamage(error: unknown): error is CorruptDataError | BackendError {
-  return error instanceof CorruptDataError || (error instanceof BackendError && error.errno === 'EIO');
+  return error instanceof CorruptDataError || isOfKind(error, 'damaged');
 }
 
 /** Details of an error about one path of a source or target, besides the message. */

@@ -78,6 +78,7 @@ const bans: readonly Ban[] = [
     where: /^src\/operations\//,
     except: /^$/,
   },
+  { pattern: /\.errno\b/, instead: 'BackendError.kind', where: /^src\/(repository|store)\//, except: /vacant-place/ },
   {
     pattern: /\bprocess\.umask\(/,
     instead: 'fchmod: a program may run several operations at once',

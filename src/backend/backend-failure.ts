@@ -1,8 +1,9 @@
 import { getSystemErrorMap } from 'node:util';
 
 import { BackendError } from '../errors.ts';
+import type { BackendErrorKind } from '../errors.ts';
 
-/** A phrase for each call of `Backend` and `BackendWriter`, to follow "cannot". */
+/** A phrase for each step on a file system, to follow "cannot". */
 const WORDS = {
   makeDirectory: 'create the directory',
   list: 'list',
@@ -21,6 +22,28 @@ const WORDS = {
 } as const;
 
 export type BackendOperation = keyof typeof WORDS;
+
+/** All other errors are of the kind `other`: only an error that surely says so means that something is lost. */
+const KINDS: Readonly<Record<string, BackendErrorKind>> = {
+  ENOENT: 'absent',
+  ENOTDIR: 'no-directory',
+  EEXIST: 'exists',
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EACCES: 'denied',
+  EPERM: 'denied',
+  EROFS: 'read-only',
+  EIO: 'damaged',
+  EAGAIN: 'transient',
+  ETIMEDOUT: 'transient',
+  ECONNREFUSED: 'transient',
+  ECONNRESET: 'transient',
+  EPIPE: 'transient',
+  EHOSTDOWN: 'transient',
+  EHOSTUNREACH: 'transient',
+  ENETDOWN: 'transient',
+  ENETUNREACH: 'transient',
+};
 
 const HINTS: Readonly<Record<string, string>> = {
   ENOSPC: 'Free some space on the disk of the repository, or delete snapshots; then run the command again.',
@@ -55,6 +78,7 @@ export function backendFailure(failure: BackendFailure): BackendError {
   const hint = errno === undefined ? undefined : HINTS[errno];
   const subject = name === '' ? 'it' : name;
   return new BackendError(`repository ${location}: cannot ${WORDS[operation]} ${subject}: ${reason}${code}`, {
+    kind: KINDS[errno ?? ''] ?? 'other',
     errno,
     cause,
     ...(hint === undefined ? {} : { hint }),

@@ -4,59 +4,71 @@ export interface BackendFile {
   readonly sizeBytes: number;
 }
 
-/** A new file that is being written. A power cut may lose its bytes until `sync` has returned. */
-export interface BackendWriter {
+/** Throws if the next step must not be done, for example because the lock of this process is gone. */
+export type Verify = () => Promise<void>;
+
+/** A new file that is written piece by piece and does not have its name yet. Ends with `publish` or `discard`. */
+export interface StagedFile {
   /** Appends all the bytes. The buffer may be reused as soon as the promise settles. */
   append(bytes: Uint8Array): Promise<void>;
+  /** Makes the bytes so far durable, so that no lack of space can fail `publish` later. */
+  flush(): Promise<void>;
   /**
-   * Checks that the file has exactly the appended length, and syncs it to disk. Must not be called again after a
-   * failure.
+   * Gives the file its name. `verify` runs right before, after everything slow. If either fails, the file is discarded.
    */
-  sync(): Promise<void>;
-  close(): Promise<void>;
+  publish(name: string, verify?: Verify): Promise<void>;
+  /** Gives the file up. Ignores errors, since the caller reports why. Does nothing once it is published. */
+  discard(): Promise<void>;
 }
 
 /**
- * A store of named files. Names are relative paths with `/`. Every failure is a `BackendError` with `errno`; this layer
- * neither retries nor swallows errors. A name appears or disappears immediately, but the change survives a power cut
- * only after `syncDirectory` of its directory.
+ * A store of named files. Names are relative paths with `/`. Every failure is a `BackendError`, whose `kind` says what
+ * it means; this layer neither retries nor swallows errors.
+ *
+ * Everybody sees at once what was published, moved or removed. It survives a power cut once `barrier` has returned.
  */
 export interface Backend {
-  /** Used in messages. */
+  /** Only for messages. */
   readonly location: string;
-  /**
-   * Creates a directory and its parents; existing ones are accepted. Its name becomes durable with the next
-   * `syncDirectory` of the new directory itself.
-   */
-  makeDirectory(name: string): Promise<void>;
+  /** The path of the repository if it is a directory of this machine. */
+  readonly localDirectory: string | undefined;
+
+  /** Creates the place of a new repository, durably. Accepts what exists. */
+  prepare(directories: readonly string[]): Promise<void>;
+
   /** Lists every file below a directory, at any depth, sorted by name. Fails if a directory is absent or unreadable. */
   list(directory: string): Promise<BackendFile[]>;
   /** Returns the size in bytes, or undefined if the file does not exist. */
   sizeOf(name: string): Promise<number | undefined>;
+  /** Returns the sizes of those of the files that exist now. */
+  sizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Reads the whole file. */
   read(name: string): Promise<Uint8Array>;
   /** Fills `target` from `offset`. Throws a `CorruptDataError` if the file ends earlier. */
   readRange(name: string, offset: number, target: Uint8Array): Promise<void>;
-  /** Creates a file; fails with errno EEXIST if it exists. */
-  create(name: string): Promise<BackendWriter>;
-  /** Replaces `target` if it exists. */
-  rename(source: string, target: string): Promise<void>;
+
+  /** Begins a new file. */
+  stage(): Promise<StagedFile>;
+  /** Writes a file, which appears whole or not at all. `verify` runs right before its name appears. */
+  publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void>;
+  /** Gives a file another name, and replaces a file that has it. Both names are never gone at the same time. */
+  move(source: string, target: string): Promise<void>;
   /** Removes a file; returns false if it did not exist. */
   remove(name: string): Promise<boolean>;
-  /**
-   * Makes the additions and removals of names in a directory durable, and the directory itself if `makeDirectory`
-   * created it. After a rename between two directories, the caller syncs both, the new one first.
-   */
-  syncDirectory(directory: string): Promise<void>;
-  /**
-   * Sets the modification time of a file to now (the heartbeat of a lock); returns false if the file does not exist.
-   */
-  touch(name: string): Promise<boolean>;
-  /**
-   * Returns the modification time of a file as an opaque value that changes with `touch`, or undefined if the file does
-   * not exist.
-   */
+  /** Makes durable what was published, moved and removed so far. After a failure, it fails always. */
+  barrier(): Promise<void>;
+  /** Makes durable what other processes have published, moved or removed in these directories, one after the other. */
+  settle(directories: readonly string[]): Promise<void>;
+
+  /** Creates an empty file, a lock. Fails with the kind `exists` if it exists. Locks need not survive a power cut. */
+  claim(name: string): Promise<void>;
+  /** Gives a lock a new heartbeat; returns false if it does not exist. */
+  refresh(name: string): Promise<boolean>;
+  /** Returns an opaque value that changes with `refresh`, or undefined if the lock does not exist. */
   heartbeatOf(name: string): Promise<string | undefined>;
+  /** Removes a lock; returns false if it did not exist. */
+  release(name: string): Promise<boolean>;
+
   /** Closes all open files. */
   close(): Promise<void>;
 }

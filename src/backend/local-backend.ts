@@ -17,8 +17,10 @@ import { performance } from 'node:perf_hooks';
 import { CorruptDataError } from '../errors.ts';
 import { backendFailure, errnoOf } from './backend-failure.ts';
 import type { BackendOperation } from './backend-failure.ts';
-import type { Backend, BackendFile, BackendWriter } from './backend.ts';
+import type { BackendFile } from './backend.ts';
 import { DescriptorCache } from './descriptor-cache.ts';
+import { FileSystemBackend } from './file-system-backend.ts';
+import type { FileWriter } from './file-system-backend.ts';
 import { LocalWriter } from './local-writer.ts';
 import { makeDirectories } from '../util/make-directories.ts';
 
@@ -38,15 +40,18 @@ const UNSAFE_NAME = /(?:^|\/)(?:\.{1,2})?(?:\/|$)|\0/;
  * A local directory. All calls are synchronous internally, because `node:fs` is many times faster than its promises for
  * small files. Only the owner can access directories and files, regardless of the umask.
  */
-export class LocalBackend implements Backend {
+export class LocalBackend extends FileSystemBackend {
   readonly location: string;
+  override readonly localDirectory: string;
   readonly #readers = new DescriptorCache(OPEN_FILES_MAX);
   /** Directories in which `makeDirectory` may have created names that are not durable yet. */
   readonly #unsyncedParents = new Set<string>();
 
-  /** The directory may not exist yet; `makeDirectory('')` creates it. */
+  /** The directory may not exist yet. */
   constructor(directory: string) {
+    super();
     this.location = resolve(directory);
+    this.localDirectory = this.location;
   }
 
   async makeDirectory(name: string): Promise<void> {
@@ -108,7 +113,7 @@ export class LocalBackend implements Backend {
     }
   }
 
-  async create(name: string): Promise<BackendWriter> {
+  async create(name: string): Promise<FileWriter> {
     const descriptor = this.#run('create', name, () => openSync(this.#pathOf(name), 'wx', FILE_MODE));
     return new LocalWriter({ descriptor, location: this.location, name });
   }
@@ -121,7 +126,7 @@ export class LocalBackend implements Backend {
     });
   }
 
-  async remove(name: string): Promise<boolean> {
+  async unlink(name: string): Promise<boolean> {
     return this.#run('remove', name, () => {
       this.#readers.forget(this.#pathOf(name));
       return unlessAbsent(() => unlinkSync(this.#pathOf(name)));

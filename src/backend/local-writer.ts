@@ -5,13 +5,13 @@ import { promisify } from 'node:util';
 import { BackendError } from '../errors.ts';
 import { backendFailure, errnoOf } from './backend-failure.ts';
 import type { BackendOperation } from './backend-failure.ts';
-import type { BackendWriter } from './backend.ts';
+import type { FileWriter } from './file-system-backend.ts';
 
 /** Runs in the thread pool, because a disk may be slow, and chunking and compression can continue meanwhile. */
 const fsyncPooled = promisify(fsync);
 
 /** Writes one new file of a `LocalBackend`. */
-export class LocalWriter implements BackendWriter {
+export class LocalWriter implements FileWriter {
   readonly #location: string;
   readonly #name: string;
   #descriptor: number | undefined;

@@ -102,7 +102,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
     warnOfDamage(context, opened);
     beginPhase(context.progress, 'backing up');
     const { repositoryId } = repository.config;
-    const ownRepository = new OwnRepository({ repositoryId, location: repository.location, base: plan.base });
+    const ownRepository = new OwnRepository({ repositoryId, place: repository.localDirectory, base: plan.base });
     const given = { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem };
     const { tree, tally, chunks, parent, removed } = await new BackupRun(given).store(startedAt.getTime());
     warnOfSources(context, tally, ownRepository.skipped);
@@ -190,7 +190,7 @@ class BackupRun {
     const scan = announceTotals(context.progress, parent, {
       plan,
       excluded: options.exclude ?? [],
-      repositoryLocation: repository.location,
+      repositoryPlace: repository.localDirectory,
     });
     try {
       const tree = await new TreeBuilder(plan, services).run(parent);

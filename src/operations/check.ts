@@ -37,9 +37,9 @@ export async function check(context: OperationContext, options: CheckOptions = {
   return await withRepository(context, 'read', async (repository) => {
     beginPhase(context.progress, 'checking');
     repository.shareBlocks(SHARED_BLOCK_BYTES);
-    const packs = new PackCheck(context, repository.packVerifier(), readsData);
     // Before the trees are read, so that those in verified packs are read with them.
     const listing = withoutCondemned(await repository.files.listAll());
+    const packs = new PackCheck(context, repository.packVerifier(listing.packs), readsData);
     const first = await surveyRepository(repository, listing, isDamage);
     await packs.verify([...first.packs.values()]);
     const opened = await repository.openState();

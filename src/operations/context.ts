@@ -1,6 +1,7 @@
 import { BackendError, CancelledError } from '../errors.ts';
 import { Repository } from '../repository/repository.ts';
-import type { AccessMode, OpenRepositoryOptions } from '../repository/repository.ts';
+import type { AccessMode } from '../repository/access.ts';
+import type { OpenRepositoryOptions } from '../repository/repository.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import type { PathNode } from '../util/path-node.ts';
 

@@ -146,7 +146,7 @@ function afterDelete(error: unknown): unknown {
   if (error instanceof CancelledError)
     return error.during('the snapshots are deleted; `ldm compact` reclaims the space');
   if (!(error instanceof BackendError)) return error;
-  return new BackendError(prefix + error.message, { ...helpOf(error), errno: error.errno, cause: error });
+  return error.rephrase(prefix + error.message);
 }
 
 function helpOf({ hint, advice }: LdmError): ErrorDetails {

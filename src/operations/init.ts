@@ -9,7 +9,7 @@ import type { RepositoryConfig } from '../format/config.ts';
 import { createRepository } from '../repository/create-repository.ts';
 import type { OperationContext } from './context.ts';
 
-export { repositoryExists } from '../repository/config-file.ts';
+export { repositoryExists } from '../repository/create-repository.ts';
 
 export interface InitOptions {
   readonly chunker?: ChunkerParameters;

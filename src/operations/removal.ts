@@ -32,7 +32,7 @@ export class Removal {
 
   /** Discards a prepared condemnation. */
   async abandon(): Promise<void> {
-    if (this.#prepared !== undefined) await this.#repository.order.discardCondemnation(this.#prepared);
+    await this.#prepared?.file.discard();
     this.#prepared = undefined;
   }
 

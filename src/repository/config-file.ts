@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Backend } from '../backend/backend.ts';
-import { BackendError, CorruptDataError, isDamage } from '../errors.ts';
+import { isNothingThere } from '../backend/repository-exists.ts';
+import { CorruptDataError, isDamage } from '../errors.ts';
 import { decodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from '../format/layout.ts';
-import { listOptional } from './listing.ts';
 import { missingRepository } from './missing-repository.ts';
 
 export interface ConfigProblem {
@@ -15,27 +15,6 @@ export interface ConfigProblem {
 /** Reads the configuration, or its copy if the first file is damaged or missing. */
 export async function readConfig(backend: Backend): Promise<RepositoryConfig> {
   return (await inspectConfig(backend)).config;
-}
-
-/**
- * Returns whether there is a repository, however damaged. If only the copy of the configuration exists and nothing is
- * stored, an `init` was interrupted; that does not count as a repository, so that `init` can be repeated.
- */
-export async function repositoryExists(backend: Backend): Promise<boolean> {
-  try {
-    if ((await backend.sizeOf(CONFIG_NAME)) !== undefined) return true;
-    return (await backend.sizeOf(CONFIG_COPY_NAME)) !== undefined && (await holdsAnything(backend));
-  } catch (error) {
-    if (isAbsent(error)) return false;
-    throw error;
-  }
-}
-
-async function holdsAnything(backend: Backend): Promise<boolean> {
-  for (const directory of ['snapshots', 'deleted', 'index', 'packs', 'quarantine']) {
-    if ((await listOptional(backend, directory)).length > 0) return true;
-  }
-  return false;
 }
 
 /**
@@ -54,7 +33,7 @@ export async function inspectConfig(
     try {
       configs.push(decodeConfig(await backend.read(name)));
     } catch (error) {
-      if (isAbsent(error)) absentCount += 1;
+      if (isNothingThere(error)) absentCount += 1;
       else if (!isFinding(error)) throw error;
       problems.push({ name, message: `${name}: ${(error as Error).message}` });
     }
@@ -67,13 +46,9 @@ export async function inspectConfig(
   const [config] = configs;
   if (config !== undefined) return { config, problems };
   if (absentCount === 2) {
-    throw missingRepository(backend.location);
+    throw missingRepository(backend);
   }
   throw new CorruptDataError(`neither copy of the configuration can be read: ${problems[0]?.message ?? ''}`, {
     hint: 'Restore the file `config` from another copy of this repository: without its key, no chunk can be found.',
   });
-}
-
-function isAbsent(error: unknown): boolean {
-  return error instanceof BackendError && (error.errno === 'ENOENT' || error.errno === 'ENOTDIR');
 }

@@ -1,4 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
+import { repositoryExists } from '../backend/repository-exists.ts';
 import { createPackDigest } from '../crypto/pack-digest.ts';
 import { BackendError, RefusedError } from '../errors.ts';
 import type { FilterPlan } from '../filter/formulas.ts';
@@ -10,9 +11,10 @@ import type { RepositoryConfig } from '../format/config.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES } from '../format/layout.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { checkpointName } from './checkpoint-names.ts';
-import { repositoryExists } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
 import { assertVacant } from './vacant-place.ts';
+
+export { repositoryExists };
 
 /**
  * Creates a repository in an empty place. The configuration is written last, and makes it a repository.
@@ -23,15 +25,11 @@ export async function createRepository(backend: Backend, config: RepositoryConfi
   try {
     await create(backend, config, plan);
   } catch (error) {
-    if (!(error instanceof BackendError) || !isPermissionError(error)) throw error;
+    if (!(error instanceof BackendError) || error.kind !== 'denied') throw error;
     // The usual hint names the owner of the repository, but there is no repository yet.
     const hint = 'Name a place where you may create files, or run ldm as a user who may do that there.';
-    throw new BackendError(error.message, { errno: error.errno, cause: error, hint });
+    throw error.rephrase(error.message, hint);
   }
-}
-
-function isPermissionError({ errno }: BackendError): boolean {
-  return errno === 'EACCES' || errno === 'EPERM';
 }
 
 async function create(backend: Backend, config: RepositoryConfig, plan: FilterPlan): Promise<void> {
@@ -43,8 +41,7 @@ async function create(backend: Backend, config: RepositoryConfig, plan: FilterPl
   await assertVacant(backend);
   createPackDigest(config.packHash);
   openZstd();
-  for (const directory of DIRECTORIES) await backend.makeDirectory(directory);
-  await backend.syncDirectory('');
+  await backend.prepare(DIRECTORIES);
   const order = new DurableOrder(backend);
   await order.keepReserve();
   // With a checkpoint from the start, "no snapshot was ever made" differs from "every manifest was lost".

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Backend } from '../backend/backend.ts';
+import type { Backend, StagedFile, Verify } from '../backend/backend.ts';
 import { sha256 } from '../crypto/sha256.ts';
 import { isDiskFull } from '../errors.ts';
 import { encodeCondemnation } from '../format/condemnation.ts';
@@ -7,31 +7,32 @@ import type { Condemned } from '../format/condemnation.ts';
 import { NONCE_BYTES } from '../format/constants.ts';
 import { encodeSegment } from '../format/segment.ts';
 import type { PackContents } from '../format/pack.ts';
-import type { PackFile, PackSink } from '../store/pack-sink.ts';
-import { DurableFiles } from './durable-files.ts';
-import type { TemporaryFile, Verify, WriteFile } from './durable-files.ts';
+import type { PackSink } from '../store/pack-sink.ts';
 import {
   RESERVE_BYTES,
   RESERVE_NAME,
   condemnationName,
   deletedName,
   manifestCopyName,
-  packName,
   segmentName,
   snapshotName,
 } from '../format/layout.ts';
+import { freeQuarantineName, moveUnlessGone } from './moves.ts';
 
 /** Whether a snapshot that is committed may stay although the commit cannot be reported. It must be whole. */
 export type MayStay = (snapshotId: string) => Promise<boolean>;
 
 /** A condemnation that is written and not yet in force. */
-export type PreparedCondemnation = { readonly id: string; readonly temporary: TemporaryFile };
+export type PreparedCondemnation = { readonly id: string; readonly file: StagedFile };
+
+/** Writes the bytes of a new file in any number of pieces. */
+export type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
 
 /**
- * THE order of durable writes; nothing else in ldm writes into, renames in or removes from a repository.
+ * THE order of durable writes; nothing else in ldm publishes, moves or removes anything in a repository.
  *
- * - A name appears only by: temporary file, write, length check, fsync, rename; and its directory is fsynced before
- *   anything that relies on the name is written, and before success is reported.
+ * - A name appears only by `publish`, whole or not at all; and a barrier makes it durable before anything that relies
+ *   on the name is written, and before success is reported.
  * - Packs are durable before the segment that names them, the segment before the snapshot.
  * - The copy of a manifest exists only while the manifest is durable in snapshots/ or deleted/.
  * - Packs and segments are removed in two phases. First a condemnation that lists them becomes durable; from then on
@@ -41,31 +42,24 @@ export type PreparedCondemnation = { readonly id: string; readonly temporary: Te
  */
 export class DurableOrder implements PackSink {
   readonly #backend: Backend;
-  readonly #files: DurableFiles;
 
   constructor(backend: Backend) {
     this.#backend = backend;
-    this.#files = new DurableFiles(backend);
   }
 
-  /** A pack under a temporary name. */
-  async create(): Promise<PackFile> {
-    const { name, writer } = await this.#files.createTemporary();
-    return {
-      writer,
-      publish: async (id) => this.#files.publish(name, writer, packName(id)),
-      abort: async () => this.#files.discard(name, writer),
-    };
+  /** A new pack. */
+  async create(): Promise<StagedFile> {
+    return await this.#backend.stage();
   }
 
   /** Indexes packs, after making them durable. Returns the segment's id; the segment itself is durable on return. */
   async publishSegment(packs: readonly PackContents[]): Promise<string> {
-    await this.#files.barrier();
+    await this.#backend.barrier();
     const bytes = encodeSegment(packs, randomBytes(NONCE_BYTES));
     const id = sha256(bytes);
-    await this.#files.publishBytes(bytes, segmentName(id));
+    await this.#backend.publish(segmentName(id), bytes);
     // When this fails the segment stays: another process may have opened the repository with it by now.
-    await this.#files.barrier();
+    await this.#backend.barrier();
     return id;
   }
 
@@ -75,11 +69,11 @@ export class DurableOrder implements PackSink {
    * Returns the snapshot's id.
    */
   async commitSnapshot(bytes: Uint8Array, verify: Verify, mayStay: MayStay): Promise<string> {
-    await this.#files.barrier();
+    await this.#backend.barrier();
     const id = sha256(bytes);
-    await this.#files.publishBytes(bytes, snapshotName(id), verify);
+    await this.#backend.publish(snapshotName(id), bytes, verify);
     try {
-      await this.#files.barrier();
+      await this.#backend.barrier();
     } catch (error) {
       // Better no snapshot than one that may vanish in a power cut.
       await this.#withdraw(id);
@@ -108,12 +102,12 @@ export class DurableOrder implements PackSink {
    * snapshot that others have reclaimed meanwhile a copy would say that it is lost.
    */
   async copyManifests(manifests: ReadonlyMap<string, Uint8Array>, verify: Verify): Promise<void> {
-    await this.#files.barrier();
+    await this.#backend.barrier();
     for (const [id, bytes] of manifests) {
-      await this.#files.publishBytes(bytes, manifestCopyName(id), verify);
+      await this.#backend.publish(manifestCopyName(id), bytes, verify);
       await this.#takeBackUnless(verify, manifestCopyName(id));
     }
-    await this.#files.barrier();
+    await this.#backend.barrier();
   }
 
   /** This process may have been suspended between `verify` and the rename that gave a file its name. */
@@ -141,11 +135,11 @@ export class DurableOrder implements PackSink {
     try {
       for (const id of snapshotIds) {
         await verify?.();
-        if (await this.#files.renameUnlessGone(snapshotName(id), deletedName(id))) deletedCount += 1;
+        if (await moveUnlessGone(this.#backend, snapshotName(id), deletedName(id))) deletedCount += 1;
       }
     } finally {
       // Also after a failure: a compaction by another process would rely on the names that were moved.
-      await this.#files.barrier();
+      await this.#backend.barrier();
     }
     return deletedCount;
   }
@@ -156,10 +150,10 @@ export class DurableOrder implements PackSink {
     const restored: string[] = [];
     try {
       for (const id of snapshotIds) {
-        await this.#files.rename(deletedName(id), snapshotName(id));
+        await this.#backend.move(deletedName(id), snapshotName(id));
         restored.push(id);
       }
-      await this.#files.barrier();
+      await this.#backend.barrier();
       await verify();
     } catch (error) {
       await this.#withdrawUnless(mayStay, restored);
@@ -173,33 +167,40 @@ export class DurableOrder implements PackSink {
    */
   async prepareCondemnation(condemned: Condemned): Promise<PreparedCondemnation> {
     const bytes = encodeCondemnation(condemned, randomBytes(NONCE_BYTES));
-    const temporary = await this.#files.writeTemporary(async (append, sync) => {
-      await append(bytes);
-      await sync();
+    const file = await this.#stage(async (staged) => {
+      await staged.append(bytes);
+      await staged.flush();
     });
-    return { id: sha256(bytes), temporary };
-  }
-
-  async discardCondemnation({ temporary }: PreparedCondemnation): Promise<void> {
-    await this.#files.discard(temporary.name, temporary.writer);
+    return { id: sha256(bytes), file };
   }
 
   /** Phase one of a removal: from now on nobody newly relies on what is listed. `verify` runs right before. */
-  async condemn({ id, temporary }: PreparedCondemnation, verify: Verify): Promise<void> {
+  async condemn({ id, file }: PreparedCondemnation, verify: Verify): Promise<void> {
     // A delete or an undelete may have been killed before its fsync. After a power cut, a deleted snapshot would be back
     // without its packs. The directory with the new name comes first, and it can be either of them.
-    await this.#files.syncDirectories(['deleted', 'snapshots', 'deleted']);
-    await this.#files.barrier();
-    await this.#files.publish(temporary.name, temporary.writer, condemnationName(id), verify);
-    await this.#files.barrier();
+    await this.#backend.settle(['deleted', 'snapshots', 'deleted']);
+    await this.#backend.barrier();
+    await file.publish(condemnationName(id), verify);
+    await this.#backend.barrier();
     await this.#takeBackUnless(verify, condemnationName(id));
   }
 
   /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */
   async publishStream(name: string, write: WriteFile, verify?: Verify): Promise<void> {
-    const temporary = await this.#files.writeTemporary(write);
-    await this.#files.publish(temporary.name, temporary.writer, name, verify);
-    await this.#files.barrier();
+    const file = await this.#stage(async (staged) => write(async (bytes) => staged.append(bytes)));
+    await file.publish(name, verify);
+    await this.#backend.barrier();
+  }
+
+  async #stage(write: (file: StagedFile) => Promise<unknown>): Promise<StagedFile> {
+    const file = await this.#backend.stage();
+    try {
+      await write(file);
+      return file;
+    } catch (error) {
+      await file.discard();
+      throw error;
+    }
   }
 
   async publishFile(name: string, bytes: Uint8Array): Promise<void> {
@@ -213,22 +214,22 @@ export class DurableOrder implements PackSink {
   async remove(names: readonly string[], verify?: Verify): Promise<void> {
     for (const name of names) {
       await verify?.();
-      await this.#files.remove(name);
+      await this.#backend.remove(name);
     }
-    await this.#files.barrier();
+    await this.#backend.barrier();
   }
 
   /** Sets a damaged file aside; ldm never deletes what it could not read. `verify` runs right before. */
   async quarantine(name: string, verify?: Verify): Promise<void> {
     await verify?.();
     if ((await this.#backend.sizeOf(name)) === undefined) return;
-    await this.#files.rename(name, await this.#files.freeQuarantineName(name));
-    await this.#files.barrier();
+    await this.#backend.move(name, await freeQuarantineName(this.#backend, name));
+    await this.#backend.barrier();
   }
 
   /** Sets a copy of a damaged file aside, before a file of the same name takes its place. */
   async quarantineCopy(name: string): Promise<void> {
-    await this.publishFile(await this.#files.freeQuarantineName(name), await this.#backend.read(name));
+    await this.publishFile(await freeQuarantineName(this.#backend, name), await this.#backend.read(name));
   }
 
   /** Gives up the reserve and the files named, so that a full disk has room for what a reclaim must write first. */

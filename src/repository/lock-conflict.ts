@@ -57,7 +57,7 @@ async function judgeLock(search: LockSearch, name: string): Promise<LockConflict
   if (lock === undefined) return unknownFileConflict(name);
   const state = search.abandoned.has(lock.nonce) ? 'dead' : ownerState(lock.owner, search.self);
   if (state === 'dead' || (await isStale(search, name, state))) {
-    await search.backend.remove(name);
+    await search.backend.release(name);
     return undefined;
   }
   if (search.mode === 'shared' && lock.mode === 'shared') return undefined;

@@ -3,7 +3,6 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Backend } from '../backend/backend.ts';
-import { isAbsent } from '../errors.ts';
 import { LOCK_DIRECTORY, findLockConflict, lockedError, lostLockError } from './lock-conflict.ts';
 import type { LockConflict } from './lock-conflict.ts';
 import { encodeLockName, fitOwner } from './lock-name.ts';
@@ -73,7 +72,7 @@ export class RepositoryLock {
     this.#file = file;
     // A failed heartbeat is not an error yet: if another process removes this lock as stale, `assertHeld` fails.
     this.#heartbeat = setInterval(() => {
-      backend.touch(this.#file.name).catch(() => false);
+      backend.refresh(this.#file.name).catch(() => false);
     }, HEARTBEAT_INTERVAL_MS);
     this.#heartbeat.unref();
   }
@@ -173,7 +172,7 @@ class Contender {
 
   async #claim(file: LockFile, heldNames: readonly string[]): Promise<LockConflict | undefined> {
     try {
-      await createLockFile(this.#backend, file.name);
+      await this.#backend.claim(file.name);
       return await this.#findConflict([...heldNames, file.name]);
     } catch (error) {
       // Report the first error. If the lock file cannot be removed, it is recorded as released.
@@ -195,25 +194,9 @@ class Contender {
   }
 }
 
-async function createLockFile(backend: Backend, name: string): Promise<void> {
-  try {
-    await createEmptyFile(backend, name);
-  } catch (error) {
-    // A copy of a repository may have lost its empty directories.
-    if (!isAbsent(error)) throw error;
-    await backend.makeDirectory(LOCK_DIRECTORY);
-    await createEmptyFile(backend, name);
-  }
-}
-
-async function createEmptyFile(backend: Backend, name: string): Promise<void> {
-  const writer = await backend.create(name);
-  await writer.close();
-}
-
 async function removeLockFile(backend: Backend, file: LockFile): Promise<void> {
   abandonedNonces.add(file.nonce);
-  await backend.remove(file.name);
+  await backend.release(file.name);
   abandonedNonces.delete(file.nonce);
 }
 

@@ -1,20 +1,21 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, isAbsolute } from 'node:path';
+import { dirname } from 'node:path';
+import type { Backend } from '../backend/backend.ts';
 import { RepositoryNotFoundError } from '../errors.ts';
 import type { Advice } from '../errors.ts';
 
 /** Describes a place that has no repository: the cause may be a typing error or a disk that is not mounted. */
-export function missingRepository(location: string): RepositoryNotFoundError {
+export function missingRepository({ location, localDirectory }: Backend): RepositoryNotFoundError {
   const absent = `there is no repository at ${location}`;
   const create: Advice = { code: 'create-repository', subject: location };
-  // Only a backend on a local directory has a path.
-  const missing = isAbsolute(location) ? firstMissing(location) : undefined;
-  if (missing === location) return notFound(`${absent}: the directory does not exist`, create);
+  const missing = localDirectory === undefined ? undefined : firstMissing(localDirectory);
+  if (missing !== undefined && missing === localDirectory)
+    return notFound(`${absent}: the directory does not exist`, create);
   if (missing !== undefined) {
     const message = `${absent}: ${missing} does not exist; is the disk mounted?`;
     return notFound(message, { code: 'mount-or-create-repository' });
   }
-  const names = isAbsolute(location) ? namesIn(location) : undefined;
+  const names = localDirectory === undefined ? undefined : namesIn(localDirectory);
   if (names === 'not a directory') return notFound(`${location} is a file, not a repository`, ELSEWHERE);
   if (names?.length === 0) return notFound(`${absent}: the directory is empty; is the disk mounted?`, create);
   return names === undefined

@@ -11,8 +11,9 @@ import { listOptional } from './listing.ts';
 import { readSegment } from './manifests.ts';
 
 /** A location of a chunk other than the one in the filter state. */
-export type OtherCopy = Pick<ChunkLocation, 'blockOffset' | 'offsetInBlock' | 'lengthBytes'> & {
+export type OtherCopy = Pick<ChunkLocation, 'blockOffset' | 'offsetInBlock' | 'lengthBytes' | 'storedBytes'> & {
   readonly packId: string;
+  readonly packBytes: number;
   readonly kind: ChunkKind;
 };
 
@@ -42,7 +43,7 @@ export async function findOtherCopies(backend: Backend, state: FilterState): Pro
 
 function addCopies(copies: Map<string, OtherCopy[]>, { filter, packs }: FilterState, pack: PackContents): void {
   for (const block of pack.blocks) {
-    forEachChunk(block, (idOffset, offsetInBlock, lengthBytes) => {
+    forEachChunk(block, (idOffset, offsetInBlock, lengthBytes, storedBytes) => {
       const entry = filter.find(block.chunkIds, idOffset);
       if (entry < 0 || !filter.hasLocation(entry)) return;
       const packIndex = filter.packIndexOf(entry);
@@ -50,7 +51,8 @@ function addCopies(copies: Map<string, OtherCopy[]>, { filter, packs }: FilterSt
       const isKnownPlace = blockOffset === block.offset && knownOffset === offsetInBlock;
       if (isKnownPlace && packs.has(packIndex) && packs.get(packIndex).id === pack.id) return;
       const id = Buffer.from(block.chunkIds.subarray(idOffset, idOffset + CHUNK_ID_BYTES)).toString('hex');
-      const copy = { packId: pack.id, kind: pack.kind, blockOffset: block.offset, offsetInBlock, lengthBytes };
+      const place = { packId: pack.id, packBytes: pack.sizeBytes, blockOffset: block.offset, offsetInBlock };
+      const copy = { ...place, kind: pack.kind, lengthBytes, storedBytes };
       copies.set(id, [...(copies.get(id) ?? []), copy]);
     });
   }

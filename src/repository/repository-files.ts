@@ -69,9 +69,8 @@ export class RepositoryFiles {
   /** Returns the total size of all files in bytes. */
   async measure(): Promise<number> {
     let sizeBytes = 0;
-    for (const name of [CONFIG_NAME, CONFIG_COPY_NAME, RESERVE_NAME]) {
-      sizeBytes += (await this.#backend.sizeOf(name)) ?? 0;
-    }
+    const sizes = await this.#backend.sizesOf([CONFIG_NAME, CONFIG_COPY_NAME, RESERVE_NAME]);
+    for (const size of sizes.values()) sizeBytes += size;
     for (const directory of DIRECTORIES) {
       for (const file of await this.list(directory)) sizeBytes += file.sizeBytes;
     }

@@ -1,4 +1,5 @@
-import type { Backend } from '../backend/backend.ts';
+import type { Backend, Verify } from '../backend/backend.ts';
+import { repositoryExists } from '../backend/repository-exists.ts';
 import { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import { CorruptDataError, RefusedError, isAbsent } from '../errors.ts';
 import { writeImage } from '../filter/image.ts';
@@ -17,20 +18,17 @@ import { Compressor } from '../workers/compression.ts';
 import { acquireSharedPool } from '../workers/shared-pool.ts';
 import type { TaskPool } from '../workers/task-pool.ts';
 import { openZstd } from '../workers/zstd.ts';
+import { acquireAccess } from './access.ts';
+import type { AccessOptions } from './access.ts';
 import { checkpointName, generationAfter, isCheckpointName } from './checkpoint-names.ts';
-import { readConfig, repositoryExists } from './config-file.ts';
-import type { Verify } from './durable-files.ts';
+import { readConfig } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
-import { acquireLock } from './access-lock.ts';
-import type { AccessOptions } from './access-lock.ts';
 import type { RepositoryLock } from './lock.ts';
 import { openState } from './opened-state.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
 import { RepositoryFiles } from './repository-files.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
-
-export type { AccessMode } from './access-lock.ts';
 
 export interface OpenRepositoryOptions extends AccessOptions {
   /** Called for each checkpoint that is damaged and therefore not used. */
@@ -49,7 +47,8 @@ const CHECKPOINTS_KEPT = 2;
 
 /** An opened repository: its configuration, its lock, and access to its contents. */
 export class Repository {
-  readonly location: string;
+  /** The path of the repository if it is a directory of this machine. */
+  readonly localDirectory: string | undefined;
   readonly files: RepositoryFiles;
   readonly config: RepositoryConfig;
   readonly hasher: ChunkHasher;
@@ -77,7 +76,7 @@ export class Repository {
     readonly onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
   }) {
     this.#backend = made.backend;
-    this.location = made.backend.location;
+    this.localDirectory = made.backend.localDirectory;
     this.files = new RepositoryFiles(made.backend);
     this.config = made.config;
     this.hasher = made.hasher;
@@ -104,7 +103,7 @@ export class Repository {
     openZstd();
     const config = await readConfig(backend);
     const hasher = new ChunkHasher(config.chunkHash, Buffer.from(config.idKey, 'hex'));
-    const lock = await acquireLock(options);
+    const lock = await acquireAccess(options);
     return new Repository({ backend, config, hasher, lock, signal, sizes, threads, onDamagedCheckpoint });
   }
 
@@ -140,9 +139,9 @@ export class Repository {
     this.#sharedChunks = new ChunkReader(this.#backend, this.#codec, { cacheBytes });
   }
 
-  /** Verifies packs. */
-  packVerifier(): PackVerifier {
-    return this.packs.createVerifier(this.#sharedChunks);
+  /** Verifies packs. `listed`: their sizes by id, as they were listed. */
+  packVerifier(listed?: ReadonlyMap<string, number>): PackVerifier {
+    return this.packs.createVerifier({ listed, keptTrees: this.#sharedChunks });
   }
 
   /** Writes chunks of one kind to new packs. `onPack` is called with each pack once it is published. */
@@ -151,11 +150,11 @@ export class Repository {
     return new ChunkWriter({ sink, kind, packHash: config.packHash, codec: this.#codec, sizes, onPack });
   }
 
-  /** Indexes new packs. `verifyPack` throws if a pack no longer exists. */
-  segmentWriter(verifyPack: (pack: PackContents) => Promise<void>): SegmentWriter {
+  /** Indexes new packs. `verifyPacks` throws if one of them no longer exists. */
+  segmentWriter(verifyPacks: (packs: readonly PackContents[]) => Promise<void>): SegmentWriter {
     const { order, assertLocked: verifyLock, sizes } = this;
     const publish = async (packs: readonly PackContents[]): Promise<string> => order.publishSegment(packs);
-    return new SegmentWriter({ publish, verifyLock, verifyPack, segmentBytes: sizes.segmentBytes });
+    return new SegmentWriter({ publish, verifyLock, verifyPacks, segmentBytes: sizes.segmentBytes });
   }
 
   /**

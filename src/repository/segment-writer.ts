@@ -1,25 +1,25 @@
 import type { PackContents } from '../format/pack.ts';
-import type { Verify } from './durable-files.ts';
+import type { Verify } from '../backend/backend.ts';
 
 /** Collects new packs that no segment lists yet, and publishes segments that list them. */
 export class SegmentWriter {
   readonly #publish: (packs: readonly PackContents[]) => Promise<unknown>;
   readonly #verifyLock: Verify;
-  readonly #verifyPack: (pack: PackContents) => Promise<void>;
+  readonly #verifyPacks: (packs: readonly PackContents[]) => Promise<void>;
   readonly #segmentBytes: number;
-  #unindexed: PackContents[] = [];
+  readonly #unindexed: PackContents[] = [];
   #unindexedBytes = 0;
 
   constructor(options: {
     readonly publish: (packs: readonly PackContents[]) => Promise<unknown>;
     readonly verifyLock: Verify;
-    readonly verifyPack: (pack: PackContents) => Promise<void>;
+    readonly verifyPacks: (packs: readonly PackContents[]) => Promise<void>;
     /** A segment is written once the packs that it lists reach this size. */
     readonly segmentBytes: number;
   }) {
     this.#publish = options.publish;
     this.#verifyLock = options.verifyLock;
-    this.#verifyPack = options.verifyPack;
+    this.#verifyPacks = options.verifyPacks;
     this.#segmentBytes = options.segmentBytes;
   }
 
@@ -36,13 +36,14 @@ export class SegmentWriter {
 
   /** Publishes a segment that lists all packs added so far. */
   async flush(): Promise<void> {
-    const packs = this.#unindexed;
+    const packs = [...this.#unindexed];
     if (packs.length === 0) return;
     // Another process may have removed our lock and these packs; a segment must not list missing packs.
     await this.#verifyLock();
-    for (const pack of packs) await this.#verifyPack(pack);
-    this.#unindexed = [];
-    this.#unindexedBytes = 0;
+    await this.#verifyPacks(packs);
+    // Others may have been added meanwhile.
+    this.#unindexed.splice(0, packs.length);
+    for (const { sizeBytes } of packs) this.#unindexedBytes -= sizeBytes;
     await this.#publish(packs);
   }
 }

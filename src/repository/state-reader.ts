@@ -140,6 +140,6 @@ export class StateReader {
     const pack = packs.get(location.packIndex);
     const id = new Uint8Array(CHUNK_ID_BYTES);
     filter.copyId(entry, id, 0);
-    return { id, kind: pack.kind, packId: pack.id, ...location };
+    return { id, kind: pack.kind, packId: pack.id, packBytes: pack.sizeBytes, ...location };
   }
 }

@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
-import { dirname, isAbsolute } from 'node:path';
+import { dirname } from 'node:path';
 import { statSync } from 'node:fs';
 import { RefusedError, SourceError } from '../errors.ts';
 import { listNames } from '../files/source-files.ts';
@@ -16,8 +16,10 @@ const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, RESERVE_NAM
  * files under its names, so no other files may be among them.
  */
 export async function assertVacant(backend: Backend): Promise<void> {
-  assertNoFile(backend.location);
-  const foreign = namesIn(backend.location).find((name) => !OWN_NAMES.has(name)) ?? (await foreignFile(backend));
+  const { localDirectory } = backend;
+  if (localDirectory !== undefined) assertNoFile(localDirectory);
+  const names = localDirectory === undefined ? [] : namesIn(localDirectory);
+  const foreign = names.find((name) => !OWN_NAMES.has(name)) ?? (await foreignFile(backend));
   if (foreign === undefined) return;
   throw new RefusedError(`${backend.location} is not empty: it contains ${foreign}`, {
     hint: HINT,
@@ -25,14 +27,12 @@ export async function assertVacant(backend: Backend): Promise<void> {
 }
 
 /** Refuses a path that is a file or goes through one. */
-function assertNoFile(location: string): void {
-  // Only a backend on a local directory has a path.
-  if (!isAbsolute(location)) return;
-  let existing = location;
+function assertNoFile(place: string): void {
+  let existing = place;
   while (isDirectory(existing) === undefined) existing = dirname(existing);
   if (isDirectory(existing) === true) return;
-  const reason = existing === location ? 'it is a file' : `${existing} is a file`;
-  throw new RefusedError(`cannot create a repository at ${location}: ${reason}`, { hint: HINT });
+  const reason = existing === place ? 'it is a file' : `${existing} is a file`;
+  throw new RefusedError(`cannot create a repository at ${place}: ${reason}`, { hint: HINT });
 }
 
 /** Returns undefined for a path that does not exist or cannot be reached. */
@@ -55,10 +55,10 @@ async function foreignFile(backend: Backend): Promise<string | undefined> {
   return reserveBytes === undefined || reserveBytes === RESERVE_BYTES ? undefined : RESERVE_NAME;
 }
 
-/** Returns no names if the place does not exist or is not a local directory. */
-function namesIn(location: string): string[] {
+/** Returns no names if the place does not exist. */
+function namesIn(place: string): string[] {
   try {
-    return listNames(byteStringFromText(location)).map((name) => textOf(name));
+    return listNames(byteStringFromText(place)).map((name) => textOf(name));
   } catch (error) {
     if (error instanceof SourceError && (error.errno === 'ENOENT' || error.errno === 'ENOTDIR')) return [];
     throw error;

@@ -6,6 +6,7 @@ import type { PackedBlock } from '../format/pack.ts';
 import { BlockCache } from './block-cache.ts';
 import type { BlockCodec, VerifiedBlock } from './block-codec.ts';
 import type { CachedBlock } from './block-cache.ts';
+import { BlockSizeEstimate } from './block-size-estimate.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { readHashedBlock, startsOf } from './pack-reader.ts';
 import type { HashedBlock } from './pack-reader.ts';
@@ -15,9 +16,12 @@ export interface StoredChunk {
   readonly id: Uint8Array;
   readonly kind: ChunkKind;
   readonly packId: string;
+  readonly packBytes: number;
   readonly blockOffset: number;
   readonly offsetInBlock: number;
   readonly lengthBytes: number;
+  /** The chunk's share of the stored block. */
+  readonly storedBytes: number;
 }
 
 /** A block whose chunks can be used until it is released. */
@@ -42,6 +46,7 @@ export class ChunkReader {
   readonly #codec: BlockCodec;
   readonly #pool: BufferPool;
   readonly #blocks: BlockCache<HashedBlock>;
+  readonly #sizes = new BlockSizeEstimate();
   /** Memory for blocks that `keep` is decompressing. */
   #reservedBytes = 0;
 
@@ -80,8 +85,8 @@ export class ChunkReader {
   }
 
   /** Reads a block past the cache, for a caller that knows everything it needs from the block. */
-  async openBlock({ packId, blockOffset: offset }: StoredChunk): Promise<OpenBlock> {
-    const block = await readHashedBlock({ backend: this.#backend, packId, offset }, this.#codec, this.#pool);
+  async openBlock(first: StoredChunk): Promise<OpenBlock> {
+    const block = await this.#read(first);
     return { bytesOf: (chunk) => cut(block, chunk), release: () => this.#pool.give(block.buffer) };
   }
 
@@ -121,12 +126,16 @@ export class ChunkReader {
   }
 
   #block(chunk: StoredChunk): CachedBlock<HashedBlock> {
-    const { packId, blockOffset } = chunk;
     const key = keyOf(chunk);
-    const cached = this.#blocks.get(key);
-    if (cached !== undefined) return cached;
-    const place = { backend: this.#backend, packId, offset: blockOffset };
-    return this.#blocks.put(key, readHashedBlock(place, this.#codec, this.#pool));
+    return this.#blocks.get(key) ?? this.#blocks.put(key, this.#read(chunk));
+  }
+
+  async #read(chunk: StoredChunk): Promise<HashedBlock> {
+    const { packId, packBytes, blockOffset: offset } = chunk;
+    const place = { packId, packBytes, offset, expectedBytes: this.#sizes.bytesFor(chunk) };
+    const block = await readHashedBlock(this.#backend, place, this.#codec, this.#pool);
+    this.#sizes.learn(block.raw.length, block.chunkLengths.length);
+    return block;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
-import { BackendError, CorruptDataError } from '../errors.ts';
+import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import { packName } from '../format/layout.ts';
 import {
   PACK_HEADER_BYTES,
@@ -14,35 +14,63 @@ import { BLOCK_PREFIX_BYTES, sizeOfBlock } from './block-codec.ts';
 import type { BlockCodec } from './block-codec.ts';
 import type { BufferPool } from './buffer-pool.ts';
 
+/** Where a block is stored, from a verified segment or filter state. */
+export interface BlockPlace {
+  readonly packId: string;
+  readonly offset: number;
+  /** Size of the pack. No memory is allocated for a block that ends behind it, whatever its header says. */
+  readonly packBytes: number;
+  /** So many bytes are read at first; if the block is longer, the rest follows. */
+  readonly expectedBytes: number;
+}
+
 /**
  * Reads the bytes of a block as it is stored. Damage is a `CorruptDataError` with the pack and the offset. By default
  * the bytes get their own memory, so that they can be transferred to a thread.
  */
 export async function readStoredBlock(
   backend: Backend,
-  packId: string,
-  offset: number,
+  place: BlockPlace,
   allocate: (sizeBytes: number) => Buffer = (sizeBytes) => Buffer.allocUnsafeSlow(sizeBytes),
 ): Promise<Buffer> {
+  const { packId, offset, packBytes } = place;
   const name = packName(packId);
   try {
-    const prefix = Buffer.allocUnsafe(BLOCK_PREFIX_BYTES);
-    await backend.readRange(name, offset, prefix);
-    const sizeBytes = sizeOfBlock(prefix);
-    await checkWithin(backend, name, offset + sizeBytes);
+    const begun = await readBeginning(backend, place, allocate);
+    const sizeBytes = sizeOfBlock(begun);
+    const endOffset = offset + sizeBytes;
+    if (endOffset > packBytes)
+      throw new CorruptDataError(`the block ends at ${endOffset}, but the pack at ${packBytes}`);
+    if (sizeBytes <= begun.length) return begun.subarray(0, sizeBytes);
     const bytes = allocate(sizeBytes);
-    await backend.readRange(name, offset, bytes);
+    bytes.set(begun);
+    await backend.readRange(name, offset + begun.length, bytes.subarray(begun.length));
     return bytes;
   } catch (error) {
     throw located(error, `${name} at offset ${offset}`);
   }
 }
 
-/** Checks the length of the pack before memory is allocated for a size from an unverified header. */
-async function checkWithin(backend: Backend, name: string, endOffset: number): Promise<void> {
-  const packBytes = await backend.sizeOf(name);
-  if (packBytes === undefined) throw new CorruptDataError(MISSING);
-  if (endOffset > packBytes) throw new CorruptDataError(`the block ends at ${endOffset}, but the pack at ${packBytes}`);
+/** Reads the expected size of a block, or at least what tells its size. */
+async function readBeginning(
+  backend: Backend,
+  { packId, offset, packBytes, expectedBytes }: BlockPlace,
+  allocate: (sizeBytes: number) => Buffer,
+): Promise<Buffer> {
+  const leftBytes = packBytes - offset;
+  if (leftBytes < BLOCK_PREFIX_BYTES) throw new CorruptDataError(`the pack ends at ${packBytes}`);
+  const read = async (sizeBytes: number): Promise<Buffer> => {
+    const bytes = allocate(sizeBytes);
+    await backend.readRange(packName(packId), offset, bytes);
+    return bytes;
+  };
+  try {
+    return await read(Math.min(leftBytes, Math.max(expectedBytes, BLOCK_PREFIX_BYTES)));
+  } catch (error) {
+    // What cannot be read may be behind the block.
+    if (!isDamage(error)) throw error;
+    return await read(BLOCK_PREFIX_BYTES);
+  }
 }
 
 const MISSING = 'the pack is missing';
@@ -63,25 +91,25 @@ export interface HashedBlock {
 
 /** Reads a block, decompresses it and hashes its chunks in the task pool, in shared memory of `pool`. */
 export async function readHashedBlock(
-  place: { readonly backend: Backend; readonly packId: string; readonly offset: number },
+  backend: Backend,
+  place: BlockPlace,
   codec: BlockCodec,
   pool: BufferPool,
 ): Promise<HashedBlock> {
-  const { backend, packId, offset } = place;
   const taken: Buffer[] = [];
   const take = (sizeBytes: number): Buffer => {
     taken.push(pool.take(sizeBytes));
     return taken.at(-1)!.subarray(0, sizeBytes);
   };
   try {
-    const stored = await readStoredBlock(backend, packId, offset, take);
+    const stored = await readStoredBlock(backend, place, take);
     const { header, raw, chunkIds } = await codec.open(stored, take);
     const { kind, chunkLengths } = header;
     // The buffer taken last contains the raw bytes.
     const buffer = taken.pop()!;
     return { buffer, raw, chunkIds, kind, chunkLengths, chunkOffsets: startsOf(chunkLengths) };
   } catch (error) {
-    throw located(error, `${packName(packId)} at offset ${offset}`);
+    throw located(error, `${packName(place.packId)} at offset ${place.offset}`);
   } finally {
     for (const buffer of taken) pool.give(buffer);
   }
@@ -119,7 +147,7 @@ export async function readPackContents(backend: Backend, packId: string): Promis
 /** Adds to the message of an error of a damaged pack where it is damaged. Returns other errors as they are. */
 export function located(error: unknown, where: string): unknown {
   // The pack was removed after its size was read.
-  if (error instanceof BackendError && error.errno === 'ENOENT') return located(new CorruptDataError(MISSING), where);
+  if (isAbsent(error)) return located(new CorruptDataError(MISSING), where);
   if (!(error instanceof CorruptDataError)) return error;
   return new CorruptDataError(`${where}: ${error.message}`, {
     cause: error,

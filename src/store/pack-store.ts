@@ -2,15 +2,16 @@ import type { Backend } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import { CorruptDataError, UnsupportedFormatError } from '../errors.ts';
+import { blockBytes } from '../format/block.ts';
 import { bufferOver } from '../format/byte-reader.ts';
-import { packName } from '../format/layout.ts';
-import type { PackContents } from '../format/pack.ts';
+import { baseName, packName } from '../format/layout.ts';
+import type { PackContents, PackedBlock } from '../format/pack.ts';
 import type { BlockCodec, OpenedBlock, VerifiedBlock } from './block-codec.ts';
-import type { ChunkReader } from './chunk-reader.ts';
 import { located, readPackContents, readStoredBlock } from './pack-reader.ts';
 import { scanBlocks } from './pack-scan.ts';
 import type { ScannedBlock } from './pack-scan.ts';
 import { PackVerifier } from './pack-verifier.ts';
+import type { PackVerifierOptions } from './pack-verifier.ts';
 
 /** Reads whole packs and their blocks, for everything but the chunks that a snapshot needs (`ChunkReader`). */
 export class PackStore {
@@ -27,6 +28,12 @@ export class PackStore {
   /** Returns the size of a pack in bytes, or undefined if it does not exist. */
   async sizeOf(packId: string): Promise<number | undefined> {
     return await this.#backend.sizeOf(packName(packId));
+  }
+
+  /** Returns the sizes of those of the packs that exist now, by id. */
+  async sizesOf(packIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const sizes = await this.#backend.sizesOf(packIds.map(packName));
+    return new Map([...sizes].map(([name, sizeBytes]) => [baseName(name), sizeBytes]));
   }
 
   /**
@@ -60,20 +67,25 @@ export class PackStore {
    * Reads and decompresses a block.
    * @throws CorruptDataError
    */
-  async openBlock(packId: string, offset: number): Promise<OpenedBlock> {
-    return await this.#located(packId, offset, async (stored) => this.#codec.open(stored));
+  async openBlock(pack: PackContents, block: PackedBlock): Promise<OpenedBlock> {
+    return await this.#located(pack, block, async (stored) => this.#codec.open(stored));
   }
 
   /**
    * Reads a block as it is stored, and computes the ids of its chunks.
    * @throws CorruptDataError
    */
-  async verifyBlock(packId: string, offset: number): Promise<VerifiedBlock & { readonly stored: Uint8Array }> {
-    return await this.#located(packId, offset, async (stored) => ({ stored, ...(await this.#codec.verify(stored)) }));
+  async verifyBlock(pack: PackContents, block: PackedBlock): Promise<VerifiedBlock & { readonly stored: Uint8Array }> {
+    return await this.#located(pack, block, async (stored) => ({ stored, ...(await this.#codec.verify(stored)) }));
   }
 
-  async #located<T>(packId: string, offset: number, decode: (stored: Uint8Array) => Promise<T>): Promise<T> {
-    const stored = await readStoredBlock(this.#backend, packId, offset);
+  async #located<T>(
+    { id: packId, sizeBytes: packBytes }: PackContents,
+    { offset, chunkLengths, storedBytes }: PackedBlock,
+    decode: (stored: Uint8Array) => Promise<T>,
+  ): Promise<T> {
+    const expectedBytes = blockBytes(chunkLengths.length, storedBytes);
+    const stored = await readStoredBlock(this.#backend, { packId, offset, packBytes, expectedBytes });
     try {
       return await decode(stored);
     } catch (error) {
@@ -91,8 +103,11 @@ export class PackStore {
     return bytes.length;
   }
 
-  /** Verifies packs. A verifier reuses its buffers. `keptTrees` keeps verified blocks of trees in its cache. */
-  createVerifier(keptTrees?: ChunkReader): PackVerifier {
-    return new PackVerifier({ backend: this.#backend, codec: this.#codec, packHash: this.#packHash, keptTrees });
+  /**
+   * Verifies packs. A verifier reuses its buffers. `listed`: the sizes of packs by id, as they were listed. `keptTrees`
+   * keeps verified blocks of trees in its cache.
+   */
+  createVerifier(options: Pick<PackVerifierOptions, 'listed' | 'keptTrees'> = {}): PackVerifier {
+    return new PackVerifier({ backend: this.#backend, codec: this.#codec, packHash: this.#packHash, ...options });
   }
 }

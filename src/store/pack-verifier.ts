@@ -3,7 +3,7 @@ import { packName } from '../format/layout.ts';
 import type { Backend } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
-import { BackendError, CorruptDataError } from '../errors.ts';
+import { BackendError, CorruptDataError, isAbsent } from '../errors.ts';
 import { blockBytes } from '../format/block.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { decodePackHeader, encodePackFooter, headerBytesOf } from '../format/pack.ts';
@@ -36,32 +36,38 @@ export interface PackReport {
 /** Blocks of one pack that are decompressed at a time. */
 const BLOCKS_AT_ONCE = 4;
 
+export interface PackVerifierOptions {
+  readonly backend: Backend;
+  readonly codec: BlockCodec;
+  readonly packHash: PackHash;
+  /** The sizes of packs by id, as they were listed. */
+  readonly listed?: ReadonlyMap<string, number> | undefined;
+  /** Keeps verified blocks of trees in its cache. */
+  readonly keptTrees?: ChunkReader | undefined;
+}
+
 /** Verifies packs against the contents that a segment lists. */
 export class PackVerifier {
   readonly #backend: Backend;
   readonly #codec: BlockCodec;
   readonly #packHash: PackHash;
+  /** Sizes by pack id, of a listing that may be outdated. One that is as expected saves a call. */
+  readonly #listed: Map<string, number>;
   /** Buffers for whole packs. */
   readonly #buffers = new BufferPool({ sizeBytesMin: 1024 * 1024 });
-
   readonly #keptTrees: ChunkReader | undefined;
 
-  /** `keptTrees`: keeps verified blocks of trees in its cache. */
-  constructor(made: {
-    readonly backend: Backend;
-    readonly codec: BlockCodec;
-    readonly packHash: PackHash;
-    readonly keptTrees?: ChunkReader | undefined;
-  }) {
+  constructor(made: PackVerifierOptions) {
     this.#backend = made.backend;
     this.#codec = made.codec;
     this.#packHash = made.packHash;
     this.#keptTrees = made.keptTrees;
+    this.#listed = new Map(made.listed);
   }
 
   /** Verifies size and footer without reading the rest. If that fails, verifies every chunk. */
   async verifyStructure(pack: PackContents): Promise<PackReport> {
-    const problem = await this.#structureProblem(pack).catch(unreadable);
+    const problem = await this.#withoutOldSize(pack, async () => this.#structureProblem(pack)).catch(unreadable);
     if (problem === undefined) return { pack, problems: [], damagedChunks: [], bytesRead: 0 };
     const report = await this.verifyData(pack);
     const others = report.problems.filter((other) => !isDeepStrictEqual(other, problem));
@@ -70,8 +76,25 @@ export class PackVerifier {
 
   /** Verifies every byte: the digest of the file and the id of every chunk. */
   async verifyData(pack: PackContents): Promise<PackReport> {
+    return await this.#withoutOldSize(pack, async () => this.#verifyData(pack));
+  }
+
+  /** Tries again if the pack was removed or cut since the listing. */
+  async #withoutOldSize<T>({ id }: PackContents, verify: () => Promise<T>): Promise<T> {
+    try {
+      return await verify();
+    } catch (error) {
+      const mayBeOutdated = isAbsent(error) || error instanceof CorruptDataError;
+      if (!(mayBeOutdated && this.#listed.delete(id))) throw error;
+      return await verify();
+    }
+  }
+
+  async #verifyData(pack: PackContents): Promise<PackReport> {
     const problems: PackProblem[] = [];
-    const sizeBytes = await this.#sizeOf(pack, problems);
+    const sizeBytes = await this.#sizeOf(pack);
+    const problem = sizeProblem(pack, sizeBytes);
+    if (problem !== undefined) problems.push(problem);
     if (sizeBytes === undefined) return { pack, problems, damagedChunks: allChunks(pack), bytesRead: 0 };
     // Extra bytes at the end are already reported as a problem, and no chunk is in them.
     const readBytes = Math.min(sizeBytes, pack.sizeBytes);
@@ -112,21 +135,16 @@ export class PackVerifier {
   }
 
   async #structureProblem(pack: PackContents): Promise<PackProblem | undefined> {
-    const name = packName(pack.id);
-    const sizeBytes = await this.#backend.sizeOf(name);
-    if (sizeBytes === undefined) return { kind: 'missing' };
-    if (sizeBytes !== pack.sizeBytes) return sizeProblem(pack, sizeBytes);
+    const problem = sizeProblem(pack, await this.#sizeOf(pack));
+    if (problem !== undefined) return problem;
     const expected = encodePackFooter(pack.blocks);
     const footer = Buffer.allocUnsafe(expected.length);
-    await this.#backend.readRange(name, sizeBytes - footer.length, footer);
+    await this.#backend.readRange(packName(pack.id), pack.sizeBytes - footer.length, footer);
     return footer.equals(expected) ? undefined : { kind: 'footer-differs' };
   }
 
-  async #sizeOf(pack: PackContents, problems: PackProblem[]): Promise<number | undefined> {
-    const foundBytes = await this.#backend.sizeOf(packName(pack.id));
-    if (foundBytes === undefined) problems.push({ kind: 'missing' });
-    else if (foundBytes !== pack.sizeBytes) problems.push(sizeProblem(pack, foundBytes));
-    return foundBytes;
+  async #sizeOf({ id, sizeBytes }: PackContents): Promise<number | undefined> {
+    return this.#listed.get(id) === sizeBytes ? sizeBytes : await this.#backend.sizeOf(packName(id));
   }
 
   /** Returns the hex ids of the chunks in the block with wrong bytes. */
@@ -164,12 +182,13 @@ export class PackVerifier {
 
 /** Returns the problem for a read error (EIO); throws any other error. */
 function unreadable(error: unknown): PackProblem {
-  if (error instanceof BackendError && error.errno === 'EIO') return { kind: 'unreadable', reason: error.message };
+  if (error instanceof BackendError && error.kind === 'damaged') return { kind: 'unreadable', reason: error.message };
   throw error;
 }
 
-function sizeProblem({ sizeBytes: expectedBytes }: PackContents, foundBytes: number): PackProblem {
-  return { kind: 'size', foundBytes, expectedBytes };
+function sizeProblem({ sizeBytes }: PackContents, foundBytes: number | undefined): PackProblem | undefined {
+  if (foundBytes === undefined) return { kind: 'missing' };
+  return foundBytes === sizeBytes ? undefined : { kind: 'size', foundBytes, expectedBytes: sizeBytes };
 }
 
 function footerProblems(bytes: Buffer, pack: PackContents): PackProblem[] {

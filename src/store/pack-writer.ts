@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import type { StagedFile } from '../backend/backend.ts';
 import { createPackDigest } from '../crypto/pack-digest.ts';
 import type { PackHash, RunningDigest } from '../crypto/pack-digest.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { encodePackFooter, encodePackHeader } from '../format/pack.ts';
 import { NONCE_BYTES } from '../format/constants.ts';
+import { packName } from '../format/layout.ts';
 import type { PackContents, PackedBlock } from '../format/pack.ts';
 import type { SealedBlock } from './block-codec.ts';
-import type { PackFile, PackSink } from './pack-sink.ts';
+import type { PackSink } from './pack-sink.ts';
 
 /** Writes blocks of one kind to packs, one pack after the other. Calls must not overlap. */
 export class PackWriter {
@@ -15,7 +17,7 @@ export class PackWriter {
   readonly #packHash: PackHash;
   readonly #packBytes: number;
   readonly #onPack: (pack: PackContents) => void;
-  #open: { readonly file: PackFile; readonly digest: RunningDigest } | undefined;
+  #open: { readonly file: StagedFile; readonly digest: RunningDigest } | undefined;
   #offset = 0;
   #blocks: PackedBlock[] = [];
 
@@ -50,7 +52,7 @@ export class PackWriter {
     const { file, digest } = this.#open;
     await this.#append(encodePackFooter(this.#blocks));
     const id = digest.end();
-    await file.publish(id);
+    await file.publish(packName(id));
     this.#open = undefined;
     const blocks = this.#blocks;
     this.#blocks = [];
@@ -60,7 +62,7 @@ export class PackWriter {
   async abort(): Promise<void> {
     const open = this.#open;
     this.#open = undefined;
-    await open?.file.abort();
+    await open?.file.discard();
   }
 
   async #begin(): Promise<void> {
@@ -75,7 +77,7 @@ export class PackWriter {
   async #append(bytes: Uint8Array): Promise<void> {
     const { file, digest } = this.#open!;
     digest.update(bytes);
-    await file.writer.append(bytes);
+    await file.append(bytes);
     this.#offset += bytes.length;
   }
 }

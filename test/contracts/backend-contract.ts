@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import type { Backend } from '../../src/backend/backend.ts';
+import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
 import { BackendError, CorruptDataError } from '../../src/errors.ts';
 import { expectErrno, writeFile } from '../support/backend-actions.ts';
 
 /** What every backend must do. `makeBackend` is called in each test and gives an empty one; it cleans up after itself. */
-export function testBackendContract(backendName: string, makeBackend: () => Backend): void {
+export function testBackendContract(backendName: string, makeBackend: () => FileSystemBackend): void {
   describe(`${backendName} keeps the contract of backends`, () => {
-    let backend: Backend;
+    let backend: FileSystemBackend;
 
     beforeEach(async () => {
       backend = makeBackend();
@@ -238,7 +238,7 @@ export function testBackendContract(backendName: string, makeBackend: () => Back
   });
 }
 
-async function readText(backend: Backend, name: string, lengthBytes: number): Promise<string> {
+async function readText(backend: FileSystemBackend, name: string, lengthBytes: number): Promise<string> {
   const target = Buffer.alloc(lengthBytes);
   await backend.readRange(name, 0, target);
   return target.toString();

@@ -108,7 +108,7 @@ describe('releaseSnapshot', () => {
       await expect(releaseSnapshot(state, fileId(10), treeReader(state, readable))).rejects.toThrow(CorruptDataError);
       expect(describeState(state)).toEqual(before);
     }
-    const failing = (): Promise<Uint8Array> => Promise.reject(new BackendError('the disk is gone'));
+    const failing = (): Promise<Uint8Array> => Promise.reject(new BackendError('the disk is gone', { kind: 'other' }));
     await expect(releaseSnapshot(state, fileId(10), failing)).rejects.toThrow(BackendError);
     expect([state.isComplete, describeState(state)]).toEqual([true, before]);
   });

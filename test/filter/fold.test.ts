@@ -219,7 +219,7 @@ describe('retainSnapshot', () => {
     const read = treeReader(state, chunks);
     const failing = (entry: number): Uint8Array | Promise<Uint8Array> => {
       if (support.idOf(state, entry) === root.hex) return read(entry);
-      return Promise.reject(new BackendError('the disk is gone', { errno: 'ENODEV' }));
+      return Promise.reject(new BackendError('the disk is gone', { kind: 'other' }));
     };
     await expect(retainSnapshot(state, fileId(3), snapshotOf(root), failing)).rejects.toThrow(BackendError);
     expect([state.isComplete, state.snapshots.size]).toEqual([false, 0]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { BackendWriter } from '../../src/backend/backend.ts';
+import type { FileWriter } from '../../src/backend/file-system-backend.ts';
 import { RefusedError } from '../../src/errors.ts';
 import { compact } from '../../src/operations/compact.ts';
 import type { Notice } from '../../src/operations/context.ts';
@@ -212,7 +212,7 @@ class LateThief extends FaultyBackend {
     if (this.#when === 'during') await this.#steal();
   }
 
-  override async create(name: string): Promise<BackendWriter> {
+  override async create(name: string): Promise<FileWriter> {
     if (this.#isCommitted) await this.#steal();
     return super.create(name);
   }

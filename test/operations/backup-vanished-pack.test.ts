@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import type { BackendWriter } from '../../src/backend/backend.ts';
+import type { FileWriter } from '../../src/backend/file-system-backend.ts';
 import { RefusedError } from '../../src/errors.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { initRepository } from '../../src/operations/init.ts';
@@ -20,7 +20,7 @@ class VanishingBackend extends FaultyBackend {
   askedCount = 0;
   #isWriting = false;
 
-  override async create(name: string): Promise<BackendWriter> {
+  override async create(name: string): Promise<FileWriter> {
     if (name.startsWith('tmp/')) this.#isWriting = true;
     return super.create(name);
   }
@@ -66,7 +66,7 @@ class LockTaker extends MemoryBackend {
   override async rename(source: string, target: string): Promise<void> {
     await super.rename(source, target);
     if (!target.startsWith('packs/')) return;
-    for (const lock of filesIn(this, 'locks')) await super.remove(lock);
+    for (const lock of filesIn(this, 'locks')) await super.release(lock);
   }
 }
 

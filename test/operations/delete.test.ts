@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, it, test } from 'vitest';
 
-import type { Backend } from '../../src/backend/backend.ts';
+import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
 import {
   BackendError,
   CancelledError,
@@ -140,7 +140,7 @@ describe('an undelete that loses its lock right before the rename', () => {
 });
 
 /** A compaction that dies after it has removed the packs, and before the manifests of the deleted snapshots. */
-async function removePacks(disk: Backend): Promise<void> {
+async function removePacks(disk: FileSystemBackend): Promise<void> {
   const isManifest = (operation: string, name: string): boolean =>
     operation === 'remove' && name.startsWith('deleted/');
   const dying = new FaultyBackend(disk, { failAt: 1, mode: 'crash', only: isManifest });
@@ -149,10 +149,10 @@ async function removePacks(disk: Backend): Promise<void> {
 
 /** Removes the locks and runs something else right before the first snapshot is brought back. */
 class LockThief extends FaultyBackend {
-  readonly #meanwhile: (disk: Backend) => Promise<void>;
+  readonly #meanwhile: (disk: FileSystemBackend) => Promise<void>;
   #isDone = false;
 
-  constructor(inner: Backend, meanwhile: (disk: Backend) => Promise<void>) {
+  constructor(inner: FileSystemBackend, meanwhile: (disk: FileSystemBackend) => Promise<void>) {
     super(inner);
     this.#meanwhile = meanwhile;
   }
@@ -160,7 +160,7 @@ class LockThief extends FaultyBackend {
   override async rename(source: string, target: string): Promise<void> {
     if (target.startsWith('snapshots/') && !this.#isDone) {
       this.#isDone = true;
-      for (const { name } of await this.inner.list('locks')) await this.inner.remove(name);
+      for (const { name } of await this.inner.list('locks')) await this.inner.release(name);
       await this.#meanwhile(this.inner);
     }
     await super.rename(source, target);
@@ -210,7 +210,7 @@ const DELETED = /^the snapshots are deleted, but the space could not be reclaime
 class Rival extends FaultyBackend {
   readonly #names: ReadonlySet<string>;
 
-  constructor(inner: Backend, ids: readonly string[]) {
+  constructor(inner: FileSystemBackend, ids: readonly string[]) {
     super(inner);
     this.#names = new Set(ids.flatMap((id) => [`snapshots/${id}`, `deleted/${id}`]));
   }
@@ -227,7 +227,7 @@ class FailingAfterDelete extends FaultyBackend {
   readonly #failure: () => Error;
   #isDeleted = false;
 
-  constructor(inner: Backend, failure: () => Error) {
+  constructor(inner: FileSystemBackend, failure: () => Error) {
     super(inner);
     this.#failure = failure;
   }
@@ -237,7 +237,7 @@ class FailingAfterDelete extends FaultyBackend {
     if (target.startsWith('deleted/')) this.#isDeleted = true;
   }
 
-  override async list(directory: string): ReturnType<Backend['list']> {
+  override async list(directory: string): ReturnType<FaultyBackend['list']> {
     if (this.#isDeleted && directory === 'packs') throw this.#failure();
     return await super.list(directory);
   }

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { exitCodeOfCheck, exitCodeOfRepair, exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { RepositoryChunkSaver } from '../../src/operations/backup/repository-chunk-saver.ts';
+import { exitCodeOfCheck, exitCodeOfRepair, exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { check } from '../../src/operations/check.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { restore } from '../../src/operations/restore.ts';

@@ -14,6 +14,7 @@ import type { FilterState } from '../../src/filter/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { Repository } from '../../src/repository/repository.ts';
+import { placeOf } from '../store/store-support.ts';
 import { readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
 import { filesIn, flip, packsOfKind, presentIds, setDamageStage, spoil } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
@@ -139,7 +140,7 @@ interface DescribedBlock {
 async function describeBlocks(disk: MemoryBackend, pack: PackContents): Promise<DescribedBlock[]> {
   const described: DescribedBlock[] = [];
   for (const block of pack.blocks) {
-    const stored = await readStoredBlock(disk, pack.id, block.offset);
+    const stored = await readStoredBlock(disk, placeOf(pack, block));
     const all = Buffer.from(block.chunkIds);
     const ids = Array.from(block.chunkLengths, (_, index) =>
       all.toString('hex', index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES),

@@ -64,7 +64,7 @@ test('metadata that cannot be set is a problem of a file that is there', async (
 
 test('what the disk of the repository cannot read makes it a restore with damage', async () => {
   const repository = await makeSaved();
-  const error = new BackendError('cannot read', { errno: 'EIO' });
+  const error = new BackendError('cannot read', { kind: 'damaged' });
   const readEntry = vi.spyOn(StateReader.prototype, 'readEntry');
   vi.spyOn(StateReader.prototype, 'openBlock').mockImplementationOnce(async () => {
     readEntry.mockRejectedValueOnce(error);

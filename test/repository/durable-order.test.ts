@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { sha256 } from '../../src/crypto/sha256.ts';
 import { RefusedError } from '../../src/errors.ts';
 import { DurableOrder } from '../../src/repository/durable-order.ts';
-import { DIRECTORIES } from '../../src/format/layout.ts';
+import { DIRECTORIES, packName } from '../../src/format/layout.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { PowerCutBackend } from '../support/power-cut-backend.ts';
@@ -130,7 +130,7 @@ test('a pack that appears while its directory is being synced is synced before t
   const order = new DurableOrder(disk);
   const ids = ['ab'.repeat(32), `ab${'cd'.repeat(31)}`];
   await disk.makeDirectory('packs/ab');
-  const publishPack = async (id: string): Promise<void> => (await order.create()).publish(id);
+  const publishPack = async (id: string): Promise<void> => (await order.create()).publish(packName(id));
   await publishPack(ids[0]!);
   const sync = disk.syncDirectory.bind(disk);
   let isLate = false;

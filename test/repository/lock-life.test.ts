@@ -68,6 +68,7 @@ describe('the lock of this process', () => {
 
   test('makes its directory when a copied repository has lost it', async () => {
     const bare = new MemoryBackend();
+    bare.poke('config', Buffer.from('any'));
     await (await RepositoryLock.acquire(bare, { mode: 'shared' })).release();
     expect(await bare.list('locks')).toEqual([]);
   });

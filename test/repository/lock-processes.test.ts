@@ -25,6 +25,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   directory = memoryDirectory();
+  mkdirSync(join(directory, 'locks'));
   backend = new LocalBackend(directory);
 });
 

@@ -11,7 +11,7 @@ import { PackWriter } from '../../src/store/pack-writer.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
-import { codec, emptyStorage, hasher, rawBlock, sinkOf } from './store-support.ts';
+import { codec, emptyStorage, hasher, rawBlock, sinkOf, placeOf } from './store-support.ts';
 
 const payload = createPrng(20261120).bytes(300);
 let backend: MemoryBackend;
@@ -44,13 +44,13 @@ test('a pack lies in the directory of its first two digits', () => {
 test('blocks and contents read back', async () => {
   const [first, second] = pack.blocks;
   const pool = new BufferPool({ sizeBytesMin: 64 });
-  const read = await readHashedBlock({ backend, packId: pack.id, offset: first!.offset }, codec, pool);
+  const read = await readHashedBlock(backend, placeOf(pack, first!), codec, pool);
   expect(read.raw.buffer).toBe(read.buffer.buffer);
   expect(Buffer.compare(read.raw, payload.subarray(0, 100))).toBe(0);
   expect([...read.chunkLengths]).toEqual([100]);
   // As the bytes give it: the pack's own list, a random id here, is not asked.
   expect(Buffer.compare(read.chunkIds, hasher.treeId(payload.subarray(0, 100)))).toBe(0);
-  expect(decodeBlockHeader(await readStoredBlock(backend, pack.id, second!.offset))).toMatchObject({
+  expect(decodeBlockHeader(await readStoredBlock(backend, placeOf(pack, second!)))).toMatchObject({
     kind: 'tree',
     rawBytes: 300,
   });
@@ -61,7 +61,7 @@ describe('damage', () => {
   test('names the pack and the offset, and says what to do', async () => {
     const { offset } = pack.blocks[1]!;
     damage((bytes) => bytes.fill(0, offset, offset + 4));
-    const error = await readStoredBlock(backend, pack.id, offset).catch((reason: unknown) => reason);
+    const error = await readStoredBlock(backend, placeOf(pack, pack.blocks[1]!)).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(CorruptDataError);
     expect((error as CorruptDataError).message).toContain(`${packName(pack.id)} at offset ${offset}`);
     expect((error as CorruptDataError).advice).toEqual({ code: 'check-data-and-repair' });
@@ -75,8 +75,19 @@ describe('damage', () => {
       return bytes;
     });
     const counting = new FaultyBackend(backend, { only: (operation) => operation === 'readRange' });
-    await expect(readStoredBlock(counting, pack.id, offset)).rejects.toThrow(/the block ends at|bytes/);
-    expect(counting.operations.length).toBe(1);
+    const allocated: number[] = [];
+    const allocate = (sizeBytes: number): Buffer => {
+      allocated.push(sizeBytes);
+      return Buffer.alloc(sizeBytes);
+    };
+    const place = placeOf(pack, pack.blocks[1]!);
+    // Where nothing is expected, the header alone is read first.
+    for (const expectedBytes of [0, place.expectedBytes, Infinity]) {
+      const reading = readStoredBlock(counting, { ...place, expectedBytes }, allocate);
+      await expect(reading).rejects.toThrow(/the block ends at/);
+    }
+    expect(counting.operations.length).toBe(3);
+    expect(Math.max(...allocated)).toBeLessThanOrEqual(pack.sizeBytes);
   });
 
   test('by a cut is noticed wherever it is', async () => {
@@ -101,15 +112,59 @@ describe('damage', () => {
   test('a pack that is missing is damage to whoever asks what it holds', async () => {
     await backend.remove(packName(pack.id));
     await expect(readPackContents(backend, pack.id)).rejects.toBeInstanceOf(CorruptDataError);
-    await expect(readStoredBlock(backend, pack.id, 16)).rejects.toThrow();
+    await expect(readStoredBlock(backend, placeOf(pack, pack.blocks[0]!))).rejects.toBeInstanceOf(CorruptDataError);
+  });
+});
+
+describe('a block', () => {
+  function counting(): FaultyBackend {
+    return new FaultyBackend(backend, { only: (operation) => operation !== 'close' });
+  }
+
+  test('of the expected size takes one call', async () => {
+    for (const block of pack.blocks) {
+      const counted = counting();
+      await readStoredBlock(counted, placeOf(pack, block));
+      expect(counted.operations.map(({ operation }) => operation)).toEqual(['readRange']);
+    }
+  });
+
+  test.each([0, 23, 24, 25, 100, 131, 1000, Infinity])(
+    'is read as it is where %i bytes are expected',
+    async (expectedBytes) => {
+      for (const block of pack.blocks) {
+        const counted = counting();
+        const place = placeOf(pack, block);
+        const end = block.offset + place.expectedBytes;
+        const stored = await readStoredBlock(counted, { ...place, expectedBytes });
+        expect(stored.equals(whole.subarray(block.offset, end))).toBe(true);
+        expect(counted.operations.length).toBe(expectedBytes < place.expectedBytes ? 2 : 1);
+      }
+    },
+  );
+
+  test('is sound if only what lies behind it is lost or unreadable', async () => {
+    const [first, second] = pack.blocks;
+    const place = { ...placeOf(pack, first!), expectedBytes: Infinity };
+    const expected = whole.subarray(first!.offset, second!.offset);
+    const faulty = new FaultyBackend(backend, { failAt: 1, only: (operation) => operation === 'readRange' });
+    expect((await readStoredBlock(faulty, place)).equals(expected)).toBe(true);
+    faulty.assertFired();
+    damage((bytes) => bytes.subarray(0, second!.offset));
+    expect((await readStoredBlock(backend, place)).equals(expected)).toBe(true);
   });
 });
 
 test('a storage that fails is not damage', async () => {
   const isRead = (operation: string): boolean => operation === 'readRange';
-  for (const failAt of [1, 2]) {
-    const faulty = new FaultyBackend(backend, { failAt, only: isRead });
-    await expect(readStoredBlock(faulty, pack.id, pack.blocks[0]!.offset)).rejects.toBeInstanceOf(BackendError);
+  const place = placeOf(pack, pack.blocks[0]!);
+  for (const [failAt, expectedBytes] of [
+    [1, place.expectedBytes],
+    [1, 0],
+    [2, 0],
+  ] as const) {
+    const faulty = new FaultyBackend(backend, { failAt, repeat: true, only: isRead });
+    await expect(readStoredBlock(faulty, { ...place, expectedBytes })).rejects.toBeInstanceOf(BackendError);
     faulty.assertFired();
   }
 });

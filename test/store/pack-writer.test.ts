@@ -12,7 +12,7 @@ import { PackWriter } from '../../src/store/pack-writer.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
-import { emptyStorage, rawBlock, sinkOf } from './store-support.ts';
+import { emptyStorage, rawBlock, sinkOf, placeOf } from './store-support.ts';
 
 const prng = createPrng(20261120);
 
@@ -46,8 +46,8 @@ describe('a pack', () => {
     expect(pack!.sizeBytes).toBe(bytes.length);
     const contents = await readPackContents(backend, pack!.id);
     expect(JSON.stringify(contents)).toBe(JSON.stringify(pack));
-    for (const [index, { offset }] of contents.blocks.entries()) {
-      const stored = await readStoredBlock(backend, pack!.id, offset);
+    for (const [index, block] of contents.blocks.entries()) {
+      const stored = await readStoredBlock(backend, placeOf(contents, block));
       expect(decodeBlockHeader(stored)).toMatchObject({
         kind: 'data',
         codec: 'raw',

@@ -3,14 +3,15 @@ import { randomBytes } from 'node:crypto';
 import type { Backend } from '../../src/backend/backend.ts';
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
-import { encodeBlockHeader } from '../../src/format/block.ts';
+import { blockBytes, encodeBlockHeader } from '../../src/format/block.ts';
 import { forEachChunk } from '../../src/format/pack.ts';
 import type { ChunkKind } from '../../src/format/chunk-kind.ts';
-import type { PackContents } from '../../src/format/pack.ts';
+import type { PackContents, PackedBlock } from '../../src/format/pack.ts';
 import { DurableOrder } from '../../src/repository/durable-order.ts';
 import { BlockCodec } from '../../src/store/block-codec.ts';
 import type { SealedBlock } from '../../src/store/block-codec.ts';
 import type { StoredChunk } from '../../src/store/chunk-reader.ts';
+import type { BlockPlace } from '../../src/store/pack-reader.ts';
 import type { PackSink } from '../../src/store/pack-sink.ts';
 import { Compressor } from '../../src/workers/compression.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
@@ -40,13 +41,20 @@ export function rawBlock(kind: ChunkKind, bytes: Uint8Array, chunkId: Uint8Array
   return { ...sizes, chunkIds: chunkId, pieces: [encodeBlockHeader({ kind, ...sizes }), bytes] };
 }
 
+/** Where a block of a pack is. */
+export function placeOf(pack: PackContents, { offset, chunkLengths, storedBytes }: PackedBlock): BlockPlace {
+  const expectedBytes = blockBytes(chunkLengths.length, storedBytes);
+  return { packId: pack.id, packBytes: pack.sizeBytes, offset, expectedBytes };
+}
+
 /** Every chunk of a pack, in order. */
 export function chunksOf(pack: PackContents): StoredChunk[] {
   const chunks: StoredChunk[] = [];
   for (const block of pack.blocks) {
-    forEachChunk(block, (idOffset, offsetInBlock, lengthBytes) => {
+    forEachChunk(block, (idOffset, offsetInBlock, lengthBytes, storedBytes) => {
       const id = block.chunkIds.slice(idOffset, idOffset + CHUNK_ID_BYTES);
-      chunks.push({ id, kind: pack.kind, packId: pack.id, blockOffset: block.offset, offsetInBlock, lengthBytes });
+      const place = { packId: pack.id, packBytes: pack.sizeBytes, blockOffset: block.offset, offsetInBlock };
+      chunks.push({ id, kind: pack.kind, ...place, lengthBytes, storedBytes });
     });
   }
   return chunks;

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 
-import type { Backend } from '../../src/backend/backend.ts';
+import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
 import { BackendError } from '../../src/errors.ts';
 
 /** Writes a whole file, forced to the disk. */
-export async function writeFile(backend: Backend, name: string, ...pieces: Uint8Array[]): Promise<void> {
+export async function writeFile(backend: FileSystemBackend, name: string, ...pieces: Uint8Array[]): Promise<void> {
   const writer = await backend.create(name);
   for (const piece of pieces) await writer.append(piece);
   await writer.sync();

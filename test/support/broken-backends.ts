@@ -1,4 +1,5 @@
-import type { Backend, BackendFile, BackendWriter } from '../../src/backend/backend.ts';
+import type { BackendFile } from '../../src/backend/backend.ts';
+import type { FileSystemBackend, FileWriter } from '../../src/backend/file-system-backend.ts';
 import { parentOf } from './memory-backend.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 
@@ -6,7 +7,7 @@ import { FaultyBackend } from './faulty-backend.ts';
 
 /** The bytes of files are never forced to the disk. */
 export class NoFileSync extends FaultyBackend {
-  override async create(name: string): Promise<BackendWriter> {
+  override async create(name: string): Promise<FileWriter> {
     const writer = await super.create(name);
     return {
       append: async (bytes) => writer.append(bytes),
@@ -20,7 +21,7 @@ export class NoFileSync extends FaultyBackend {
 export class NoDirectorySync extends FaultyBackend {
   readonly #directories: RegExp;
 
-  constructor(inner: Backend, directories: RegExp) {
+  constructor(inner: FileSystemBackend, directories: RegExp) {
     super(inner);
     this.#directories = directories;
   }
@@ -39,7 +40,7 @@ export class NoTemporaryFiles extends FaultyBackend {
     await writer.append(bytes);
     await writer.sync();
     await writer.close();
-    await super.remove(source);
+    await super.unlink(source);
   }
 }
 
@@ -49,7 +50,7 @@ export class LateNames extends FaultyBackend {
   readonly #early: string;
   readonly #heldBack: (readonly [string, string])[] = [];
 
-  constructor(inner: Backend, directories: { readonly late: string; readonly early: string }) {
+  constructor(inner: FileSystemBackend, directories: { readonly late: string; readonly early: string }) {
     super(inner);
     this.#late = directories.late;
     this.#early = directories.early;
@@ -78,20 +79,20 @@ export class LateRemoval extends FaultyBackend {
   readonly #prefix: string;
   readonly #heldBack: string[] = [];
 
-  constructor(inner: Backend, prefix: string) {
+  constructor(inner: FileSystemBackend, prefix: string) {
     super(inner);
     this.#prefix = prefix;
   }
 
-  override async remove(name: string): Promise<boolean> {
-    if (!name.startsWith(this.#prefix)) return super.remove(name);
+  override async unlink(name: string): Promise<boolean> {
+    if (!name.startsWith(this.#prefix)) return super.unlink(name);
     this.#heldBack.push(name);
     return true;
   }
 
   override async list(directory: string): Promise<BackendFile[]> {
     // The first thing that a compaction does after its removals.
-    if (directory === 'tmp') for (const name of this.#heldBack.splice(0)) await super.remove(name);
+    if (directory === 'tmp') for (const name of this.#heldBack.splice(0)) await super.unlink(name);
     return super.list(directory);
   }
 }

@@ -6,6 +6,7 @@ import { decodeSnapshot } from '../../src/format/snapshot.ts';
 import { decodeTree } from '../../src/format/tree.ts';
 import { Repository } from '../../src/repository/repository.ts';
 import { readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
+import type { BlockPlace } from '../../src/store/pack-reader.ts';
 import { perform } from '../../src/workers/tasks.ts';
 
 const ID_BYTES = 20;
@@ -44,8 +45,8 @@ export async function readPackedChunks(backend: Backend): Promise<Map<string, Pa
   return chunks;
 }
 
-async function readRaw(backend: Backend, packId: string, offset: number): Promise<Uint8Array> {
-  const stored = await readStoredBlock(backend, packId, offset);
+async function readRaw(backend: Backend, place: BlockPlace): Promise<Uint8Array> {
+  const stored = await readStoredBlock(backend, place);
   const { codec, rawBytes, storedBytes } = decodeBlockHeader(stored);
   const payload = new Uint8Array(stored.subarray(stored.length - storedBytes));
   return perform({ name: 'decompress', codec, payload, rawBytes }).raw;
@@ -56,10 +57,12 @@ async function readPack(backend: Backend, packId: string, sizeBytes: number): Pr
   const chunkCount = blocks.reduce((count, block) => count + block.chunkLengths.length, 0);
   const footerBytes = blocks.length * FOOTER_BLOCK_BYTES + chunkCount * FOOTER_CHUNK_BYTES + TRAILER_BYTES;
   const chunks = new Map<string, PackedChunk>();
+  const place = { packId, packBytes: sizeBytes };
   for (const [index, block] of blocks.entries()) {
     const blockEnd = blocks[index + 1]?.offset ?? sizeBytes - footerBytes;
     const wholeBytes = blockEnd - block.offset;
-    const raw = kind === 'tree' ? await readRaw(backend, packId, block.offset) : undefined;
+    const raw =
+      kind === 'tree' ? await readRaw(backend, { ...place, offset: block.offset, expectedBytes: 0 }) : undefined;
     let start = 0;
     for (const [position, rawBytes] of block.chunkLengths.entries()) {
       const end = start + rawBytes;

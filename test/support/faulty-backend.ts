@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 
-import type { Backend, BackendFile, BackendWriter } from '../../src/backend/backend.ts';
+import type { BackendFile } from '../../src/backend/backend.ts';
+import { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
+import type { FileWriter } from '../../src/backend/file-system-backend.ts';
 import { backendFailure } from '../../src/backend/backend-failure.ts';
 import type { BackendOperation } from '../../src/backend/backend-failure.ts';
 import { bufferOver } from '../../src/format/byte-reader.ts';
@@ -36,19 +38,22 @@ export class SimulatedCrash extends Error {
   }
 }
 
-/** Passes everything on to `inner`, and fails at a chosen operation. */
-export class FaultyBackend implements Backend {
+/** Passes every step on to `inner`, and fails at a chosen operation. */
+export class FaultyBackend extends FileSystemBackend {
   readonly location: string;
-  readonly inner: Backend;
+  override readonly localDirectory: string | undefined;
+  readonly inner: FileSystemBackend;
   /** Every operation that counts, the failing one included. */
   readonly operations: LoggedOperation[] = [];
   fired = false;
   readonly #options: FaultOptions;
   #hasCrashed = false;
 
-  constructor(inner: Backend, options: FaultOptions = {}) {
+  constructor(inner: FileSystemBackend, options: FaultOptions = {}) {
+    super();
     this.inner = inner;
     this.location = inner.location;
+    this.localDirectory = inner.localDirectory;
     this.#options = options;
   }
 
@@ -77,7 +82,7 @@ export class FaultyBackend implements Backend {
     return this.guard('readRange', name, async () => this.inner.readRange(name, offset, target));
   }
 
-  async create(name: string): Promise<BackendWriter> {
+  async create(name: string): Promise<FileWriter> {
     return this.guard('create', name, async () => new FaultyWriter(this, await this.inner.create(name), name));
   }
 
@@ -85,8 +90,8 @@ export class FaultyBackend implements Backend {
     return this.guard('rename', `${source} -> ${target}`, async () => this.inner.rename(source, target));
   }
 
-  async remove(name: string): Promise<boolean> {
-    return this.guard('remove', name, async () => this.inner.remove(name));
+  async unlink(name: string): Promise<boolean> {
+    return this.guard('remove', name, async () => this.inner.unlink(name));
   }
 
   async syncDirectory(directory: string): Promise<void> {
@@ -136,12 +141,12 @@ export class FaultyBackend implements Backend {
   }
 }
 
-class FaultyWriter implements BackendWriter {
+class FaultyWriter implements FileWriter {
   readonly #backend: FaultyBackend;
-  readonly #inner: BackendWriter;
+  readonly #inner: FileWriter;
   readonly #name: string;
 
-  constructor(backend: FaultyBackend, inner: BackendWriter, name: string) {
+  constructor(backend: FaultyBackend, inner: FileWriter, name: string) {
     this.#backend = backend;
     this.#inner = inner;
     this.#name = name;

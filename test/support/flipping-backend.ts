@@ -1,4 +1,4 @@
-import type { Backend } from '../../src/backend/backend.ts';
+import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 import type { Prng } from './prng.ts';
 
@@ -9,7 +9,7 @@ export class FlippingBackend extends FaultyBackend {
   /** One in so many reads is wrong. */
   readonly #oneIn: number;
 
-  constructor(inner: Backend, prng: Prng, oneIn: number) {
+  constructor(inner: FileSystemBackend, prng: Prng, oneIn: number) {
     super(inner);
     this.#prng = prng;
     this.#oneIn = oneIn;

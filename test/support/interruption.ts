@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 
-import type { Backend } from '../../src/backend/backend.ts';
+import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
 import { LdmError } from '../../src/errors.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { examineAftermath } from './aftermath.ts';
@@ -20,7 +20,7 @@ export interface Ending {
 }
 
 /** A storage that breaks a rule on purpose, on top of the one that fails. */
-export type Wrap = (backend: Backend) => Backend;
+export type Wrap = (backend: FileSystemBackend) => FileSystemBackend;
 
 export interface Interruption {
   readonly stage: Stage;
@@ -28,7 +28,7 @@ export interface Interruption {
   readonly fault: FaultOptions;
   readonly wrap?: Wrap | undefined;
   /** What the act works on; a copy of the stage's by default. */
-  readonly backend?: Backend | undefined;
+  readonly backend?: FileSystemBackend | undefined;
 }
 
 /** Runs an act whose storage fails. */

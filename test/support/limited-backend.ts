@@ -1,5 +1,5 @@
 import { backendFailure } from '../../src/backend/backend-failure.ts';
-import type { BackendWriter } from '../../src/backend/backend.ts';
+import type { FileWriter } from '../../src/backend/file-system-backend.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 
@@ -14,7 +14,7 @@ export class LimitedBackend extends FaultyBackend {
     this.#limitBytes = limitBytes;
   }
 
-  override async create(name: string): Promise<BackendWriter> {
+  override async create(name: string): Promise<FileWriter> {
     const writer = await super.create(name);
     return {
       append: async (bytes) => {

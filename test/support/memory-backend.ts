@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 
-import type { Backend, BackendFile, BackendWriter } from '../../src/backend/backend.ts';
+import type { BackendFile } from '../../src/backend/backend.ts';
+import { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
+import type { FileWriter } from '../../src/backend/file-system-backend.ts';
 import { backendFailure } from '../../src/backend/backend-failure.ts';
 import type { BackendOperation } from '../../src/backend/backend-failure.ts';
 import { CorruptDataError } from '../../src/errors.ts';
@@ -41,8 +43,8 @@ export class MemoryFile {
   }
 }
 
-/** A repository in memory. Besides the interface it lets a test look at and spoil the files directly. */
-export class MemoryBackend implements Backend {
+/** A repository in memory. Besides the interface, it lets a test look at and spoil the files directly. */
+export class MemoryBackend extends FileSystemBackend {
   readonly location: string = 'memory';
   protected readonly filesByName: Map<string, MemoryFile> = new Map();
   protected readonly directories: Set<string> = new Set(['']);
@@ -121,7 +123,7 @@ export class MemoryBackend implements Backend {
     target.set(file.bytes.subarray(offset, end));
   }
 
-  async create(name: string): Promise<BackendWriter> {
+  async create(name: string): Promise<FileWriter> {
     if (this.filesByName.has(name) || this.directories.has(name)) throw this.failure('create', name, 'EEXIST');
     this.#assertDirectory('create', parentOf(name));
     const file = new MemoryFile();
@@ -140,7 +142,7 @@ export class MemoryBackend implements Backend {
     this.onRename(source, target, file);
   }
 
-  async remove(name: string): Promise<boolean> {
+  async unlink(name: string): Promise<boolean> {
     const file = this.filesByName.get(name);
     if (file === undefined) return false;
     this.filesByName.delete(name);
@@ -193,7 +195,7 @@ export class MemoryBackend implements Backend {
   }
 }
 
-class MemoryWriter implements BackendWriter {
+class MemoryWriter implements FileWriter {
   readonly #file: MemoryFile;
   readonly #onSync: () => void;
   #isClosed = false;

@@ -132,8 +132,7 @@ export class RepositoryModel {
     const target = this.#targetDirectory;
     mkdirSync(target);
     try {
-      const context = { backend: this.disk, threads: threadsOfTests() };
-      const { problems } = await restore(context, { selector: id, target });
+      const { problems } = await restore({ backend: this.disk, threads: threadsOfTests() }, { selector: id, target });
       assert.deepEqual(problems, []);
       const restored = describeRoots(target, [...description.keys()]);
       for (const [root, tree] of description) assert.deepEqual(diffTrees(tree, restored.get(root)!), [], root);

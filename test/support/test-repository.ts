@@ -27,7 +27,7 @@ export interface RestoreOutcome extends RestoreResult {
 export interface TestRepository {
   readonly directory: string;
   readonly source: string;
-  readonly context: OperationContext;
+  readonly context: OperationContext & { readonly backend: LocalBackend };
   /** Everything that the operations said so far. */
   readonly notices: readonly Notice[];
   /** Backs up `source`, unless other sources are named. Relative ones start at `directory`. */

@@ -38,11 +38,11 @@ export class OwnRepository {
   readonly #base: ByteString;
   readonly #opened: SourceMetadata | undefined;
 
-  /** `base`: the directory that the paths are relative to. */
-  constructor(given: { readonly repositoryId: string; readonly location: string; readonly base: ByteString }) {
+  /** `place`: the repository itself, if it is a directory. `base`: the directory that the paths are relative to. */
+  constructor(given: { readonly repositoryId: string; readonly place: string | undefined; readonly base: ByteString }) {
     this.#repositoryId = given.repositoryId;
     this.#base = given.base;
-    this.#opened = metadataOf(given.location);
+    this.#opened = given.place === undefined ? undefined : metadataOf(given.place);
   }
 
   /** Returns whether to leave out a directory. `names`: the names in it. */
@@ -94,10 +94,10 @@ function readRepositoryId(path: ByteString): string | undefined {
   }
 }
 
-/** Returns undefined if the repository is not a directory on this machine. */
-function metadataOf(location: string): SourceMetadata | undefined {
+/** Returns undefined if the repository cannot be reached. */
+function metadataOf(place: string): SourceMetadata | undefined {
   try {
-    return readMetadataFollowing(byteStringFromText(location));
+    return readMetadataFollowing(byteStringFromText(place));
   } catch {
     return undefined;
   }

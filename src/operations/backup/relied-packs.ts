@@ -44,16 +44,22 @@ export class ReliedPacks {
 
   /** Throws RefusedError unless every pack still exists with its full size. */
   async assertPresent(): Promise<void> {
+    const relied: PackSize[] = [];
     for (const [index, isRelied] of this.#isRelied.entries()) {
-      if (isRelied === 1) await this.assertPackPresent(this.#state.packs.get(index));
+      if (isRelied === 1) relied.push(this.#state.packs.get(index));
     }
-    for (const pack of this.#own) await this.assertPackPresent(pack);
+    await this.assertPacksPresent([...relied, ...this.#own]);
   }
 
-  async assertPackPresent({ id, sizeBytes }: PackSize): Promise<void> {
-    if (((await this.#stored.sizeOf(id)) ?? -1) >= sizeBytes) return;
-    throw new RefusedError(`pack ${id}, which this backup needs, disappeared while it ran; no snapshot was saved`, {
-      hint: 'Run the backup again; it stores the missing data again.',
-    });
+  async assertPacksPresent(packs: readonly PackSize[]): Promise<void> {
+    const sizes = await this.#stored.sizesOf(packs.map(({ id }) => id));
+    const gone = packs.find(({ id, sizeBytes }) => (sizes.get(id) ?? -1) < sizeBytes);
+    if (gone === undefined) return;
+    throw new RefusedError(
+      `pack ${gone.id}, which this backup needs, disappeared while it ran; no snapshot was saved`,
+      {
+        hint: 'Run the backup again; it stores the missing data again.',
+      },
+    );
   }
 }

@@ -40,7 +40,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
     this.#state = state;
     this.#progress = options.progress;
     this.#packs = new ReliedPacks(state, repository.packs, options.condemnedPackIds);
-    this.#segments = repository.segmentWriter(async (pack) => this.#packs.assertPackPresent(pack));
+    this.#segments = repository.segmentWriter(async (packs) => this.#packs.assertPacksPresent(packs));
     const onPack = (pack: PackContents): void => this.#onPack(pack);
     if (options.writes) {
       this.#writers = { data: repository.chunkWriter('data', onPack), tree: repository.chunkWriter('tree', onPack) };

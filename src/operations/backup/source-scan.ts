@@ -20,7 +20,8 @@ export interface ScanScope {
   readonly plan: SourcePlan;
   /** Exclude patterns. */
   readonly excluded: readonly string[];
-  readonly repositoryLocation: string;
+  /** The path of the repository if it is a directory of this machine. */
+  readonly repositoryPlace: string | undefined;
 }
 
 /**
@@ -62,10 +63,10 @@ class SourceScan {
   #fileCount = 0;
   #bytes = 0;
 
-  constructor({ plan, excluded, repositoryLocation }: ScanScope, progress: Progress) {
+  constructor({ plan, excluded, repositoryPlace }: ScanScope, progress: Progress) {
     const { base, roots, followed } = plan;
     this.#exclusion = new Exclusion(excluded, base);
-    this.#repository = readable(() => statSync(repositoryLocation));
+    this.#repository = repositoryPlace === undefined ? undefined : readable(() => statSync(repositoryPlace));
     this.#progress = progress;
     for (const root of roots) {
       const location = followed.get(root) ?? root;

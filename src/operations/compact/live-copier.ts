@@ -36,10 +36,10 @@ export class LiveCopier {
   }
 
   async #copyPack(writer: ChunkWriter, packId: string, packIndex: number): Promise<void> {
-    const { blocks } = await this.#repository.packs.readContents(packId);
-    for (const block of blocks) {
+    const pack = await this.#repository.packs.readContents(packId);
+    for (const block of pack.blocks) {
       const live = this.#liveChunks(block, packIndex);
-      if (live.length > 0) await this.#copyBlock(writer, packId, block, live);
+      if (live.length > 0) await this.#copyBlock(writer, pack, block, live);
     }
   }
 
@@ -60,15 +60,20 @@ export class LiveCopier {
     return live;
   }
 
-  async #copyBlock(writer: ChunkWriter, packId: string, block: PackedBlock, live: readonly LiveChunk[]): Promise<void> {
+  async #copyBlock(
+    writer: ChunkWriter,
+    pack: PackContents,
+    block: PackedBlock,
+    live: readonly LiveChunk[],
+  ): Promise<void> {
     const { packs } = this.#repository;
     // A block without dead chunks is copied as it is stored, so its raw bytes are not needed.
     const isWhole = live.length === block.chunkLengths.length;
-    const read = isWhole ? await packs.verifyBlock(packId, block.offset) : await packs.openBlock(packId, block.offset);
+    const read = isWhole ? await packs.verifyBlock(pack, block) : await packs.openBlock(pack, block);
     const { header, chunkIds } = read;
     const isSameTable = header.chunkLengths.every((length, index) => length === block.chunkLengths[index]);
     if (!isSameTable || !live.every(({ idOffset }) => isSameId(chunkIds, block.chunkIds, idOffset))) {
-      throw new CorruptDataError(`pack ${packId} is damaged at offset ${block.offset}; it was not removed`, {
+      throw new CorruptDataError(`pack ${pack.id} is damaged at offset ${block.offset}; it was not removed`, {
         advice: { code: 'check-removed-and-repair' },
       });
     }

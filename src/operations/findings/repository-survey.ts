@@ -1,4 +1,4 @@
-import { BackendError, UnsupportedFormatError } from '../../errors.ts';
+import { UnsupportedFormatError, isAbsent } from '../../errors.ts';
 import type { LdmError } from '../../errors.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { ConfigProblem } from '../../repository/config-file.ts';
@@ -47,7 +47,7 @@ export async function surveyRepository(
       return true;
     } catch (error) {
       // Deleted or replaced since the listing.
-      if (error instanceof BackendError && error.errno === 'ENOENT') return false;
+      if (isAbsent(error)) return false;
       if (!isFound(error)) throw error;
       findings.push(findingFor(error.message));
       return false;

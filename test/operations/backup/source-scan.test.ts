@@ -12,9 +12,9 @@ import type { TestRepository } from '../../support/test-repository.ts';
 /** The totals that a scan finds, beside what a backup with the same sources and patterns counts. */
 async function expectTotals(repository: TestRepository, sources: string[], exclude: string[]): Promise<void> {
   const plan = await planSources(sources, '/', () => undefined);
-  const repositoryLocation = repository.context.backend.location;
+  const repositoryPlace = repository.context.backend.localDirectory;
   const progress = { ...createProgress(), isShown: true };
-  const scan = announceTotals(progress, undefined, { plan, excluded: exclude, repositoryLocation });
+  const scan = announceTotals(progress, undefined, { plan, excluded: exclude, repositoryPlace });
   await vi.waitFor(() => expect(progress.filesTotal).toBeDefined());
   scan!.stop();
   const { summary } = await repository.backup({ sources, exclude });
@@ -49,7 +49,7 @@ it('is not needed if a parent snapshot has the same paths, or if no progress is 
   const { summary } = await repository.backup();
   const parent = { id: '', tree: new Uint8Array(), summary, startMs: 0 };
   const plan = await planSources([repository.source], '/', () => undefined);
-  const scope = { plan, excluded: [], repositoryLocation: '/' };
+  const scope = { plan, excluded: [], repositoryPlace: '/' };
   const progress = createProgress();
   expect(announceTotals(progress, undefined, scope)).toBeUndefined();
   expect(totalsOf(progress)).toEqual([undefined, undefined]);

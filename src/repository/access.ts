@@ -1,5 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { BackendError } from '../errors.ts';
+import type { BackendErrorKind } from '../errors.ts';
 import { RepositoryLock } from './lock.ts';
 import type { LockClock, LockMode } from './lock.ts';
 import type { LockOwner } from './lock-owner.ts';
@@ -23,22 +24,20 @@ export interface AccessOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const NO_PERMISSION = 'this user may not write to it';
 /** Why a repository can only be read. */
-const NOT_WRITABLE: ReadonlyMap<string | undefined, string> = new Map([
-  ['EROFS', 'its file system is read-only'],
-  ['EACCES', NO_PERMISSION],
-  ['EPERM', NO_PERMISSION],
+const NOT_WRITABLE: ReadonlyMap<BackendErrorKind, string> = new Map([
+  ['read-only', 'its file system is read-only'],
+  ['denied', 'this user may not write to it'],
 ]);
 
-/** Acquires the lock for a mode. Returns undefined if a place that is only read is not writable. */
-export async function acquireLock(options: AccessOptions): Promise<RepositoryLock | undefined> {
+/** Acquires the lock for a kind of access. Returns undefined if the repository can be read, but not locked. */
+export async function acquireAccess(options: AccessOptions): Promise<RepositoryLock | undefined> {
   const { backend, mode, lockWaitMs: waitMs, lockOwner: owner, lockClock: clock, onWait, onUnlocked, signal } = options;
   const lockMode = mode === 'exclusive' ? 'exclusive' : 'shared';
   try {
     return await RepositoryLock.acquire(backend, { mode: lockMode, waitMs, owner, clock, onWait, signal });
   } catch (error) {
-    const reason = mode === 'read' && error instanceof BackendError ? NOT_WRITABLE.get(error.errno) : undefined;
+    const reason = mode === 'read' && error instanceof BackendError ? NOT_WRITABLE.get(error.kind) : undefined;
     if (reason === undefined) throw error;
     onUnlocked?.(reason);
     return undefined;

@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+
+import { isAbsent } from '../errors.ts';
+import { directoryOf } from '../format/layout.ts';
+import type { Backend, BackendFile, StagedFile, Verify } from './backend.ts';
+import { repositoryExists } from './repository-exists.ts';
+
+/** A new file that is being written. A power cut may lose its bytes until `sync` has returned. */
+export interface FileWriter {
+  /** Appends all the bytes. The buffer may be reused as soon as the promise settles. */
+  append(bytes: Uint8Array): Promise<void>;
+  /**
+   * Checks that the file has exactly the appended length, and syncs it to disk. Must not be called again after a
+   * failure.
+   */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * A backend on a place that works like a file system. A subclass has the steps that such a place offers, from
+ * `makeDirectory` to `heartbeatOf`; this class makes of them what the repository wants. A name appears or disappears
+ * immediately, but the change survives a power cut only after `syncDirectory` of its directory.
+ *
+ * A file is published by: temporary file in the same file system, write, length check, fsync, rename; its directory is
+ * fsynced at the next barrier.
+ */
+export abstract class FileSystemBackend implements Backend {
+  abstract readonly location: string;
+  readonly localDirectory: string | undefined = undefined;
+  /** Directories with changed names that are not durable yet, with the number of the latest change. */
+  readonly #unsynced = new Map<string, number>();
+  #changeCount = 0;
+  /** The error of a failed fsync of a directory. A second fsync would wrongly succeed: the names may be dropped. */
+  #failedSync: { readonly error: unknown } | undefined;
+
+  /**
+   * Creates a directory and its parents; existing ones are accepted. Its name becomes durable with the next
+   * `syncDirectory` of the new directory itself.
+   */
+  abstract makeDirectory(name: string): Promise<void>;
+  /** Creates a file; fails with the kind `exists` if it exists. */
+  abstract create(name: string): Promise<FileWriter>;
+  /** Replaces `target` if it exists. */
+  abstract rename(source: string, target: string): Promise<void>;
+  /** Returns false if the file did not exist. */
+  abstract unlink(name: string): Promise<boolean>;
+  /**
+   * Makes the additions and removals of names in a directory durable, and the directory itself if `makeDirectory`
+   * created it. After a rename between two directories, both are synced, the new one first.
+   */
+  abstract syncDirectory(directory: string): Promise<void>;
+  /** Sets the modification time of a file to now; returns false if the file does not exist. */
+  abstract touch(name: string): Promise<boolean>;
+  /** Returns the modification time of a file, or undefined if it does not exist. */
+  abstract heartbeatOf(name: string): Promise<string | undefined>;
+  abstract list(directory: string): Promise<BackendFile[]>;
+  abstract sizeOf(name: string): Promise<number | undefined>;
+  abstract read(name: string): Promise<Uint8Array>;
+  abstract readRange(name: string, offset: number, target: Uint8Array): Promise<void>;
+  abstract close(): Promise<void>;
+
+  async prepare(directories: readonly string[]): Promise<void> {
+    for (const directory of directories) await this.makeDirectory(directory);
+    await this.syncDirectory('');
+  }
+
+  async sizesOf(names: readonly string[]): Promise<Map<string, number>> {
+    const sizes = new Map<string, number>();
+    for (const name of names) {
+      const sizeBytes = await this.sizeOf(name);
+      if (sizeBytes !== undefined) sizes.set(name, sizeBytes);
+    }
+    return sizes;
+  }
+
+  async stage(): Promise<StagedFile> {
+    const name = `tmp/${randomBytes(16).toString('hex')}`;
+    const writer = await this.#inDirectory('tmp', async () => this.create(name));
+    return {
+      append: async (bytes) => writer.append(bytes),
+      flush: async () => writer.sync(),
+      publish: async (target, verify) => this.#publish({ name, writer }, target, verify),
+      discard: async () => this.#discard({ name, writer }),
+    };
+  }
+
+  async publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
+    const file = await this.stage();
+    try {
+      await file.append(bytes);
+    } catch (error) {
+      await file.discard();
+      throw error;
+    }
+    await file.publish(name, verify);
+  }
+
+  async move(source: string, target: string): Promise<void> {
+    await this.#renameInto(source, target);
+    this.#markUnsynced(directoryOf(source));
+  }
+
+  async remove(name: string): Promise<boolean> {
+    const wasThere = await this.unlink(name);
+    if (wasThere) this.#markUnsynced(directoryOf(name));
+    return wasThere;
+  }
+
+  async barrier(): Promise<void> {
+    for (const [directory, change] of this.#unsynced) {
+      await this.#syncNames(directory);
+      // A name that was added during the sync may have missed it.
+      if (this.#unsynced.get(directory) === change) this.#unsynced.delete(directory);
+    }
+    // Another barrier may have failed while this one waited for the same directory.
+    this.#assertSynced();
+  }
+
+  async settle(directories: readonly string[]): Promise<void> {
+    for (const directory of directories) {
+      const isThere = await this.list(directory).then(
+        () => true,
+        (error: unknown) => !isAbsent(error),
+      );
+      if (isThere) await this.#syncNames(directory);
+    }
+  }
+
+  async claim(name: string): Promise<void> {
+    const writer = await this.#inDirectory(directoryOf(name), async () => this.create(name));
+    await writer.close();
+  }
+
+  async refresh(name: string): Promise<boolean> {
+    return await this.touch(name);
+  }
+
+  async release(name: string): Promise<boolean> {
+    return await this.unlink(name);
+  }
+
+  /** After a failed fsync, the file is removed, not synced again: the kernel may have dropped its bytes. */
+  async #publish({ name, writer }: TemporaryFile, target: string, verify: Verify | undefined): Promise<void> {
+    try {
+      await writer.sync();
+      await writer.close();
+      await verify?.();
+      await this.#renameInto(name, target);
+    } catch (error) {
+      await this.#discard({ name, writer });
+      throw error;
+    }
+  }
+
+  async #discard({ name, writer }: TemporaryFile): Promise<void> {
+    await writer.close().catch(() => undefined);
+    await this.unlink(name).catch(() => false);
+  }
+
+  async #renameInto(source: string, target: string): Promise<void> {
+    await this.#inDirectory(directoryOf(target), async () => this.rename(source, target));
+    this.#markUnsynced(directoryOf(target));
+  }
+
+  /** Creates the directory if it is missing: a copy of a repository may have lost its empty directories. */
+  async #inDirectory<T>(directory: string, action: () => Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (error) {
+      // Do not start a new repository where this one was moved away or unmounted in the meantime.
+      if (!isAbsent(error) || !(await repositoryExists(this))) throw error;
+      await this.makeDirectory(directory);
+      await this.syncDirectory(directoryOf(directory));
+      return await action();
+    }
+  }
+
+  #markUnsynced(directory: string): void {
+    this.#changeCount += 1;
+    this.#unsynced.set(directory, this.#changeCount);
+  }
+
+  async #syncNames(directory: string): Promise<void> {
+    this.#assertSynced();
+    try {
+      await this.syncDirectory(directory);
+    } catch (error) {
+      this.#failedSync = { error };
+      throw error;
+    }
+  }
+
+  #assertSynced(): void {
+    if (this.#failedSync !== undefined) throw this.#failedSync.error;
+  }
+}
+
+interface TemporaryFile {
+  readonly name: string;
+  readonly writer: FileWriter;
+}

@@ -1,0 +1,22 @@
+import type { Backend } from '../backend/backend.ts';
+import { isAbsent } from '../errors.ts';
+
+/** Moves a file. Returns false if it does not exist. */
+export async function moveUnlessGone(backend: Backend, source: string, target: string): Promise<boolean> {
+  try {
+    await backend.move(source, target);
+    return true;
+  } catch (error) {
+    if (!isAbsent(error) || (await backend.sizeOf(source)) !== undefined) throw error;
+    return false;
+  }
+}
+
+/** Returns a name for a file that is set aside. What was set aside earlier is never overwritten. */
+export async function freeQuarantineName(backend: Backend, name: string): Promise<string> {
+  const target = `quarantine/${name.replaceAll('/', '-')}`;
+  for (let count = 0; ; count += 1) {
+    const free = count === 0 ? target : `${target}.${count}`;
+    if ((await backend.sizeOf(free)) === undefined) return free;
+  }
+}

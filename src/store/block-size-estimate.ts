@@ -1,0 +1,38 @@
+import { blockBytes } from '../format/block.ts';
+import { DEFAULT_STORE_SIZES } from './store-sizes.ts';
+
+/** What is known about a chunk before its block is read. */
+interface KnownChunk {
+  readonly offsetInBlock: number;
+  readonly lengthBytes: number;
+  /** The chunk's share of the stored block. */
+  readonly storedBytes: number;
+}
+
+/** More than the shares of small chunks are rounded. */
+const MARGIN = 1 / 64;
+/** The blocks of another writer may be smaller: after a few dozen of them, such blocks are expected. */
+const SHRINKING = 63 / 64;
+
+/**
+ * Expects the stored size of a block from one of its chunks, so that one read is mostly enough. A few bytes too many
+ * cost less than a second call, which takes milliseconds in a remote place.
+ */
+export class BlockSizeEstimate {
+  /** Raw size of a full block of several chunks. */
+  #fullRawBytes = DEFAULT_STORE_SIZES.blockRawBytes;
+
+  bytesFor({ offsetInBlock, lengthBytes, storedBytes }: KnownChunk): number {
+    // A chunk of more than half a block is alone in its block, and so is one with exactly the size of such a raw block.
+    const isLarge = lengthBytes > this.#fullRawBytes / 2;
+    const isAlone = offsetInBlock === 0 && (isLarge || storedBytes === blockBytes(1, lengthBytes));
+    if (isAlone) return storedBytes;
+    const rawBytes = Math.max(this.#fullRawBytes, offsetInBlock + lengthBytes);
+    return Math.ceil((storedBytes / lengthBytes) * rawBytes * (1 + MARGIN));
+  }
+
+  /** Notes a block that was read. */
+  learn(rawBytes: number, chunkCount: number): void {
+    if (chunkCount > 1) this.#fullRawBytes = Math.max(rawBytes, this.#fullRawBytes * SHRINKING);
+  }
+}

@@ -113,14 +113,16 @@ it('goes on with another plan when the memory for one is used up, and reads bloc
 
 it('leaves out the files that need a damaged block, and nothing of them', async () => {
   const { run, source, target, disk } = await setStage();
-  for (const pack of packsOfKind(disk, 'data'))
-    for (let offset = 5000; offset < 50_000; offset += 30_000) await flip(disk, pack, offset).apply(disk);
+  // In every pack, since their names and therefore their order are random.
+  for (const pack of packsOfKind(disk, 'data')) {
+    for (const offset of [5000, 45_000]) await flip(disk, pack, offset).apply(disk);
+  }
   const { problems, filesFailed, filesRestored } = await run();
   const missing = problems.map(({ path }) => path).toSorted();
   expect(missing.length).toBeGreaterThan(3);
   expect([filesFailed, exitCodeOfRestore({ problems })]).toEqual([missing.length, 1]);
   expect(filesRestored).toBeGreaterThan(3 * DIRECTORIES - missing.length);
-  const differences = diffTrees(source, join(target, 'source'));
+  const differences = diffTrees(source, join(target, 'source'), { differenceCountMax: 1000 });
   expect(differences.map((line) => `source/${line.split(/[ :]/)[0]!.replaceAll('"', '')}`).toSorted()).toEqual(missing);
   expect(namesLeft(target)).toEqual([]);
 });

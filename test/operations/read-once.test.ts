@@ -91,7 +91,8 @@ for (const [name, run] of COMMANDS) {
 test('check reads each block of trees once, and no data', async () => {
   const backend = new CountingBackend(disk.copy());
   await check(simulatedProcess(backend));
-  expect([readCounts(backend, 'tree'), readCounts(backend, 'data')]).toEqual([[1], [0]]);
+  // A read of such a small block goes on into the next ones.
+  for (const { name, kind, start } of blocks) expect(backend.readsAt(name, start)).toBe(kind === 'tree' ? 1 : 0);
 });
 
 test('only what looks damaged is read again', async () => {

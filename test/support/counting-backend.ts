@@ -21,6 +21,11 @@ export class CountingBackend extends FaultyBackend {
     return this.#ranges.filter((range) => range.name === name && range.start <= start && range.end >= end).length;
   }
 
+  /** Returns how many reads of a file began at an offset. */
+  readsAt(name: string, offset: number): number {
+    return this.#ranges.filter((range) => range.name === name && range.start === offset).length;
+  }
+
   /** Returns the bytes read in a directory. */
   bytesReadIn(directory: string): number {
     const files = [...this.bytesRead].filter(([name]) => name.startsWith(`${directory}/`));

@@ -6,7 +6,7 @@ import { dts } from 'rolldown-plugin-dts';
 const program = {
   input: {
     index: './src/index.ts',
-    'filters/index': './src/filters/index.ts',
+    'filters/index': './src/filter-family/index.ts',
     'cli/main': './src/cli/main.ts',
     'workers/task-thread': './src/workers/task-thread.ts',
   },
@@ -23,7 +23,7 @@ const program = {
         {
           name: 'core',
           // The program of the threads must not run in a program that uses ldm as a library.
-          test: /\/src\/(backend|chunking|crypto|files|filter|format|repository|store|util|workers(?!\/task-thread))\//,
+          test: /\/src\/(backend|chunking|crypto|files|ldm|format|repository|store|util|workers(?!\/task-thread))\//,
         },
       ],
     },
@@ -33,7 +33,7 @@ const program = {
 // With declarations per module, the package would expose modules that no program can import. So each entry point gets
 // one self-contained file; `isolatedDeclarations` allows generating it without the compiler.
 const typesOf = (name) => ({
-  input: { [name]: `./src/${name}.ts` },
+  input: { [name]: program.input[name] },
   external: /^[^./]/,
   platform: 'node',
   plugins: [dts({ emitDtsOnly: true, oxc: true, tsconfig: false })],

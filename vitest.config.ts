@@ -11,7 +11,7 @@ const workerCountMax = 2;
  * quarter of the processor time. Every other file has its own process: those that start programs, replace modules of
  * Node, or depend on task pools and memory pools that nothing has used before.
  */
-const shared = ['chunking', 'crypto', 'filter', 'filters', 'format', 'operations', 'repository', 'util'].map(
+const shared = ['chunking', 'crypto', 'ldm', 'filter-family', 'format', 'operations', 'repository', 'util'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
 const alone = ['backup*', 'backup/*', 'own-repository', 'restore*', 'restore/*'].map(

@@ -47,6 +47,6 @@ export function hintFor({ hint, advice }: LdmError): string | undefined {
   return hint ?? (advice === undefined ? undefined : hintOf(advice));
 }
 
-export function hintOf(advice: Advice): string {
+function hintOf(advice: Advice): string {
   return 'subject' in advice ? HINTS_ABOUT[advice.code](advice.subject) : HINTS[advice.code];
 }

@@ -6,13 +6,13 @@ import type { Session } from './session.ts';
 import type { GlobalOptions } from './settings.ts';
 
 /** The work of a command in its session. Resolves with the exit code. */
-export type CommandHandler<Arguments extends unknown[]> = (
+type CommandHandler<Arguments extends unknown[]> = (
   session: Session,
   ...commandArguments: Arguments
 ) => Promise<number>;
 
 /** An action as commander calls it: with the arguments, the options and the command. */
-export type CommandAction = (...received: unknown[]) => Promise<void>;
+type CommandAction = (...received: unknown[]) => Promise<void>;
 
 /** Runs commands for commander and keeps their exit code. */
 export interface CommandRunner {

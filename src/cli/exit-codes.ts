@@ -23,8 +23,8 @@ export const REPOSITORY_EXIT_CODES: readonly number[] = [0, 1, 2, 10, 11, 130];
 export const EXIT_SUCCESS = 0;
 export const EXIT_FAILURE = 1;
 export const EXIT_USAGE = 2;
-export const EXIT_INCOMPLETE = 3;
-export const EXIT_DAMAGED = 4;
+const EXIT_INCOMPLETE = 3;
+const EXIT_DAMAGED = 4;
 export const EXIT_ABSENT = 5;
 /** Interrupted by SIGHUP. */
 export const EXIT_HANGUP = 129;

@@ -21,7 +21,7 @@ export function collectPatterns(value: string, previous: readonly string[] | und
 }
 
 /** Splits `a,b` into a list of distinct tags. */
-export function tagsValue(text: string): string[] {
+function tagsValue(text: string): string[] {
   return [...new Set(text.split(',').map((tag) => textValue(tag.trim())))];
 }
 

@@ -5,7 +5,7 @@ import { loadSystemLibrary } from '../util/system-library.ts';
 import type { SystemLibrary } from '../util/system-library.ts';
 
 /** A point in time in the form of the system: the nanoseconds are added to the seconds, also before 1970. */
-export interface FileTime {
+interface FileTime {
   readonly seconds: number;
   readonly nanoseconds: number;
 }

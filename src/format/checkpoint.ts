@@ -8,8 +8,8 @@ import { CHUNK_ID_BYTES, FILE_ID_BYTES } from './constants.ts';
 
 /** The parts of a checkpoint (the image of the LDM filter) that are not plain arrays. See docs/format.md. */
 
-export const CHECKPOINT_MAGIC = 'LDMFILT1';
-export const CHECKPOINT_VERSION = 1;
+const CHECKPOINT_MAGIC = 'LDMFILT1';
+const CHECKPOINT_VERSION = 1;
 export const CHECKPOINT_HEADER_BYTES = 84;
 export const CHECKPOINT_HEADER_CHECKSUM_OFFSET = 80;
 /** A snapshot entry without its manifest. */

@@ -5,7 +5,7 @@ import { CONFIG_VERSION, FILE_ID_BYTES, MAX_CHUNK_BYTES, MAX_CONFIG_BYTES } from
 import { JsonReader, hexPattern, isUtcTime, parseJson } from './json-reader.ts';
 
 /** Chunking parameters. Structurally the same as the parameters of the chunkers. */
-export type ChunkerConfig =
+type ChunkerConfig =
   | {
       readonly kind: 'fastcdc';
       readonly minSizeBytes: number;

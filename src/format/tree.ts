@@ -17,10 +17,9 @@ import type { EntryExtension, EntryType, TreeEntry } from './tree-entry.ts';
 import { readSize } from './tree-visits.ts';
 
 export { TreeEncoder, encodeTree } from './tree-encoder.ts';
-export type { AllocateTree, EncodedTree } from './tree-encoder.ts';
-export { isEntryName } from './tree-entry-encoder.ts';
+export type { EncodedTree } from './tree-encoder.ts';
 export { forEachChild, forEachFile, forEachRemoved } from './tree-visits.ts';
-export type { EntryExtension, EntryType, TreeEntry } from './tree-entry.ts';
+export type { EntryType, TreeEntry } from './tree-entry.ts';
 
 const NO_BYTES = new Uint8Array(0);
 const NO_EXTENSIONS: readonly EntryExtension[] = [];

@@ -38,10 +38,7 @@ import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import type { PathInput } from '../util/byte-string.ts';
 import { isSnapshotWhole } from './live-walk.ts';
-
-export type { ReusedChunks } from './backup/backup-tally.ts';
 export type { BackupEntry } from './backup/entry-listing.ts';
-export type { RemovedCounts } from './backup/removed-entries.ts';
 export type { SkippedRepository } from './backup/own-repository.ts';
 export type { SourceProblem } from './backup/problems.ts';
 

@@ -10,8 +10,8 @@ import {
   isDiskFull,
 } from '../errors.ts';
 import type { ErrorDetails, LdmError } from '../errors.ts';
-import { measureRelease } from '../filter/fold-release.ts';
-import type { ReleaseMeasure } from '../filter/fold-release.ts';
+import { measureRelease } from '../ldm/fold-release.ts';
+import type { ReleaseMeasure } from '../ldm/fold-release.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';

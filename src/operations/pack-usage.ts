@@ -1,5 +1,5 @@
-import type { FilterState } from '../filter/filter-state.ts';
-import type { PackInfo } from '../filter/pack-table.ts';
+import type { FilterState } from '../ldm/filter-state.ts';
+import type { PackInfo } from '../ldm/pack-table.ts';
 import { CHUNK_ID_BYTES, PACK_HEADER_BYTES, PACK_TRAILER_BYTES } from '../format/constants.ts';
 
 /** How much of a pack is live. */

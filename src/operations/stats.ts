@@ -1,5 +1,5 @@
-import type { FilterState } from '../filter/filter-state.ts';
-import type { FilterStatistics } from '../filter/filter-statistics.ts';
+import type { FilterState } from '../ldm/filter-state.ts';
+import type { FilterStatistics } from '../ldm/filter-statistics.ts';
 import { decodeSnapshot } from '../format/snapshot.ts';
 import { withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';

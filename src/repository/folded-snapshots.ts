@@ -1,6 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { isAbsent, isDamage } from '../errors.ts';
-import type { FoldedSnapshot } from '../filter/filter-state.ts';
+import type { FoldedSnapshot } from '../ldm/filter-state.ts';
 import { readManifest, readManifestCopy } from './manifests.ts';
 import type { ReadManifest } from './manifests.ts';
 

@@ -1,4 +1,4 @@
-import type { FilterState } from '../filter/filter-state.ts';
+import type { FilterState } from '../ldm/filter-state.ts';
 
 interface Found {
   readonly snapshots: ReadonlyMap<string, string>;

@@ -1,11 +1,11 @@
 import type { Backend } from '../backend/backend.ts';
 import { isDamage } from '../errors.ts';
-import { planFilter } from '../filter/formulas.ts';
-import { RebuildNeededError, FilterState } from '../filter/filter-state.ts';
-import type { FoldedSnapshot } from '../filter/filter-state.ts';
-import { addSegment, retainSnapshot } from '../filter/fold.ts';
-import { releaseSnapshots } from '../filter/fold-release.ts';
-import { LdmFilter } from '../filter/ldm-filter.ts';
+import { planFilter } from '../ldm/formulas.ts';
+import { RebuildNeededError, FilterState } from '../ldm/filter-state.ts';
+import type { FoldedSnapshot } from '../ldm/filter-state.ts';
+import { addSegment, retainSnapshot } from '../ldm/fold.ts';
+import { releaseSnapshots } from '../ldm/fold-release.ts';
+import { LdmFilter } from '../ldm/ldm-filter.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { BlockCodec } from '../store/block-codec.ts';

@@ -1,7 +1,7 @@
 import type { Backend } from '../backend/backend.ts';
 import { isAbsent, isDamage } from '../errors.ts';
-import type { ChunkLocation } from '../filter/ldm-filter.ts';
-import type { FilterState } from '../filter/filter-state.ts';
+import type { ChunkLocation } from '../ldm/ldm-filter.ts';
+import type { FilterState } from '../ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { forEachChunk } from '../format/pack.ts';

@@ -1,5 +1,5 @@
 import { CorruptDataError, isDamage } from '../errors.ts';
-import type { FilterState } from '../filter/filter-state.ts';
+import type { FilterState } from '../ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { ChunkReader, StoredChunk } from '../store/chunk-reader.ts';
 import type { OtherCopy } from './other-copies.ts';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Koffi from 'koffi';
 
-export type SystemFunction = (...values: readonly unknown[]) => unknown;
+type SystemFunction = (...values: readonly unknown[]) => unknown;
 
 /** A native system library whose functions can be called from JavaScript. */
 export interface SystemLibrary {

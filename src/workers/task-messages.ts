@@ -38,7 +38,7 @@ export interface DecompressedBlock {
 }
 
 /** Like `DecompressTask`, but returns only the ids of the chunks. */
-export interface VerifyTask {
+interface VerifyTask {
   readonly name: 'verify';
   readonly codec: Codec;
   readonly payload: Uint8Array;
@@ -47,7 +47,7 @@ export interface VerifyTask {
 }
 
 /** Computes the id of a chunk. */
-export interface HashTask {
+interface HashTask {
   readonly name: 'hash';
   readonly bytes: Uint8Array;
   readonly key: ChunkIdKey;
@@ -81,7 +81,7 @@ export interface WriteTask {
 
 export type Task = CompressTask | DecompressTask | VerifyTask | HashTask | ReadTask | WriteTask;
 
-export interface TaskResults {
+interface TaskResults {
   readonly compress: Uint8Array | undefined;
   readonly decompress: DecompressedBlock;
   readonly verify: Uint8Array;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FilterState } from '../../src/filter/filter-state.ts';
-import { planFilter } from '../../src/filter/formulas.ts';
-import { readImage, writeImage } from '../../src/filter/image.ts';
-import { LdmFilter } from '../../src/filter/ldm-filter.ts';
+import { FilterState } from '../../src/ldm/filter-state.ts';
+import { planFilter } from '../../src/ldm/formulas.ts';
+import { readImage, writeImage } from '../../src/ldm/image.ts';
+import { LdmFilter } from '../../src/ldm/ldm-filter.ts';
 import { createPrng } from '../support/prng.ts';
 
 export interface ImageBenchResult {

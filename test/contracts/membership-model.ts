@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import type { ErasableFilter, MembershipFilter } from '../../src/filters/membership-filter.ts';
+import type { ErasableFilter, MembershipFilter } from '../../src/filter-family/membership-filter.ts';
 import type { MembershipSubject } from './membership-subject.ts';
 
 export const stepKinds = ['add', 'add', 'add', 'delete', 'has', 'save'] as const;

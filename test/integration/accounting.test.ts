@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { measureRelease } from '../../src/filter/fold-release.ts';
+import { measureRelease } from '../../src/ldm/fold-release.ts';
 import { PACK_HEADER_BYTES, PACK_TRAILER_BYTES } from '../../src/format/constants.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';

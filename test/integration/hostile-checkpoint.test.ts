@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { exitCodeOfCheck } from '../../src/cli/exit-codes.ts';
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
-import type { FilterState } from '../../src/filter/filter-state.ts';
-import { NIL } from '../../src/filter/entry-table.ts';
+import type { FilterState } from '../../src/ldm/filter-state.ts';
+import { NIL } from '../../src/ldm/entry-table.ts';
 import type { RepositoryConfig } from '../../src/format/config.ts';
 import { check } from '../../src/operations/check.ts';
 import { compareStates } from '../../src/operations/findings/state-comparison.ts';

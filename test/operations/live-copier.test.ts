@@ -10,7 +10,7 @@ import { LiveCopier } from '../../src/operations/compact/live-copier.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { measurePacks } from '../../src/operations/pack-usage.ts';
-import type { FilterState } from '../../src/filter/filter-state.ts';
+import type { FilterState } from '../../src/ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { Repository } from '../../src/repository/repository.ts';

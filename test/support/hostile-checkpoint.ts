@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { NIL } from '../../src/filter/entry-table.ts';
+import { NIL } from '../../src/ldm/entry-table.ts';
 import { checksumOf } from '../../src/format/byte-reader.ts';
 import {
   CHECKPOINT_DIGEST_BYTES,

@@ -1,5 +1,5 @@
 import type { Backend } from '../../src/backend/backend.ts';
-import type { FilterState } from '../../src/filter/filter-state.ts';
+import type { FilterState } from '../../src/ldm/filter-state.ts';
 import { Repository } from '../../src/repository/repository.ts';
 
 /** Writes a filter image, sound in itself, that counts one reference too many of a live chunk or of a dead one. */

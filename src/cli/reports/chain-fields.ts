@@ -1,4 +1,4 @@
-import type { ChainStatistics } from '../../filter/chain-statistics.ts';
+import type { ChainStatistics } from '../../ldm/chain-statistics.ts';
 
 /** Returns the JSON fields for chains, which are the same in every command. */
 export function chainFields({ count, mean, max, meanVisited, histogram }: ChainStatistics): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import type { ChainStatistics } from '../../filter/chain-statistics.ts';
+import type { ChainStatistics } from '../../ldm/chain-statistics.ts';
 import type { InspectResult } from '../../operations/filter/inspect.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';

@@ -1,4 +1,4 @@
-import type { ChainStatistics } from '../../filter/chain-statistics.ts';
+import type { ChainStatistics } from '../../ldm/chain-statistics.ts';
 import type { StatsResult } from '../../operations/stats.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Session } from '../session.ts';

@@ -1,4 +1,4 @@
-import { ID_WORDS, readIdWords } from '../../filter/positions.ts';
+import { ID_WORDS, readIdWords } from '../../ldm/positions.ts';
 
 /** An entry has seven 32-bit words: words 0 to 4 hold the id, and the words below follow. */
 const LENGTH = 5;

@@ -1,6 +1,6 @@
 import type { Repository } from '../../repository/repository.ts';
 import { RefusedError } from '../../errors.ts';
-import type { FilterState } from '../../filter/filter-state.ts';
+import type { FilterState } from '../../ldm/filter-state.ts';
 import type { PackContents } from '../../format/pack.ts';
 
 type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;

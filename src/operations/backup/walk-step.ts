@@ -43,7 +43,7 @@ export interface EntryStep {
 }
 
 /** The end of a directory: its tree can be stored. */
-export interface LeaveStep {
+interface LeaveStep {
   readonly kind: 'leave';
   readonly directory: WalkedDirectory;
 }

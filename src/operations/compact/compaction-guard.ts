@@ -1,7 +1,7 @@
 import { RefusedError, isAbsent, isDamage } from '../../errors.ts';
 import type { AdviceCode } from '../../errors.ts';
-import type { FilterState } from '../../filter/filter-state.ts';
-import { releaseSnapshots } from '../../filter/fold-release.ts';
+import type { FilterState } from '../../ldm/filter-state.ts';
+import { releaseSnapshots } from '../../ldm/fold-release.ts';
 import { assertCondemnationsReadable } from '../../repository/condemned.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';

@@ -1,5 +1,5 @@
 import type { Listing } from '../../repository/listing.ts';
-import type { FilterState } from '../../filter/filter-state.ts';
+import type { FilterState } from '../../ldm/filter-state.ts';
 import { measurePacks } from '../pack-usage.ts';
 import type { PackUsage } from '../pack-usage.ts';
 

@@ -1,8 +1,8 @@
 import { isDiskFull } from '../../errors.ts';
-import { carrySnapshots } from '../../filter/fold-carry.ts';
-import { addSegment } from '../../filter/fold.ts';
-import { FilterState } from '../../filter/filter-state.ts';
-import { LdmFilter } from '../../filter/ldm-filter.ts';
+import { carrySnapshots } from '../../ldm/fold-carry.ts';
+import { addSegment } from '../../ldm/fold.ts';
+import { FilterState } from '../../ldm/filter-state.ts';
+import { LdmFilter } from '../../ldm/ldm-filter.ts';
 import type { Condemned } from '../../format/condemnation.ts';
 import type { PackContents } from '../../format/pack.ts';
 import { deletedName, isTemporaryName, manifestCopyName } from '../../format/layout.ts';

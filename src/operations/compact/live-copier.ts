@@ -1,5 +1,5 @@
 import { CorruptDataError } from '../../errors.ts';
-import type { FilterState } from '../../filter/filter-state.ts';
+import type { FilterState } from '../../ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents, PackedBlock } from '../../format/pack.ts';

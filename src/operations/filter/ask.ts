@@ -1,8 +1,8 @@
 import { CorruptDataError, UsageError } from '../../errors.ts';
 import { readWholeFile } from '../../files/whole-file.ts';
-import { ID_BYTES } from '../../filter/positions.ts';
-import { BloomFilter } from '../../filters/bloom-filter.ts';
-import { SortedIds } from '../../filters/sorted-ids.ts';
+import { ID_BYTES } from '../../ldm/positions.ts';
+import { BloomFilter } from '../../filter-family/bloom-filter.ts';
+import { SortedIds } from '../../filter-family/sorted-ids.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { textOf } from '../../util/byte-string.ts';
 import { chunkIdsOfFile } from './chunk-ids-of-file.ts';

@@ -1,5 +1,5 @@
 import { MissingPackageError, UsageError } from '../../errors.ts';
-import type { FilterName } from '../../filters/membership-filter.ts';
+import type { FilterName } from '../../filter-family/membership-filter.ts';
 import { Pacer, beginPhase } from '../context.ts';
 import type { OperationContext } from '../context.ts';
 import { CONTENDERS } from './compare/contenders.ts';
@@ -7,9 +7,7 @@ import { measureStructure } from './compare/measure-structure.ts';
 import type { StructureResult } from './compare/measure-structure.ts';
 import { recommend } from './compare/recommend.ts';
 import type { Recommendation } from './compare/recommend.ts';
-
-export type { ChainFigures } from './compare/contenders.ts';
-export type { Fill, Filled, Growth, GrowthOutcome, StructureResult } from './compare/measure-structure.ts';
+export type { Fill, Filled, StructureResult } from './compare/measure-structure.ts';
 export type { Recommendation } from './compare/recommend.ts';
 
 /** In table order: approximate structures first, the exact baselines last. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { FilterState } from '../../filter/filter-state.ts';
-import { ID_BYTES } from '../../filter/positions.ts';
-import { BloomFilter } from '../../filters/bloom-filter.ts';
-import { encodeSortedIds } from '../../filters/sorted-ids.ts';
+import type { FilterState } from '../../ldm/filter-state.ts';
+import { ID_BYTES } from '../../ldm/positions.ts';
+import { BloomFilter } from '../../filter-family/bloom-filter.ts';
+import { encodeSortedIds } from '../../filter-family/sorted-ids.ts';
 import { withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
 
@@ -25,7 +25,7 @@ export interface ExportResult {
   readonly repositoryId: string;
 }
 
-export const DEFAULT_EXPORT_RATE = 0.01;
+const DEFAULT_EXPORT_RATE = 0.01;
 
 /**
  * Exports the ids of the live chunks of the repository, including trees, for other services: as a Guava `BloomFilter`

@@ -1,9 +1,9 @@
 import { RefusedError } from '../../errors.ts';
-import type { FilterStatistics } from '../../filter/filter-statistics.ts';
-import { growPlan } from '../../filter/formulas.ts';
-import type { FilterPlan } from '../../filter/formulas.ts';
-import { GROWTH_FACTOR } from '../../filter/ldm-filter.ts';
-import type { LdmFilter } from '../../filter/ldm-filter.ts';
+import type { FilterStatistics } from '../../ldm/filter-statistics.ts';
+import { growPlan } from '../../ldm/formulas.ts';
+import type { FilterPlan } from '../../ldm/formulas.ts';
+import { GROWTH_FACTOR } from '../../ldm/ldm-filter.ts';
+import type { LdmFilter } from '../../ldm/ldm-filter.ts';
 import { withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
 import { poisson } from './chain-theory.ts';

@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors.ts';
-import { COUNTER_BITS } from '../../filter/counters.ts';
-import { ENTRY_WORDS } from '../../filter/entry-table.ts';
+import { COUNTER_BITS } from '../../ldm/counters.ts';
+import { ENTRY_WORDS } from '../../ldm/entry-table.ts';
 import {
   DEFAULT_FPR,
   falsePositiveRate,
@@ -8,8 +8,8 @@ import {
   MAX_POSITIONS,
   planFilter,
   positionsFor,
-} from '../../filter/formulas.ts';
-import type { FilterPlan } from '../../filter/formulas.ts';
+} from '../../ldm/formulas.ts';
+import type { FilterPlan } from '../../ldm/formulas.ts';
 
 export interface PlanRequest {
   /** n_max: maximum number of distinct chunks in the store. */

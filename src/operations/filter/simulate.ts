@@ -1,5 +1,5 @@
-import { planFilter } from '../../filter/formulas.ts';
-import { randomWords } from '../../filter/random-ids.ts';
+import { planFilter } from '../../ldm/formulas.ts';
+import { randomWords } from '../../ldm/random-ids.ts';
 import { Pacer } from '../context.ts';
 import { expectedLongestChains } from './chain-theory.ts';
 import { fillArrays } from './simulate/fill-arrays.ts';

@@ -1,7 +1,7 @@
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { forEachFile } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
-import type { FilterState } from '../../filter/filter-state.ts';
+import type { FilterState } from '../../ldm/filter-state.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Finding } from './findings.ts';
 import { ImpactSearch } from './impact.ts';

@@ -2,7 +2,7 @@ import { isDamage } from '../../errors.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { TreeReader } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
-import type { FilterState } from '../../filter/filter-state.ts';
+import type { FilterState } from '../../ldm/filter-state.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { shownPathOf } from '../../util/path-node.ts';

@@ -1,6 +1,6 @@
 import { CorruptDataError } from '../../errors.ts';
 import type { FilePlace } from '../../files/target-file.ts';
-import type { FilterState } from '../../filter/filter-state.ts';
+import type { FilterState } from '../../ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
@@ -9,7 +9,7 @@ import type { ByteString } from '../../util/byte-string.ts';
 import type { TargetDirectory } from './target-directories.ts';
 
 /** The memory for the files and chunks of one plan; beyond it, the restore goes on with another plan. */
-export const PLAN_BYTES_MAX: number = 64 * 1024 * 1024;
+const PLAN_BYTES_MAX: number = 64 * 1024 * 1024;
 /** Measured: the step, the entry, its part of the tree, and the file. */
 const BYTES_PER_FILE = 700;
 const BYTES_PER_CHUNK = 32;

@@ -1,15 +1,15 @@
-import type { ChainStatistics } from '../../../filter/chain-statistics.ts';
-import { predictedRate } from '../../../filter/formulas.ts';
-import { BPlusTreeFilter } from '../../../filters/b-plus-tree.ts';
-import { BloomFilter } from '../../../filters/bloom-filter.ts';
-import { CountingBloomFilter } from '../../../filters/counting-bloom-filter.ts';
-import { CuckooFilter } from '../../../filters/cuckoo-filter.ts';
-import { DibfFilter } from '../../../filters/dibf.ts';
-import { DynamicBloomFilter } from '../../../filters/dynamic-bloom.ts';
-import { HashSetFilter } from '../../../filters/hash-set.ts';
-import { takeUniformId } from '../../../filters/id-hash.ts';
-import { LdmSet } from '../../../filters/ldm-set.ts';
-import type { FilterName, MembershipFilter } from '../../../filters/membership-filter.ts';
+import type { ChainStatistics } from '../../../ldm/chain-statistics.ts';
+import { predictedRate } from '../../../ldm/formulas.ts';
+import { BPlusTreeFilter } from '../../../filter-family/b-plus-tree.ts';
+import { BloomFilter } from '../../../filter-family/bloom-filter.ts';
+import { CountingBloomFilter } from '../../../filter-family/counting-bloom-filter.ts';
+import { CuckooFilter } from '../../../filter-family/cuckoo-filter.ts';
+import { DibfFilter } from '../../../filter-family/dibf.ts';
+import { DynamicBloomFilter } from '../../../filter-family/dynamic-bloom.ts';
+import { HashSetFilter } from '../../../filter-family/hash-set.ts';
+import { takeUniformId } from '../../../filter-family/id-hash.ts';
+import { LdmSet } from '../../../filter-family/ldm-set.ts';
+import type { FilterName, MembershipFilter } from '../../../filter-family/membership-filter.ts';
 import { HashingLdmSet } from './hashing-filter.ts';
 import type { Ask } from './measured-filter.ts';
 
@@ -19,7 +19,7 @@ import type { Ask } from './measured-filter.ts';
  */
 export type IdTreatment = 'hashed' | 'uniform';
 
-export interface ContenderOptions {
+interface ContenderOptions {
   /** n_max */
   readonly capacity: number;
   readonly falsePositiveRate: number;

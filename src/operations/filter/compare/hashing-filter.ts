@@ -1,7 +1,7 @@
-import { ID_BYTES } from '../../../filter/positions.ts';
-import type { LdmSet } from '../../../filters/ldm-set.ts';
-import type { ErasableFilter } from '../../../filters/membership-filter.ts';
-import { murmur3 } from '../../../filters/murmur3.ts';
+import { ID_BYTES } from '../../../ldm/positions.ts';
+import type { LdmSet } from '../../../filter-family/ldm-set.ts';
+import type { ErasableFilter } from '../../../filter-family/membership-filter.ts';
+import { murmur3 } from '../../../filter-family/murmur3.ts';
 
 const HASH_BYTES = 16;
 

@@ -1,5 +1,5 @@
-import { ID_BYTES } from '../../../filter/positions.ts';
-import { fillRandomIds, randomWords } from '../../../filter/random-ids.ts';
+import { ID_BYTES } from '../../../ldm/positions.ts';
+import { fillRandomIds, randomWords } from '../../../ldm/random-ids.ts';
 
 /** Number of ids generated at a time: enough to time the operations on them. */
 export const BATCH_IDS = 4096;

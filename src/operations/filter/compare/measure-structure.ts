@@ -1,5 +1,5 @@
 import { FilterFullError } from '../../../errors.ts';
-import type { FilterName } from '../../../filters/membership-filter.ts';
+import type { FilterName } from '../../../filter-family/membership-filter.ts';
 import type { Pacer } from '../../context.ts';
 import type { ChainFigures, Contender, Entrant, IdTreatment } from './contenders.ts';
 import { MeasuredFilter, isErasable } from './measured-filter.ts';
@@ -15,7 +15,7 @@ export interface Fill extends Rates {
   readonly counters: Rates | undefined;
 }
 
-export interface Rates {
+interface Rates {
   readonly predictedRate: number;
   readonly measuredRate: number;
 }
@@ -23,9 +23,9 @@ export interface Rates {
 /**
  * Outcome of adding 2n elements to a structure created for n; `has-room`: its size is rounded up so far that they fit.
  */
-export type GrowthOutcome = 'grows' | 'has-room' | 'rate-passed' | 'full';
+type GrowthOutcome = 'grows' | 'has-room' | 'rate-passed' | 'full';
 
-export interface Growth extends Fill {
+interface Growth extends Fill {
   readonly outcome: GrowthOutcome;
   /** Time per element beyond n; undefined if the elements did not fit. */
   readonly insertNs: number | undefined;

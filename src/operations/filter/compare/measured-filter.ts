@@ -1,4 +1,4 @@
-import type { MembershipFilter, ErasableFilter } from '../../../filters/membership-filter.ts';
+import type { MembershipFilter, ErasableFilter } from '../../../filter-family/membership-filter.ts';
 import type { Pacer } from '../../context.ts';
 import { ABSENT_SEED_OFFSET, IdStream } from './id-stream.ts';
 

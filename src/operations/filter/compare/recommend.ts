@@ -1,4 +1,4 @@
-import type { FilterName } from '../../../filters/membership-filter.ts';
+import type { FilterName } from '../../../filter-family/membership-filter.ts';
 import type { StructureResult } from './measure-structure.ts';
 
 /** Recommends one of the measured structures for a purpose. */
@@ -23,7 +23,7 @@ interface Need {
 /** The same tolerance as for `growth.outcome`. */
 const RATE_TOLERANCE = 1.25;
 /** Times vary by about this factor between runs on a machine with other load, and sizes vary with n. */
-export const TIE_FACTOR = 1.25;
+const TIE_FACTOR = 1.25;
 
 const keepsRate = ({ full }: StructureResult, rate: number): boolean => full.predictedRate <= rate * RATE_TOLERANCE;
 const canDelete = ({ halved }: StructureResult): boolean => halved !== undefined;

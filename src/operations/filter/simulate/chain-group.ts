@@ -1,4 +1,4 @@
-import type { FilterPlan } from '../../../filter/formulas.ts';
+import type { FilterPlan } from '../../../ldm/formulas.ts';
 
 /** A store to fill. */
 export interface ChainGroup {

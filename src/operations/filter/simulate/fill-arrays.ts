@@ -1,4 +1,4 @@
-import { linkPosition } from '../../../filter/formulas.ts';
+import { linkPosition } from '../../../ldm/formulas.ts';
 import type { ChainGroup, LongestChains } from './chain-group.ts';
 
 /**

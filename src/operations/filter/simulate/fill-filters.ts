@@ -1,8 +1,8 @@
-import { measureChains } from '../../../filter/chain-statistics.ts';
-import { LdmFilter } from '../../../filter/ldm-filter.ts';
-import { ID_BYTES } from '../../../filter/positions.ts';
-import { fillRandomIds } from '../../../filter/random-ids.ts';
-import { DibfFilter } from '../../../filters/dibf.ts';
+import { measureChains } from '../../../ldm/chain-statistics.ts';
+import { LdmFilter } from '../../../ldm/ldm-filter.ts';
+import { ID_BYTES } from '../../../ldm/positions.ts';
+import { fillRandomIds } from '../../../ldm/random-ids.ts';
+import { DibfFilter } from '../../../filter-family/dibf.ts';
 import type { ChainGroup, LongestChains } from './chain-group.ts';
 
 type FilterChains = Pick<LongestChains, 'ldmFilter' | 'ldmFilterWalked' | 'dibfFilter'>;

@@ -1,0 +1,25 @@
+import { CorruptDataError } from '../../src/errors.ts';
+import type { FilterState } from '../../src/ldm/filter-state.ts';
+import { writeImage } from '../../src/ldm/image.ts';
+import type { ImageSource } from '../../src/ldm/image.ts';
+
+/** The image of a state as one buffer. The pieces are copied at once, as `append` must. */
+export async function imageOf(state: FilterState): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  await writeImage(state, (bytes) => {
+    pieces.push(Buffer.from(bytes));
+    return Promise.resolve();
+  });
+  return Buffer.concat(pieces);
+}
+
+export function sourceOf(image: Uint8Array): ImageSource {
+  return {
+    sizeBytes: image.length,
+    readRange(offset, target) {
+      if (offset + target.length > image.length) return Promise.reject(new CorruptDataError('the file ends too early'));
+      target.set(image.subarray(offset, offset + target.length));
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { UsageError } from '../errors.ts';
 import { reasonOf } from '../files/path-failures.ts';
-import { parseDuration } from '../util/format-duration.ts';
+import { parseDuration } from '../util/format-time.ts';
 
 export interface Configuration {
   readonly repository?: string;

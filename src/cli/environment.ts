@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { parseDuration } from '../util/format-duration.ts';
+import { parseDuration } from '../util/format-time.ts';
 import type { GlobalOptions } from './settings.ts';
 
 const MAX_FPS = 60;

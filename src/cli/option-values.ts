@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Option } from 'commander';
 import { compilePathPattern } from '../files/path-pattern.ts';
 import { parseSize } from '../util/format-bytes.ts';
-import { parseDuration } from '../util/format-duration.ts';
+import { parseDuration } from '../util/format-time.ts';
 import { isDamagedText } from '../util/byte-string.ts';
 
 /** For a repeatable option: collects the values. */

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { positionsForRate } from '../ldm/formulas.ts';
-import { isPrime, nextPrime } from '../ldm/prime.ts';
+import { isPrime, nextPrime } from '../ldm/positions.ts';
 import type { CounterBits } from './packed-counters.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
 

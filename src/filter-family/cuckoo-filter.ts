@@ -1,12 +1,11 @@
 import { FilterFullError } from '../errors.ts';
 import { bytesOver, refuseBigEndian } from '../ldm/image-words.ts';
-import { type CapacityOptions, checkReachable } from './capacity-options.ts';
+import { type CapacityOptions, checkReachable, checkCapacity, checkRate } from './sizing.ts';
 import { BUCKET_SLOTS, CuckooTable } from './cuckoo-table.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { ErasableFilter } from './membership-filter.ts';
 import { murmur3 } from './murmur3.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
-import { checkCapacity, checkRate } from './sizing.ts';
 
 /** With fewer bits a fingerprint has too few alternative buckets, and a large table cannot be filled well. */
 const FINGERPRINT_BITS_MIN = 8;

@@ -2,7 +2,7 @@ import type { ChainStatistics } from '../ldm/chain-statistics.ts';
 import { bytesOver, refuseBigEndian } from '../ldm/image-words.ts';
 import { ID_BYTES } from '../ldm/positions.ts';
 import { BloomFilter } from './bloom-filter.ts';
-import type { CapacityOptions } from './capacity-options.ts';
+import type { CapacityOptions } from './sizing.ts';
 import { toChunkId } from './chunk-ids.ts';
 import { IndexArray } from './dibf-index.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';

@@ -4,7 +4,7 @@ export { BPlusTreeFilter } from './b-plus-tree.ts';
 export { BloomFilter } from './bloom-filter.ts';
 export type { BloomOptions } from './bloom-filter.ts';
 export { CountingBloomFilter } from './counting-bloom-filter.ts';
-export type { CapacityOptions } from './capacity-options.ts';
+export type { CapacityOptions } from './sizing.ts';
 export type { CountingOptions, CountingShape } from './counting-shape.ts';
 export { CuckooFilter } from './cuckoo-filter.ts';
 export { DibfFilter } from './dibf.ts';

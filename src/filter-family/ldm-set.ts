@@ -1,7 +1,7 @@
 import { type ChainStatistics, measureChains } from '../ldm/chain-statistics.ts';
 import { type FilterPlan, planFilter } from '../ldm/formulas.ts';
 import { LdmFilter, NO_ENTRY, NO_PACK } from '../ldm/ldm-filter.ts';
-import type { CapacityOptions } from './capacity-options.ts';
+import type { CapacityOptions } from './sizing.ts';
 import { toChunkId } from './chunk-ids.ts';
 import { decodeLdmSet, encodeLdmSet } from './ldm-set-saved.ts';
 import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';

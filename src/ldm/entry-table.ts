@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict';
-import type { ChunkLocation } from './chunk-location.ts';
 import { ID_WORDS, writeIdWords } from './positions.ts';
+
+/** Pack index of a missing chunk: it is referenced, but its location is unknown. */
+export const NO_PACK = 0xffff_ffff;
+
+export interface ChunkLocation {
+  /** Index into the pack table, or NO_PACK. */
+  packIndex: number;
+  blockOffset: number;
+  offsetInBlock: number;
+  lengthBytes: number;
+  /** The chunk's share of its compressed block. */
+  storedBytes: number;
+}
 
 /** An entry has twelve 32-bit words: words 0 to 4 hold the id, and the words below follow. */
 export const ENTRY_WORDS = 12;

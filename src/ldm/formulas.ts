@@ -1,6 +1,6 @@
 import { RefusedError, UsageError } from '../errors.ts';
 import { repeatRate } from './double-hashing.ts';
-import { nextPrime } from './prime.ts';
+import { nextPrime } from './positions.ts';
 
 /** Formulas (1) to (3) of the LDM paper, and the plan derived from n (elements), m (positions) and k (hashes). */
 

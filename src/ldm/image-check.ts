@@ -4,8 +4,7 @@ import { COUNTER_BITS, COUNTER_MAX, CounterArray } from './counters.ts';
 import { baseOf, LENGTH, NEXT, NIL, PACK, PAGE_ENTRIES, REFS } from './entry-table.ts';
 import type { FilterParts } from './filter-parts.ts';
 import { falsePositiveRate, MAX_CAPACITY, MAX_HASHES, MAX_POSITIONS, type FilterPlan } from './formulas.ts';
-import { ID_WORDS, linkFrom, startOf, stepFrom, strideOf } from './positions.ts';
-import { isPrime } from './prime.ts';
+import { ID_WORDS, linkFrom, startOf, stepFrom, strideOf, isPrime } from './positions.ts';
 
 /** The parts of a filter read from an image, with all pages in memory. */
 export interface ImageParts extends FilterParts {

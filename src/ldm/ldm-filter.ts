@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { DeadChains } from './chains-dead.ts';
-import { NO_PACK, type ChunkLocation } from './chunk-location.ts';
-import { EntryTable, LENGTH, NIL, PACK, REFS, STORED, wholePages } from './entry-table.ts';
+import { NO_PACK, type ChunkLocation, EntryTable, LENGTH, NIL, PACK, REFS, STORED, wholePages } from './entry-table.ts';
 import { arrangeEntries, type FilterParts } from './filter-parts.ts';
 import { collectStatistics, type FilterStatistics } from './filter-statistics.ts';
 import { growPlan, type FilterPlan } from './formulas.ts';
 import { LiveChunks } from './live-chunks.ts';
 import { ID_WORDS, readIdWords } from './positions.ts';
 
-export { NO_PACK, type ChunkLocation } from './chunk-location.ts';
+export { NO_PACK, type ChunkLocation } from './entry-table.ts';
 
 /** No known chunk has this id. */
 export const NO_ENTRY = -1;

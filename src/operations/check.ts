@@ -4,7 +4,7 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import { snapshotName } from '../format/layout.ts';
 import { withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
-import { findWrongCheckpoints } from './findings/checkpoint-comparison.ts';
+import { findWrongCheckpoints } from './findings/state-comparison.ts';
 import type { Finding } from './findings/findings.ts';
 import { findDamage } from './findings/damage-findings.ts';
 import { PackCheck } from './check/pack-check.ts';

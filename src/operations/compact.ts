@@ -1,7 +1,7 @@
 import { isDiskFull } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import { isCheckpointName } from '../repository/checkpoint-names.ts';
+import { isCheckpointName } from '../format/layout.ts';
 import type { Listing } from '../repository/listing.ts';
 import { assertTrusted, markLive } from './compact/compaction-guard.ts';
 import { estimateFreed, planCompaction, limitRewriting } from './compact/compaction-plan.ts';

@@ -3,7 +3,7 @@ import { condemnationName } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import { withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
-import { findWrongCheckpoints } from './findings/checkpoint-comparison.ts';
+import { findWrongCheckpoints } from './findings/state-comparison.ts';
 import { findDamage } from './findings/damage-findings.ts';
 import { FileSizeCheck } from './findings/file-sizes.ts';
 import { damagedNames } from './findings/findings.ts';

@@ -2,7 +2,7 @@ import type { Backend } from '../backend/backend.ts';
 import { sha256 } from '../crypto/sha256.ts';
 import { CorruptDataError, UnsupportedFormatError, isAbsent, isDamage } from '../errors.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
-import { readImage } from '../ldm/image.ts';
+import { readImage } from '../ldm/image-reader.ts';
 import { LocationCheck } from '../ldm/location-check.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';

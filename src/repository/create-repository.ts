@@ -4,13 +4,12 @@ import { createPackDigest } from '../crypto/pack-digest.ts';
 import { BackendError, RefusedError } from '../errors.ts';
 import type { FilterPlan } from '../ldm/formulas.ts';
 import { FilterState } from '../ldm/filter-state.ts';
-import { writeImage } from '../ldm/image.ts';
+import { writeImage } from '../ldm/image-writer.ts';
 import { LdmFilter } from '../ldm/ldm-filter.ts';
 import { encodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES } from '../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, checkpointName } from '../format/layout.ts';
 import { openZstd } from '../workers/zstd.ts';
-import { checkpointName } from './checkpoint-names.ts';
 import { DurableOrder } from './durable-order.ts';
 import { assertVacant } from './vacant-place.ts';
 

@@ -7,7 +7,7 @@ import type { Condemned } from '../format/condemnation.ts';
 import { NONCE_BYTES } from '../format/constants.ts';
 import { encodeSegment } from '../format/segment.ts';
 import type { PackContents } from '../format/pack.ts';
-import type { PackSink } from '../store/pack-sink.ts';
+import type { PackSink } from '../store/pack-writer.ts';
 import {
   RESERVE_BYTES,
   RESERVE_NAME,

@@ -1,9 +1,8 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { isAbsent } from '../errors.ts';
-import { isCheckpointName } from './checkpoint-names.ts';
+import { isCheckpointName, CONFIG_COPY_NAME, CONFIG_NAME, baseName, isId } from '../format/layout.ts';
 import { readCondemnations } from './condemned.ts';
 import type { Condemnations } from './condemned.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, baseName, isId } from '../format/layout.ts';
 
 /** The names of everything in a repository. */
 export interface Listing {

@@ -3,8 +3,14 @@ import { dirname } from 'node:path';
 import { statSync } from 'node:fs';
 import { RefusedError, SourceError } from '../errors.ts';
 import { listNames } from '../files/source-files.ts';
-import { isCheckpointName } from './checkpoint-names.ts';
-import { CONFIG_COPY_NAME, DIRECTORIES, RESERVE_BYTES, RESERVE_NAME, isTemporaryName } from '../format/layout.ts';
+import {
+  isCheckpointName,
+  CONFIG_COPY_NAME,
+  DIRECTORIES,
+  RESERVE_BYTES,
+  RESERVE_NAME,
+  isTemporaryName,
+} from '../format/layout.ts';
 import { listOptional } from './listing.ts';
 import { byteStringFromText, textOf } from '../util/byte-string.ts';
 

@@ -8,7 +8,7 @@ import type { BlockCodec, SealedBlock } from './block-codec.ts';
 import { BlockGatherer, loneBlock } from './block-gatherer.ts';
 import type { RawBlock } from './block-gatherer.ts';
 import { BufferPool } from './buffer-pool.ts';
-import type { PackSink } from './pack-sink.ts';
+import type { PackSink } from './pack-writer.ts';
 import { looksDense } from './density.ts';
 import { PackWriter } from './pack-writer.ts';
 import type { StoreSizes } from './store-sizes.ts';

@@ -8,7 +8,12 @@ import { NONCE_BYTES } from '../format/constants.ts';
 import { packName } from '../format/layout.ts';
 import type { PackContents, PackedBlock } from '../format/pack.ts';
 import type { SealedBlock } from './block-codec.ts';
-import type { PackSink } from './pack-sink.ts';
+
+/** Destination of finished packs. The repository implements it, because it controls the order of durable writes. */
+export interface PackSink {
+  /** Begins a new pack, to be published as `packName(id)`. */
+  create(): Promise<StagedFile>;
+}
 
 /** Writes blocks of one kind to packs, one pack after the other. Calls must not overlap. */
 export class PackWriter {

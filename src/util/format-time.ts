@@ -1,3 +1,30 @@
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Formats a duration for people: `0.4 s`, `12.3 s`, `4 min 05 s`, `2 h 03 min`. */
+export function formatDuration(durationMs: number): string {
+  const seconds = durationMs / 1000;
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  const wholeSeconds = Math.round(seconds);
+  const minutes = Math.floor(wholeSeconds / 60);
+  if (minutes < 60) return `${minutes} min ${twoDigits(wholeSeconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`;
+}
+
+/**
+ * Parses `30s`, `5m`, `1h30m`, `500ms`, `2d` or `0`. Returns milliseconds, or undefined if the text is not a duration.
+ */
+export function parseDuration(text: string): number | undefined {
+  const compact = text.trim().toLowerCase();
+  if (compact === '0') return 0;
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/.test(compact)) return undefined;
+  let totalMs = 0;
+  for (const [, count, unit] of compact.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)) {
+    totalMs += Number(count) * UNIT_MS[unit!]!;
+  }
+  const durationMs = Math.round(totalMs);
+  return Number.isSafeInteger(durationMs) ? durationMs : undefined;
+}
+
 /** Formats an RFC 3339 time in the local time zone, such as `2026-01-31 18:00:00`. */
 export function formatTime(time: string): string {
   const date = new Date(time);

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FilterState } from '../../src/ldm/filter-state.ts';
 import { planFilter } from '../../src/ldm/formulas.ts';
-import { readImage, writeImage } from '../../src/ldm/image.ts';
+import { readImage } from '../../src/ldm/image-reader.ts';
+import { writeImage } from '../../src/ldm/image-writer.ts';
 import { LdmFilter } from '../../src/ldm/ldm-filter.ts';
 import { createPrng } from '../support/prng.ts';
 

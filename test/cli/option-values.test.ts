@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { capacityOf, chunkerOf } from '../../src/cli/chunker-options.ts';
 import { capacityValue, partValue, percentValue, rateValue, timeValue } from '../../src/cli/option-values.ts';
 import { DEFAULT_CHUNKER } from '../../src/chunking/chunker.ts';

@@ -1,9 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
 import { createCommandRunner } from '../../src/cli/command-runner.ts';
-import { FOREIGN_COMMANDS } from '../../src/cli/foreign-commands.ts';
+import { FOREIGN_COMMANDS } from '../../src/cli/error-report.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runLdmHere as runLdm } from '../support/run-ldm-here.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';

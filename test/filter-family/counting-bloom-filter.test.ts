@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-
 import { CorruptDataError, UsageError } from '../../src/errors.ts';
-import { isPrime } from '../../src/ldm/prime.ts';
+import { isPrime } from '../../src/ldm/positions.ts';
 import { CountingBloomFilter } from '../../src/filter-family/counting-bloom-filter.ts';
 import { partitionSizes } from '../../src/filter-family/counting-shape.ts';
 import { decodeSaved, encodeSaved } from '../../src/filter-family/saved-filter.ts';

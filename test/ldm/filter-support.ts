@@ -1,4 +1,4 @@
-import type { ChunkLocation } from '../../src/ldm/chunk-location.ts';
+import type { ChunkLocation } from '../../src/ldm/entry-table.ts';
 import { LdmFilter } from '../../src/ldm/ldm-filter.ts';
 import type { FilterPlan } from '../../src/ldm/formulas.ts';
 import { fillRandomIds, randomWords } from '../../src/ldm/random-ids.ts';

@@ -6,7 +6,7 @@ import { carrySnapshots } from '../../src/ldm/fold-carry.ts';
 import { releaseSnapshot } from '../../src/ldm/fold-release.ts';
 import { addSegment, retainSnapshot } from '../../src/ldm/fold.ts';
 import type { ReadTree } from '../../src/ldm/fold.ts';
-import { readImage } from '../../src/ldm/image.ts';
+import { readImage } from '../../src/ldm/image-reader.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import type { Prng } from '../support/prng.ts';
 import type { Chunk } from './fold-support.ts';

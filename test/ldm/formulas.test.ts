@@ -12,7 +12,7 @@ import {
   predictedRate,
   type FilterPlan,
 } from '../../src/ldm/formulas.ts';
-import { isPrime } from '../../src/ldm/prime.ts';
+import { isPrime } from '../../src/ldm/positions.ts';
 
 describe('the published worked examples', () => {
   it('formula (1): 640 chunks, 6463 positions and 7 hashes give 0.0078', () => {

@@ -1,7 +1,7 @@
 import { CorruptDataError } from '../../src/errors.ts';
 import type { FilterState } from '../../src/ldm/filter-state.ts';
-import { writeImage } from '../../src/ldm/image.ts';
-import type { ImageSource } from '../../src/ldm/image.ts';
+import { writeImage } from '../../src/ldm/image-writer.ts';
+import type { ImageSource } from '../../src/ldm/image-reader.ts';
 
 /** The image of a state as one buffer. The pieces are copied at once, as `append` must. */
 export async function imageOf(state: FilterState): Promise<Buffer> {

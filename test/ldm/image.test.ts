@@ -3,7 +3,8 @@ import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
 import type { FilterState } from '../../src/ldm/filter-state.ts';
 import { releaseSnapshot } from '../../src/ldm/fold-release.ts';
 import { addSegment, retainSnapshot } from '../../src/ldm/fold.ts';
-import { readImage, writeImage } from '../../src/ldm/image.ts';
+import { readImage } from '../../src/ldm/image-reader.ts';
+import { writeImage } from '../../src/ldm/image-writer.ts';
 import { refuseBigEndian } from '../../src/ldm/image-words.ts';
 import {
   encodeCheckpointHeader,

@@ -9,9 +9,9 @@ import {
   stepFrom,
   strideOf,
   writeIdWords,
+  nextPrime,
 } from '../../src/ldm/positions.ts';
 import { randomWords } from '../../src/ldm/random-ids.ts';
-import { nextPrime } from '../../src/ldm/prime.ts';
 import { ID_BYTES, randomIds } from './filter-support.ts';
 
 const LARGEST = 2 ** 31 - 1;

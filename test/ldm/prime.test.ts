@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPrime, nextPrime } from '../../src/ldm/prime.ts';
+import { isPrime, nextPrime } from '../../src/ldm/positions.ts';
 
 describe('prime numbers', () => {
   it('are the same as the sieve of Eratosthenes finds', () => {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-
 import type { Backend } from '../../src/backend/backend.ts';
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
@@ -12,7 +11,7 @@ import { BlockCodec } from '../../src/store/block-codec.ts';
 import type { SealedBlock } from '../../src/store/block-codec.ts';
 import type { StoredChunk } from '../../src/store/chunk-reader.ts';
 import type { BlockPlace } from '../../src/store/pack-reader.ts';
-import type { PackSink } from '../../src/store/pack-sink.ts';
+import type { PackSink } from '../../src/store/pack-writer.ts';
 import { Compressor } from '../../src/workers/compression.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';

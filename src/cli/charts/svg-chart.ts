@@ -1,6 +1,8 @@
 import { parse, View } from 'vega';
 import type { Mark, Scale, Spec } from 'vega';
 import type { ChartPanel, ChartSeries } from './chart.ts';
+import { createRequire } from 'node:module';
+import { Resvg } from '@resvg/resvg-js';
 
 const PANEL_WIDTH = 340;
 const PANEL_HEIGHT = 260;
@@ -106,4 +108,18 @@ function marksOf(series: ChartSeries, data: string, scales: { readonly x: string
 
 function dashOf({ isTheory }: ChartSeries): number[] {
   return isTheory ? [5, 4] : [1, 0];
+}
+
+/** The font comes from a package: on a machine without fonts, the chart would have no text. */
+const FONT_FILE = createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf');
+/** Twice the pixels of the SVG, for screens and print. */
+const ZOOM = 2;
+
+/** Renders an SVG chart as PNG. */
+export function renderPng(svg: string): Uint8Array {
+  const image = new Resvg(svg, {
+    fitTo: { mode: 'zoom', value: ZOOM },
+    font: { fontFiles: [FONT_FILE], loadSystemFonts: false, defaultFontFamily: 'DejaVu Sans' },
+  });
+  return image.render().asPng();
 }

@@ -1,7 +1,7 @@
 import { displayPath, escapeForTerminal } from '../display-path.ts';
 import { textOf } from '../../util/byte-string.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
-import { formatDuration } from '../../util/format-duration.ts';
+import { formatDuration } from '../../util/format-time.ts';
 import type { BackupEntry, BackupResult } from '../../operations/backup.ts';
 import type { Session } from '../session.ts';
 import { formatTable } from '../tables.ts';

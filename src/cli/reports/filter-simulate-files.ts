@@ -28,7 +28,7 @@ export async function loadPainter({ svg, png }: SimulationFiles): Promise<ChartP
   const loadSvgChart = async (): Promise<typeof import('../charts/svg-chart.ts')> => import('../charts/svg-chart.ts');
   if (png !== undefined) {
     const [{ renderSvg }, { renderPng }] = await loadOptional('a chart as PNG', PNG_PACKAGES, async () =>
-      Promise.all([loadSvgChart(), import('../charts/png-chart.ts')]),
+      Promise.all([loadSvgChart(), import('../charts/svg-chart.ts')]),
     );
     return { renderSvg, renderPng };
   }

@@ -1,7 +1,7 @@
 import { escapeForTerminal } from '../display-path.ts';
 import type { RestoreResult } from '../../operations/restore.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
-import { formatDuration } from '../../util/format-duration.ts';
+import { formatDuration } from '../../util/format-time.ts';
 import type { Output } from '../output.ts';
 import { countNoun, formatCount, shortId } from '../words.ts';
 

@@ -6,6 +6,8 @@ import type { PathNode } from '../../util/path-node.ts';
 import type { OperationContext } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
 import type { SkippedRepository } from './own-repository.ts';
+import type { OpenedState } from '../../repository/opened-state.ts';
+import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
 
 /** A source that is missing from the snapshot or incomplete in it. All other sources are saved. */
 export interface SourceProblem {
@@ -64,4 +66,28 @@ export function warnOfSources(
 
 function isAnythingSaved({ filesCount, othersCount }: BackupTally): boolean {
   return filesCount + othersCount > 0;
+}
+
+/** Warns because a backup of a damaged repository continues, and may reuse damaged chunks for unchanged files. */
+export function warnOfDamage({ onNotice }: OperationContext, opened: OpenedState): void {
+  const count = opened.damage.unreadableCount;
+  if (count === 0) return;
+  const message = `the repository is damaged: ${count} trees, segments or snapshots cannot be read, and this snapshot may depend on them; run \`ldm check\``;
+  onNotice?.({ kind: 'warning', message });
+}
+
+/** Returns a handler for unreadable trees of the parent snapshot: stores them again, and warns about the first. */
+export function damageWarner(
+  { onNotice }: OperationContext,
+  chunks: RepositoryChunkSaver,
+): (treeId: Uint8Array) => void {
+  let isReported = false;
+  return (treeId) => {
+    // Missing trees were already reported when the repository was opened.
+    if (!chunks.distrust(treeId) || isReported) return;
+    isReported = true;
+    const message =
+      'the repository is damaged: some directories of the last snapshot cannot be read and are stored again; run `ldm repair`, then `ldm check --read-data`';
+    onNotice?.({ kind: 'warning', message });
+  };
 }

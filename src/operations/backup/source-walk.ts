@@ -13,8 +13,7 @@ import type { PathNode } from '../../util/path-node.ts';
 import { buildOtherEntry } from './entry-builder.ts';
 import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { PlannedName, SourcePlan } from './source-plan.ts';
-import type { WalkServices } from './walk-services.ts';
-import type { FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
+import type { WalkServices, FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
 
 const OWN_PART = 'is a part of the repository of this backup, or of a copy of it; it is left out';
 /** A directory for which the system reports this size may have thousands of names. */

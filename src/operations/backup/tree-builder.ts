@@ -6,8 +6,7 @@ import { buildEntry, buildOtherEntry } from './entry-builder.ts';
 import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { SourcePlan } from './source-plan.ts';
 import { SourceWalk } from './source-walk.ts';
-import type { WalkServices } from './walk-services.ts';
-import type { EntryStep, FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
+import type { WalkServices, EntryStep, FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
 
 /** Maximum steps that the walk may be ahead of the storing. */
 const STEPS_AHEAD_MAX = 512;

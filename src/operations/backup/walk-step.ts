@@ -1,13 +1,20 @@
 import type { DirectoryPath } from '../../files/directory-path.ts';
 import type { SourceFile } from '../../files/source-stream.ts';
-import type { TreeEntry } from '../../format/tree.ts';
-import type { TreeEncoder } from '../../format/tree.ts';
+import type { TreeEntry, TreeEncoder } from '../../format/tree.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { PathNode } from '../../util/path-node.ts';
-import type { KnownFile } from './file-store.ts';
-import type { ParentTree } from './parent-tree.ts';
-import type { FileAhead } from './read-ahead.ts';
+import type { KnownFile, FileStore } from './file-store.ts';
+import type { ParentTree, ParentTrees } from './parent-tree.ts';
+import type { FileAhead, ReadAhead } from './read-ahead.ts';
+import type { OwnerNames } from '../../files/owner-names.ts';
+import type { Pacer } from '../context.ts';
+import type { BackupTally } from './backup-tally.ts';
+import type { EntryListing } from './entry-listing.ts';
+import type { Exclusion } from './exclusion.ts';
+import type { OwnRepository } from './own-repository.ts';
+import type { ProblemReport } from './problems.ts';
+import type { TreeSaver } from './tree-saver.ts';
 
 /** A directory on a walk, and the tree of its entries stored so far. */
 export interface WalkedDirectory extends PathNode {
@@ -50,3 +57,19 @@ interface LeaveStep {
 
 /** The steps of a walk, in the order in which they must be stored. */
 export type WalkStep = FileStep | EntryStep | LeaveStep;
+
+/** The services that a walk over the sources uses. */
+export interface WalkServices {
+  readonly parentTrees: ParentTrees;
+  readonly files: FileStore;
+  readonly ahead: ReadAhead;
+  readonly owners: OwnerNames;
+  readonly trees: TreeSaver;
+  readonly tally: BackupTally;
+  readonly exclusion: Exclusion;
+  readonly ownRepository: OwnRepository;
+  readonly pacer: Pacer;
+  readonly problems: ProblemReport;
+  /** Undefined unless the caller wants a list of all entries. */
+  readonly listing: EntryListing | undefined;
+}

@@ -2,14 +2,13 @@ import { planFilter } from '../../ldm/formulas.ts';
 import { randomWords } from '../../ldm/random-ids.ts';
 import { Pacer } from '../context.ts';
 import { expectedLongestChains } from './chain-theory.ts';
-import { fillArrays } from './simulate/fill-arrays.ts';
+import { fillArrays, CHAIN_KINDS } from './simulate/fill-arrays.ts';
 import { fillFilters } from './simulate/fill-filters.ts';
-import { CHAIN_KINDS } from './simulate/chain-group.ts';
-import type { ChainGroup, ChainKind } from './simulate/chain-group.ts';
+import type { ChainGroup, ChainKind } from './simulate/fill-arrays.ts';
 import { RunSummary } from './simulate/run-summary.ts';
 import type { LongestChain } from './simulate/run-summary.ts';
 
-export type { ChainKind } from './simulate/chain-group.ts';
+export type { ChainKind } from './simulate/fill-arrays.ts';
 export type { LongestChain } from './simulate/run-summary.ts';
 
 /**

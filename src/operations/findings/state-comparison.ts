@@ -1,12 +1,13 @@
 import type { FilterState } from '../../ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
-import type { Disagreement } from './findings.ts';
+import type { Disagreement, FindingOf } from './findings.ts';
+import type { Repository } from '../../repository/repository.ts';
 
 const SHOWN_MAX = 20;
 
 /** Returns whether both states were counted completely and from the same snapshots and segments. */
-export function areComparable(opened: OpenedState, recounted: OpenedState): boolean {
+function areComparable(opened: OpenedState, recounted: OpenedState): boolean {
   const isWhole = ({ damage }: OpenedState): boolean => damage.isWhole && damage.lostSnapshots.length === 0;
   return (
     isWhole(opened) &&
@@ -65,4 +66,25 @@ function placeOf({ filter, packs }: FilterState, entry: number): string {
   if (!filter.hasLocation(entry)) return 'nowhere';
   const { packIndex, blockOffset, offsetInBlock, lengthBytes, storedBytes } = filter.location(entry);
   return `${packs.get(packIndex).id}:${blockOffset}:${offsetInBlock}:${lengthBytes}:${storedBytes}`;
+}
+
+/**
+ * Opens the state from each checkpoint and compares its reference counts with a recount. Reading a checkpoint verifies
+ * everything else.
+ */
+export async function findWrongCheckpoints(
+  repository: Repository,
+  opened: OpenedState,
+  recounted: OpenedState,
+): Promise<FindingOf<'reference-count'>[]> {
+  const wrong: FindingOf<'reference-count'>[] = [];
+  for (const name of opened.listing.checkpoints) {
+    const used = name === opened.checkpoint ? opened : await repository.openState({ onlyCheckpoint: name });
+    // No command uses a damaged or obsolete checkpoint.
+    if (used.checkpoint !== name || !areComparable(used, recounted)) continue;
+    const { count, shown } = compareStates(used.state, recounted.state);
+    if (count === 0) continue;
+    wrong.push({ severity: 'error', kind: 'reference-count', name, differenceCount: count, differences: shown });
+  }
+  return wrong;
 }

@@ -3,7 +3,7 @@ import { LdmFilter } from '../../../ldm/ldm-filter.ts';
 import { ID_BYTES } from '../../../ldm/positions.ts';
 import { fillRandomIds } from '../../../ldm/random-ids.ts';
 import { DibfFilter } from '../../../filter-family/dibf.ts';
-import type { ChainGroup, LongestChains } from './chain-group.ts';
+import type { ChainGroup, LongestChains } from './fill-arrays.ts';
 
 type FilterChains = Pick<LongestChains, 'ldmFilter' | 'ldmFilterWalked' | 'dibfFilter'>;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { formatDuration, parseDuration } from '../../src/util/format-duration.ts';
+import { formatDuration, parseDuration } from '../../src/util/format-time.ts';
 
 describe('formatDuration', () => {
   it.each([

@@ -8,7 +8,11 @@ const ID_BYTES = 20;
 /** Algorithm and key for the ids of one kind of chunk. Can be sent to a thread. */
 export interface ChunkIdKey {
   readonly algorithm: ChunkHash;
-  readonly secret: KeyObject;
+  /**
+   * A `KeyObject`: with bytes, each id takes 20 us longer on Node 24. Not declared as one, so that the declarations of
+   * the package do not need those of Node.
+   */
+  readonly secret: object;
 }
 
 /**
@@ -48,6 +52,8 @@ export class ChunkHasher {
 }
 
 export function chunkIdOf({ algorithm, secret }: ChunkIdKey, bytes: Uint8Array): Uint8Array {
-  const mac = createHmac(algorithm, secret).update(bytes).digest();
+  const mac = createHmac(algorithm, secret as KeyObject)
+    .update(bytes)
+    .digest();
   return mac.length === ID_BYTES ? mac : mac.subarray(0, ID_BYTES);
 }

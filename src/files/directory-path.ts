@@ -32,7 +32,7 @@ export interface DirectoryPath {
   enter(name: ByteString): DirectoryPath;
   /** Closes most of the held directories above this one. They are opened again when they are used. */
   restOuter(): void;
-  /** Closes most of the held directories of the walk. They are opened again when they are used. */
+  /** Closes the held directories of the walk, but not all above this one. They are opened again when they are used. */
   restAll(): void;
   /** The path from the root of the file system, or as passed to the walk. It can be longer than the system accepts. */
   wholePath(): ByteString;
@@ -61,6 +61,8 @@ class PlacedDirectory implements DirectoryPath {
   readonly #name: ByteString;
   readonly #parent: PlacedDirectory | undefined;
   readonly #options: DirectoryPathOptions;
+  /** The directories of the walk that are open now. */
+  readonly #openInWalk: Set<HeldDirectory>;
   /** The held directory that the prefix starts at. Undefined if the prefix is an ordinary path. */
   readonly #base: HeldDirectory | undefined;
   /** Whether `#base` is this directory. */
@@ -74,6 +76,7 @@ class PlacedDirectory implements DirectoryPath {
     this.#name = name;
     this.#parent = parent;
     this.#options = options;
+    this.#openInWalk = parent === undefined ? new Set() : parent.#openInWalk;
     const prefixBytes = (parent === undefined ? 0 : parent.#prefixBytes + 1) + name.length;
     const held = this.#hold({ isTooLong: prefixBytes > LONGEST_PREFIX_BYTES });
     this.#isHeld = held !== undefined;
@@ -107,7 +110,8 @@ class PlacedDirectory implements DirectoryPath {
   }
 
   restAll(): void {
-    this.#base?.restAll();
+    const [any] = this.#openInWalk;
+    (this.#base ?? any)?.restAll();
   }
 
   wholePath(): ByteString {
@@ -126,8 +130,9 @@ class PlacedDirectory implements DirectoryPath {
     if (!isWanted || !canHoldDirectories()) return undefined;
     const parent = this.#parent;
     try {
-      if (parent === undefined) return new HeldDirectory(this.#name, undefined);
-      return new HeldDirectory(joinNames([...parent.#namesFromBase(), this.#name]), parent.#base);
+      if (parent === undefined) return new HeldDirectory(this.#name, undefined, this.#openInWalk);
+      const path = joinNames([...parent.#namesFromBase(), this.#name]);
+      return new HeldDirectory(path, parent.#base, this.#openInWalk);
     } catch (cause) {
       // The directory may be writable but not readable.
       if (!isTooLong && DISPENSABLE.has(errnoOf(cause) ?? '')) return undefined;

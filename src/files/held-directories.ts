@@ -62,10 +62,10 @@ export class HeldDirectory {
   #identity: string | undefined;
 
   /** Throws the system error. A symlink as the last name is an error. */
-  constructor(path: ByteString, outer: HeldDirectory | undefined) {
+  constructor(path: ByteString, outer: HeldDirectory | undefined, openInWalk: Set<HeldDirectory>) {
     this.#path = path;
     this.#outer = outer;
-    this.#openInWalk = outer === undefined ? new Set() : outer.#openInWalk;
+    this.#openInWalk = openInWalk;
     this.#depth = outer === undefined ? 0 : outer.#depth + 1;
     this.#open();
   }
@@ -86,11 +86,15 @@ export class HeldDirectory {
   }
 
   /**
-   * Closes most of the directories of the walk until they are used again. Paths that start at them become invalid. One
-   * out of `KEPT_STRIDE` levels stays open.
+   * Closes the directories of the walk until they are used again, except one out of `KEPT_STRIDE` levels above this one.
+   * Paths that start at them become invalid.
    */
   restAll(): void {
-    for (const held of this.#openInWalk) if (held.#depth % KEPT_STRIDE !== 0) held.#rest();
+    const kept = new Set<HeldDirectory>();
+    for (let held: HeldDirectory | undefined = this.#outer; held !== undefined; held = held.#outer) {
+      if (held.#depth % KEPT_STRIDE === 0) kept.add(held);
+    }
+    for (const held of this.#openInWalk) if (!kept.has(held)) held.#rest();
   }
 
   /** Each user must call this once. */

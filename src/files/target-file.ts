@@ -8,7 +8,10 @@ import { targetError } from './path-failures.ts';
 import type { EntryMetadata } from './target-metadata.ts';
 import { beside, placeTarget, removeIfPossible, replaceTarget, temporaryName } from './target-names.ts';
 import type { TargetPolicy } from './target-policy.ts';
-import { closeTarget, createTargetFile, finishTargetFile } from './target-writer.ts';
+import { createTargetFile, finishTargetFile } from './target-writer.ts';
+
+/** Does not wait for a reader if something has put a FIFO in the place of the file. */
+const REOPEN_FLAGS = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** The path at which to create a file. */
 export interface FilePlace {
@@ -31,6 +34,8 @@ export class TargetFile {
   #descriptor: number | undefined;
   /** Device and inode, recorded by `rest`. */
   #identity: string | undefined;
+  /** Why `rest` could not close it: its bytes may be lost. */
+  #closeFailure: unknown;
   #sizeBytes = 0;
 
   /** `mode`: the final mode; see `createTargetFile`. With `isSparse`, blocks of zeros become holes. */
@@ -67,21 +72,30 @@ export class TargetFile {
     }
   }
 
-  /** Closes the file until it is used again, so that more files can be pending than descriptors are available. */
+  /**
+   * Closes the file until it is used again, so that more files can be pending than descriptors are available. An error
+   * is thrown by the next use, since the caller is busy with another file.
+   */
   rest(): void {
-    if (this.#descriptor === undefined) return;
-    this.#identity ??= identityOf(this.#descriptor);
     const descriptor = this.#descriptor;
+    if (descriptor === undefined) return;
+    this.#identity ??= identityOf(descriptor);
     this.#descriptor = undefined;
-    closeTarget(descriptor, this.#place.path);
+    try {
+      closeSync(descriptor);
+    } catch (cause) {
+      this.#closeFailure = cause;
+    }
   }
 
-  /** Nobody else should know the name of the file, but whoever may write to the directory can exchange it. */
+  /** Anyone who can write to the directory could have replaced the file. */
   #reopen(): number {
+    if (this.#closeFailure !== undefined)
+      throw targetError({ operation: 'close', path: this.#place.path, cause: this.#closeFailure });
     const { path } = this.#place;
     let descriptor: number;
     try {
-      descriptor = openSync(fsPath(this.#workPath), constants.O_WRONLY | constants.O_NOFOLLOW);
+      descriptor = openSync(fsPath(this.#workPath), REOPEN_FLAGS);
     } catch (cause) {
       throw targetError({ operation: 'write', path, cause });
     }

@@ -23,6 +23,8 @@ import { applyMetadata, applyMetadataByPath } from './target-metadata.ts';
 import type { TargetPolicy } from './target-policy.ts';
 import { makeDirectories } from '../util/make-directories.ts';
 
+/** Until a file is finished, it may have to be opened again. */
+const OWNER_WRITES = 0o200;
 const CREATE_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
 
 /** The result of restoring a FIFO, device or socket. */
@@ -47,12 +49,13 @@ export function makeTargetRoot(path: ByteString): ByteString {
 }
 
 /**
- * Creates a file exclusively and returns a descriptor for writing. Sets the permission bits of `mode` at once, the
- * set-id bits only in `finishTargetFile`. Throws TargetError, with errno EEXIST if the name exists.
+ * Creates a file exclusively and returns a descriptor for writing. Sets the permission bits of `mode` at once, but lets
+ * the owner write, and sets the set-id bits only in `finishTargetFile`. Throws TargetError, with errno EEXIST if the
+ * name exists.
  */
 export function createTargetFile(path: ByteString, mode: number): number {
   try {
-    return openSync(fsPath(path), CREATE_FLAGS, mode & 0o777);
+    return openSync(fsPath(path), CREATE_FLAGS, (mode & 0o777) | OWNER_WRITES);
   } catch (cause) {
     throw targetError({ operation: 'create', path, cause });
   }
@@ -72,8 +75,7 @@ export function finishTargetFile(
   return failure;
 }
 
-/** Throws TargetError if closing fails, because then the contents may be lost. */
-export function closeTarget(descriptor: number, path: ByteString): void {
+function closeTarget(descriptor: number, path: ByteString): void {
   try {
     closeSync(descriptor);
   } catch (cause) {

@@ -7,7 +7,7 @@ export class SegmentWriter {
   readonly #verifyLock: Verify;
   readonly #verifyPacks: (packs: readonly PackContents[]) => Promise<void>;
   readonly #segmentBytes: number;
-  readonly #unindexed: PackContents[] = [];
+  #unindexed: PackContents[] = [];
   #unindexedBytes = 0;
 
   constructor(options: {
@@ -42,8 +42,9 @@ export class SegmentWriter {
     await this.#verifyLock();
     await this.#verifyPacks(packs);
     // Others may have been added meanwhile.
-    this.#unindexed.splice(0, packs.length);
-    for (const { sizeBytes } of packs) this.#unindexedBytes -= sizeBytes;
+    const indexed = new Set(packs);
+    this.#unindexed = this.#unindexed.filter((pack) => !indexed.has(pack));
+    this.#unindexedBytes = this.#unindexed.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
     await this.#publish(packs);
   }
 }

@@ -154,7 +154,7 @@ function errorOf({ kind, message, hint }: NonNullable<TaskReply['failure']>): Er
  */
 function startedAsBatch<T>(start: () => T): T {
   const native = process.platform === 'linux' ? nativeCalls() : undefined;
-  // Another policy was chosen by whoever started the process.
+  // Keep a policy that was set for this process.
   if (native?.schedulingPolicy() !== SCHED_OTHER || !native.setSchedulingPolicy(SCHED_BATCH)) return start();
   try {
     return start();

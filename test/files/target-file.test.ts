@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import type * as Fs from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { TargetFile, writeTargetFile } from '../../src/files/target-file.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
+import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
 
 /** What goes wrong with the calls of a test, and how often it did. */
 const faults = vi.hoisted(() => ({ link: false, rename: false, unlink: false, firedCount: 0 }));
@@ -114,4 +116,56 @@ describe('when the last step fails', () => {
       file.abandon();
     }).not.toThrow();
   });
+});
+
+describe('a file that is written in parts, and closed in between', () => {
+  const large = { ...metadata, mode: 0o444 };
+  const zeros = Buffer.alloc(64 * 1024);
+  const makeParts = (): { path: string; directory: string; file: TargetFile } => {
+    const directory = temporaryDirectory();
+    const path = join(directory, 'name');
+    const place = { path: byteStringFromText(path), replaces: false };
+    return { path, directory, file: new TargetFile(place, large.mode, { isSparse: true }) };
+  };
+
+  it('is whole, in whatever order its parts come, also if it is read-only and ends with a hole', async () => {
+    const { path, file } = makeParts();
+    await withoutPrivilegesIn(path, async () => {
+      file.writeAt(2 * zeros.length, zeros);
+      file.rest();
+      file.rest();
+      file.writeAt(0, bytes);
+      file.rest();
+      file.writeAt(bytes.length, zeros);
+      file.rest();
+      file.commit(large, { policy: createTargetPolicy() });
+    });
+    const content = readFileSync(path);
+    expect(content.length).toBe(3 * zeros.length);
+    expect(content.subarray(0, bytes.length).equals(bytes)).toBe(true);
+    expect(content.subarray(bytes.length).every((byte) => byte === 0)).toBe(true);
+    expect(statSync(path).mode & 0o777).toBe(0o444);
+  });
+
+  it.each([
+    ['another file', (path: string) => writeFileSync(path, 'theirs')],
+    ['a FIFO', (path: string) => spawnSync('mkfifo', [path])],
+  ])('is given up if %s took the place of its temporary file', (_, put) => {
+    const { path, directory, file } = makeParts();
+    file.writeAt(0, bytes);
+    file.rest();
+    const [name] = readdirSync(directory);
+    renameSync(join(directory, name!), join(directory, 'moved'));
+    put(join(directory, name!));
+    expect(() => file.writeAt(bytes.length, bytes)).toThrow(TargetError);
+    file.abandon();
+    expect(readFileSync(join(directory, 'moved')).equals(bytes)).toBe(true);
+    expect(readdirSync(directory)).not.toContain(path);
+  });
+
+  /** Permissions do not stop root. */
+  async function withoutPrivilegesIn(path: string, action: () => Promise<void>): Promise<void> {
+    giveToNobody(join(path, '..'));
+    await withoutPrivileges(action);
+  }
 });

@@ -18,8 +18,8 @@ export interface ContentWriterOptions {
   readonly policy: TargetPolicy;
   readonly sparse: boolean;
   readonly pacer: Pacer;
-  /** Waits until another file can be written. */
-  readonly makeRoom: () => Promise<void>;
+  /** Waits until a file can be written. */
+  readonly makeRoom: (file: PlannedFile) => Promise<void>;
   /** `failure`: metadata that could not be set. */
   readonly onWritten: (file: PlannedFile, failure: TargetError | undefined) => void;
   /** The file was not written. Called once for a file; may throw to end the restore. */
@@ -82,7 +82,7 @@ export class ContentWriter {
   async #deliver(part: FilePart, block: OpenEntries | undefined): Promise<void> {
     const { file } = part;
     if (file.hasFailed) return;
-    await this.#options.makeRoom();
+    await this.#options.makeRoom(file);
     let failure: TargetError | undefined;
     try {
       await this.#write(part, block);
@@ -147,7 +147,10 @@ export class ContentWriter {
     }
   }
 
-  /** Passes chunks that follow each other in the block and in the file to `write` as one. */
+  /**
+   * Passes chunks that follow each other in the block and in the file to `write` as one. A file of zeros is one chunk
+   * many times: it must be possible to interrupt it.
+   */
   async #read(
     { entries, offsets }: FilePart,
     block: OpenEntries | undefined,
@@ -162,7 +165,11 @@ export class ContentWriter {
         run = new Uint8Array(run.buffer, run.byteOffset, run.length + bytes.length);
         continue;
       }
-      if (run !== undefined) write(runOffset, run);
+      if (run !== undefined) {
+        write(runOffset, run);
+        const pause = this.#options.pacer.pause();
+        if (pause !== undefined) await pause;
+      }
       [run, runOffset] = [bytes, offsets[index]!];
     }
     if (run !== undefined) write(runOffset, run);

@@ -67,7 +67,10 @@ export class HardlinkGroups {
     const first = this.#firstOf(entry);
     if (first === undefined || first.isWritten) return false;
     const isSame = withNearPath(first, (path) => haveSameBytes(path, location));
-    return isSame && tryLink(first, location, { replaces: true });
+    if (!isSame || !tryLink(first, location, { replaces: true })) return false;
+    // Its bytes are known now, so that other names can be linked to it as if it had been written.
+    this.#first.set(keyOf(entry), { ...first, isWritten: true });
+    return true;
   }
 
   /** Returns undefined if the names had different contents: the file changed during the backup. */

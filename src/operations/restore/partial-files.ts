@@ -82,7 +82,7 @@ export class PartialFiles {
     return failure;
   }
 
-  /** Drops what exists of a file. */
+  /** Discards a partly written file. */
   abandon(file: PlannedFile): void {
     this.takeContent(file);
     this.#onDisk.get(file)?.abandon();

@@ -8,10 +8,13 @@ import type { TreeStep } from '../../repository/tree-walk.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { TargetDirectory } from './target-directories.ts';
 
-/** The memory for the files and chunks of one plan; beyond it, the restore goes on with another plan. */
-const PLAN_BYTES_MAX: number = 64 * 1024 * 1024;
+/**
+ * The memory for the files, chunks and directories that wait for the blocks. When it is used up, they are written, and
+ * the restore goes on with another plan.
+ */
+export const PLAN_BYTES_MAX: number = 96 * 1024 * 1024;
 /** Measured: the step, the entry, its part of the tree, and the file. */
-const BYTES_PER_FILE = 700;
+const BYTES_PER_FILE = 900;
 const BYTES_PER_CHUNK = 32;
 const OFFSETS_PER_PACK = 2 ** 32;
 
@@ -52,6 +55,8 @@ export interface FilePart {
 
 /** Collects files to be written. */
 export class RestorePlan {
+  /** Files that will become links to files in the plan. */
+  readonly links: PlannedFile[] = [];
   readonly #state: FilterState;
   readonly #files: PlannedFile[] = [];
   /** The chunks of all files, one file after the other. */
@@ -65,8 +70,10 @@ export class RestorePlan {
     return this.#files.length === 0;
   }
 
-  get isFull(): boolean {
-    return this.#files.length * BYTES_PER_FILE + this.#entries.length * BYTES_PER_CHUNK >= PLAN_BYTES_MAX;
+  /** The memory for its files and chunks. */
+  get sizeBytes(): number {
+    const fileCount = this.#files.length + this.links.length;
+    return fileCount * BYTES_PER_FILE + this.#entries.length * BYTES_PER_CHUNK;
   }
 
   /**

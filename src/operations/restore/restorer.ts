@@ -13,7 +13,7 @@ import { ContentWriter } from './content-writer.ts';
 import { HardlinkGroups } from './hardlink-groups.ts';
 import { decide } from './overwrite.ts';
 import type { FileDecision, OverwriteMode } from './overwrite.ts';
-import { PlannedFile, RestorePlan } from './restore-plan.ts';
+import { PLAN_BYTES_MAX, PlannedFile, RestorePlan } from './restore-plan.ts';
 import type { RestoreTally } from './restore-result.ts';
 import { TargetDirectories } from './target-directories.ts';
 import type { TargetDirectory } from './target-directories.ts';
@@ -43,8 +43,6 @@ export class Restorer {
   readonly #behind: WriteBehind;
   readonly #content: ContentWriter;
   #plan: RestorePlan;
-  /** Files that will become links to files in the plan. */
-  #links: PlannedFile[] = [];
 
   constructor(options: RestorerOptions) {
     this.#options = options;
@@ -59,7 +57,7 @@ export class Restorer {
       policy,
       sparse,
       pacer,
-      makeRoom: async () => this.#makeRoom(),
+      makeRoom: async (file) => this.#makeRoom(file.directory),
       onWritten: (file, failure) => this.#onWritten(file, failure),
       onFailed: (file, error) => this.#onFailed(file, error),
     });
@@ -67,7 +65,7 @@ export class Restorer {
 
   /** Whether `writePlanned` must be called before the next step. */
   get isPlanFull(): boolean {
-    return this.#plan.isFull;
+    return this.#plan.sizeBytes + this.#directories.sizeBytes >= PLAN_BYTES_MAX;
   }
 
   get blocks(): { readonly read: number; readonly needed: number } {
@@ -83,7 +81,7 @@ export class Restorer {
 
   async run(step: TreeStep): Promise<void> {
     const { tally } = this.#options;
-    await this.#makeRoom();
+    await this.#makeRoom(this.#directories.current);
     if (step.kind === 'leave') return this.#directories.leave(step);
     try {
       if (step.kind === 'unreadable') throw step.error;
@@ -97,36 +95,56 @@ export class Restorer {
 
   /** Writes all files planned so far, and waits until they are written. */
   async writePlanned(): Promise<void> {
-    await this.#writePlan();
-    const links = this.#links;
-    this.#links = [];
-    for (const file of links) {
-      await this.#makeRoom();
-      this.#linkOrPlan(file);
-    }
-    // What could not be linked: the first name of the group failed, or the file system has no links.
+    const links = await this.#writePlan();
+    // If the first name of a group failed or cannot be reached, one other name of it is written, and the rest are linked
+    // to that. What still cannot be linked is written too: the file system has no links.
+    const written = new HardlinkGroups();
+    await this.#writeLinks(links, (file) => written.isExpected(file.entry));
+    await this.#writeLinks(await this.#writePlan(), () => false);
     await this.#writePlan();
   }
 
-  async #writePlan(): Promise<void> {
+  /** Links files if possible, and plans the others, unless they `wait` to become links to a file in the plan. */
+  async #writeLinks(links: readonly PlannedFile[], waits: (file: PlannedFile) => boolean): Promise<void> {
+    for (const file of links) {
+      await this.#makeRoom(file.directory);
+      try {
+        if (this.#groups.link(file.entry, file.path, file)) {
+          this.#options.tally.countFile(file.step);
+          this.#directories.release(file.directory);
+        } else if (waits(file)) this.#plan.links.push(file);
+        else this.#add(file, this.#plan.chunksOf(file.entry, this.#options.opened.reader));
+      } catch (error) {
+        this.#onFailed(file, error);
+      }
+      const pause = this.#options.pacer.pause();
+      if (pause !== undefined) await pause;
+    }
+  }
+
+  /** Returns the files that can become links now. */
+  async #writePlan(): Promise<readonly PlannedFile[]> {
+    const { links } = this.#plan;
     const blocks = this.#plan.sort();
     this.#plan = new RestorePlan(this.#options.opened.state);
     await this.#content.write(blocks);
     await this.#behind.finish();
+    return links;
   }
 
-  /** Ends a restore that came to its end. */
+  /** Completes the restore. */
   async finish(): Promise<void> {
     await this.writePlanned();
     this.#directories.finish();
   }
 
-  async #makeRoom(): Promise<void> {
+  /** `near`: the directory that is needed next. */
+  async #makeRoom(near: TargetDirectory | undefined): Promise<void> {
     await this.#behind.makeRoom();
     if (!this.#directories.areTooMany) return;
     // Files that are being written have paths through open directories.
     await this.#behind.finish();
-    this.#directories.rest();
+    this.#directories.rest(near);
   }
 
   #finishDirectory(step: TreeStep, location: DirectoryPath): void {
@@ -154,25 +172,13 @@ export class Restorer {
     if (dryRun || this.#groups.link(entry, location, { replaces })) return tally.countFile(step);
     directory.pendingCount += 1;
     const file = new PlannedFile(step, directory, { replaces });
-    if (this.#groups.isExpected(entry)) this.#links.push(file);
+    if (this.#groups.isExpected(entry)) this.#plan.links.push(file);
     else this.#add(file, chunks);
   }
 
   #add(file: PlannedFile, chunks: readonly number[]): void {
     if (chunks.length === 0) this.#content.writeEmpty(file);
     else this.#plan.add(file, chunks);
-  }
-
-  #linkOrPlan(file: PlannedFile): void {
-    const { entry, step } = file;
-    try {
-      if (!this.#groups.link(entry, file.path, file))
-        return this.#add(file, this.#plan.chunksOf(entry, this.#options.opened.reader));
-      this.#options.tally.countFile(step);
-      this.#directories.release(file.directory);
-    } catch (error) {
-      this.#onFailed(file, error);
-    }
   }
 
   #onWritten(file: PlannedFile, failure: TargetError | undefined): void {

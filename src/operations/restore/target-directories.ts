@@ -17,6 +17,9 @@ interface OpenTarget {
   readonly isNew: boolean;
 }
 
+/** Measured: the memory for a directory that is not finished. */
+const BYTES_PER_DIRECTORY = 2000;
+
 /** A directory of the target that is not finished. */
 export interface TargetDirectory extends OpenTarget {
   /** Undefined for the directory to restore into. */
@@ -102,15 +105,23 @@ export class TargetDirectories {
     if (root !== undefined) this.release(root);
   }
 
+  /** The memory for the directories that are not finished. */
+  get sizeBytes(): number {
+    return this.#open.size * BYTES_PER_DIRECTORY;
+  }
+
   /** Whether so many directories are open that it is time for `rest`. */
   get areTooMany(): boolean {
     return heldDirectoryCount() >= this.#heldMax;
   }
 
-  /** Closes most directories until they are used again. No thread may be using a path in one of them. */
-  rest(): void {
+  /**
+   * Closes most directories until they are used again. No thread may be using a path in one of them. `near`: the one
+   * that is needed next.
+   */
+  rest(near: TargetDirectory | undefined): void {
     const [any] = this.#open;
-    any?.location.restAll();
+    (near ?? any)?.location.restAll();
     this.#heldMax = heldDirectoryCount() + heldStep();
   }
 

@@ -238,6 +238,21 @@ describe('files', () => {
     expect(dead).toEqual([]);
   });
 
+  it('of src export no value that nothing else uses', () => {
+    const used = new Map<string, number>();
+    for (const { text } of files) {
+      for (const word of new Set(text.match(/\b[A-Za-z_]\w*\b/g))) used.set(word, (used.get(word) ?? 0) + 1);
+    }
+    const exported = sourceFiles.flatMap((file) =>
+      [...file.text.matchAll(/^export (?:async )?(?:abstract )?(?:function\*?|class|const|let) (\w+)/gm)].map(
+        (match) => [file.path, match[1]!] as const,
+      ),
+    );
+    const unused = exported.filter(([path, name]) => !entryPattern.test(path) && used.get(name) === 1);
+    expect(unused.map(([path, name]) => `${path}: ${name}`)).toEqual([]);
+    expect(exported.length).toBeGreaterThan(300);
+  });
+
   it('are named in kebab-case', () => {
     const odd = files.filter(
       (file) => !/^([a-z0-9-]+\/)*[a-z0-9-]+(\.(test|bench|soak))?\.(d\.)?(ts|js|mjs)$/.test(file.path),

@@ -25,7 +25,7 @@ export interface StagedFile {
  * A store of named files. Names are relative paths with `/`. Every failure is a `BackendError`, whose `kind` says what
  * it means; this layer neither retries nor swallows errors.
  *
- * Everybody sees at once what was published, moved or removed. It survives a power cut once `barrier` has returned.
+ * Other processes see at once what was published, moved or removed. It survives a power cut once `barrier` has returned.
  */
 export interface Backend {
   /** Only for messages. */
@@ -51,11 +51,11 @@ export interface Backend {
   stage(): Promise<StagedFile>;
   /** Writes a file, which appears whole or not at all. `verify` runs right before its name appears. */
   publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void>;
-  /** Gives a file another name, and replaces a file that has it. Both names are never gone at the same time. */
+  /** Gives a file another name, and replaces a file that has it. At least one of the two names exists at any moment. */
   move(source: string, target: string): Promise<void>;
   /** Removes a file; returns false if it did not exist. */
   remove(name: string): Promise<boolean>;
-  /** Makes durable what was published, moved and removed so far. After a failure, it fails always. */
+  /** Makes durable what was published, moved and removed so far. Once it has failed, every later call fails. */
   barrier(): Promise<void>;
   /** Makes durable what other processes have published, moved or removed in these directories, one after the other. */
   settle(directories: readonly string[]): Promise<void>;

@@ -19,7 +19,7 @@ export interface FileWriter {
 
 /**
  * A backend on a place that works like a file system. A subclass has the steps that such a place offers, from
- * `makeDirectory` to `heartbeatOf`; this class makes of them what the repository wants. A name appears or disappears
+ * `makeDirectory` to `heartbeatOf`; this class builds the operations of `Backend` from them. A name appears or disappears
  * immediately, but the change survives a power cut only after `syncDirectory` of its directory.
  *
  * A file is published by: temporary file in the same file system, write, length check, fsync, rename; its directory is

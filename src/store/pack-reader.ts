@@ -20,7 +20,7 @@ export interface BlockPlace {
   readonly offset: number;
   /** Size of the pack. No memory is allocated for a block that ends behind it, whatever its header says. */
   readonly packBytes: number;
-  /** So many bytes are read at first; if the block is longer, the rest follows. */
+  /** The size of the first read. The rest of a longer block is read separately. */
   readonly expectedBytes: number;
 }
 
@@ -51,7 +51,7 @@ export async function readStoredBlock(
   }
 }
 
-/** Reads the expected size of a block, or at least what tells its size. */
+/** Reads the expected size of a block, or at least the prefix that contains its size. */
 async function readBeginning(
   backend: Backend,
   { packId, offset, packBytes, expectedBytes }: BlockPlace,
@@ -67,7 +67,7 @@ async function readBeginning(
   try {
     return await read(Math.min(leftBytes, Math.max(expectedBytes, BLOCK_PREFIX_BYTES)));
   } catch (error) {
-    // What cannot be read may be behind the block.
+    // The unreadable part may lie beyond this block.
     if (!isDamage(error)) throw error;
     return await read(BLOCK_PREFIX_BYTES);
   }

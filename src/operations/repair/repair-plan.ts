@@ -21,7 +21,7 @@ export type RepairAction =
       readonly damagedPacks: number;
       readonly missingPacks: number;
     }
-  /** What is replaced is listed in condemned/, and at the end no longer. */
+  /** Lists the files to be replaced in condemned/, and removes the list at the end. */
   | { readonly kind: 'condemned' | 'condemnation-removed' | 'checkpoint-rewritten' };
 
 /** What a repair does, in order. Nothing is carried out before all of it is known. */

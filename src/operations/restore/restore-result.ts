@@ -66,7 +66,7 @@ export class RestoreTally {
     this.#progress = progress;
   }
 
-  /** Call this or another method that says so for every file once, whatever became of it. */
+  /** Every file must be reported exactly once, by this method or by one that calls it. */
   fileDone(step: TreeStep): void {
     if (this.#progress !== undefined) this.#progress.filesDone += 1;
     if (step.entry.changedWhileRead)

@@ -8,7 +8,7 @@ const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFO
 
 const MOST_HELD = 512;
 const RESERVED_DESCRIPTORS = 128;
-/** `restOuter` keeps this many directories open next to the innermost one ... */
+/** `restOuter` and `restAll` keep this many directories open above the current one ... */
 const KEPT_NEAR = 32;
 /** ... and one out of this many above them, so that returning to any of them has to open only a few. */
 const KEPT_STRIDE = 64;
@@ -78,23 +78,29 @@ export class HeldDirectory {
 
   /** Closes most of the directories above until they are used again. Paths that start at them become invalid. */
   restOuter(): void {
+    const kept = this.#keptAbove();
+    for (let held = this.#outer; held !== undefined; held = held.#outer) if (!kept.has(held)) held.#rest();
+  }
+
+  /** Closes the directories of the walk like `restOuter`, also those that are not above this one. */
+  restAll(): void {
+    const kept = this.#keptAbove();
+    for (const held of this.#openInWalk) if (!kept.has(held)) held.#rest();
+  }
+
+  #keptAbove(): Set<HeldDirectory> {
+    const kept = new Set<HeldDirectory>([this]);
     let distance = 0;
     for (let held = this.#outer; held !== undefined; held = held.#outer) {
       distance += 1;
-      if (distance > KEPT_NEAR && held.#depth % KEPT_STRIDE !== 0) held.#rest();
+      if (held.#isKeptAt(distance)) kept.add(held);
     }
+    return kept;
   }
 
-  /**
-   * Closes the directories of the walk until they are used again, except one out of `KEPT_STRIDE` levels above this one.
-   * Paths that start at them become invalid.
-   */
-  restAll(): void {
-    const kept = new Set<HeldDirectory>();
-    for (let held: HeldDirectory | undefined = this.#outer; held !== undefined; held = held.#outer) {
-      if (held.#depth % KEPT_STRIDE === 0) kept.add(held);
-    }
-    for (const held of this.#openInWalk) if (!kept.has(held)) held.#rest();
+  /** `distance`: levels below this directory to the current one. */
+  #isKeptAt(distance: number): boolean {
+    return distance <= KEPT_NEAR || this.#depth % KEPT_STRIDE === 0;
   }
 
   /** Each user must call this once. */
@@ -126,9 +132,13 @@ export class HeldDirectory {
     const closed: HeldDirectory[] = [this];
     let held = this.#outer;
     for (; held !== undefined && held.#descriptor === undefined; held = held.#outer) closed.push(held);
-    for (const each of closed.reverse()) each.#open();
-    // Directories without users were opened only to reach this one.
-    for (const each of closed) if (each.userCount === 0) each.#close();
+    for (let distance = closed.length - 1; distance >= 0; distance -= 1) {
+      closed[distance]!.#open();
+      // Most of them are opened only to reach the next one. All together could be more than may be open.
+      const passed = closed[distance + 1];
+      if (passed?.userCount === 0) passed.#close();
+      else if (passed !== undefined && !passed.#isKeptAt(distance + 1)) passed.#rest();
+    }
   }
 
   #rest(): void {

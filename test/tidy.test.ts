@@ -2,6 +2,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { bans, sources } from './support/bans.ts';
+
 const root = join(import.meta.dirname, '..');
 const fileLinesMax = 250;
 const functionLinesMax = 70;
@@ -31,96 +33,6 @@ const belowOf: Readonly<Record<string, readonly string[]>> = {
 const entryPattern =
   /^src\/(index|filter-family\/index|cli\/main|cli\/commands\/.*|chunking\/reference-chunker|.*-(worker|thread))\.ts$|\.d\.ts$/;
 
-interface Ban {
-  readonly pattern: RegExp;
-  readonly instead: string;
-  /** Where it is allowed. */
-  readonly except: RegExp;
-  readonly where: RegExp;
-}
-
-const sources = /^src\//;
-const bans: readonly Ban[] = [
-  {
-    pattern: /from '(node:)?fs\/promises'|\bfs\.promises\b/,
-    instead: 'the synchronous calls of node:fs: asynchronous ones cost about 0.15 ms each',
-    where: sources,
-    except: /^src\/cli\//,
-  },
-  {
-    pattern: /\bMath\.random\(/,
-    instead: 'randomBytes of node:crypto in src, createPrng(seed) in tests',
-    where: /./,
-    except: /^src\/repository\/lock/,
-  },
-  {
-    pattern: /\bDate\.now\(|\bnew Date\(\)/,
-    instead: 'the clock that the caller passes in: time decides nothing but display and retention',
-    where: sources,
-    except: /^src\/(cli|operations|util\/clock|repository\/lock|backend\/local)/,
-  },
-  {
-    pattern: /['"]koffi['"]/,
-    instead: 'loadSystemLibrary, which isolates a library from the functions that Node exports',
-    where: sources,
-    except: /^src\/util\/system-library\.ts$/,
-  },
-  {
-    pattern: /from '(\.\.\/)+(backend|crypto|workers)\//,
-    instead: 'what the repository hands out: a new kind of storage or key must not concern every operation',
-    where: /^src\/operations\//,
-    except: /^$/,
-  },
-  {
-    pattern: /import \{[^}]*\} from '(\.\.\/)+store\/(?!buffer-pool)/,
-    instead: 'repository.packs and repository.chunkWriter, so that blocks are sealed and opened in one place',
-    where: /^src\/operations\//,
-    except: /^$/,
-  },
-  { pattern: /\.errno\b/, instead: 'BackendError.kind', where: /^src\/(repository|store)\//, except: /vacant-place/ },
-  {
-    pattern: /\bprocess\.umask\(/,
-    instead: 'fchmod: a program may run several operations at once',
-    where: sources,
-    except: /^$/,
-  },
-  { pattern: /hint:.*(`ldm |\s--[a-z])/, instead: 'advice with a code', where: sources, except: /^src\/(cli|backend)/ },
-  { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
-  {
-    pattern: /\bprocess\.(exit\(|exitCode\b|argv\b)/,
-    instead: 'an error with an exit code, which src/cli/main.ts turns into one',
-    where: sources,
-    except: /^src\/cli\//,
-  },
-  {
-    pattern: /\bPromise\.withResolvers\b|\bnew AsyncDisposableStack\b|\bnew DisposableStack\b/,
-    instead: 'new Promise, try and finally: Node 20 has neither, although they compile',
-    where: /./,
-    except: /^$/,
-  },
-  {
-    pattern: /\breaddirSync\((?!.*('buffer'|'latin1')).*\)/,
-    instead: "'latin1' or 'buffer': names that are not UTF-8 are lost as strings",
-    where: /^src\/files\//,
-    // What it lists are the patterns that people type, and those are text.
-    except: /^src\/files\/glob-/,
-  },
-  { pattern: /\b(FIXME|TODO|XXX|HACK)\b/, instead: 'the work itself, or an issue', where: /./, except: /^$/ },
-  {
-    pattern: /\b(describe|it|test)\.only\(|\bfit\(/,
-    instead: 'the whole suite',
-    where: /^test\//,
-    except: /^$/,
-  },
-  {
-    // People of examples may have homes.
-    pattern: /['"`(\s]\/((root|work|workspace|builds|Users)\/\w|home\/(?!(ada|alice|bob|me|user|you)\b)\w)/,
-    instead: 'a path relative to the project or a temporary directory: nothing may depend on one machine',
-    where: /./,
-    except: /^$/,
-  },
-];
-
 interface SourceFile {
   readonly path: string;
   readonly text: string;
@@ -134,7 +46,7 @@ function listFiles(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((name) => `${folder}/${name}`)
     .filter((path) => /\.(ts|js|mjs)$/.test(path))
-    .filter((path) => !/^src\/chunking\/wasm\/|\.generated\.ts$|^test\/tidy\.test\.ts$/.test(path))
+    .filter((path) => !/^src\/chunking\/wasm\/|\.generated\.ts$|^test\/(tidy\.test|support\/bans)\.ts$/.test(path))
     .sort();
 }
 

@@ -33,7 +33,7 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'Nothing was deleted. Name the snapshot by its id, or choose with --host, --path or --tag.',
   'give-path-as-listed': 'Give the path as `ldm ls` shows it, without a leading slash.',
   'free-space-and-repeat-restore': 'Free some space and run the restore again with `--overwrite if-changed`.',
-  'name-sources': 'Name the files or directories to back up, such as `ldm backup ~/work`.',
+  'name-sources': 'Name the files or directories to back up, such as `ldm backup ~/data`.',
   'use-exported-filter': 'Use a file that `ldm filter export` wrote, or a Guava BloomFilter.',
 };
 

@@ -53,7 +53,7 @@ export function createProgram(runner: CommandRunner): Command {
     'after',
     formatHelpFooter({
       examples: [
-        ['ldm backup ~/work', 'back up a directory'],
+        ['ldm backup ~/data', 'back up a directory'],
         ['ldm backup --help', 'explain a command'],
       ],
       exitCodes: ALL_EXIT_CODES,

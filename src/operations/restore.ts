@@ -119,10 +119,16 @@ async function runSteps({ context, options, repository, opened, place, tally, ta
     pacer,
   });
   try {
-    for (let step = await walk.next(); step !== undefined; step = await walk.next()) {
-      await restorer.run(step);
+    // Most steps wait for nothing, and awaiting them would take longer than the steps.
+    for (;;) {
+      const next = walk.next();
+      const step = next instanceof Promise ? await next : next;
+      if (step === undefined) break;
+      const running = restorer.run(step);
+      if (running !== undefined) await running;
+      const pause = pacer.pause();
+      if (pause !== undefined) await pause;
       if (restorer.isPlanFull) await restorer.writePlanned();
-      await pacer.pause();
     }
     await restorer.finish();
   } finally {

@@ -11,6 +11,8 @@ export type AdviceCode =
   | 'repair'
   | 'repair-and-repeat'
   | 'repair-keeps-good-copy'
+  | 'check-data'
+  | 'copy-and-check'
   | 'check-and-repair'
   | 'check-details-and-repair'
   | 'check-data-and-repair'
@@ -225,16 +227,18 @@ export class CancelledError extends LdmError {
   override readonly exitCode: number;
 
   readonly #signal: InterruptionSignal;
+  /** What was completed before the interruption. */
+  readonly completed: 'delete' | undefined;
 
-  /** `state`: what was completed before the interruption. */
-  constructor(signal: InterruptionSignal, state?: string) {
-    super(`interrupted by ${signal}${state === undefined ? '' : `: ${state}`}`);
+  constructor(signal: InterruptionSignal, completed?: 'delete') {
+    super(`interrupted by ${signal}${completed === undefined ? '' : ': the snapshots are deleted'}`);
     this.#signal = signal;
+    this.completed = completed;
     this.exitCode = INTERRUPTION_EXIT_CODES[signal];
   }
 
-  /** Returns the same error with a description of what was completed before the interruption. */
-  during(state: string): CancelledError {
-    return new CancelledError(this.#signal, state);
+  /** Returns the same error, which says what was completed before the interruption. */
+  after(completed: 'delete'): CancelledError {
+    return new CancelledError(this.#signal, completed);
   }
 }

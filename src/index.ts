@@ -22,7 +22,7 @@ export type {
 export { compact } from './operations/compact.ts';
 export type { CompactOptions, CompactResult } from './operations/compact.ts';
 export { createProgress } from './operations/context.ts';
-export type { Notice, OperationContext, Progress } from './operations/context.ts';
+export type { OperationContext, Progress } from './operations/context.ts';
 export { deleteSnapshots, undeleteSnapshots } from './operations/delete.ts';
 export type { DeleteOptions, DeleteResult, FreedBytes } from './operations/delete.ts';
 export { askFiles, askIds, openMembership, parseChunkIds } from './operations/filter/ask.ts';
@@ -39,6 +39,7 @@ export { simulateChains } from './operations/filter/simulate.ts';
 export type { SimulationOptions, SimulationResult } from './operations/filter/simulate.ts';
 export { initRepository, repositoryExists } from './operations/init.ts';
 export type { InitOptions, InitResult } from './operations/init.ts';
+export type { Notice } from './operations/notices.ts';
 export { listFiles } from './operations/ls.ts';
 export type { ListFilesOptions, ListedEntry } from './operations/ls.ts';
 export { repair } from './operations/repair.ts';

@@ -108,7 +108,7 @@ export class LocalBackend extends FileSystemBackend {
     if (filledBytes < target.length) {
       throw new CorruptDataError(
         `repository ${this.location}: ${name} ends at byte ${offset + filledBytes}, but ${target.length} bytes were expected from byte ${offset}`,
-        { hint: 'Run `ldm check --read-data` to see what is damaged.' },
+        { advice: { code: 'check-data' } },
       );
     }
   }

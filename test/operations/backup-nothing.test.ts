@@ -9,6 +9,7 @@ import { writeFiles as write } from './source-tree.ts';
 import { filesOf, letSettle, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
+import { shownNotice } from '../support/shown-notice.ts';
 
 vi.mock('../../src/files/source-files.ts', { spy: true });
 
@@ -59,7 +60,7 @@ describe('a backup of nothing', () => {
     symlinkSync('nowhere', join(repository.directory, 'links', 'l'));
     const { snapshotId } = await repository.backup(options);
     expect(snapshotId === undefined).toBe(options?.dryRun === true);
-    expect(repository.notices).toEqual(isWarned ? [NO_FILES] : []);
+    expect(repository.notices.map(shownNotice)).toEqual(isWarned ? [NO_FILES] : []);
   });
 });
 

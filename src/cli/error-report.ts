@@ -4,7 +4,7 @@ import { hintFor } from './advice.ts';
 import { escapeForTerminal } from './display-path.ts';
 import { reasonOf } from '../files/path-failures.ts';
 import { OutputClosedError } from './output.ts';
-import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE } from './exit-codes.ts';
+import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, exitCodeOfError } from './exit-codes.ts';
 
 /** How to report a command that threw. */
 export interface Failure {
@@ -60,7 +60,7 @@ function describeExpectedFailure(error: LdmError): Failure {
   const message = escapeForTerminal(error.message) + remarkOn(error);
   const hint = hintFor(error) ?? (error instanceof UnsupportedFormatError ? NEWER_HINT : undefined);
   const lines = [`ldm: ${message}`, ...(hint === undefined ? [] : [escapeForTerminal(hint)])];
-  return { exitCode: error.exitCode, text: lines.join('\n'), message, hint };
+  return { exitCode: exitCodeOfError(error), text: lines.join('\n'), message, hint };
 }
 
 /** Returns the end of a message that names a command. */

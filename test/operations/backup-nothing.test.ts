@@ -29,7 +29,7 @@ describe('a backup of nothing', () => {
     for (const [name, mode] of Object.entries(modes)) chmodSync(join(repository.directory, name), mode);
     const backup = withoutPrivileges(async () => repository.backup({ sources: [source] }));
     await expect(backup).rejects.toThrow(SourceError);
-    await expect(backup).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('no snapshot') });
+    await expect(backup).rejects.toMatchObject({ code: 'SOURCE', message: expect.stringContaining('no snapshot') });
     expect(filesOf(repository, 'snapshots')).toEqual([]);
     expect(repository.notices).toContainEqual(expect.objectContaining({ kind: 'source-problem' }));
     chmodSync(join(repository.directory, 'closed'), 0o700);

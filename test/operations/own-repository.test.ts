@@ -56,7 +56,7 @@ describe('the repository in its own source', () => {
     const { problems } = await repository.backup({ sources: ['source', 'repository'] });
     const message = expect.stringContaining('is the repository of this backup') as string;
     expect(problems).toMatchObject([{ path: join(repository.directory, 'repository'), during: 'list', message }]);
-    await expect(repository.backup({ sources: ['repository'] })).rejects.toMatchObject({ exitCode: 1 });
+    await expect(repository.backup({ sources: ['repository'] })).rejects.toMatchObject({ code: 'SOURCE' });
   });
 
   it.each([
@@ -73,7 +73,7 @@ describe('the repository in its own source', () => {
     mkdirSync(join(directory, 'repository/packs/00'), { recursive: true });
     symlinkSync('repository/packs', join(directory, 'to-packs'));
     cpSync(join(directory, 'repository'), join(directory, 'copy'), { recursive: true });
-    await expect(repository.backup({ sources: [source] })).rejects.toMatchObject({ exitCode: 1 });
+    await expect(repository.backup({ sources: [source] })).rejects.toMatchObject({ code: 'SOURCE' });
     expect(filesOf(repository, 'snapshots')).toEqual([]);
     const { problems } = await repository.backup({ sources: ['source', source] });
     const message = expect.stringContaining('is a part of the repository of this backup') as string;

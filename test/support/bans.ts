@@ -75,7 +75,7 @@ export const bans: readonly Ban[] = [
   { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
   {
     pattern: /\bprocess\.(exit\(|exitCode\b|argv\b)/,
-    instead: 'an error with an exit code, which src/cli/main.ts turns into one',
+    instead: 'an error, to which src/cli/exit-codes.ts gives an exit code',
     where: sources,
     except: /^src\/cli\//,
   },

@@ -1,6 +1,6 @@
 /** The library: every operation of the command line as a function that returns data. */
 export { LocalBackend } from './backend/local-backend.ts';
-export type { Backend, BackendFile, StagedFile } from './backend/backend.ts';
+export type { Backend, BackendFile, Place, StagedFile } from './backend/backend.ts';
 export type { ChunkerParameters } from './chunking/chunker.ts';
 export * from './errors.ts';
 export type { FilterPlan } from './ldm/formulas.ts';

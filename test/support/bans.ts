@@ -52,7 +52,7 @@ export const bans: readonly Ban[] = [
     where: /^src\/operations\//,
     except: /^$/,
   },
-  { pattern: /\.errno\b/, instead: 'BackendError.kind', where: /^src\/(repository|store)\//, except: /vacant-place/ },
+  { pattern: /\.errno\b/, instead: 'BackendError.kind', where: /^src\/(repository|store)\//, except: /^$/ },
   {
     pattern: /\bprocess\.umask\(/,
     instead: 'fchmod: a program may run several operations at once',

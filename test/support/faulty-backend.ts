@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import type { BackendFile } from '../../src/backend/backend.ts';
+import type { BackendFile, Place } from '../../src/backend/backend.ts';
 import { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
 import type { FileWriter } from '../../src/backend/file-system-backend.ts';
 import { backendFailure } from '../../src/backend/backend-failure.ts';
@@ -60,6 +60,10 @@ export class FaultyBackend extends FileSystemBackend {
   /** Fails the test in which the fault was never reached. */
   assertFired(): void {
     assert(this.fired, `operation ${this.#options.failAt} was never reached: there were ${this.operations.length}`);
+  }
+
+  override async examine(): Promise<Place | undefined> {
+    return await this.inner.examine();
   }
 
   async makeDirectory(name: string): Promise<void> {

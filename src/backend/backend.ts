@@ -42,6 +42,8 @@ export interface Backend {
   readonly location: string;
   /** The path of the repository if it is a directory of this machine. */
   readonly localDirectory: string | undefined;
+  /** How many reads are worth having under way at once: 1 if they do not wait for another machine. */
+  readonly readsAtOnce: number;
 
   /**
    * Returns what is at the place, whether that is a repository or not. Undefined if this kind of place cannot say it.

@@ -28,6 +28,7 @@ export interface FileWriter {
 export abstract class FileSystemBackend implements Backend {
   abstract readonly location: string;
   readonly localDirectory: string | undefined = undefined;
+  readonly readsAtOnce: number = 1;
   /** Directories with changed names that are not durable yet, with the number of the latest change. */
   readonly #unsynced = new Map<string, number>();
   #changeCount = 0;

@@ -42,6 +42,7 @@ export class SimulatedCrash extends Error {
 export class FaultyBackend extends FileSystemBackend {
   readonly location: string;
   override readonly localDirectory: string | undefined;
+  override readonly readsAtOnce: number;
   readonly inner: FileSystemBackend;
   /** Every operation that counts, the failing one included. */
   readonly operations: LoggedOperation[] = [];
@@ -54,6 +55,7 @@ export class FaultyBackend extends FileSystemBackend {
     this.inner = inner;
     this.location = inner.location;
     this.localDirectory = inner.localDirectory;
+    this.readsAtOnce = inner.readsAtOnce;
     this.#options = options;
   }
 

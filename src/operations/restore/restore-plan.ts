@@ -18,6 +18,8 @@ import type { TargetDirectory } from './target-directories.ts';
 export const PLAN_BYTES_MAX: number = 64 * 1024 * 1024;
 /** Measured: 200 for the file with a short name, and 100 for its part of the tree, which its directory keeps. */
 const BYTES_PER_FILE = 400;
+/** It keeps its entry, which is compared with that of the first name. */
+const BYTES_PER_LINK = 700;
 const BYTES_PER_CHUNK = 32;
 const OFFSETS_PER_PACK = 2 ** 32;
 
@@ -101,8 +103,9 @@ export class RestorePlan {
 
   /** The memory for its files and chunks. */
   get sizeBytes(): number {
-    const fileCount = this.#files.length + this.#empty.length + this.links.length;
-    return fileCount * BYTES_PER_FILE + this.#entries.length * BYTES_PER_CHUNK;
+    const fileCount = this.#files.length + this.#empty.length;
+    const linkBytes = this.links.length * BYTES_PER_LINK;
+    return fileCount * BYTES_PER_FILE + linkBytes + this.#entries.length * BYTES_PER_CHUNK;
   }
 
   /**

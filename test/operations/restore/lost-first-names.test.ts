@@ -40,10 +40,10 @@ const [EARLY, LATE] = [
   ['5', '6'],
 ];
 /**
- * A plan has 96 MiB: 900 bytes for each link and 2000 for each directory that waits for one. These exceed it only if both
- * are counted.
+ * A plan has 64 MiB: 700 bytes for each link and 1200 for each directory that waits for one (see `RestorePlan` and
+ * `TargetDirectories`). These exceed it only if both are counted.
  */
-const PLAN_FILLER: Filler = { links: 107_500, directories: 2000 };
+const PLAN_FILLER: Filler = { links: 94_500, directories: 2000 };
 const NO_FILLER: Filler = { links: 0, directories: 0 };
 const TIMEOUT_MS = 300_000;
 

@@ -7,8 +7,8 @@ import type { EntryMetadata } from './target-metadata.ts';
 import { removeIfPossible } from './target-names.ts';
 import type { TargetPolicy } from './target-policy.ts';
 
-/** The file system or the kernel has no files without a name: NFS, and older FUSE and overlay file systems. */
-const UNSUPPORTED: ReadonlySet<string> = new Set(['EOPNOTSUPP', 'EISDIR']);
+/** The file system (such as NFS, FAT, /proc) or the kernel has no files without a name. Node calls EOPNOTSUPP ENOTSUP. */
+const UNSUPPORTED: ReadonlySet<string> = new Set(['ENOTSUP', 'EISDIR']);
 
 /** Set after the first failure of that kind in this thread, so that the other files do not fail first, too. */
 let isUnsupported = false;

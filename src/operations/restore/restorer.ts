@@ -166,10 +166,12 @@ export class Restorer {
    * Returns no promise if there is nothing to wait for.
    */
   #prepare(directory: TargetDirectory): Promise<void> | undefined {
-    const waiting = this.#directories.needsRest(directory) ? this.#behind.finish() : this.#behind.makeRoom();
+    // Decided once: after the wait for room, threads still use directories, even if more are held by then.
+    const canRest = this.#directories.needsRest(directory);
+    const waiting = canRest ? this.#behind.finish() : this.#behind.makeRoom();
     return waiting === undefined
-      ? this.#directories.prepare(directory)
-      : waiting.then(() => this.#directories.prepare(directory));
+      ? this.#directories.prepare(directory, { canRest })
+      : waiting.then(() => this.#directories.prepare(directory, { canRest }));
   }
 
   #finishDirectory(step: TreeStep, location: DirectoryPath): void {

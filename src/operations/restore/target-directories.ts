@@ -51,7 +51,10 @@ export class TargetDirectory {
     return this.#location!;
   }
 
-  /** Creates the directory in its parent, which must be made. Throws TargetError. */
+  /**
+   * Creates the directory in its parent, which must be made. Throws TargetError. Another program, or the same name on a
+   * file system that ignores case, may have created it by now: its files are new all the same, and never replace others.
+   */
   make(): void {
     this.#location = makeDirectory(this.parent!, this.step!.name).location;
   }
@@ -66,7 +69,7 @@ interface TargetDirectoriesOptions {
 }
 
 /**
- * The directories of the target. One that did not exist is created when the first thing in it is, since it can be held
+ * The directories of the target. One in a new directory is created when the first thing in it is, since it can be held
  * open from then on, and a plan has many directories. A directory is finished when everything in it is: writing a file
  * would change its time, or may need permissions that it loses.
  */
@@ -128,11 +131,10 @@ export class TargetDirectories {
   }
 
   /**
-   * Creates a directory and those above it, as far as necessary. If `needsRest`, no thread may be using a path in any
-   * directory: most of them are closed until they are used again.
+   * Creates a directory and those above it, as far as necessary. With `canRest`, no thread may be using a path in any
+   * directory: most of them are closed until they are used again, and the descriptors go to others.
    */
-  prepare(directory: TargetDirectory): undefined {
-    const canRest = this.needsRest(directory);
+  prepare(directory: TargetDirectory, { canRest }: { readonly canRest: boolean }): undefined {
     const unmade: TargetDirectory[] = [];
     let above = directory;
     for (; !above.isMade && !above.isLost; above = above.parent!) unmade.push(above);

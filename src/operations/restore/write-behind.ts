@@ -10,7 +10,7 @@ import { BufferPool } from '../../store/buffer-pool.ts';
 /** A longer file is not worth the copy. */
 const FILE_BYTES_MAX = 256 * 1024;
 const BATCH_BYTES_MAX = 512 * 1024;
-/** About 4 ms of work. Handing a batch to a thread costs 0.1 ms. */
+/** 1 to 4 ms of work. Handing a batch to a thread costs 0.1 ms. */
 const BATCH_FILES_MAX = 64;
 /** Maximum batches that are being written or wait for a thread. */
 const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
@@ -25,7 +25,7 @@ export interface WriteBehindCallbacks<F> {
 }
 
 /**
- * Writes small files in other threads. Creating a file costs 60 us of system calls, which is most of the time of a
+ * Writes small files in other threads. Creating a file costs 15 to 60 us, which is most of the time of a
  * restore of small files. Callbacks run in the order in which the files were added, and only within `makeRoom` and
  * `finish`.
  */

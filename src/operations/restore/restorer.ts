@@ -168,10 +168,8 @@ export class Restorer {
   #prepare(directory: TargetDirectory): Promise<void> | undefined {
     // Decided once: after the wait for room, threads still use directories, even if more are held by then.
     const canRest = this.#directories.needsRest(directory);
-    const waiting = canRest ? this.#behind.finish() : this.#behind.makeRoom();
-    return waiting === undefined
-      ? this.#directories.prepare(directory, { canRest })
-      : waiting.then(() => this.#directories.prepare(directory, { canRest }));
+    const prepare = (): undefined => this.#directories.prepare(directory, { canRest });
+    return canRest ? this.#behind.finish().then(prepare) : (this.#behind.makeRoom()?.then(prepare) ?? prepare());
   }
 
   #finishDirectory(step: TreeStep, location: DirectoryPath): void {

@@ -180,11 +180,23 @@ export function logicalPathOf(path: ByteString): ByteString {
  * symlink for the system, and appending `/.` leads to the directory.
  */
 export function unfollowedPath(path: ByteString): ByteString {
-  return isHeld(path) ? (`${path}/.` as ByteString) : path;
+  return heldDescriptorOf(path) === undefined ? path : (`${path}/.` as ByteString);
 }
 
-/** Returns whether a path is the prefix of a held directory: a symlink for the system, but with a fixed target. */
-export function isHeld(path: ByteString): boolean {
-  if (!path.startsWith(DESCRIPTOR_PREFIX) || path.includes('/', DESCRIPTOR_PREFIX.length)) return false;
-  return openDirectories.has(Number(path.slice(DESCRIPTOR_PREFIX.length)));
+/** Returns the descriptor of the held directory that a path is the prefix of; undefined for any other path. */
+export function heldDescriptorOf(path: ByteString): number | undefined {
+  if (!path.startsWith(DESCRIPTOR_PREFIX) || path.includes('/', DESCRIPTOR_PREFIX.length)) return undefined;
+  const descriptor = Number(path.slice(DESCRIPTOR_PREFIX.length));
+  return openDirectories.has(descriptor) ? descriptor : undefined;
+}
+
+/**
+ * Splits the path of a file directly below a held directory, which may be held by another thread; undefined for other
+ * paths.
+ */
+export function heldPlaceOf(path: ByteString): { readonly descriptor: number; readonly name: ByteString } | undefined {
+  const end = path.startsWith(DESCRIPTOR_PREFIX) ? path.indexOf('/', DESCRIPTOR_PREFIX.length) : -1;
+  if (end < 0 || path.includes('/', end + 1)) return undefined;
+  const descriptor = Number(path.slice(DESCRIPTOR_PREFIX.length, end));
+  return { descriptor, name: path.slice(end + 1) as ByteString };
 }

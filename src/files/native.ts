@@ -1,8 +1,9 @@
 import { getSystemErrorName } from 'node:util';
-import { fsPath } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { loadSystemLibrary } from '../util/system-library.ts';
 import type { SystemLibrary } from '../util/system-library.ts';
+import { bindFileCalls, zeroTerminated } from './native-file-calls.ts';
+import type { NativeFileCalls } from './native-file-calls.ts';
 
 /** A point in time in the form of the system: the nanoseconds are added to the seconds, also before 1970. */
 interface FileTime {
@@ -21,6 +22,8 @@ export interface NativeCalls {
   mknod(path: ByteString, mode: number, device: bigint): void;
   /** Fills `status` with `struct statx`; returns false if that failed. Needs Linux with glibc 2.28 or musl 1.2. */
   readonly statx: ((directory: number, path: ByteString, flags: number, status: Uint32Array) => boolean) | undefined;
+  /** Only on Linux. */
+  readonly file: NativeFileCalls | undefined;
   /** Returns the scheduling policy of this thread; a negative number if it cannot be found out. Only on Linux. */
   schedulingPolicy(): number;
   /** Sets the policy to one without a priority of its own. Returns whether that worked. */
@@ -76,13 +79,15 @@ function findLibrary(): SystemLibrary {
 }
 
 function bindCalls(library: SystemLibrary): NativeCalls {
-  const call = (syscall: string, result: number): void => {
-    if (result !== 0) throw systemError(syscall, library.errno());
+  const call = (syscall: string, result: number): number => {
+    if (result < 0) throw systemError(syscall, library.errno());
+    return result;
   };
   const futimens = library.bind('int futimens(int descriptor, const void *times)') as NativeFunction;
   const utimensat = library.bind(
-    'int utimensat(int directory, const void *path, const void *times, int flags)',
+    'int utimensat(int directory, const char *path, const void *times, int flags)',
   ) as NativeFunction;
+  let file: NativeFileCalls | undefined;
   let mkfifo: NativeFunction | undefined;
   let mknod: NativeFunction | undefined;
   // One buffer for all calls: they are synchronous.
@@ -97,7 +102,7 @@ function bindCalls(library: SystemLibrary): NativeCalls {
       call('utimensat', utimensat(AT_FDCWD, zeroTerminated(path), times, AT_SYMLINK_NOFOLLOW));
     },
     mkfifo(path, mode): void {
-      mkfifo ??= library.bind('int mkfifo(const void *path, uint32_t mode)') as NativeFunction;
+      mkfifo ??= library.bind('int mkfifo(const char *path, uint32_t mode)') as NativeFunction;
       call('mkfifo', mkfifo(zeroTerminated(path), mode));
     },
     mknod(path, mode, device): void {
@@ -105,6 +110,10 @@ function bindCalls(library: SystemLibrary): NativeCalls {
       call('mknod', mknod(zeroTerminated(path), mode, device));
     },
     statx: bindStatx(library),
+    get file(): NativeFileCalls | undefined {
+      if (process.platform === 'linux') file ??= bindFileCalls(library, call);
+      return file;
+    },
     schedulingPolicy: () => (library.bind('int sched_getscheduler(int pid)') as NativeFunction)(0),
     setSchedulingPolicy(policy): boolean {
       const set = library.bind('int sched_setscheduler(int pid, int policy, const void *priority)') as NativeFunction;
@@ -119,9 +128,7 @@ function bindStatx(library: SystemLibrary): NativeCalls['statx'] {
       'int statx(int directory, const char *path, int flags, uint32_t mask, void *status)',
     ) as NativeFunction;
     return (directory, path, flags, status) => {
-      const known = fsPath(path);
-      const name = typeof known === 'string' ? known : zeroTerminated(path);
-      return statx(directory, name, flags, STATX_BASIC_STATS, status) === 0;
+      return statx(directory, zeroTerminated(path), flags, STATX_BASIC_STATS, status) === 0;
     };
   } catch {
     return undefined;
@@ -131,10 +138,10 @@ function bindStatx(library: SystemLibrary): NativeCalls['statx'] {
 /** glibc before 2.33 has `mknod` only as a macro around `__xmknod`, whose version number depends on the machine. */
 function bindMknod(library: SystemLibrary): NativeFunction {
   try {
-    return library.bind('int mknod(const void *path, uint32_t mode, uint64_t device)') as NativeFunction;
+    return library.bind('int mknod(const char *path, uint32_t mode, uint64_t device)') as NativeFunction;
   } catch {
     const versioned = library.bind(
-      'int __xmknod(int version, const void *path, uint32_t mode, const void *device)',
+      'int __xmknod(int version, const char *path, uint32_t mode, const void *device)',
     ) as NativeFunction;
     return (path, mode, device) => versioned(0, path, mode, new BigUint64Array([device as bigint]));
   }
@@ -145,10 +152,6 @@ function writeTimes(times: BigInt64Array, accessed: FileTime | undefined, modifi
   times[1] = accessed === undefined ? UTIME_OMIT : BigInt(accessed.nanoseconds);
   times[2] = BigInt(modified?.seconds ?? 0);
   times[3] = modified === undefined ? UTIME_OMIT : BigInt(modified.nanoseconds);
-}
-
-function zeroTerminated(path: ByteString): Buffer {
-  return Buffer.from(`${path}\0`, 'latin1');
 }
 
 function systemError(syscall: string, errno: number): NodeJS.ErrnoException {

@@ -1,4 +1,5 @@
 import { constants } from 'node:fs';
+import type { Stats } from 'node:fs';
 import type { ByteString } from '../util/byte-string.ts';
 import { makeDevice } from './device-number.ts';
 import { secondsOf, typeOfMode } from './status-fields.ts';
@@ -37,6 +38,8 @@ const FIELD = {
   deviceMinor: 35,
 } as const;
 
+const NO_PATH = '' as ByteString;
+
 let loaded: { readonly call: NativeCalls['statx'] } | undefined;
 /** Consecutive files are mostly on the same device. */
 let lastDevice = { major: 0, minor: 0, packed: 0n };
@@ -47,8 +50,7 @@ let lastDevice = { major: 0, minor: 0, packed: 0n };
  * per file.
  */
 export function statx(directory: number, path: ByteString, flags: number): SourceMetadata | undefined {
-  loaded ??= { call: process.platform === 'linux' ? nativeCalls()?.statx : undefined };
-  if (loaded.call === undefined || !loaded.call(directory, path, flags, u32)) return undefined;
+  if (!readStatus(directory, path, flags)) return undefined;
   const modeAndType = u16[FIELD.mode]!;
   const type = typeOfMode(modeAndType);
   const isDevice = type === 'character-device' || type === 'block-device';
@@ -68,6 +70,17 @@ export function statx(directory: number, path: ByteString, flags: number): Sourc
     deviceMajor: isDevice ? u32[FIELD.ownMajor]! : 0,
     deviceMinor: isDevice ? u32[FIELD.ownMinor]! : 0,
   };
+}
+
+/** Owner and mode (with the type) of an open file; undefined like `statx`. */
+export function ownerAndMode(descriptor: number): Pick<Stats, 'uid' | 'gid' | 'mode'> | undefined {
+  if (!readStatus(descriptor, NO_PATH, STATX_OPEN_FILE)) return undefined;
+  return { uid: u32[FIELD.uid]!, gid: u32[FIELD.gid]!, mode: u16[FIELD.mode]! };
+}
+
+function readStatus(directory: number, path: ByteString, flags: number): boolean {
+  loaded ??= { call: process.platform === 'linux' ? nativeCalls()?.statx : undefined };
+  return loaded.call?.(directory, path, flags, u32) === true;
 }
 
 function packedDevice(major: number, minor: number): bigint {

@@ -7,18 +7,16 @@ import { identityOf } from './held-directories.ts';
 import { targetError } from './path-failures.ts';
 import type { EntryMetadata } from './target-metadata.ts';
 import { beside, placeTarget, removeIfPossible, replaceTarget, temporaryName } from './target-names.ts';
+import type { FilePlace } from './target-names.ts';
 import type { TargetPolicy } from './target-policy.ts';
 import { createTargetFile, finishTargetFile } from './target-writer.ts';
 
 /** Does not wait for a reader if something has put a FIFO in the place of the file. */
 const REOPEN_FLAGS = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** The path at which to create a file. */
-export interface FilePlace {
-  /** Full path of the file. Below a held directory it may change between two uses. */
-  readonly path: ByteString;
-  /** Whether it may replace an existing file. */
-  readonly replaces: boolean;
+/** A file of which the bytes are in memory. */
+export interface FileToWrite extends FilePlace, EntryMetadata {
+  readonly sizeBytes: number;
 }
 
 /**

@@ -6,6 +6,7 @@ import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
 import { nativeCalls } from './native.ts';
 import { targetError } from './path-failures.ts';
+import { ownerAndMode } from './statx.ts';
 import type { OwnedEntry, TargetPolicy } from './target-policy.ts';
 import { wantedGid, wantedUid } from './target-policy.ts';
 
@@ -14,7 +15,7 @@ export type EntryMetadata = OwnedEntry & Pick<TreeEntry, 'type' | 'mode' | 'mtim
 
 /** How to reach a file to set its metadata: an open descriptor, or a path whose last name is not followed. */
 interface Handle {
-  stat(): Stats;
+  stat(): Pick<Stats, 'uid' | 'gid' | 'mode'>;
   chown(uid: number, gid: number): void;
   chmod(mode: number): void;
   setModified(seconds: number, nanoseconds: number): void;
@@ -91,12 +92,13 @@ function modeToSet(entry: EntryMetadata, policy: TargetPolicy, owner: Owner): nu
 }
 
 function descriptorHandle(descriptor: number): Handle {
+  const native = nativeCalls();
+  const calls = native?.file;
   return {
-    stat: () => fstatSync(descriptor),
-    chown: (uid, gid) => fchownSync(descriptor, uid, gid),
-    chmod: (mode) => fchmodSync(descriptor, mode),
+    stat: () => ownerAndMode(descriptor) ?? fstatSync(descriptor),
+    chown: (uid, gid) => (calls === undefined ? fchownSync(descriptor, uid, gid) : calls.fchown(descriptor, uid, gid)),
+    chmod: (mode) => (calls === undefined ? fchmodSync(descriptor, mode) : calls.fchmod(descriptor, mode)),
     setModified: (seconds, nanoseconds) => {
-      const native = nativeCalls();
       if (native !== undefined) native.futimens(descriptor, undefined, { seconds, nanoseconds });
       else futimesSync(descriptor, roundedTime(seconds, nanoseconds), roundedTime(seconds, nanoseconds));
     },

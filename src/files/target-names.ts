@@ -5,6 +5,14 @@ import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
 import { errnoOf, targetError } from './path-failures.ts';
 
+/** The path at which to create a file. */
+export interface FilePlace {
+  /** Full path of the file. Below a held directory it may change between two uses. */
+  readonly path: ByteString;
+  /** Whether it may replace an existing file. */
+  readonly replaces: boolean;
+}
+
 /**
  * Links a complete file to a new name, which fails if the name exists. Another program may have created it since the
  * last look, or another thread of this restore, on a file system that does not distinguish `A` from `a`.

@@ -15,12 +15,14 @@ import type { TreeEntry } from '../format/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringFromBytes, fsPath } from '../util/byte-string.ts';
 import { makeDevice } from './device-number.ts';
-import { isHeld, unfollowedPath } from './held-directories.ts';
+import { heldDescriptorOf, unfollowedPath } from './held-directories.ts';
 import { nativeCalls } from './native.ts';
 import { errnoOf, targetError } from './path-failures.ts';
 import type { EntryMetadata, MetadataTarget } from './target-metadata.ts';
 import { applyMetadata, applyMetadataByPath } from './target-metadata.ts';
 import type { TargetPolicy } from './target-policy.ts';
+import { replaceTarget, temporaryPathBeside } from './target-names.ts';
+import type { FilePlace } from './target-names.ts';
 import { makeDirectories } from '../util/make-directories.ts';
 
 /** Until a file is finished, it may have to be opened again. */
@@ -126,10 +128,11 @@ export function finishTargetDirectory(
   entry: EntryMetadata,
   policy: TargetPolicy,
 ): TargetError | undefined {
+  const held = heldDescriptorOf(path);
+  if (held !== undefined) return applyMetadata(held, entry, { path, policy });
   let descriptor: number;
   try {
-    const noFollow = isHeld(path) ? 0 : constants.O_NOFOLLOW;
-    descriptor = openSync(fsPath(path), constants.O_RDONLY | constants.O_DIRECTORY | noFollow);
+    descriptor = openSync(fsPath(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   } catch (cause) {
     return targetError({ operation: 'set the metadata of', path, cause });
   }
@@ -148,6 +151,17 @@ export function createSymlink(
     throw targetError({ operation: 'create the symlink', path, cause });
   }
   return applyMetadataByPath(entry, { path, policy });
+}
+
+/** Creates anything but a file or directory. An existing file stays until its replacement is complete. */
+export function createOther({ path, replaces }: FilePlace, entry: TreeEntry, policy: TargetPolicy): SpecialOutcome {
+  const workPath = replaces ? temporaryPathBeside(path) : path;
+  const outcome: SpecialOutcome =
+    entry.type === 'symlink'
+      ? { skipped: undefined, failure: createSymlink(workPath, entry, policy) }
+      : createSpecial(workPath, entry, policy);
+  if (replaces && outcome.skipped === undefined) replaceTarget(workPath, path);
+  return outcome;
 }
 
 /** Creates `path` as a hard link to `existing`. Throws TargetError. */

@@ -39,6 +39,9 @@ export interface RestoreOptions {
 const ROUNDED_TIMES =
   'modification times are restored to the millisecond only, because the package koffi cannot be loaded here';
 
+/** From here on, planning takes longer than starting the threads, which would otherwise start after it. */
+const MANY_FILES = 5000;
+
 /**
  * Restores a snapshot or a part of it. Reports everything that cannot be restored, and restores the rest. Never leaves
  * a file with wrong bytes at the target.
@@ -58,6 +61,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
     if (!dryRun && !hasNanosecondTimes()) context.onNotice?.({ kind: 'warning', message: ROUNDED_TIMES });
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
+    if (path === '' && listing.snapshot.summary.totalFilesProcessed >= MANY_FILES) repository.threads.prepare();
     const blocks = await runSteps({ context, options, repository, opened, place, tally, target });
     const { problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
     const { directoriesRestored, directoriesFailed, othersRestored, othersFailed, socketsSkipped, bytesRestored } =
@@ -119,10 +123,16 @@ async function runSteps({ context, options, repository, opened, place, tally, ta
     pacer,
   });
   try {
-    for (let step = await walk.next(); step !== undefined; step = await walk.next()) {
-      await restorer.run(step);
+    // Most steps wait for nothing, and awaiting them would take longer than the steps.
+    for (;;) {
+      const next = walk.next();
+      const step = next instanceof Promise ? await next : next;
+      if (step === undefined) break;
+      const running = restorer.run(step);
+      if (running !== undefined) await running;
+      const pause = pacer.pause();
+      if (pause !== undefined) await pause;
       if (restorer.isPlanFull) await restorer.writePlanned();
-      await pacer.pause();
     }
     await restorer.finish();
   } finally {

@@ -1,6 +1,7 @@
 import type { FileIdentity, ListedFile } from '../files/source-stream.ts';
-import type { FilePlace } from '../files/target-file.ts';
-import type { EntryMetadata } from '../files/target-metadata.ts';
+import type { FileToWrite } from '../files/target-file.ts';
+import { wantedGid, wantedUid } from '../files/target-policy.ts';
+import type { TargetPolicy } from '../files/target-policy.ts';
 import type { ByteString } from '../util/byte-string.ts';
 
 /**
@@ -23,14 +24,6 @@ export interface ListedFiles extends FileList {
 
 /** Files to write, in packed form. */
 export type FilesToWrite = FileList;
-
-/** A file to write. */
-export interface FileToWrite {
-  readonly place: FilePlace;
-  /** Contains the owner only as numbers. */
-  readonly metadata: Omit<EntryMetadata, 'type' | 'user' | 'group'>;
-  readonly sizeBytes: number;
-}
 
 const NUMBERS_PER_LISTED = 6;
 const NUMBERS_PER_WRITTEN = 7;
@@ -70,27 +63,34 @@ export function unpackListed({ paths, numbers, ids }: ListedFiles): ListedFile[]
   });
 }
 
-export function packFilesToWrite(files: readonly FileToWrite[]): FilesToWrite {
+/** The owners are looked up here, because a thread gets only their numbers. `paths`: that of each file. */
+export function packFilesToWrite(
+  files: readonly Omit<FileToWrite, 'path'>[],
+  paths: readonly ByteString[],
+  policy: TargetPolicy,
+): FilesToWrite {
   const numbers = new Float64Array(files.length * NUMBERS_PER_WRITTEN);
-  for (const [index, { place, metadata, sizeBytes }] of files.entries()) {
-    const { uid, gid, mode, mtimeSeconds, mtimeNanoseconds } = metadata;
-    const row = [place.replaces ? 1 : 0, sizeBytes, uid, gid, mode, mtimeSeconds, mtimeNanoseconds];
-    numbers.set(row, index * NUMBERS_PER_WRITTEN);
+  let next = 0;
+  for (const file of files) {
+    numbers[next++] = file.replaces ? 1 : 0;
+    numbers[next++] = file.sizeBytes;
+    numbers[next++] = wantedUid(file, policy);
+    numbers[next++] = wantedGid(file, policy);
+    numbers[next++] = file.mode;
+    numbers[next++] = file.mtimeSeconds;
+    numbers[next++] = file.mtimeNanoseconds;
   }
-  return { count: files.length, paths: files.map(({ place }) => place.path).join('\0'), numbers };
+  return { count: files.length, paths: paths.join('\0'), numbers };
 }
 
-export function unpackFilesToWrite({ paths, numbers }: FilesToWrite): {
-  readonly place: FilePlace;
-  readonly metadata: EntryMetadata;
-  readonly sizeBytes: number;
-}[] {
+export function unpackFilesToWrite({ paths, numbers }: FilesToWrite): FileToWrite[] {
   return pathsOf(paths).map((path, index) => {
     let next = index * NUMBERS_PER_WRITTEN;
-    const place = { path, replaces: numbers[next++] === 1 };
-    const sizeBytes = numbers[next++]!;
-    const metadata: EntryMetadata = {
+    return {
+      path,
+      replaces: numbers[next++] === 1,
       type: 'file',
+      sizeBytes: numbers[next++]!,
       uid: numbers[next++]!,
       gid: numbers[next++]!,
       mode: numbers[next++]!,
@@ -99,7 +99,6 @@ export function unpackFilesToWrite({ paths, numbers }: FilesToWrite): {
       user: NO_NAME,
       group: NO_NAME,
     };
-    return { place, metadata, sizeBytes };
   });
 }
 

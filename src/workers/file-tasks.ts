@@ -1,7 +1,10 @@
 import { chunkIdOf } from '../crypto/chunk-hasher.ts';
 import { TargetError } from '../errors.ts';
+import { createNamelessFile } from '../files/nameless-file.ts';
 import { readAsListed } from '../files/source-stream.ts';
 import { writeTargetFile } from '../files/target-file.ts';
+import type { FileToWrite } from '../files/target-file.ts';
+import type { TargetPolicy } from '../files/target-policy.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { unpackFilesToWrite, unpackListed } from './file-lists.ts';
 import type { FilesRead, ReadTask, WriteTask } from './task-messages.ts';
@@ -24,15 +27,21 @@ export function readFiles({ files, target, key }: ReadTask): FilesRead {
 export function writeFiles({ files, source, policy }: WriteTask): Uint8Array {
   const isWritten = new Uint8Array(files.count);
   let offset = 0;
-  for (const [index, { place, metadata, sizeBytes }] of unpackFilesToWrite(files).entries()) {
-    const bytes = source.subarray(offset, offset + sizeBytes);
-    try {
-      writeTargetFile(place, bytes, metadata, { policy, isStrict: true });
-      isWritten[index] = 1;
-    } catch (error) {
-      if (!(error instanceof TargetError)) throw error;
-    }
-    offset += sizeBytes;
+  for (const [index, file] of unpackFilesToWrite(files).entries()) {
+    const bytes = source.subarray(offset, offset + file.sizeBytes);
+    const isCreated = file.replaces ? undefined : createNamelessFile(file.path, bytes, file, policy);
+    if (isCreated ?? isWrittenUnderTemporaryName(file, bytes, policy)) isWritten[index] = 1;
+    offset += file.sizeBytes;
   }
   return isWritten;
+}
+
+function isWrittenUnderTemporaryName(file: FileToWrite, bytes: Uint8Array, policy: TargetPolicy): boolean {
+  try {
+    writeTargetFile(file, bytes, file, { policy, isStrict: true });
+    return true;
+  } catch (error) {
+    if (!(error instanceof TargetError)) throw error;
+    return false;
+  }
 }

@@ -3,9 +3,10 @@ import { availableParallelism } from 'node:os';
 import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
 import { LdmError } from '../errors.ts';
 import type { ListedFile } from '../files/source-stream.ts';
+import type { FileToWrite } from '../files/target-file.ts';
 import type { TargetPolicy } from '../files/target-policy.ts';
 import { packFilesToWrite, packListed } from './file-lists.ts';
-import type { FileToWrite } from './file-lists.ts';
+import type { ByteString } from '../util/byte-string.ts';
 import { PoolThread } from './pool-thread.ts';
 import { QueuedTask } from './queued-task.ts';
 import { transferredBy } from './task-messages.ts';
@@ -91,9 +92,16 @@ export class TaskPool {
     return this.start({ name: 'read', files: packListed(files), target, key });
   }
 
-  /** Starts to write small files. `source`: their concatenated contents. */
-  writeFiles(files: readonly FileToWrite[], source: Uint8Array, policy: TargetPolicy): StartedTask<Uint8Array> {
-    return this.start({ name: 'write', files: packFilesToWrite(files), source, policy });
+  /** Starts to write small files. `paths`: that of each file; `source`: their concatenated contents. */
+  writeFiles(
+    files: readonly Omit<FileToWrite, 'path'>[],
+    paths: readonly ByteString[],
+    source: Uint8Array,
+    policy: TargetPolicy,
+  ): StartedTask<Uint8Array> {
+    const { setsOwners, ownGroups } = policy;
+    const threadPolicy = { setsOwners, ownGroups, makesDevices: false, ownerNames: undefined };
+    return this.start({ name: 'write', files: packFilesToWrite(files, paths, policy), source, policy: threadPolicy });
   }
 
   /** Starts all threads, for a caller that expects much work. */

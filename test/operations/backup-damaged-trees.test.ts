@@ -1,5 +1,5 @@
 import { packName } from '../../src/format/layout.ts';
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { LdmError } from '../../src/errors.ts';
@@ -11,9 +11,13 @@ import { inSoak, seedsFrom } from '../support/soak.ts';
 import { filesOf, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
-/** A snapshot of directories whose trees are in one pack, with one wrong byte in it. */
-async function makeDamaged(position: number): Promise<TestRepository> {
+/** A snapshot of directories whose trees are in one pack, with one wrong byte in it. `prepare` adds to its source. */
+async function makeDamaged(
+  position: number,
+  prepare: (source: string) => void = () => undefined,
+): Promise<TestRepository> {
   const repository = await makeTestRepository();
+  prepare(repository.source);
   for (let number = 0; number < 60; number += 1) {
     const deep = join(repository.source, `a${number}`, 'b', 'c');
     mkdirSync(deep, { recursive: true });
@@ -56,6 +60,25 @@ test.each([40, 1000, -1500, -200])(
     await repository.expectRestored('latest~1');
   },
 );
+
+test('a tree that many directories share is stored again only once', async () => {
+  const twinCount = 10;
+  const repository = await makeDamaged(1000, (source) => {
+    writeFileSync(join(source, 'file'), 'file');
+    for (let number = 0; number < twinCount; number += 1) {
+      const twin = join(source, `twin${number}`);
+      mkdirSync(twin);
+      linkSync(join(source, 'file'), join(twin, 'link'));
+      utimesSync(twin, 1, 1);
+    }
+  });
+  const { source, directory } = repository;
+  const all = await (await makeTestRepository()).backup({ sources: [source], cwd: directory });
+  const { summary } = await repository.backup();
+  expect(summary.treeBlobs).toBe(all.summary.treeBlobs);
+  await repair(repository.context);
+  await repository.expectClean();
+});
 
 // Which of two copies counts is decided by the names of their packs, which differ from run to run.
 test.each(seedsFrom(1, inSoak(20, 3)))('a compaction before the repair leaves the good copy (run %d)', async () => {

@@ -12,6 +12,7 @@ import { StateReader } from '../../src/repository/state-reader.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { perform } from '../../src/workers/tasks.ts';
 import { packFilesToWrite } from '../../src/workers/file-lists.ts';
+import { sampleEntry } from '../files/sample-entry.ts';
 import { backupWork } from '../support/crash-stage.ts';
 import { flip, missing, packsOfKind, setDamageStage, spoil } from '../support/damage.ts';
 import { createPrng } from '../support/prng.ts';
@@ -111,13 +112,12 @@ test('what could not be restored is counted', async () => {
 
 test('a fault of the program is not taken for a file that could not be written', () => {
   const place = { path: byteStringFromText('/nowhere/at-all'), replaces: false };
-  const metadata = { uid: 0, gid: 0, mode: 0, mtimeSeconds: 0, mtimeNanoseconds: 0 };
-  const files = packFilesToWrite([{ place, metadata, sizeBytes: 4 }]);
+  const policy = { setsOwners: false, ownGroups: new Set<number>(), makesDevices: false, ownerNames: undefined };
+  const files = packFilesToWrite([{ ...sampleEntry(), ...place, sizeBytes: 4 }], [place.path], policy);
   const source = {
     subarray: () => {
       throw new RangeError('broken');
     },
   } as unknown as Uint8Array;
-  const policy = { setsOwners: false, ownGroups: new Set<number>(), makesDevices: false, ownerNames: undefined };
   expect(() => perform({ name: 'write', files, source, policy })).toThrow('broken');
 });

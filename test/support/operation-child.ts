@@ -3,6 +3,7 @@ import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
+import { restore } from '../../src/operations/restore.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 import { SMALL_SIZES } from './simulated-process.ts';
 
@@ -16,6 +17,7 @@ const actions: Readonly<Record<string, () => Promise<unknown>>> = {
   compact: async () => compact(context, { maxUnusedPercent: 0 }),
   delete: async () => deleteSnapshots(context, { selectors }),
   undelete: async () => undeleteSnapshots(context, { selectors }),
+  restore: async () => restore(context, { selector: 'latest', target: selectors[0]! }),
 };
 await actions[action]?.();
 process.stdout.write(`survived ${backend.operations.length}\n`);

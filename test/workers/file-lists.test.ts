@@ -2,11 +2,14 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import type { ListedFile } from '../../src/files/source-stream.ts';
-import { byteStringFromBytes } from '../../src/util/byte-string.ts';
+import type { FileToWrite } from '../../src/files/target-file.ts';
+import { createTargetPolicy } from '../../src/files/target-policy.ts';
+import { byteStringFromBytes, byteStringFromText } from '../../src/util/byte-string.ts';
 import { packFilesToWrite, packListed, unpackFilesToWrite, unpackListed } from '../../src/workers/file-lists.ts';
 
 const bytes = fc.uint8Array({ min: 1, minLength: 1, maxLength: 30 });
 const path = bytes.map(byteStringFromBytes);
+const NO_NAME = byteStringFromText('');
 const whole = fc.maxSafeInteger();
 const id = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
 const time = { mtimeSeconds: whole, mtimeNanoseconds: fc.integer({ min: 0, max: 999_999_999 }) };
@@ -17,11 +20,10 @@ const listed: fc.Arbitrary<ListedFile> = fc.record({
   path,
   metadata: fc.record({ uid: number, sizeBytes: whole, inode: id, device: id, ...time, ...changed }),
 });
-const written = fc.record({
-  place: fc.record({ path, replaces: fc.boolean() }),
-  metadata: fc.record({ uid: number, gid: number, mode: number, ...time }),
-  sizeBytes: whole,
-});
+const nobody = { type: 'file', user: NO_NAME, group: NO_NAME } as const;
+const written = fc
+  .record({ path, replaces: fc.boolean(), uid: number, gid: number, mode: number, ...time, sizeBytes: whole })
+  .map((file): FileToWrite => ({ ...file, ...nobody }));
 
 /** As for another thread. */
 function sent<T>(value: T): T {
@@ -41,11 +43,13 @@ test('files to read arrive as they were listed', () => {
 test('files to write arrive as they are to be', () => {
   fc.assert(
     fc.property(fc.array(written), (files) => {
-      const packed = packFilesToWrite(files);
+      const packed = packFilesToWrite(
+        files,
+        files.map((file) => file.path),
+        createTargetPolicy(),
+      );
       expect(packed.count).toBe(files.length);
-      const nobody = { type: 'file', user: '', group: '' };
-      const expected = files.map((file) => ({ ...file, metadata: { ...file.metadata, ...nobody } }));
-      expect(unpackFilesToWrite(sent(packed))).toEqual(expected);
+      expect(unpackFilesToWrite(sent(packed))).toEqual(files);
     }),
   );
 });

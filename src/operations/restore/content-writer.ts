@@ -14,12 +14,12 @@ const BLOCKS_AHEAD: number = 2 * Math.min(Math.max(2, availableParallelism()), 8
 
 export interface ContentWriterOptions {
   readonly reader: StateReader;
-  readonly behind: WriteBehind;
+  readonly behind: WriteBehind<PlannedFile>;
   readonly policy: TargetPolicy;
   readonly sparse: boolean;
   readonly pacer: Pacer;
-  /** Waits until a file can be written. */
-  readonly makeRoom: (file: PlannedFile) => Promise<void>;
+  /** Waits until a file can be written, unless its directory is lost; returns no promise if it can be now. */
+  readonly prepare: (file: PlannedFile) => Promise<void> | undefined;
   /** `failure`: metadata that could not be set. */
   readonly onWritten: (file: PlannedFile, failure: TargetError | undefined) => void;
   /** The file was not written. Called once for a file; may throw to end the restore. */
@@ -47,6 +47,7 @@ export class ContentWriter {
   /** When it returns, the last files may still be with the threads. */
   async write(blocks: PlannedBlocks): Promise<void> {
     for (const key of blocks.keys.keys()) this.#neededKeys.add(key);
+    for (const file of blocks.empty) await this.#deliver({ file, entries: [], offsets: [] }, undefined);
     const ahead: Promise<OpenEntries | undefined>[] = [];
     for (let block = 0; block < blocks.count; block += 1) {
       while (ahead.length < BLOCKS_AHEAD && block + ahead.length < blocks.count) {
@@ -82,20 +83,23 @@ export class ContentWriter {
   async #deliver(part: FilePart, block: OpenEntries | undefined): Promise<void> {
     const { file } = part;
     if (file.hasFailed) return;
-    await this.#options.makeRoom(file);
+    const preparing = this.#options.prepare(file);
+    if (preparing !== undefined) await preparing;
+    if (file.directory.isLost) return this.fail(file, undefined);
     let failure: TargetError | undefined;
     try {
       await this.#write(part, block);
       if (file.remainingCount > 0) return;
-      if (this.#partial.isOnDisk(file)) failure = this.#partial.commit(file);
-      else return this.#addBehind(file);
+      if (!this.#partial.isOnDisk(file)) return this.#options.behind.add(file);
+      failure = this.#partial.commit(file);
     } catch (error) {
-      return this.#fail(file, error);
+      return this.fail(file, error);
     }
     this.#options.onWritten(file, failure);
   }
 
-  #fail(file: PlannedFile, error: unknown): void {
+  /** Ends a file that cannot be written. `error` is not reported if its directory is lost. */
+  fail(file: PlannedFile, error: unknown): void {
     file.hasFailed = true;
     this.#partial.abandon(file);
     this.#options.onFailed(file, error);
@@ -105,7 +109,7 @@ export class ContentWriter {
   async #write(part: FilePart, block: OpenEntries | undefined): Promise<void> {
     const { file, entries } = part;
     const { behind } = this.#options;
-    const { sizeBytes } = file.entry;
+    const { sizeBytes } = file;
     const isSmall = behind.takes(sizeBytes);
     if (isSmall && entries.length === file.chunkCount) {
       const room = behind.roomFor(sizeBytes);
@@ -119,32 +123,6 @@ export class ContentWriter {
     file.remainingCount -= entries.length;
     const content = file.remainingCount === 0 ? this.#partial.takeContent(file) : undefined;
     if (content !== undefined) copyBytes(behind.roomFor(sizeBytes), content, 0);
-  }
-
-  /**
-   * Call it when the bytes of the file are in the memory from `roomFor`. Throws TargetError if its directory cannot be
-   * opened again. It stays open until the file is written; see `makeRoom`.
-   */
-  #addBehind(file: PlannedFile): void {
-    const { behind, onWritten } = this.#options;
-    const { path, replaces } = file;
-    behind.add({
-      place: { path, replaces },
-      metadata: file.entry,
-      sizeBytes: file.entry.sizeBytes,
-      onWritten: (failure) => onWritten(file, failure),
-      onFailed: (error) => this.#fail(file, error),
-    });
-  }
-
-  /** Writes a file without content. */
-  writeEmpty(file: PlannedFile): void {
-    this.#options.behind.roomFor(0);
-    try {
-      this.#addBehind(file);
-    } catch (error) {
-      this.#fail(file, error);
-    }
   }
 
   /**

@@ -42,7 +42,7 @@ export class PartialFiles {
   }
 
   #gather(file: PlannedFile): Buffer | undefined {
-    const { sizeBytes } = file.entry;
+    const { sizeBytes } = file;
     if (this.#onDisk.has(file) || this.#memoryBytes + sizeBytes > MEMORY_BYTES_MAX) return undefined;
     const content = Buffer.allocUnsafe(sizeBytes);
     this.#memoryBytes += sizeBytes;
@@ -51,7 +51,7 @@ export class PartialFiles {
   }
 
   #create(file: PlannedFile): TargetFile {
-    const created = new TargetFile(file, file.entry.mode, { isSparse: this.#isSparse });
+    const created = new TargetFile(file, file.mode, { isSparse: this.#isSparse });
     this.#onDisk.set(file, created);
     return created;
   }
@@ -76,7 +76,7 @@ export class PartialFiles {
 
   /** Ends a file that was written under a temporary name; see `TargetFile.commit`. */
   commit(file: PlannedFile): TargetError | undefined {
-    const failure = this.#onDisk.get(file)!.commit(file.entry, { policy: this.#policy });
+    const failure = this.#onDisk.get(file)!.commit(file, { policy: this.#policy });
     this.#onDisk.delete(file);
     this.#open.delete(file);
     return failure;

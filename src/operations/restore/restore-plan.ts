@@ -1,26 +1,48 @@
 import { CorruptDataError } from '../../errors.ts';
-import type { FilePlace } from '../../files/target-file.ts';
+import type { FilePlace } from '../../files/target-names.ts';
+import type { EntryMetadata } from '../../files/target-metadata.ts';
 import type { FilterState } from '../../ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
 import type { TreeStep } from '../../repository/tree-walk.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import type { PathNode } from '../../util/path-node.ts';
+import type { TalliedStep } from './restore-result.ts';
 import type { TargetDirectory } from './target-directories.ts';
 
 /**
  * The memory for the files, chunks and directories that wait for the blocks. When it is used up, they are written, and
  * the restore goes on with another plan.
  */
-export const PLAN_BYTES_MAX: number = 96 * 1024 * 1024;
-/** Measured: the step, the entry, its part of the tree, and the file. */
-const BYTES_PER_FILE = 900;
+export const PLAN_BYTES_MAX: number = 64 * 1024 * 1024;
+/** Measured: 200 for the file with a short name, and 100 for its part of the tree, which its directory keeps. */
+const BYTES_PER_FILE = 400;
+/** It keeps its entry, which is compared with that of the first name. */
+const BYTES_PER_LINK = 700;
 const BYTES_PER_CHUNK = 32;
 const OFFSETS_PER_PACK = 2 ** 32;
 
-/** A file to be written. Its path is computed at each use, since its directory may be closed and opened in between. */
-export class PlannedFile implements FilePlace {
-  readonly step: TreeStep;
+/**
+ * A file to be written: what is needed of its step and its entry, which take three times the memory. Its path is
+ * computed at each use, since its directory may be closed and opened in between.
+ */
+export class PlannedFile implements FilePlace, EntryMetadata, TalliedStep {
+  readonly kind = 'entry';
+  readonly type = 'file';
+  readonly name: ByteString;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly user: ByteString;
+  readonly group: ByteString;
+  readonly mtimeSeconds: number;
+  readonly mtimeNanoseconds: number;
+  readonly sizeBytes: number;
+  readonly changedWhileRead: boolean;
+  /** The whole entry of a file with several names. */
+  readonly linked: TreeEntry | undefined;
+  readonly parent: PathNode | undefined;
   readonly directory: TargetDirectory;
   readonly replaces: boolean;
   chunkCount = 0;
@@ -30,17 +52,29 @@ export class PlannedFile implements FilePlace {
   hasFailed = false;
 
   constructor(step: TreeStep, directory: TargetDirectory, { replaces }: { readonly replaces: boolean }) {
-    this.step = step;
+    const { entry } = step;
+    this.name = entry.name;
+    this.mode = entry.mode;
+    this.uid = entry.uid;
+    this.gid = entry.gid;
+    this.user = entry.user;
+    this.group = entry.group;
+    this.mtimeSeconds = entry.mtimeSeconds;
+    this.mtimeNanoseconds = entry.mtimeNanoseconds;
+    this.sizeBytes = entry.sizeBytes;
+    this.changedWhileRead = entry.changedWhileRead;
+    this.linked = entry.hardlink === undefined ? undefined : entry;
+    this.parent = step.parent;
     this.directory = directory;
     this.replaces = replaces;
   }
 
-  get entry(): TreeEntry {
-    return this.step.entry;
+  get entry(): this {
+    return this;
   }
 
   get path(): ByteString {
-    return this.directory.location.childPath(this.entry.name);
+    return this.directory.location.childPath(this.name);
   }
 }
 
@@ -59,6 +93,7 @@ export class RestorePlan {
   readonly links: PlannedFile[] = [];
   readonly #state: FilterState;
   readonly #files: PlannedFile[] = [];
+  readonly #empty: PlannedFile[] = [];
   /** The chunks of all files, one file after the other. */
   readonly #entries: number[] = [];
 
@@ -66,14 +101,11 @@ export class RestorePlan {
     this.#state = state;
   }
 
-  get isEmpty(): boolean {
-    return this.#files.length === 0;
-  }
-
   /** The memory for its files and chunks. */
   get sizeBytes(): number {
-    const fileCount = this.#files.length + this.links.length;
-    return fileCount * BYTES_PER_FILE + this.#entries.length * BYTES_PER_CHUNK;
+    const fileCount = this.#files.length + this.#empty.length;
+    const linkBytes = this.links.length * BYTES_PER_LINK;
+    return fileCount * BYTES_PER_FILE + linkBytes + this.#entries.length * BYTES_PER_CHUNK;
   }
 
   /**
@@ -94,17 +126,17 @@ export class RestorePlan {
     );
   }
 
-  /** `entries`: the numbers of its chunks in the filter, in order; at least one. */
+  /** `entries`: the numbers of its chunks in the filter, in order. */
   add(file: PlannedFile, entries: readonly number[]): void {
     file.chunkCount = entries.length;
     file.remainingCount = entries.length;
-    this.#files.push(file);
+    (entries.length === 0 ? this.#empty : this.#files).push(file);
     for (const entry of entries) this.#entries.push(entry);
   }
 
   /** Call it after the last `add`. */
   sort(): PlannedBlocks {
-    return new PlannedBlocks(this.#state, this.#files, this.#entries);
+    return new PlannedBlocks(this.#state, this.#files, this.#entries, this.#empty);
   }
 }
 
@@ -115,6 +147,8 @@ export class RestorePlan {
 export class PlannedBlocks {
   /** The number of each block in the order, by pack and offset. */
   readonly keys: Map<number, number> = new Map();
+  /** Files that need no block. */
+  readonly empty: readonly PlannedFile[];
   readonly #files: readonly PlannedFile[];
   readonly #entries: readonly number[];
   readonly #fileOf: Uint32Array;
@@ -124,7 +158,13 @@ export class PlannedBlocks {
   /** Where each block ends in `#sorted`. */
   readonly #ends: Uint32Array;
 
-  constructor({ filter }: FilterState, files: readonly PlannedFile[], entries: readonly number[]) {
+  constructor(
+    { filter }: FilterState,
+    files: readonly PlannedFile[],
+    entries: readonly number[],
+    empty: readonly PlannedFile[],
+  ) {
+    this.empty = empty;
     this.#files = files;
     this.#entries = entries;
     this.#fileOf = new Uint32Array(entries.length);

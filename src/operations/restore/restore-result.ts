@@ -1,7 +1,9 @@
 import { LdmError, TargetError, isDamage } from '../../errors.ts';
+import type { TreeEntry } from '../../format/tree.ts';
 import type { TreeStep } from '../../repository/tree-walk.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { shownPathOf } from '../../util/path-node.ts';
+import type { PathNode } from '../../util/path-node.ts';
 import type { Progress } from '../context.ts';
 import type { FileDecision } from './overwrite.ts';
 
@@ -45,6 +47,12 @@ export interface RestoreResult {
   readonly problems: readonly RestoreProblem[];
 }
 
+/** The parts of a step that are counted and reported. */
+export interface TalliedStep extends PathNode {
+  readonly kind: TreeStep['kind'];
+  readonly entry: Pick<TreeEntry, 'type' | 'sizeBytes' | 'changedWhileRead'>;
+}
+
 /** Counts the results and collects the problems of a restore. */
 export class RestoreTally {
   filesRestored = 0;
@@ -67,14 +75,14 @@ export class RestoreTally {
   }
 
   /** Every file must be reported exactly once, by this method or by one that calls it. */
-  fileDone(step: TreeStep): void {
+  fileDone(step: TalliedStep): void {
     if (this.#progress !== undefined) this.#progress.filesDone += 1;
     if (step.entry.changedWhileRead)
       this.note(step, 'changed while it was backed up; it may mix old and new content', 'CHANGED');
   }
 
   /** Counts a restored file; it is done. */
-  countFile(step: TreeStep): void {
+  countFile(step: TalliedStep): void {
     const { sizeBytes } = step.entry;
     this.filesRestored += 1;
     this.bytesRestored += sizeBytes;
@@ -83,7 +91,7 @@ export class RestoreTally {
   }
 
   /** Counts a file that is not written because of what exists at its path. Returns whether it is done. */
-  isSettled(decision: FileDecision, step: TreeStep): boolean {
+  isSettled(decision: FileDecision, step: TalliedStep): boolean {
     if (decision === 'create' || decision === 'replace') return false;
     if (decision === 'unchanged') this.filesUnchanged += 1;
     else this.filesKept += 1;
@@ -93,7 +101,7 @@ export class RestoreTally {
   }
 
   /** Counts an entry that was not restored; if it is a file, it is done. Throws like `report`. */
-  fail(step: TreeStep, error: unknown): void {
+  fail(step: TalliedStep, error: unknown): void {
     this.report(step, error);
     if (step.kind !== 'entry') this.directoriesFailed += 1;
     else if (step.entry.type !== 'file') this.othersFailed += 1;
@@ -104,18 +112,18 @@ export class RestoreTally {
   }
 
   /** Records an error of the target or damage in the repository. Throws any other error, which ends the restore. */
-  report(step: TreeStep, error: unknown): void {
+  report(step: TalliedStep, error: unknown): void {
     if (!(error instanceof TargetError || isDamage(error))) throw error;
     if (error instanceof TargetError && error.errno === 'ENOSPC') throw fullTarget(error);
     this.note(step, error.message, error.code);
   }
 
   /** Records metadata that could not be set. */
-  noteFailure(step: TreeStep, failure: TargetError | undefined): void {
+  noteFailure(step: TalliedStep, failure: TargetError | undefined): void {
     if (failure !== undefined) this.note(step, failure.message, failure.code);
   }
 
-  note(step: TreeStep, message: string, code: string): void {
+  note(step: TalliedStep, message: string, code: string): void {
     const problem = { path: shownPathOf(step), message, code };
     this.problems.push(problem);
     this.#onProblem(problem);

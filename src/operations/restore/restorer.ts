@@ -1,7 +1,5 @@
 import type { DirectoryPath } from '../../files/directory-path.ts';
-import { replaceTarget, temporaryPathBeside } from '../../files/target-names.ts';
-import { createSpecial, createSymlink, finishTargetDirectory } from '../../files/target-writer.ts';
-import type { SpecialOutcome } from '../../files/target-writer.ts';
+import { createOther, finishTargetDirectory } from '../../files/target-writer.ts';
 import type { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { TreeEntry } from '../../format/tree.ts';
@@ -40,24 +38,30 @@ export class Restorer {
   readonly #options: RestorerOptions;
   readonly #directories: TargetDirectories;
   readonly #groups = new HardlinkGroups();
-  readonly #behind: WriteBehind;
+  readonly #behind: WriteBehind<PlannedFile>;
   readonly #content: ContentWriter;
   #plan: RestorePlan;
 
   constructor(options: RestorerOptions) {
     this.#options = options;
-    const { dryRun, target, policy, threads, sparse, pacer, opened } = options;
-    this.#behind = new WriteBehind(policy, threads);
+    const { dryRun, target, policy, threads, sparse, pacer, opened, tally } = options;
+    this.#behind = new WriteBehind(policy, threads, {
+      onWritten: (file, failure) => this.#onWritten(file, failure),
+      onFailed: (file, error) => this.#content.fail(file, error),
+    });
     this.#plan = new RestorePlan(opened.state);
-    const onComplete = (step: TreeStep, location: DirectoryPath): void => this.#finishDirectory(step, location);
-    this.#directories = new TargetDirectories(target, { dryRun, onComplete });
+    this.#directories = new TargetDirectories(target, {
+      dryRun,
+      onComplete: (step, location) => this.#finishDirectory(step, location),
+      onLost: (step, error) => tally.fail(step, error),
+    });
     this.#content = new ContentWriter({
       reader: opened.reader,
       behind: this.#behind,
       policy,
       sparse,
       pacer,
-      makeRoom: async (file) => this.#makeRoom(file.directory),
+      prepare: (file) => this.#prepare(file.directory),
       onWritten: (file, failure) => this.#onWritten(file, failure),
       onFailed: (file, error) => this.#onFailed(file, error),
     });
@@ -79,17 +83,30 @@ export class Restorer {
     this.#directories.close();
   }
 
-  async run(step: TreeStep): Promise<void> {
-    const { tally } = this.#options;
-    await this.#makeRoom(this.#directories.current);
-    if (step.kind === 'leave') return this.#directories.leave(step);
+  /** Returns no promise if there is nothing to wait for. */
+  run(step: TreeStep): Promise<void> | undefined {
+    const directory = this.#directories.current;
+    if (directory === undefined || !this.#usesDirectory(step, directory)) return this.#runNow(step);
+    const preparing = this.#prepare(directory);
+    return preparing === undefined ? this.#runNow(step) : preparing.then(() => this.#runNow(step));
+  }
+
+  /** What is in a new directory only waits for the blocks, without using the directory. */
+  #usesDirectory({ kind, entry }: TreeStep, directory: TargetDirectory): boolean {
+    if (!directory.isNew) return true;
+    if (kind === 'entry') return entry.type !== 'file' || entry.hardlink !== undefined;
+    return kind === 'leave' && directory.pendingCount === 1;
+  }
+
+  #runNow(step: TreeStep): undefined {
     try {
-      if (step.kind === 'unreadable') throw step.error;
-      if (step.kind === 'enter') this.#directories.enter(step.name);
+      if (step.kind === 'leave') this.#directories.leave();
+      else if (step.kind === 'unreadable') throw step.error;
+      else if (step.kind === 'enter') this.#directories.enter(step);
       else if (step.entry.type === 'file') this.#planFile(step);
       else this.#restoreOther(step);
     } catch (error) {
-      tally.fail(step, error);
+      this.#options.tally.fail(step, error);
     }
   }
 
@@ -99,27 +116,33 @@ export class Restorer {
     // If the first name of a group failed or cannot be reached, one other name of it is written, and the rest are linked
     // to that. What still cannot be linked is written too: the file system has no links.
     const written = new HardlinkGroups();
-    await this.#writeLinks(links, (file) => written.isExpected(file.entry));
+    await this.#writeLinks(links, (entry) => written.isExpected(entry));
     await this.#writeLinks(await this.#writePlan(), () => false);
     await this.#writePlan();
   }
 
   /** Links files if possible, and plans the others, unless they `wait` to become links to a file in the plan. */
-  async #writeLinks(links: readonly PlannedFile[], waits: (file: PlannedFile) => boolean): Promise<void> {
+  async #writeLinks(links: readonly PlannedFile[], waits: (entry: TreeEntry) => boolean): Promise<void> {
     for (const file of links) {
-      await this.#makeRoom(file.directory);
+      await this.#prepare(file.directory);
       try {
-        if (this.#groups.link(file.entry, file.path, file)) {
-          this.#options.tally.countFile(file.step);
-          this.#directories.release(file.directory);
-        } else if (waits(file)) this.#plan.links.push(file);
-        else this.#add(file, this.#plan.chunksOf(file.entry, this.#options.opened.reader));
+        this.#writeLink(file, waits);
       } catch (error) {
         this.#onFailed(file, error);
       }
       const pause = this.#options.pacer.pause();
       if (pause !== undefined) await pause;
     }
+  }
+
+  #writeLink(file: PlannedFile, waits: (entry: TreeEntry) => boolean): void {
+    const entry = file.linked!;
+    if (file.directory.isLost) this.#onFailed(file, undefined);
+    else if (this.#groups.link(entry, file.path, file)) {
+      this.#options.tally.countFile(file);
+      this.#directories.release(file.directory);
+    } else if (waits(entry)) this.#plan.links.push(file);
+    else this.#plan.add(file, this.#plan.chunksOf(entry, this.#options.opened.reader));
   }
 
   /** Returns the files that can become links now. */
@@ -138,13 +161,15 @@ export class Restorer {
     this.#directories.finish();
   }
 
-  /** `near`: the directory that is needed next. */
-  async #makeRoom(near: TargetDirectory | undefined): Promise<void> {
-    await this.#behind.makeRoom();
-    if (!this.#directories.areTooMany) return;
-    // Files that are being written have paths through open directories.
-    await this.#behind.finish();
-    this.#directories.rest(near);
+  /**
+   * Makes sure that a directory can be used, unless it is lost, and that there is room for another file to be written.
+   * Returns no promise if there is nothing to wait for.
+   */
+  #prepare(directory: TargetDirectory): Promise<void> | undefined {
+    const waiting = this.#directories.needsRest(directory) ? this.#behind.finish() : this.#behind.makeRoom();
+    return waiting === undefined
+      ? this.#directories.prepare(directory)
+      : waiting.then(() => this.#directories.prepare(directory));
   }
 
   #finishDirectory(step: TreeStep, location: DirectoryPath): void {
@@ -162,61 +187,56 @@ export class Restorer {
     const { entry } = step;
     const { tally, opened, dryRun } = this.#options;
     const directory = this.#directories.current;
-    if (directory === undefined) return tally.fileDone(step);
-    const location = directory.location.childPath(entry.name);
-    const decision = this.#decide(directory, location, entry);
+    if (directory === undefined || directory.isLost) return tally.fileDone(step);
+    const decision = this.#decide(directory, entry);
     if (decision === 'unchanged') this.#groups.note(entry, directory.location, { isWritten: false });
     if (tally.isSettled(decision, step)) return;
     const chunks = this.#plan.chunksOf(entry, opened.reader);
-    const replaces = decision === 'replace';
-    if (dryRun || this.#groups.link(entry, location, { replaces })) return tally.countFile(step);
+    const file = new PlannedFile(step, directory, { replaces: decision === 'replace' });
+    if (dryRun || (file.linked !== undefined && this.#groups.link(entry, file.path, file)))
+      return tally.countFile(step);
     directory.pendingCount += 1;
-    const file = new PlannedFile(step, directory, { replaces });
     if (this.#groups.isExpected(entry)) this.#plan.links.push(file);
-    else this.#add(file, chunks);
-  }
-
-  #add(file: PlannedFile, chunks: readonly number[]): void {
-    if (chunks.length === 0) this.#content.writeEmpty(file);
     else this.#plan.add(file, chunks);
   }
 
   #onWritten(file: PlannedFile, failure: TargetError | undefined): void {
-    const { entry, step, directory } = file;
-    this.#options.tally.noteFailure(step, failure);
-    if (entry.hardlink !== undefined && !this.#groups.join(entry, file.path))
-      this.#groups.note(entry, directory.location, { isWritten: true });
-    this.#options.tally.countFile(step);
+    const { linked, directory } = file;
+    this.#options.tally.noteFailure(file, failure);
+    if (linked !== undefined && !this.#groups.join(linked, file.path))
+      this.#groups.note(linked, directory.location, { isWritten: true });
+    this.#options.tally.countFile(file);
     this.#directories.release(directory);
   }
 
-  #onFailed({ step, directory }: PlannedFile, error: unknown): void {
-    this.#options.tally.fail(step, error);
-    this.#directories.release(directory);
+  #onFailed(file: PlannedFile, error: unknown): void {
+    if (file.directory.isLost) this.#options.tally.fileDone(file);
+    else this.#options.tally.fail(file, error);
+    this.#directories.release(file.directory);
   }
 
   /** A directory created by this restore is empty, so nothing is looked up. Files are created exclusively anyway. */
-  #decide({ isNew }: TargetDirectory, location: ByteString, entry: TreeEntry): FileDecision {
-    return isNew ? 'create' : decide(location, entry, this.#options.overwrite);
+  #decide({ isNew, location }: TargetDirectory, entry: TreeEntry): FileDecision {
+    return isNew ? 'create' : decide(location.childPath(entry.name), entry, this.#options.overwrite);
   }
 
   #restoreOther(step: TreeStep): void {
     const { entry } = step;
-    const { tally, dryRun } = this.#options;
+    const { tally, dryRun, policy } = this.#options;
     // A socket is useless without its program, which creates it at startup and may refuse to if it exists.
     if (entry.type === 'socket') {
       tally.socketsSkipped += 1;
       return;
     }
     const directory = this.#directories.current;
-    if (directory === undefined) return;
+    if (directory === undefined || directory.isLost) return;
     const location = directory.location.childPath(entry.name);
-    const decision = this.#decide(directory, location, entry);
+    const decision = this.#decide(directory, entry);
     if (decision === 'unchanged') this.#groups.note(entry, directory.location, { isWritten: false });
     if (tally.isSettled(decision, step)) return;
     const replaces = decision === 'replace';
     if (!dryRun && !this.#groups.link(entry, location, { replaces })) {
-      const { skipped, failure } = this.#makeOther(entry, location, { replaces });
+      const { skipped, failure } = createOther({ path: location, replaces }, entry, policy);
       tally.noteFailure(step, failure);
       if (skipped !== undefined) {
         tally.othersFailed += 1;
@@ -225,17 +245,5 @@ export class Restorer {
       this.#groups.note(entry, directory.location, { isWritten: true });
     }
     tally.othersRestored += 1;
-  }
-
-  /** An existing file stays until its replacement is complete. */
-  #makeOther(entry: TreeEntry, location: ByteString, { replaces }: { readonly replaces: boolean }): SpecialOutcome {
-    const { policy } = this.#options;
-    const workPath = replaces ? temporaryPathBeside(location) : location;
-    const outcome: SpecialOutcome =
-      entry.type === 'symlink'
-        ? { skipped: undefined, failure: createSymlink(workPath, entry, policy) }
-        : createSpecial(workPath, entry, policy);
-    if (replaces && outcome.skipped === undefined) replaceTarget(workPath, location);
-    return outcome;
   }
 }

@@ -10,49 +10,76 @@ import type { ByteString } from '../../util/byte-string.ts';
 /** At most this many more directories are held open before most of them are closed for a while. */
 const HELD_MAX = 128;
 
-/** A directory that is being filled, or would be in a real run. */
-interface OpenTarget {
+/** Measured: the memory for a directory that is not finished. */
+const BYTES_PER_DIRECTORY = 1200;
+/** More nested directories than this are not created while threads use paths in others, which may have to be closed. */
+const NESTED_MAX = 32;
+
+/** Where a directory is, and whether nothing can exist in it yet: this restore creates it. */
+interface Place {
   readonly location: DirectoryPath;
-  /** Whether nothing can exist in it yet: this restore created it, or would create it. */
   readonly isNew: boolean;
 }
 
-/** Measured: the memory for a directory that is not finished. */
-const BYTES_PER_DIRECTORY = 2000;
-
 /** A directory of the target that is not finished. */
-export interface TargetDirectory extends OpenTarget {
+export class TargetDirectory {
   /** Undefined for the directory to restore into. */
   readonly parent: TargetDirectory | undefined;
+  /** The step of the walk that entered it. */
+  readonly step: TreeStep | undefined;
+  readonly isNew: boolean;
   /** What must be complete first: the walk through it, its files, and the directories in it. */
-  pendingCount: number;
-  /** The step of the walk that left it. */
-  left: TreeStep | undefined;
+  pendingCount = 1;
+  /** Whether it could not be created, which was reported. Nothing in it is restored. */
+  isLost = false;
+  #location: DirectoryPath | undefined;
+
+  /** Without a place, it is a new directory that is created when something in it is. */
+  constructor(parent: TargetDirectory | undefined, step: TreeStep | undefined, place: Place | undefined) {
+    this.parent = parent;
+    this.step = step;
+    this.isNew = place?.isNew ?? true;
+    this.#location = place?.location;
+  }
+
+  get isMade(): boolean {
+    return this.#location !== undefined;
+  }
+
+  /** Only for a directory that is made. */
+  get location(): DirectoryPath {
+    return this.#location!;
+  }
+
+  /** Creates the directory in its parent, which must be made. Throws TargetError. */
+  make(): void {
+    this.#location = makeDirectory(this.parent!, this.step!.name).location;
+  }
+}
+
+interface TargetDirectoriesOptions {
+  readonly dryRun: boolean;
+  /** Sets the metadata of a directory. Must not throw. */
+  readonly onComplete: (step: TreeStep, location: DirectoryPath) => void;
+  /** The directory cannot be created. May throw to end the restore. */
+  readonly onLost: (step: TreeStep, error: unknown) => void;
 }
 
 /**
- * The directories of the target. A directory is finished when everything in it is: writing a file would change its
- * time, or may need permissions that it loses.
+ * The directories of the target. One that did not exist is created when the first thing in it is, since it can be held
+ * open from then on, and a plan has many directories. A directory is finished when everything in it is: writing a file
+ * would change its time, or may need permissions that it loses.
  */
 export class TargetDirectories {
-  readonly #dryRun: boolean;
-  readonly #onComplete: (step: TreeStep, location: DirectoryPath) => void;
+  readonly #options: TargetDirectoriesOptions;
   /** From the target to the directory that the walk is in. Undefined for those that could not be created. */
   readonly #branch: (TargetDirectory | undefined)[];
   readonly #open = new Set<TargetDirectory>();
   #heldMax = heldStep();
 
-  /** `onComplete` sets the metadata of a directory and must not throw. */
-  constructor(
-    target: ByteString,
-    options: {
-      readonly dryRun: boolean;
-      readonly onComplete: (step: TreeStep, location: DirectoryPath) => void;
-    },
-  ) {
-    this.#dryRun = options.dryRun;
-    this.#onComplete = options.onComplete;
-    this.#branch = [this.#add(openTarget(target, options), undefined)];
+  constructor(target: ByteString, options: TargetDirectoriesOptions) {
+    this.#options = options;
+    this.#branch = [this.#add(undefined, undefined, openTarget(target, options))];
   }
 
   /** The directory that the walk is in; undefined if it could not be created. */
@@ -60,49 +87,93 @@ export class TargetDirectories {
     return this.#branch.at(-1);
   }
 
-  /** Creates a directory in the current one, or uses the existing one. Throws TargetError. */
-  enter(name: ByteString): void {
+  /** Enters a directory in the current one, which must be made unless it is new. Throws TargetError. */
+  enter(step: TreeStep): void {
     const parent = this.current;
     // Everything below a directory that could not be created is skipped; the failure is reported once.
-    let made: TargetDirectory | undefined;
+    let entered: TargetDirectory | undefined;
     try {
-      if (parent !== undefined)
-        made = this.#add(this.#dryRun ? findDirectory(parent, name) : makeDirectory(parent, name), parent);
+      if (parent !== undefined && !parent.isLost) entered = this.#add(parent, step, this.#placeIn(parent, step.name));
     } finally {
-      this.#branch.push(made);
+      this.#branch.push(entered);
     }
   }
 
-  leave(step: TreeStep): void {
-    const directory = this.#branch.pop();
-    if (directory === undefined) return;
-    directory.left = step;
-    this.release(directory);
+  #placeIn(parent: TargetDirectory, name: ByteString): Place | undefined {
+    if (this.#options.dryRun) return findDirectory(parent, name);
+    return parent.isNew ? undefined : makeDirectory(parent, name);
   }
 
-  #add(target: OpenTarget, parent: TargetDirectory | undefined): TargetDirectory {
-    const directory = { ...target, parent, pendingCount: 1, left: undefined };
+  leave(): void {
+    const directory = this.#branch.pop();
+    if (directory !== undefined) this.release(directory);
+  }
+
+  #add(parent: TargetDirectory | undefined, step: TreeStep | undefined, place: Place | undefined): TargetDirectory {
+    const directory = new TargetDirectory(parent, step, place);
     if (parent !== undefined) parent.pendingCount += 1;
     this.#open.add(directory);
     return directory;
   }
 
-  /** Call it when something in the directory is complete, or will never be. */
+  /** Returns whether threads must finish before `prepare`, because directories may be closed. */
+  needsRest(directory: TargetDirectory): boolean {
+    if (heldDirectoryCount() >= this.#heldMax) return true;
+    let above = directory;
+    for (let count = 0; !above.isMade && !above.isLost; count += 1) {
+      if (count === NESTED_MAX) return true;
+      above = above.parent!;
+    }
+    return false;
+  }
+
+  /**
+   * Creates a directory and those above it, as far as necessary. If `needsRest`, no thread may be using a path in any
+   * directory: most of them are closed until they are used again.
+   */
+  prepare(directory: TargetDirectory): undefined {
+    const canRest = this.needsRest(directory);
+    const unmade: TargetDirectory[] = [];
+    let above = directory;
+    for (; !above.isMade && !above.isLost; above = above.parent!) unmade.push(above);
+    if (canRest && above.isMade) this.#rest(above);
+    for (const next of unmade.reverse()) {
+      next.isLost = next.parent!.isLost || !this.#isMade(next);
+      if (canRest && next.isMade && heldDirectoryCount() >= this.#heldMax) this.#rest(next);
+    }
+  }
+
+  #isMade(directory: TargetDirectory): boolean {
+    try {
+      directory.make();
+      return true;
+    } catch (error) {
+      this.#options.onLost(directory.step!, error);
+      return false;
+    }
+  }
+
+  /** `near`: the one that is needed next. */
+  #rest(near: TargetDirectory): void {
+    near.location.restAll();
+    this.#heldMax = heldDirectoryCount() + heldStep();
+  }
+
+  /** Call it when something in the directory is complete, or will never be. The directory must be made or lost. */
   release(released: TargetDirectory): void {
-    for (let directory = released; ; directory = directory.parent) {
+    for (let directory: TargetDirectory | undefined = released; directory !== undefined; directory = directory.parent) {
       directory.pendingCount -= 1;
       if (directory.pendingCount > 0) return;
-      if (directory.left !== undefined) this.#onComplete(directory.left, directory.location);
-      directory.location.close();
       this.#open.delete(directory);
-      if (directory.parent === undefined) return;
+      if (!directory.isMade) continue;
+      if (directory.step !== undefined) this.#options.onComplete(directory.step, directory.location);
+      directory.location.close();
     }
   }
 
   /** Call it after the last step, and after everything else was released. */
   finish(): void {
-    const root = this.#branch.pop();
-    if (root !== undefined) this.release(root);
+    this.leave();
   }
 
   /** The memory for the directories that are not finished. */
@@ -110,24 +181,9 @@ export class TargetDirectories {
     return this.#open.size * BYTES_PER_DIRECTORY;
   }
 
-  /** Whether so many directories are open that it is time for `rest`. */
-  get areTooMany(): boolean {
-    return heldDirectoryCount() >= this.#heldMax;
-  }
-
-  /**
-   * Closes most directories until they are used again. No thread may be using a path in one of them. `near`: the one
-   * that is needed next.
-   */
-  rest(near: TargetDirectory | undefined): void {
-    const [any] = this.#open;
-    (near ?? any)?.location.restAll();
-    this.#heldMax = heldDirectoryCount() + heldStep();
-  }
-
   /** For a restore that ends early. */
   close(): void {
-    for (const { location } of this.#open) location.close();
+    for (const directory of this.#open) if (directory.isMade) directory.location.close();
   }
 }
 
@@ -143,20 +199,20 @@ const UNMADE: DirectoryPath = {
 };
 
 /** Opens the target directory of a restore. In a dry run it may be missing. */
-function openTarget(path: ByteString, { dryRun }: { readonly dryRun: boolean }): OpenTarget {
+function openTarget(path: ByteString, { dryRun }: { readonly dryRun: boolean }): Place {
   if (!dryRun) return { location: openDirectoryPath(path, { side: 'target', hold: 'always' }), isNew: false };
   const isNew = !existsSync(fsPath(path));
   return { location: isNew ? UNMADE : openDirectoryPath(path, { side: 'target' }), isNew };
 }
 
 /** Creates a directory, or uses the existing one, and opens it. Throws TargetError. */
-function makeDirectory({ location }: OpenTarget, name: ByteString): OpenTarget {
+function makeDirectory({ location }: TargetDirectory, name: ByteString): Place {
   const isNew = makeTargetDirectory(location.childPath(name));
   return { location: location.enter(name), isNew };
 }
 
 /** Like `makeDirectory`, for a dry run. */
-function findDirectory({ location, isNew }: OpenTarget, name: ByteString): OpenTarget {
+function findDirectory({ location, isNew }: TargetDirectory, name: ByteString): Place {
   if (isNew || !findTargetDirectory(location.childPath(name))) return { location: UNMADE, isNew: true };
   return { location: location.enter(name), isNew: false };
 }

@@ -1,11 +1,10 @@
 import { availableParallelism } from 'node:os';
 import type { TargetError } from '../../errors.ts';
 import { writeTargetFile } from '../../files/target-file.ts';
-import type { FilePlace } from '../../files/target-file.ts';
-import type { EntryMetadata } from '../../files/target-metadata.ts';
-import { wantedGid, wantedUid } from '../../files/target-policy.ts';
+import type { FileToWrite } from '../../files/target-file.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { Repository } from '../../repository/repository.ts';
+import type { ByteString } from '../../util/byte-string.ts';
 import { BufferPool } from '../../store/buffer-pool.ts';
 
 /** A longer file is not worth the copy. */
@@ -18,15 +17,11 @@ const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
 
 export type WriterThreads = Pick<Repository['threads'], 'writeFiles'>;
 
-/** A file to be written, and callbacks for the result. */
-export interface FileBehind {
-  readonly place: FilePlace;
-  readonly metadata: EntryMetadata;
-  readonly sizeBytes: number;
+export interface WriteBehindCallbacks<F> {
   /** `failure`: metadata that could not be set. */
-  readonly onWritten: (failure: TargetError | undefined) => void;
+  readonly onWritten: (file: F, failure: TargetError | undefined) => void;
   /** The file was not written. */
-  readonly onFailed: (error: unknown) => void;
+  readonly onFailed: (file: F, error: unknown) => void;
 }
 
 /**
@@ -34,16 +29,18 @@ export interface FileBehind {
  * restore of small files. Callbacks run in the order in which the files were added, and only within `makeRoom` and
  * `finish`.
  */
-export class WriteBehind {
+export class WriteBehind<F extends FileToWrite> {
   readonly #policy: TargetPolicy;
   readonly #threads: WriterThreads;
+  readonly #callbacks: WriteBehindCallbacks<F>;
   readonly #pool = new BufferPool({ sizeBytesMin: BATCH_BYTES_MAX });
-  #open: Batch | undefined;
-  readonly #started: Batch[] = [];
+  #open: Batch<F> | undefined;
+  readonly #started: Batch<F>[] = [];
 
-  constructor(policy: TargetPolicy, threads: WriterThreads) {
+  constructor(policy: TargetPolicy, threads: WriterThreads, callbacks: WriteBehindCallbacks<F>) {
     this.#policy = policy;
     this.#threads = threads;
+    this.#callbacks = callbacks;
   }
 
   /** Returns whether a file of this size should be written by a thread. */
@@ -54,12 +51,15 @@ export class WriteBehind {
   /** Returns the memory for the bytes of the next file. */
   roomFor(sizeBytes: number): Buffer {
     if (this.#open?.hasRoomFor(sizeBytes) === false) this.#start(this.#open);
-    this.#open ??= new Batch(this.#pool.take(BATCH_BYTES_MAX));
+    this.#open ??= new Batch<F>(this.#pool.take(BATCH_BYTES_MAX));
     return this.#open.roomFor(sizeBytes);
   }
 
-  /** Adds the file whose bytes are in the memory from `roomFor`. */
-  add(file: FileBehind): void {
+  /**
+   * Adds the file whose bytes are in the memory from `roomFor`. Its path must remain valid until the file is written.
+   * Throws TargetError if its directory cannot be opened again.
+   */
+  add(file: F): void {
     this.#open!.add(file);
   }
 
@@ -69,9 +69,9 @@ export class WriteBehind {
     if (filling !== undefined) this.#start(filling);
   }
 
-  /** Waits until the number of pending batches is below its limit. */
-  async makeRoom(): Promise<void> {
-    while (this.#started.length >= BATCHES_MAX) await this.#settle();
+  /** Waits until the number of pending batches is below its limit; returns no promise if it is. */
+  makeRoom(): Promise<void> | undefined {
+    return this.#started.length < BATCHES_MAX ? undefined : this.#settle().then(() => this.makeRoom());
   }
 
   /** Waits until everything is written. */
@@ -88,23 +88,13 @@ export class WriteBehind {
   }
 
   /** A batch can be open but empty, after the chunks of a file could not be read. */
-  #filling(): Batch | undefined {
+  #filling(): Batch<F> | undefined {
     return this.#open !== undefined && this.#open.files.length > 0 ? this.#open : undefined;
   }
 
-  #start(batch: Batch): void {
-    const { setsOwners, ownGroups } = this.#policy;
-    const files = batch.files.map(({ place, metadata, sizeBytes }) => {
-      const { mode, mtimeSeconds, mtimeNanoseconds } = metadata;
-      const owner = { uid: wantedUid(metadata, this.#policy), gid: wantedGid(metadata, this.#policy) };
-      return { place, metadata: { ...owner, mode, mtimeSeconds, mtimeNanoseconds }, sizeBytes };
-    });
-    batch.writing = this.#threads.writeFiles(files, batch.buffer.subarray(0, batch.endOffset), {
-      setsOwners,
-      ownGroups,
-      makesDevices: false,
-      ownerNames: undefined,
-    });
+  #start(batch: Batch<F>): void {
+    const source = batch.buffer.subarray(0, batch.endOffset);
+    batch.writing = this.#threads.writeFiles(batch.files, batch.paths, source, this.#policy);
     this.#started.push(batch);
     this.#open = undefined;
   }
@@ -115,7 +105,7 @@ export class WriteBehind {
     let offset = 0;
     for (const [index, file] of batch.files.entries()) {
       const endOffset = offset + file.sizeBytes;
-      if (isWritten[index] === 1) file.onWritten(undefined);
+      if (isWritten[index] === 1) this.#callbacks.onWritten(file, undefined);
       else this.#writeAgain(file, batch.buffer.subarray(offset, endOffset));
       offset = endOffset;
     }
@@ -124,22 +114,23 @@ export class WriteBehind {
   }
 
   /** Writes the file again in this thread, to get the error. */
-  #writeAgain({ place, metadata, onWritten, onFailed }: FileBehind, bytes: Uint8Array): void {
+  #writeAgain(file: F, bytes: Uint8Array): void {
     let failure: TargetError | undefined;
     try {
-      failure = writeTargetFile(place, bytes, metadata, { policy: this.#policy });
+      failure = writeTargetFile(file, bytes, file, { policy: this.#policy });
     } catch (error) {
-      onFailed(error);
+      this.#callbacks.onFailed(file, error);
       return;
     }
-    onWritten(failure);
+    this.#callbacks.onWritten(file, failure);
   }
 }
 
 /** Files that one thread writes as one task. */
-class Batch {
+class Batch<F extends FileToWrite> {
   readonly buffer: Buffer;
-  readonly files: FileBehind[] = [];
+  readonly files: F[] = [];
+  readonly paths: ByteString[] = [];
   endOffset = 0;
   writing: ReturnType<WriterThreads['writeFiles']> | undefined;
 
@@ -155,7 +146,8 @@ class Batch {
     return this.buffer.subarray(this.endOffset, this.endOffset + sizeBytes);
   }
 
-  add(file: FileBehind): void {
+  add(file: F): void {
+    this.paths.push(file.path);
     this.files.push(file);
     this.endOffset += file.sizeBytes;
   }

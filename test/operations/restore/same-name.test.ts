@@ -16,16 +16,17 @@ test('of two files with one name, which come to different threads, one is refuse
   const owner = { uid: process.getuid!(), gid: process.getgid!(), user: none, group: none };
   const metadata = { type: 'file', mode: 0o600, mtimeSeconds: 1, mtimeNanoseconds: 0, ...owner } as const;
   for (let round = 0; round < 100; round += 1) {
-    const behind = new WriteBehind(createTargetPolicy(), threads);
-    const directory = temporaryDirectory();
     const outcomes = { written: 0, failed: 0 };
+    const behind = new WriteBehind(createTargetPolicy(), threads, {
+      onWritten: () => void (outcomes.written += 1),
+      onFailed: () => void (outcomes.failed += 1),
+    });
+    const directory = temporaryDirectory();
     for (let index = 0; index < 128; index += 1) {
       // As on a file system that takes `A` for `a`.
       const path = byteStringFromText(join(directory, index === 104 ? 'f40' : `f${index}`));
       behind.roomFor(8).fill(index);
-      const onWritten = (): void => void (outcomes.written += 1);
-      const onFailed = (): void => void (outcomes.failed += 1);
-      behind.add({ place: { path, replaces: false }, metadata, sizeBytes: 8, onWritten, onFailed });
+      behind.add({ path, replaces: false, ...metadata, sizeBytes: 8 });
     }
     await behind.finish();
     expect(outcomes).toEqual({ written: 127, failed: 1 });

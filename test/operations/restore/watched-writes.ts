@@ -3,6 +3,7 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 
 import type { TargetError } from '../../../src/errors.ts';
+import type { FileToWrite } from '../../../src/files/target-file.ts';
 import type { EntryMetadata } from '../../../src/files/target-metadata.ts';
 import { createTargetPolicy } from '../../../src/files/target-policy.ts';
 import type { TargetPolicy } from '../../../src/files/target-policy.ts';
@@ -31,24 +32,25 @@ export function metadataOf(changes: Partial<EntryMetadata> = {}): EntryMetadata 
 
 /** A `WriteBehind` that records what it reports. */
 export class WatchedWrites {
-  readonly behind: WriteBehind;
+  readonly behind: WriteBehind<FileToWrite>;
   readonly outcomes: Outcome[] = [];
 
   constructor(policy: TargetPolicy = createTargetPolicy()) {
-    this.behind = new WriteBehind(policy, threadsOfTests());
+    this.behind = new WriteBehind(policy, threadsOfTests(), {
+      onWritten: ({ path }, failure) => void this.outcomes.push({ path, failure }),
+      onFailed: ({ path }, error) => void this.outcomes.push({ path, error }),
+    });
   }
 
   add(path: string, content: Uint8Array, options: { metadata?: EntryMetadata; replaces?: boolean } = {}): void {
-    const place = { path: byteStringFromText(path), replaces: options.replaces ?? false };
     // One that could not be read after all; the next takes its room.
     this.behind.roomFor(content.length + 10).fill(1);
     this.behind.roomFor(content.length).set(content);
     this.behind.add({
-      place,
-      metadata: options.metadata ?? metadataOf(),
+      path: byteStringFromText(path),
+      replaces: options.replaces ?? false,
       sizeBytes: content.length,
-      onWritten: (failure) => void this.outcomes.push({ path, failure }),
-      onFailed: (error) => void this.outcomes.push({ path, error }),
+      ...(options.metadata ?? metadataOf()),
     });
   }
 }

@@ -1,0 +1,136 @@
+import { linkSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CancelledError } from '../../src/errors.ts';
+import type { RestoreOptions } from '../../src/operations/restore.ts';
+import { restore } from '../../src/operations/restore.ts';
+import { startLdm } from '../cli/start-ldm.ts';
+import type { RunningLdm } from '../cli/start-ldm.ts';
+import { describeTree, diffTrees } from '../support/compare-trees.ts';
+import { makeTemporaryDirectory, memoryDirectory } from '../support/temp-directory.ts';
+import { makeTestRepository } from '../support/test-repository.ts';
+import type { TestRepository } from '../support/test-repository.ts';
+
+const MIB = 1024 * 1024;
+const ZEROS_BYTES = 256 * MIB;
+const LINK_COUNT = 20_000;
+const LINKS_BEGUN = 100;
+
+const directory = makeTemporaryDirectory();
+let repository: TestRepository;
+
+/** One chunk 4096 times in one file, and one file with 20,001 names. */
+beforeAll(async () => {
+  repository = await makeTestRepository({ chunker: { kind: 'fixed', sizeBytes: 65_536 } }, directory);
+  const { source } = repository;
+  for (const name of ['zeros', 'links']) mkdirSync(join(source, name));
+  writeFileSync(join(source, 'zeros', 'file'), '');
+  truncateSync(join(source, 'zeros', 'file'), ZEROS_BYTES);
+  const first = join(source, 'links', 'first');
+  writeFileSync(first, 'content of all names');
+  for (let index = 0; index < LINK_COUNT; index += 1) linkSync(first, join(source, 'links', `link-${index}`));
+  await repository.backup();
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+interface Scene {
+  readonly name: string;
+  /** The part of the snapshot to restore. */
+  readonly part: string;
+  readonly sparse: boolean;
+  /** Whether the restore is in the middle of it, by the names at the target. */
+  readonly hasBegun: (names: readonly string[]) => boolean;
+}
+
+const isTemporary = (name: string): boolean => name.startsWith('.ldm-restore-');
+const hasTemporary = (names: readonly string[]): boolean => names.some((name) => isTemporary(name));
+const SCENES: readonly Scene[] = [
+  { name: 'a file of zeros', part: 'zeros', sparse: false, hasBegun: hasTemporary },
+  { name: 'a file of zeros as a hole', part: 'zeros', sparse: true, hasBegun: hasTemporary },
+  { name: 'many hard links', part: 'links', sparse: false, hasBegun: (names) => names.length > LINKS_BEGUN },
+];
+
+const WRITTEN = SCENES.filter(({ sparse }) => !sparse).map((scene) => [scene.name, scene] as const);
+
+function makeCommand({ part }: Scene): { readonly home: string; readonly target: string; readonly command: string[] } {
+  const home = memoryDirectory();
+  const target = join(home, 'target');
+  mkdirSync(target);
+  const restoring = ['restore', `latest:source/${part}`, '--target', target];
+  return { home, target, command: ['-r', join(directory, 'repository'), ...restoring] };
+}
+
+/** Waits until a program is in the middle of a restore. */
+async function begun({ child }: RunningLdm, { hasBegun }: Scene, target: string): Promise<void> {
+  while (child.exitCode === null && !hasBegun(readdirSync(target)))
+    await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+/** Fails if the restore went on to the end, or left something that is not whole. */
+function expectUnfinished({ part }: Scene, target: string): void {
+  const names = readdirSync(target);
+  expect(hasTemporary(names)).toBe(false);
+  if (part === 'zeros') return expect(names).toEqual([]);
+  expect(names.length).toBeGreaterThan(LINKS_BEGUN);
+  expect(names.length).toBeLessThan(LINK_COUNT);
+  const files = new Map([...describeTree(join(repository.source, part))].filter(([name]) => names.includes(name)));
+  expect(diffTrees(files, target, { ignoreRoot: true, ignore: ['hardlinkGroup'] })).toEqual([]);
+  return expect(new Set(groupsIn(target)).size).toBe(1);
+}
+
+function groupsIn(target: string): string[] {
+  return [...describeTree(target)].flatMap(([path, entry]) =>
+    path === '' ? [] : [(JSON.parse(entry) as { readonly hardlinkGroup: string }).hardlinkGroup],
+  );
+}
+
+describe('an interruption ends a restore at once, and leaves nothing that is not whole', () => {
+  it.each(SCENES.map((scene) => [scene.name, scene] as const))('in the middle of %s', async (_, scene) => {
+    const { part, sparse, hasBegun } = scene;
+    const target = memoryDirectory();
+    const controller = new AbortController();
+    // Runs only when the restore lets timers and signal handlers run.
+    const watch = (): void => {
+      if (hasBegun(readdirSync(target))) controller.abort(new CancelledError('SIGINT'));
+      else next = setImmediate(watch);
+    };
+    let next = setImmediate(watch);
+    const options: RestoreOptions = { selector: `latest:source/${part}`, target, sparse };
+    const restoring = restore({ ...repository.context, signal: controller.signal }, options);
+    await restoring.catch(() => undefined).finally(() => clearImmediate(next));
+    await expect(restoring).rejects.toThrow(CancelledError);
+    expectUnfinished(scene, target);
+    // As holes: a comparison tells no difference.
+    expect((await restore(repository.context, { ...options, sparse: true })).problems).toEqual([]);
+    expect(diffTrees(join(repository.source, part), target, { ignoreRoot: true })).toEqual([]);
+  });
+
+  it.each(WRITTEN)('by SIGINT in the middle of %s, with exit 130', async (_, scene) => {
+    const { target, command, home } = makeCommand(scene);
+    const running = startLdm([...command, '--json'], { home });
+    const stderr = running.stderrMatching(/"exit_error".*\n/);
+    await begun(running, scene, target);
+    running.child.kill('SIGINT');
+    expect(JSON.parse(await stderr)).toMatchObject({ code: 130, message: 'interrupted by SIGINT' });
+    expect(await running.ended).toEqual({ code: 130, signal: null });
+    expectUnfinished(scene, target);
+  });
+});
+
+describe('a restore that was killed goes on with the same command', () => {
+  it.each(WRITTEN)('in the middle of %s', async (_, scene) => {
+    const { target, command, home } = makeCommand(scene);
+    const running = startLdm(command, { home });
+    await begun(running, scene, target);
+    running.child.kill('SIGKILL');
+    expect(await running.ended).toEqual({ code: null, signal: 'SIGKILL' });
+    const names = readdirSync(target);
+    expect(names.length).toBeLessThan(LINK_COUNT);
+    expect(names).not.toContain('file');
+    expect(await startLdm(command, { home }).ended).toEqual({ code: 0, signal: null });
+    for (const name of readdirSync(target).filter((left) => isTemporary(left))) rmSync(join(target, name));
+    expect(diffTrees(join(repository.source, scene.part), target, { ignoreRoot: true })).toEqual([]);
+  });
+});

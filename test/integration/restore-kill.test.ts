@@ -1,0 +1,105 @@
+import { spawnSync } from 'node:child_process';
+import { linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { describeTree, diffTrees } from '../support/compare-trees.ts';
+import { compileForChild } from '../support/compile-for-child.ts';
+import type { CompiledProgram } from '../support/compile-for-child.ts';
+import { createPrng } from '../support/prng.ts';
+import { makeRandomTree } from '../support/random-tree.ts';
+import { runLdm } from '../support/run-ldm.ts';
+import { SMALL_SIZES } from '../support/simulated-process.ts';
+import { makeTemporaryDirectory, memoryDirectory } from '../support/temp-directory.ts';
+import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
+import type { TestRepository } from '../support/test-repository.ts';
+
+const SEED = 20261129;
+const TIMEOUT_MS = 180_000;
+/** When the restore is killed: after this part of what it reads from the repository. */
+const MOMENTS = [0.3, 0.5, 0.7, 0.9, 0.99];
+
+const directory = makeTemporaryDirectory();
+let child: CompiledProgram;
+let repository: TestRepository;
+let original: ReadonlyMap<string, string>;
+
+beforeAll(async () => {
+  child = await compileForChild(join(import.meta.dirname, '../support/operation-child.ts'));
+  repository = await makeTestRepository({ chunker: TINY_CHUNKS }, directory);
+  Object.assign(repository.context, { storeSizes: SMALL_SIZES });
+  fill(repository.source);
+  await repository.backup();
+  original = describeTree(repository.source);
+});
+afterAll(() => {
+  child.remove();
+  rmSync(directory, { recursive: true });
+});
+
+/** Every kind of entry, and large files and hard links that are pending together, in two directories. */
+function fill(source: string): void {
+  makeRandomTree(join(source, 'tree'), { seed: SEED, fileSizeBytesMax: 1 << 20 });
+  const prng = createPrng(SEED + 1);
+  const pieces = Array.from({ length: 40 }, () => prng.bytes(20_000));
+  for (const name of ['a', 'b']) mkdirSync(join(source, name));
+  for (let index = 0; index < 30; index += 1) {
+    const large = Array.from({ length: 15 }, () => prng.pick(pieces));
+    writeFileSync(join(source, 'a', `${index}`), Buffer.concat([prng.bytes(5000), ...large]));
+    linkSync(join(source, 'a', `${index}`), join(source, 'b', `${index}`));
+  }
+}
+
+interface Ending {
+  readonly isKilled: boolean;
+  readonly operationCount: number;
+}
+
+/** Restores in a process that is killed at an operation on the repository; 0: it is not. */
+function runRestore(target: string, failAt: number): Ending {
+  const words = [child.path, join(directory, 'repository'), `${failAt}`, 'restore', target];
+  const { signal, stdout } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+  return { isKilled: signal === 'SIGKILL', operationCount: Number(/^survived (\d+)\n$/.exec(stdout)?.[1] ?? 0) };
+}
+
+const isLeftover = (path: string): boolean => path.includes('.ldm-restore-');
+
+/** Fails if a file that has its name is not whole. A directory has its mode and time only when it is complete. */
+function expectWholeFiles(target: string): void {
+  const killed = [...describeTree(target)].filter(
+    ([path, entry]) => !isLeftover(path) && !entry.includes('"type":"directory"'),
+  );
+  const expected = killed.flatMap(([path]) => [...original].filter(([name]) => name === path));
+  expect(diffTrees(new Map(expected), new Map(killed), { ignore: ['hardlinkGroup'] })).toEqual([]);
+  expect(killed.length).toBeLessThan(original.size);
+}
+
+/** As a user may do. The directories keep their times. Returns the number of removed files. */
+function removeLeftovers(target: string): number {
+  const script = `find "$1" -name '.ldm-restore-*' -print0 | while IFS= read -rd '' file; do
+    touch -r "\${file%/*}" "$2"; rm "$file"; touch -r "$2" "\${file%/*}"; echo; done`;
+  const words = ['-c', script, '-', target, join(memoryDirectory(), 'time')];
+  return spawnSync('bash', words, { encoding: 'utf8' }).stdout.length;
+}
+
+it(
+  'a restore that was killed goes on with the same command, and restores what was backed up',
+  async () => {
+    const { operationCount } = runRestore(join(directory, 'whole'), 0);
+    expect(diffTrees(original, join(directory, 'whole', 'source'))).toEqual([]);
+    expect(operationCount).toBeGreaterThan(50);
+    let leftoverCount = 0;
+    for (const moment of MOMENTS) {
+      const target = memoryDirectory();
+      expect(runRestore(target, Math.ceil(operationCount * moment)).isKilled).toBe(true);
+      expectWholeFiles(join(target, 'source'));
+      const command = ['-q', '-r', join(directory, 'repository'), 'restore', 'latest', '--target', target];
+      expect(await runLdm(command)).toMatchObject({ code: 0, stderr: '' });
+      leftoverCount += removeLeftovers(join(target, 'source'));
+      expect(diffTrees(original, join(target, 'source'))).toEqual([]);
+    }
+    expect(leftoverCount).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);

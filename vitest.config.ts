@@ -16,7 +16,6 @@ const sharedFolders = [
   'chunking',
   'cli',
   'crypto',
-  'files',
   'filter-family',
   'format',
   'ldm',
@@ -51,11 +50,6 @@ const alone = [
   'cli/startup',
   'cli/surroundings',
   'cli/terminal',
-  'files/native',
-  'files/replace-file',
-  'files/target-file',
-  'files/target-writer',
-  'files/without-statx',
   'operations/backup*',
   'operations/backup/*',
   'operations/own-repository',
@@ -77,6 +71,9 @@ const longest = [
   'bench/bench',
   'integration/fidelity',
   'integration/hostile-checkpoint',
+  'integration/large-trees',
+  'integration/locks-left-behind',
+  'integration/broken-order',
 ].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {

@@ -11,6 +11,8 @@ export type AdviceCode =
   | 'repair'
   | 'repair-and-repeat'
   | 'repair-keeps-good-copy'
+  | 'check-data'
+  | 'copy-and-check'
   | 'check-and-repair'
   | 'check-details-and-repair'
   | 'check-data-and-repair'
@@ -52,8 +54,6 @@ export interface ErrorDetails {
 export class LdmError extends Error {
   /** Stable name for scripts. */
   readonly code: string = 'ERROR';
-  /** The exit code of a command that ends with this error. */
-  readonly exitCode: number = 1;
   readonly hint: string | undefined;
   readonly advice: Advice | undefined;
 
@@ -68,17 +68,14 @@ export class LdmError extends Error {
 /** The command line, the environment or a configuration value is wrong. */
 export class UsageError extends LdmError {
   override readonly code: string = 'USAGE';
-  override readonly exitCode: number = 2;
 }
 
 export class RepositoryNotFoundError extends LdmError {
   override readonly code: string = 'REPOSITORY_NOT_FOUND';
-  override readonly exitCode: number = 10;
 }
 
 export class RepositoryLockedError extends LdmError {
   override readonly code: string = 'REPOSITORY_LOCKED';
-  override readonly exitCode: number = 11;
 }
 
 /** The repository or one of its files needs a different version of ldm. */
@@ -215,26 +212,23 @@ export class FilterFullError extends LdmError {
   override readonly code: string = 'FILTER_FULL';
 }
 
-/** Signals that interrupt a command cleanly, with the exit code that a shell reports: 128 + signal number. */
-const INTERRUPTION_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
-
-export type InterruptionSignal = keyof typeof INTERRUPTION_EXIT_CODES;
+/** Signals that interrupt a command cleanly. */
+export type InterruptionSignal = 'SIGHUP' | 'SIGINT' | 'SIGTERM';
 
 export class CancelledError extends LdmError {
   override readonly code: string = 'CANCELLED';
-  override readonly exitCode: number;
+  readonly signal: InterruptionSignal;
+  /** What was completed before the interruption. */
+  readonly completed: 'delete' | undefined;
 
-  readonly #signal: InterruptionSignal;
-
-  /** `state`: what was completed before the interruption. */
-  constructor(signal: InterruptionSignal, state?: string) {
-    super(`interrupted by ${signal}${state === undefined ? '' : `: ${state}`}`);
-    this.#signal = signal;
-    this.exitCode = INTERRUPTION_EXIT_CODES[signal];
+  constructor(signal: InterruptionSignal, completed?: 'delete') {
+    super(`interrupted by ${signal}${completed === undefined ? '' : ': the snapshots are deleted'}`);
+    this.signal = signal;
+    this.completed = completed;
   }
 
-  /** Returns the same error with a description of what was completed before the interruption. */
-  during(state: string): CancelledError {
-    return new CancelledError(this.#signal, state);
+  /** Returns the same error, which says what was completed before the interruption. */
+  after(completed: 'delete'): CancelledError {
+    return new CancelledError(this.signal, completed);
   }
 }

@@ -1,6 +1,6 @@
 /** The library: every operation of the command line as a function that returns data. */
 export { LocalBackend } from './backend/local-backend.ts';
-export type { Backend, BackendFile, StagedFile } from './backend/backend.ts';
+export type { Backend, BackendFile, Place, StagedFile } from './backend/backend.ts';
 export type { ChunkerParameters } from './chunking/chunker.ts';
 export * from './errors.ts';
 export type { FilterPlan } from './ldm/formulas.ts';
@@ -22,7 +22,7 @@ export type {
 export { compact } from './operations/compact.ts';
 export type { CompactOptions, CompactResult } from './operations/compact.ts';
 export { createProgress } from './operations/context.ts';
-export type { Notice, OperationContext, Progress } from './operations/context.ts';
+export type { OperationContext, Progress } from './operations/context.ts';
 export { deleteSnapshots, undeleteSnapshots } from './operations/delete.ts';
 export type { DeleteOptions, DeleteResult, FreedBytes } from './operations/delete.ts';
 export { askFiles, askIds, openMembership, parseChunkIds } from './operations/filter/ask.ts';
@@ -39,6 +39,7 @@ export { simulateChains } from './operations/filter/simulate.ts';
 export type { SimulationOptions, SimulationResult } from './operations/filter/simulate.ts';
 export { initRepository, repositoryExists } from './operations/init.ts';
 export type { InitOptions, InitResult } from './operations/init.ts';
+export type { Notice } from './operations/notices.ts';
 export { listFiles } from './operations/ls.ts';
 export type { ListFilesOptions, ListedEntry } from './operations/ls.ts';
 export { repair } from './operations/repair.ts';

@@ -23,7 +23,7 @@ const belowOf: Readonly<Record<string, readonly string[]>> = {
   workers: ['files', 'crypto', 'format'],
   store: ['workers', 'backend', 'crypto', 'format'],
   'filter-family': ['ldm', 'format'],
-  repository: ['store', 'ldm', 'workers', 'backend', 'files', 'crypto', 'format'],
+  repository: ['store', 'ldm', 'workers', 'backend', 'crypto', 'format'],
   operations: ['repository', 'filter-family', 'store', 'ldm', 'files', 'chunking', 'format'],
   // Makes a backend from a place, and chunker parameters from options.
   cli: ['operations', 'backend', 'files', 'ldm', 'chunking', 'format'],

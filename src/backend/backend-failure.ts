@@ -52,7 +52,6 @@ const HINTS: Readonly<Record<string, string>> = {
   EACCES: 'Run ldm as the user who owns the repository.',
   EPERM: 'Run ldm as the user who owns the repository.',
   EROFS: 'The file system of the repository is mounted read-only.',
-  EIO: 'The disk reports an error: see the system log. Copy the repository to a healthy disk, then run `ldm check`.',
   EMFILE: 'Too many files are open: raise the limit (`ulimit -n`).',
 };
 
@@ -81,7 +80,8 @@ export function backendFailure(failure: BackendFailure): BackendError {
     kind: KINDS[errno ?? ''] ?? 'other',
     errno,
     cause,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
+    advice: errno === 'EIO' ? { code: 'copy-and-check' } : undefined,
   });
 }
 

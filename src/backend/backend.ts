@@ -4,6 +4,16 @@ export interface BackendFile {
   readonly sizeBytes: number;
 }
 
+/** What is at the place of a repository. Paths are as in `location`. */
+export interface Place {
+  /** The first part of its path that does not exist. */
+  readonly missing: string | undefined;
+  /** A file at its path, or at a part of it, where a directory should be. */
+  readonly file: string | undefined;
+  /** The names in the directory, sorted. */
+  readonly names: readonly string[];
+}
+
 /** Throws if the next step must not be done, for example because the lock of this process is gone. */
 export type Verify = () => Promise<void>;
 
@@ -32,7 +42,13 @@ export interface Backend {
   readonly location: string;
   /** The path of the repository if it is a directory of this machine. */
   readonly localDirectory: string | undefined;
+  /** How many reads are worth having under way at once: 1 if they do not wait for another machine. */
+  readonly readsAtOnce: number;
 
+  /**
+   * Returns what is at the place, whether that is a repository or not. Undefined if this kind of place cannot say it.
+   */
+  examine(): Promise<Place | undefined>;
   /** Creates the place of a new repository, durably. Accepts what exists. */
   prepare(directories: readonly string[]): Promise<void>;
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import { isAbsent } from '../errors.ts';
 import { directoryOf } from '../format/layout.ts';
-import type { Backend, BackendFile, StagedFile, Verify } from './backend.ts';
+import type { Backend, BackendFile, Place, StagedFile, Verify } from './backend.ts';
 import { repositoryExists } from './repository-exists.ts';
 
 /** A new file that is being written. A power cut may lose its bytes until `sync` has returned. */
@@ -28,6 +28,7 @@ export interface FileWriter {
 export abstract class FileSystemBackend implements Backend {
   abstract readonly location: string;
   readonly localDirectory: string | undefined = undefined;
+  readonly readsAtOnce: number = 1;
   /** Directories with changed names that are not durable yet, with the number of the latest change. */
   readonly #unsynced = new Map<string, number>();
   #changeCount = 0;
@@ -59,6 +60,10 @@ export abstract class FileSystemBackend implements Backend {
   abstract read(name: string): Promise<Uint8Array>;
   abstract readRange(name: string, offset: number, target: Uint8Array): Promise<void>;
   abstract close(): Promise<void>;
+
+  async examine(): Promise<Place | undefined> {
+    return undefined;
+  }
 
   async prepare(directories: readonly string[]): Promise<void> {
     for (const directory of directories) await this.makeDirectory(directory);

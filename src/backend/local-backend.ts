@@ -17,10 +17,11 @@ import { performance } from 'node:perf_hooks';
 import { CorruptDataError } from '../errors.ts';
 import { backendFailure, errnoOf } from './backend-failure.ts';
 import type { BackendOperation } from './backend-failure.ts';
-import type { BackendFile } from './backend.ts';
+import type { BackendFile, Place } from './backend.ts';
 import { DescriptorCache } from './descriptor-cache.ts';
 import { FileSystemBackend } from './file-system-backend.ts';
 import type { FileWriter } from './file-system-backend.ts';
+import { examinePath } from './local-place.ts';
 import { LocalWriter } from './local-writer.ts';
 import { makeDirectories } from '../util/make-directories.ts';
 
@@ -52,6 +53,10 @@ export class LocalBackend extends FileSystemBackend {
     super();
     this.location = resolve(directory);
     this.localDirectory = this.location;
+  }
+
+  override async examine(): Promise<Place> {
+    return this.#run('list', '', () => examinePath(this.location));
   }
 
   async makeDirectory(name: string): Promise<void> {
@@ -108,7 +113,7 @@ export class LocalBackend extends FileSystemBackend {
     if (filledBytes < target.length) {
       throw new CorruptDataError(
         `repository ${this.location}: ${name} ends at byte ${offset + filledBytes}, but ${target.length} bytes were expected from byte ${offset}`,
-        { hint: 'Run `ldm check --read-data` to see what is damaged.' },
+        { advice: { code: 'check-data' } },
       );
     }
   }

@@ -8,6 +8,9 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   repair: 'Run `ldm repair`.',
   'repair-and-repeat': 'Run `ldm repair`, then this command again.',
   'repair-keeps-good-copy': 'Run `ldm repair`, which keeps the good copy.',
+  'check-data': 'Run `ldm check --read-data` to see what is damaged.',
+  'copy-and-check':
+    'The disk reports an error: see the system log. Copy the repository to a healthy disk, then run `ldm check`.',
   'check-and-repair': 'Run `ldm check`, then `ldm repair`.',
   'check-details-and-repair': 'Run `ldm check` for details, then `ldm repair`.',
   'check-data-and-repair': 'Run `ldm check --read-data` to see which files are affected, then `ldm repair`.',

@@ -1,10 +1,10 @@
 import { CommanderError } from 'commander';
-import { LdmError, UnsupportedFormatError, UsageError } from '../errors.ts';
+import { CancelledError, LdmError, UnsupportedFormatError, UsageError } from '../errors.ts';
 import { hintFor } from './advice.ts';
 import { escapeForTerminal } from './display-path.ts';
 import { reasonOf } from '../files/path-failures.ts';
 import { OutputClosedError } from './output.ts';
-import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE } from './exit-codes.ts';
+import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, exitCodeOfError } from './exit-codes.ts';
 
 /** How to report a command that threw. */
 export interface Failure {
@@ -57,10 +57,16 @@ function isCurrentDirectoryGone(error: unknown): boolean {
 }
 
 function describeExpectedFailure(error: LdmError): Failure {
-  const message = escapeForTerminal(error.message);
+  const message = escapeForTerminal(error.message) + remarkOn(error);
   const hint = hintFor(error) ?? (error instanceof UnsupportedFormatError ? NEWER_HINT : undefined);
   const lines = [`ldm: ${message}`, ...(hint === undefined ? [] : [escapeForTerminal(hint)])];
-  return { exitCode: error.exitCode, text: lines.join('\n'), message, hint };
+  return { exitCode: exitCodeOfError(error), text: lines.join('\n'), message, hint };
+}
+
+/** Returns the end of a message that names a command. */
+function remarkOn(error: LdmError): string {
+  const isDeleted = error instanceof CancelledError && error.completed === 'delete';
+  return isDeleted ? '; `ldm compact` reclaims the space' : '';
 }
 
 /** Commander throws for wrong usage, and also to exit after it has printed help. */

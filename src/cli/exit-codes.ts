@@ -1,3 +1,5 @@
+import { CancelledError } from '../errors.ts';
+import type { LdmError } from '../errors.ts';
 import type { BackupResult } from '../operations/backup.ts';
 import type { CheckResult } from '../operations/check.ts';
 import type { RepairResult } from '../operations/repair.ts';
@@ -28,6 +30,21 @@ const EXIT_DAMAGED = 4;
 export const EXIT_ABSENT = 5;
 /** Interrupted by SIGHUP. */
 export const EXIT_HANGUP = 129;
+
+/** By the code of the error. All other errors mean failure. */
+const ERROR_EXIT_CODES: ReadonlyMap<string, number> = new Map([
+  ['USAGE', EXIT_USAGE],
+  ['REPOSITORY_NOT_FOUND', 10],
+  ['REPOSITORY_LOCKED', 11],
+]);
+
+/** As a shell reports them: 128 + signal number. */
+const SIGNAL_EXIT_CODES = { SIGHUP: EXIT_HANGUP, SIGINT: 130, SIGTERM: 143 } as const;
+
+export function exitCodeOfError(error: LdmError): number {
+  if (error instanceof CancelledError) return SIGNAL_EXIT_CODES[error.signal];
+  return ERROR_EXIT_CODES.get(error.code) ?? EXIT_FAILURE;
+}
 
 export function exitCodeOfBackup({ problems }: Pick<BackupResult, 'problems'>): number {
   return problems.length > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;

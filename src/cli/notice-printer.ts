@@ -1,8 +1,11 @@
 import { displayPath, escapeForTerminal } from './display-path.ts';
-import type { Notice } from '../operations/context.ts';
+import type { Notice } from '../operations/notices.ts';
 import type { Output } from './output.ts';
 import { pathFields } from './paths.ts';
+import { describeNotice, levelOf } from './reports/notice-text.ts';
 import { formatCount } from './words.ts';
+
+type FileNotice = Extract<Notice, { readonly kind: 'source-problem' | 'restore-problem' }>;
 
 /** The maximum number of lines about single files. Further ones are only counted. */
 const FILE_LINES_MAX = 20;
@@ -18,15 +21,16 @@ export class NoticePrinter {
     this.#verbosity = verbosity;
   }
 
-  /** Problems and warnings are always printed, waiting and notes unless `--quiet`, and the rest only with `-v`. */
+  /** Problems and warnings are always printed, waiting and notes unless `--quiet`. */
   print(notice: Notice): void {
     const output = this.#output;
-    if ((notice.kind === 'lock-wait' || notice.kind === 'note') && output.quiet) return;
-    if (notice.kind === 'info' && (this.#verbosity === 0 || output.quiet)) return;
-    const message = escapeForTerminal(notice.message);
-    if (notice.path !== undefined) return this.#printOfFile(notice, describeFile(displayPath(notice.path), message));
-    const prefix = notice.kind === 'warning' ? 'ldm: warning: ' : 'ldm: ';
-    output.problem(`${prefix}${message}`, 'notice', { kind: notice.kind, message: notice.message });
+    const level = levelOf(notice);
+    if ((level === 'lock-wait' || level === 'note') && output.quiet) return;
+    const message = describeNotice(notice);
+    if (notice.kind === 'source-problem' || notice.kind === 'restore-problem')
+      return this.#printOfFile(notice, message);
+    const prefix = level === 'warning' ? 'ldm: warning: ' : 'ldm: ';
+    output.problem(`${prefix}${escapeForTerminal(message)}`, 'notice', { kind: level, message });
   }
 
   /** Prints how many lines were left out. Call it before the summary; a second call has no effect. */
@@ -37,10 +41,12 @@ export class NoticePrinter {
     this.#fileLineCount = 0;
   }
 
-  #printOfFile({ path, message, during }: Notice, text: string): void {
+  #printOfFile(notice: FileNotice, message: string): void {
     this.#fileLineCount += 1;
     if (this.#fileLineCount > FILE_LINES_MAX && !this.#printsAll) return;
-    const fields = pathFields(path!);
+    const during = 'during' in notice ? notice.during : undefined;
+    const text = describeFile(displayPath(notice.path), escapeForTerminal(message));
+    const fields = pathFields(notice.path);
     this.#output.problem(`ldm: ${text}`, 'error', { error: { message }, during, item: fields.path, ...fields });
   }
 

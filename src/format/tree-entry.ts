@@ -45,6 +45,33 @@ export interface TreeEntry {
   readonly extensions: readonly EntryExtension[];
 }
 
+/** Returns a directory of which only the name and the tree are known. */
+export function bareDirectory(name: ByteString, treeId: Uint8Array): TreeEntry {
+  return {
+    name,
+    type: 'directory',
+    mode: 0,
+    uid: 0,
+    gid: 0,
+    user: '' as ByteString,
+    group: '' as ByteString,
+    mtimeSeconds: 0,
+    mtimeNanoseconds: 0,
+    ctimeSeconds: 0,
+    ctimeNanoseconds: 0,
+    inode: 0n,
+    sizeBytes: 0,
+    chunkIds: new Uint8Array(),
+    treeId,
+    linkTarget: '' as ByteString,
+    deviceMajor: 0,
+    deviceMinor: 0,
+    hardlink: undefined,
+    changedWhileRead: false,
+    extensions: [],
+  };
+}
+
 export const TYPE_FILE = 1;
 export const TYPE_DIRECTORY = 2;
 export const TYPE_SYMLINK = 3;

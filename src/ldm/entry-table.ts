@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ID_WORDS, writeIdWords } from './positions.ts';
+import { ID_WORDS, hasIdAt, writeIdWords } from './positions.ts';
 
 /** Pack index of a missing chunk: it is referenced, but its location is unknown. */
 export const NO_PACK = 0xffff_ffff;
@@ -75,15 +75,7 @@ export class EntryTable {
   }
 
   hasId(entry: number, id: Uint32Array): boolean {
-    const page = this.pages[entry >>> PAGE_BITS]!;
-    const base = (entry & PAGE_MASK) * ENTRY_WORDS;
-    return (
-      page[base] === id[0] &&
-      page[base + 1] === id[1] &&
-      page[base + 2] === id[2] &&
-      page[base + 3] === id[3] &&
-      page[base + 4] === id[4]
-    );
+    return hasIdAt(this.pages[entry >>> PAGE_BITS]!, (entry & PAGE_MASK) * ENTRY_WORDS, id);
   }
 
   /** Whether the id of `entry` sorts before the id of `other`. The order is arbitrary but stable. */

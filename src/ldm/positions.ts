@@ -24,6 +24,17 @@ export function writeIdWords(words: Uint32Array, at: number, target: Uint8Array,
   }
 }
 
+/** Whether the id that begins at the word `at` of `words` is `id`. */
+export function hasIdAt(words: Uint32Array, at: number, id: Uint32Array): boolean {
+  return (
+    words[at] === id[0] &&
+    words[at + 1] === id[1] &&
+    words[at + 2] === id[2] &&
+    words[at + 3] === id[3] &&
+    words[at + 4] === id[4]
+  );
+}
+
 /** The first position, 0 to m - 1: a 52-bit fraction times m, which avoids the bias of a remainder. */
 export function startOf(words: Uint32Array, at: number, positions: number): number {
   return Math.floor((words[at]! * TWO_POW_20 + (words[at + 1]! >>> 12)) * TWO_POW_MINUS_52 * positions);

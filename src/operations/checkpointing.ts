@@ -33,10 +33,7 @@ export async function refreshCheckpoint(
   } catch (error) {
     // The snapshot is saved, so a lost lock must not look like a failed backup.
     if (!(error instanceof BackendError || error instanceof RefusedError)) throw error;
-    context.onNotice?.({
-      kind: 'warning',
-      message: `the filter image could not be saved, so the next command takes longer to start: ${error.message}`,
-    });
+    context.onNotice?.({ kind: 'checkpoint-not-written', reason: error.message });
   }
 }
 

@@ -133,8 +133,7 @@ async function carryOutInRounds({ context, repository, options }: CarryOutOption
       if (!isDiskFull(error) || plans.length === 0) throw error;
       countMax = Math.floor(plan.rewritten.length / 2);
       if (countMax > 0) continue;
-      const message = `the disk is full: ${round.plan.rewritten.length} packs with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
-      context.onNotice?.({ kind: 'warning', message });
+      context.onNotice?.({ kind: 'disk-full', packCount: round.plan.rewritten.length });
       return { plans, bytesCopied };
     }
   }

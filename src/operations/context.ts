@@ -2,8 +2,8 @@ import { BackendError, CancelledError } from '../errors.ts';
 import { Repository } from '../repository/repository.ts';
 import type { AccessMode } from '../repository/access.ts';
 import type { OpenRepositoryOptions } from '../repository/repository.ts';
-import type { ByteString } from '../util/byte-string.ts';
 import type { PathNode } from '../util/path-node.ts';
+import type { Notice } from './notices.ts';
 
 /** The progress of an operation. The operation updates the fields; a display reads them whenever it likes. */
 export interface Progress {
@@ -35,14 +35,6 @@ export function createProgress(): Progress {
     errorCount: 0,
     currentFile: undefined,
   };
-}
-
-/** Something the user should know while the operation runs. `note` is weaker than `warning`: nothing is wrong. */
-export interface Notice {
-  readonly kind: 'lock-wait' | 'source-problem' | 'warning' | 'note' | 'info';
-  readonly message: string;
-  readonly path?: ByteString;
-  readonly during?: string;
 }
 
 /** Sets the name of the current phase. */
@@ -78,18 +70,10 @@ export async function withRepository<T>(
 ): Promise<T> {
   const { backend, lockOwner, lockClock, onNotice, storeSizes, threads, signal } = context;
   const lockWaitMs = context.lockWaitMs ?? (mode === 'exclusive' ? 0 : SHARED_WAIT_MS);
-  const onWait = (holder: string): void =>
-    onNotice?.({ kind: 'lock-wait', message: `waiting for the lock held by ${holder}` });
-  const onUnlocked = (reason: string): void =>
-    onNotice?.({
-      kind: 'warning',
-      message: `the repository is read without a lock, because ${reason}; do not run compact or delete at the same time`,
-    });
+  const onWait = (holder: string): void => onNotice?.({ kind: 'lock-wait', holder });
+  const onUnlocked = (reason: string): void => onNotice?.({ kind: 'read-without-lock', reason });
   const onDamagedCheckpoint = (name: string, reason: string): void =>
-    onNotice?.({
-      kind: 'warning',
-      message: `${name} is damaged and was not used (${reason}). Nothing is lost, but commands start slower; run \`ldm repair\``,
-    });
+    onNotice?.({ kind: 'checkpoint-damaged', name, reason });
   const options = {
     backend,
     mode,
@@ -116,8 +100,7 @@ export async function withRepository<T>(
   }
   await repository.close().catch((error: unknown) => {
     if (!(error instanceof BackendError)) throw error;
-    // The work is done. Once this process has exited, other processes can see that its lock is abandoned.
-    onNotice?.({ kind: 'warning', message: `the lock could not be released: ${error.message}` });
+    onNotice?.({ kind: 'lock-not-released', reason: error.message });
   });
   return result;
 }

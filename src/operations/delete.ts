@@ -42,8 +42,8 @@ export interface DeleteResult {
   readonly freed: FreedBytes;
   readonly dryRun: boolean;
   readonly compaction: CompactResult | undefined;
-  /** Why the space was not reclaimed. Undefined if it was, and for a dry run. */
-  readonly notReclaimed: string | undefined;
+  /** Why the space was not reclaimed: an error, or nobody wanted it. Undefined if it was, and for a dry run. */
+  readonly notReclaimed: { readonly error: LdmError | undefined } | undefined;
 }
 
 /** Deletes snapshots, measures the bytes that this frees, and reclaims them unless the repository is in use. */
@@ -60,8 +60,7 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   });
   const result = { snapshots, freed, dryRun, compaction: undefined, notReclaimed: undefined };
   if (dryRun) return result;
-  if (options.reclaim === false)
-    return { ...result, notReclaimed: '--no-reclaim was given; `ldm compact` reclaims the space' };
+  if (options.reclaim === false) return { ...result, notReclaimed: { error: undefined } };
   return { ...result, ...(await reclaim(context)) };
 }
 
@@ -133,7 +132,7 @@ async function reclaim(context: OperationContext): Promise<Pick<DeleteResult, 'c
   } catch (error) {
     const isInTheWay = error instanceof RepositoryLockedError || error instanceof RefusedError;
     if (!isInTheWay && !isDiskFull(error)) throw afterDelete(error);
-    return { compaction: undefined, notReclaimed: `${error.message}; \`ldm compact\` reclaims the space later` };
+    return { compaction: undefined, notReclaimed: { error } };
   }
 }
 
@@ -143,8 +142,7 @@ function afterDelete(error: unknown): unknown {
   if (error instanceof CorruptDataError) {
     return new CorruptDataError(prefix + error.message, { ...helpOf(error), cause: error });
   }
-  if (error instanceof CancelledError)
-    return error.during('the snapshots are deleted; `ldm compact` reclaims the space');
+  if (error instanceof CancelledError) return error.after('delete');
   if (!(error instanceof BackendError)) return error;
   return error.rephrase(prefix + error.message);
 }

@@ -36,9 +36,6 @@ export interface RestoreOptions {
   readonly dryRun?: boolean;
 }
 
-const ROUNDED_TIMES =
-  'modification times are restored to the millisecond only, because the package koffi cannot be loaded here';
-
 /** From here on, planning takes longer than starting the threads, which would otherwise start after it. */
 const MANY_FILES = 5000;
 
@@ -54,11 +51,12 @@ export async function restore(context: OperationContext, options: RestoreOptions
     const opened = await repository.openState();
     assertCountable([name], opened.damage.lostSnapshots);
     const place = await findPlace(opened.reader, listing, path);
-    const tally = new RestoreTally((problem) => context.onNotice?.({ kind: 'warning', ...problem }), context.progress);
+    const { onNotice, progress } = context;
+    const tally = new RestoreTally((problem) => onNotice?.({ kind: 'restore-problem', ...problem }), progress);
     const dryRun = options.dryRun === true;
     const directory = absoluteTarget(byteStringOf(options.target));
     const target = dryRun ? directory : makeTargetRoot(directory);
-    if (!dryRun && !hasNanosecondTimes()) context.onNotice?.({ kind: 'warning', message: ROUNDED_TIMES });
+    if (!dryRun && !hasNanosecondTimes()) onNotice?.({ kind: 'times-in-milliseconds' });
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
     if (path === '' && listing.snapshot.summary.totalFilesProcessed >= MANY_FILES) repository.threads.prepare();

@@ -53,8 +53,7 @@ export function selectSnapshot(
   const groups = new Map(listings.map((listing) => [groupKey(listing.snapshot), listing]));
   if (groups.size > 1) {
     if (isDeleting) throw ambiguousLatest(name, [...groups.values()]);
-    const message = `${name} is ${describe(found)}; there are snapshots of ${groups.size} different hosts or sets of paths`;
-    context.onNotice?.({ kind: 'note', message });
+    context.onNotice?.({ kind: 'latest-among-groups', name, snapshot: found, groupCount: groups.size });
   }
   return found;
 }
@@ -62,10 +61,8 @@ export function selectSnapshot(
 /** Warns about snapshots dated in the future: each of them stays the latest until its date has passed. */
 export function warnOfFuture({ onNotice }: OperationContext, listings: readonly SnapshotListing[]): void {
   const limitMs = Date.now() + CLOCK_TOLERANCE_MS;
-  const future = listings.filter(({ snapshot }) => Date.parse(snapshot.time) > limitMs);
-  if (future.length === 0) return;
-  const message = `dated in the future, and therefore the latest: ${enumerate(future.map(describe))}`;
-  onNotice?.({ kind: 'warning', message });
+  const snapshots = listings.filter(({ snapshot }) => Date.parse(snapshot.time) > limitMs);
+  if (snapshots.length > 0) onNotice?.({ kind: 'dated-in-future', snapshots });
 }
 
 /** For lost snapshots that only a checkpoint knows: `latest` must not mean an older one because the newest is lost. */
@@ -109,7 +106,7 @@ function uncountable(name: string, reason: string): CorruptDataError {
 
 function ambiguousLatest(name: string, newest: readonly SnapshotListing[]): RefusedError {
   return new RefusedError(
-    `${name} is ambiguous, since there are snapshots of different hosts or paths: ${enumerate(newest.map(describe))}`,
+    `${name} is ambiguous, since there are snapshots of different hosts or paths: ${enumerate(newest.map(describeListing))}`,
     { advice: { code: 'choose-snapshot-to-delete' } },
   );
 }
@@ -123,7 +120,7 @@ function findById({ listings, damaged }: ReadSnapshots, prefix: string, filter: 
   const damagedMatches = [...damaged].filter(([id]) => id.startsWith(prefix));
   const matches = listings.filter(({ id }) => id.startsWith(prefix));
   if (matches.length + damagedMatches.length > 1) {
-    const candidates = [...matches.map(describe), ...damagedMatches.map(([id]) => `${longId(id)} (damaged)`)];
+    const candidates = [...matches.map(describeListing), ...damagedMatches.map(([id]) => `${longId(id)} (damaged)`)];
     throw new SnapshotNotFoundError(`${prefix} matches several snapshots: ${enumerate(candidates)}`, {
       hint: 'Give more digits.',
     });
@@ -135,10 +132,11 @@ function findById({ listings, damaged }: ReadSnapshots, prefix: string, filter: 
   if (found === undefined)
     throw new SnapshotNotFoundError(`no snapshot id begins with ${prefix}`, { advice: { code: 'list-snapshots' } });
   if (matchesFilter(found.snapshot, filter)) return found;
-  throw new SnapshotNotFoundError(`${describe(found)} does not match the given host, paths, tags or times`);
+  throw new SnapshotNotFoundError(`${describeListing(found)} does not match the given host, paths, tags or times`);
 }
 
-function describe({ id, snapshot: { time, hostname, paths } }: SnapshotListing): string {
+/** Describes a snapshot in a message. */
+export function describeListing({ id, snapshot: { time, hostname, paths } }: SnapshotListing): string {
   return `${longId(id)} of ${formatTime(time)} (${hostname}: ${enumerate(paths.map(textOf))})`;
 }
 
@@ -146,7 +144,8 @@ function longId(id: string): string {
   return id.slice(0, 12);
 }
 
-function enumerate(items: readonly string[]): string {
+/** Lists items in a message. */
+export function enumerate(items: readonly string[]): string {
   const more = items.length - SHOWN_MAX;
   return [...items.slice(0, SHOWN_MAX), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
 }

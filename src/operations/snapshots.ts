@@ -20,7 +20,8 @@ export async function listSnapshots(
 ): Promise<SnapshotListing[]> {
   return await withRepository(context, 'read', async ({ files }) => {
     const { listings, copied, damaged } = await files.readSnapshots({ deleted: options.deleted === true });
-    for (const message of [...copied.values(), ...damaged.values()]) context.onNotice?.({ kind: 'warning', message });
+    for (const [snapshotId, reason] of [...copied, ...damaged])
+      context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });
     const matching = listings.filter(({ snapshot }) => matchesFilter(snapshot, options));
     warnOfFuture(context, matching);
     return matching;

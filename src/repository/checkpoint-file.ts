@@ -8,6 +8,7 @@ import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
 import { decodeSnapshot } from '../format/snapshot.ts';
 import { readPackContents } from '../store/pack-reader.ts';
+import { prefetch } from '../util/prefetch.ts';
 import { readSegment } from './manifests.ts';
 
 interface CheckpointPlace {
@@ -86,8 +87,9 @@ async function checkLocations(backend: Backend, state: FilterState): Promise<voi
     seen.add(pack.id);
   };
   let isComplete = true;
-  for (const segmentId of state.segments) {
-    const packs = await unlessDamaged(async () => readSegment(backend, segmentId));
+  const read = async (id: string): Promise<PackContents[]> => readSegment(backend, id);
+  for await (const [, segment] of prefetch(state.segments, backend.readsAtOnce, read)) {
+    const packs = await unlessDamaged(async () => segment);
     if (packs === undefined) isComplete = false;
     else for (const pack of packs) verify(pack);
   }

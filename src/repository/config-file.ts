@@ -45,9 +45,7 @@ export async function inspectConfig(
   }
   const [config] = configs;
   if (config !== undefined) return { config, problems };
-  if (absentCount === 2) {
-    throw missingRepository(backend);
-  }
+  if (absentCount === 2) throw await missingRepository(backend);
   throw new CorruptDataError(`neither copy of the configuration can be read: ${problems[0]?.message ?? ''}`, {
     hint: 'Restore the file `config` from another copy of this repository: without its key, no chunk can be found.',
   });

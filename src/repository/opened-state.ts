@@ -15,6 +15,7 @@ import { loadCheckpoints } from './checkpoint-file.ts';
 import { FoldedSnapshots } from './folded-snapshots.ts';
 import { OpenedDamage } from './opened-damage.ts';
 import { findOtherCopies } from './other-copies.ts';
+import { prefetch } from '../util/prefetch.ts';
 import { manifestCopyName, snapshotName } from '../format/layout.ts';
 import { hasCondemned, listRepository, withoutCondemned } from './listing.ts';
 import type { Listing } from './listing.ts';
@@ -171,7 +172,7 @@ class StateOpening {
     const deleted = new Set(deletedIds);
     const gone = [...state.snapshots.keys()].filter((id) => deleted.has(id) && !snapshotIds.includes(id));
     const fresh = snapshotIds.filter((id) => !state.snapshots.has(id));
-    for (const id of fresh) await this.#retain(id);
+    await this.#retain(fresh);
     const lost = await this.#retainLost();
     await releaseSnapshots(state, gone, this.#reader.readTree);
     return {
@@ -210,12 +211,13 @@ class StateOpening {
   }
 
   async #addSegments(): Promise<void> {
-    const { backend, prediction } = this.#options;
-    for (const id of this.#listing.segmentIds) {
-      if (this.#state.segments.has(id) || prediction?.segmentsReplaced.has(id) === true) continue;
-      this.#options.signal?.throwIfAborted();
+    const { backend, prediction, signal } = this.#options;
+    const known = new Set([...this.#state.segments, ...(prediction?.segmentsReplaced ?? [])]);
+    const fresh = this.#listing.segmentIds.filter((id) => !known.has(id));
+    for await (const [id, packs] of prefetch(fresh, backend.readsAtOnce, async (one) => readSegment(backend, one))) {
+      signal?.throwIfAborted();
       try {
-        this.#addSegment(id, await readSegment(backend, id));
+        this.#addSegment(id, await packs);
       } catch (error) {
         if (!isDamage(error)) throw error;
         this.#damagedSegments.set(id, error.message);
@@ -225,9 +227,8 @@ class StateOpening {
   }
 
   #addSegment(id: string, contents: readonly PackContents[]): void {
-    const { packs } = this.#listing;
     const sizes = new Map(contents.map((pack) => [pack.id, pack.sizeBytes]));
-    addSegment(this.#state, id, contents, (packId) => (packs.get(packId) ?? -1) >= sizes.get(packId)!);
+    addSegment(this.#state, id, contents, (packId) => (this.#listing.packs.get(packId) ?? -1) >= sizes.get(packId)!);
   }
 
   /** Returns whether a pack has at least its full length: a truncated one must not look stored. */
@@ -238,9 +239,12 @@ class StateOpening {
     return sizeBytes !== undefined && (index === undefined || sizeBytes >= packs.get(index).sizeBytes);
   }
 
-  async #retain(id: string): Promise<void> {
-    this.#options.signal?.throwIfAborted();
-    const folded = await this.#snapshots.read(id);
-    if (folded !== undefined) await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
+  async #retain(ids: readonly string[]): Promise<void> {
+    const { backend, signal } = this.#options;
+    for await (const [id, read] of prefetch(ids, backend.readsAtOnce, async (one) => this.#snapshots.read(one))) {
+      signal?.throwIfAborted();
+      const folded = await read;
+      if (folded !== undefined) await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
+    }
   }
 }

@@ -1,6 +1,7 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { isAbsent, isDamage } from '../errors.ts';
 import type { Snapshot } from '../format/snapshot.ts';
+import { prefetch } from '../util/prefetch.ts';
 import { baseName, isId, manifestCopyName, snapshotName } from '../format/layout.ts';
 import { listOptional, listUnlessMissing } from './listing.ts';
 import { readManifest, readManifestCopy } from './manifests.ts';
@@ -32,7 +33,7 @@ export async function readSnapshots(
     ? await listIds(backend, 'deleted')
     : idsOf((await listUnlessMissing(backend, 'snapshots')) ?? []);
   const reading: SnapshotReading = { backend, deleted, listings: [], copied: new Map(), damaged: new Map() };
-  for (const id of ids) await readInto(reading, id);
+  await readInto(reading, ids);
   await noteLost(reading, copyIds, ids);
   return { deleted, listings: sortedByTime(reading.listings), copied: reading.copied, damaged: reading.damaged };
 }
@@ -53,16 +54,20 @@ function idsOf(files: readonly BackendFile[]): string[] {
   return files.map((file) => baseName(file.name)).filter((name) => isId(name));
 }
 
-async function readInto({ backend, deleted, listings, copied, damaged }: SnapshotReading, id: string): Promise<void> {
-  try {
-    listings.push({ id, snapshot: (await readManifest(backend, id, { deleted })).snapshot });
-  } catch (error) {
-    // Deleted or undeleted by another process since the listing.
-    if (isAbsent(error)) return;
-    if (!isDamage(error)) throw error;
-    const snapshot = deleted ? undefined : await readCopy(backend, id);
-    if (snapshot !== undefined) listings.push({ id, snapshot });
-    (snapshot === undefined ? damaged : copied).set(id, error.message);
+async function readInto(reading: SnapshotReading, ids: readonly string[]): Promise<void> {
+  const { backend, deleted, listings, copied, damaged } = reading;
+  const read = async (id: string): Promise<Snapshot> => (await readManifest(backend, id, { deleted })).snapshot;
+  for await (const [id, found] of prefetch(ids, backend.readsAtOnce, read)) {
+    try {
+      listings.push({ id, snapshot: await found });
+    } catch (error) {
+      // Deleted or undeleted by another process since the listing.
+      if (isAbsent(error)) continue;
+      if (!isDamage(error)) throw error;
+      const snapshot = deleted ? undefined : await readCopy(backend, id);
+      if (snapshot !== undefined) listings.push({ id, snapshot });
+      (snapshot === undefined ? damaged : copied).set(id, error.message);
+    }
   }
 }
 
@@ -91,7 +96,7 @@ async function noteLost(
   const deleted = new Set(await listIds(backend, 'deleted'));
   for (const id of candidates.filter((each) => !deleted.has(each))) {
     // Since the listing, it may have been undeleted, or reclaimed together with its copy.
-    if ((await backend.sizeOf(snapshotName(id))) !== undefined) await readInto(reading, id);
+    if ((await backend.sizeOf(snapshotName(id))) !== undefined) await readInto(reading, [id]);
     else if ((await backend.sizeOf(manifestCopyName(id))) !== undefined) damaged.set(id, lostMessage(id));
   }
 }

@@ -1,6 +1,7 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, RESERVE_NAME, baseName, isId } from '../format/layout.ts';
 import type { PackContents } from '../format/pack.ts';
+import { prefetch } from '../util/prefetch.ts';
 import { inspectConfig } from './config-file.ts';
 import type { ConfigProblem } from './config-file.ts';
 import { listOptional, listRepository, listUnlessMissing } from './listing.ts';
@@ -60,6 +61,11 @@ export class RepositoryFiles {
   /** @throws CorruptDataError */
   async readSegment(id: string): Promise<PackContents[]> {
     return await readSegment(this.#backend, id);
+  }
+
+  /** Reads files as many at a time as is useful in this place. See `prefetch`. */
+  prefetch<T, R>(items: Iterable<T>, read: (item: T) => Promise<R>): AsyncGenerator<readonly [T, Promise<R>]> {
+    return prefetch(items, this.#backend.readsAtOnce, read);
   }
 
   async inspectConfig(isFinding: (error: unknown) => boolean): Promise<readonly ConfigProblem[]> {

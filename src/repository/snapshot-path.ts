@@ -1,10 +1,9 @@
 import { SnapshotNotFoundError } from '../errors.ts';
-import type { TreeEntry } from '../format/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { joinPath, textOf } from '../util/byte-string.ts';
 import type { SnapshotListing } from './read-snapshots.ts';
 import type { StateReader } from './state-reader.ts';
-import { readTree } from './tree-walk.ts';
+import { onlyEntry, readTree } from './tree-walk.ts';
 import type { EntrySequence } from './tree-walk.ts';
 
 /** The place that a selector names: a whole directory, or one entry in it. */
@@ -37,16 +36,11 @@ export async function findPlace(
         advice: { code: 'list-files', subject: id },
       });
     }
-    if (entry.treeId === undefined) return { directory, entries: oneEntry(entry) };
+    if (entry.treeId === undefined) return { directory, entries: onlyEntry(entry) };
     directory = joinPath(directory, name);
     entries = await readTree(reader, entry.treeId);
   }
   return { directory, entries };
-}
-
-function oneEntry(entry: TreeEntry): EntrySequence {
-  const entries = [entry];
-  return { next: () => entries.pop() };
 }
 
 function namesOf(path: ByteString, base: ByteString): ByteString[] {

@@ -1,5 +1,7 @@
 import { TreeReader } from '../format/tree.ts';
 import type { TreeEntry } from '../format/tree.ts';
+import { bareDirectory } from '../format/tree-entry.ts';
+import type { ByteString } from '../util/byte-string.ts';
 import type { PathNode } from '../util/path-node.ts';
 import type { SnapshotPlace } from './snapshot-path.ts';
 import type { StateReader } from './state-reader.ts';
@@ -28,6 +30,17 @@ interface OpenTree {
 /** Opens a tree to read its entries. */
 export async function readTree(reader: StateReader, treeId: Uint8Array): Promise<TreeReader> {
   return new TreeReader(await reader.read(treeId, 0));
+}
+
+/** Returns a sequence of one entry. */
+export function onlyEntry(entry: TreeEntry): EntrySequence {
+  const entries = [entry];
+  return { next: () => entries.pop() };
+}
+
+/** Walks a whole snapshot. Its root has steps too, as a directory with an empty name. */
+export function walkSnapshot(reader: StateReader, treeId: Uint8Array): TreeWalk {
+  return new TreeWalk(reader, { entries: onlyEntry(bareDirectory('' as ByteString, treeId)) });
 }
 
 /**

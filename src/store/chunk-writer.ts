@@ -11,16 +11,23 @@ import { BufferPool } from './buffer-pool.ts';
 import type { PackSink } from './pack-writer.ts';
 import { looksDense } from './density.ts';
 import { PackWriter } from './pack-writer.ts';
+import { SlabPool } from './slab-pool.ts';
 import type { StoreSizes } from './store-sizes.ts';
 
 /** Trees are small and are read individually. */
 const TREE_BLOCK_BYTES_MAX = 1024 * 1024;
 /** From this size on, an incompressible chunk gets its own block, which avoids copying it into a shared one. */
 const LONE_DENSE_BYTES_MIN = 256 * 1024;
-/** Small, because thousands of the smallest chunks may be staged at the same time. */
+/** Small, because many trees may be growing at the same time. */
 const BUFFER_BYTES_MIN = 16 * 1024;
 /** Maximum number of blocks in the compression pipeline: one per core, and one that is being written. */
 const IN_FLIGHT_BLOCKS_MAX: number = 1 + Math.max(2, availableParallelism());
+/**
+ * Maximum number of slabs in use while blocks are in the pipeline: those of the pipeline, two for the chunks whose ids
+ * are not known yet, and an open one. If only a few chunks of each slab are new, they keep more slabs in use than their
+ * size suggests.
+ */
+const SLABS_MAX: number = IN_FLIGHT_BLOCKS_MAX + 3;
 
 /**
  * Combines chunks of one kind into blocks, compresses several blocks at a time, and writes them to packs in their
@@ -37,6 +44,8 @@ export class ChunkWriter {
   readonly #packs: PackWriter;
   readonly #codec: BlockCodec;
   readonly #pool: BufferPool;
+  /** The memory of staged chunks. */
+  readonly #slabs: SlabPool;
   readonly #inFlightBytesMax: number;
   #tail: Promise<void> = Promise.resolve();
   #inFlightBytes = 0;
@@ -56,6 +65,7 @@ export class ChunkWriter {
     const blockRawBytes = kind === 'tree' ? Math.min(sizes.blockRawBytes, TREE_BLOCK_BYTES_MAX) : sizes.blockRawBytes;
     this.#inFlightBytesMax = IN_FLIGHT_BLOCKS_MAX * blockRawBytes;
     this.#pool = new BufferPool({ sizeBytesMin: Math.min(blockRawBytes, BUFFER_BYTES_MIN) });
+    this.#slabs = new SlabPool(this.#pool, blockRawBytes);
     this.#packs = new PackWriter({ sink, kind, packHash, packBytes, onPack });
     this.#plain = new BlockGatherer(this.#pool, blockRawBytes);
     this.#dense = new BlockGatherer(this.#pool, blockRawBytes);
@@ -71,7 +81,7 @@ export class ChunkWriter {
   /** Copies a chunk. If it returns a promise, the caller must wait for it, because the pipeline is full. */
   add(id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
     this.#gather(id, bytes, this.#isDense(bytes));
-    return this.#inFlightBytes > this.#inFlightBytesMax ? this.#roomAgain() : this.#raise();
+    return this.#isFull ? this.#roomAgain() : this.#raise();
   }
 
   /**
@@ -81,9 +91,9 @@ export class ChunkWriter {
     return this.#pool.take(sizeBytes);
   }
 
-  /** Copies a chunk into its own buffer, shared with the threads, for a later `addStaged` or `drop`. */
+  /** Copies a chunk into memory that is shared with the threads, for a later `addStaged` or `drop`. */
   stage(bytes: Uint8Array): StagedChunk {
-    const buffer = this.allocate(bytes.length);
+    const buffer = this.#slabs.take(bytes.length);
     copyBytes(buffer, bytes, 0);
     return { buffer, lengthBytes: bytes.length };
   }
@@ -103,12 +113,12 @@ export class ChunkWriter {
       this.#gather(id, bytes, isDense);
       this.drop(chunk);
     }
-    return this.#inFlightBytes > this.#inFlightBytesMax ? this.#roomAgain() : this.#raise();
+    return this.#isFull ? this.#roomAgain() : this.#raise();
   }
 
   /** Frees the memory of a staged chunk that need not be stored. */
   drop({ buffer }: StagedChunk): void {
-    this.#pool.give(buffer);
+    this.#slabs.give(buffer);
   }
 
   /** Writes an already compressed block after everything that was added before. */
@@ -131,6 +141,11 @@ export class ChunkWriter {
   async abort(): Promise<void> {
     await this.#tail;
     await this.#packs.abort();
+  }
+
+  get #isFull(): boolean {
+    const isInFlight = this.#inFlightBytes > 0;
+    return isInFlight && (this.#inFlightBytes > this.#inFlightBytesMax || this.#slabs.slabCount > SLABS_MAX);
   }
 
   #gather(id: Uint8Array, bytes: Uint8Array, isDense: boolean): void {
@@ -156,7 +171,7 @@ export class ChunkWriter {
 
   #release({ buffer }: RawBlock): void {
     this.#inFlightBytes -= buffer.length;
-    this.#pool.give(buffer);
+    this.#slabs.give(buffer);
     this.#wake?.();
   }
 
@@ -176,7 +191,7 @@ export class ChunkWriter {
   }
 
   async #roomAgain(): Promise<void> {
-    while (this.#inFlightBytes > this.#inFlightBytesMax && this.#failure === undefined) {
+    while (this.#isFull && this.#failure === undefined) {
       const { promise, resolve } = settleLater();
       this.#wake = resolve;
       await promise;

@@ -72,6 +72,14 @@ export interface Scenario {
   run(bench: Bench): ScenarioResult | Promise<ScenarioResult>;
 }
 
+/** What differs between scenarios that do the same with different data. */
+export interface ScenarioOptions {
+  readonly slug: string;
+  readonly dataset: DatasetName;
+  readonly title: string;
+  readonly targets: readonly Target[];
+}
+
 /** How one base state comes about: on top of another one, or from nothing. */
 export interface BaseState {
   /** The names of its datasets, joined by `+`. */

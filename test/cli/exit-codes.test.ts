@@ -4,10 +4,39 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { exitCodeOfError } from '../../src/cli/exit-codes.ts';
+import {
+  BackendError,
+  CancelledError,
+  CorruptDataError,
+  RefusedError,
+  RepositoryLockedError,
+  RepositoryNotFoundError,
+  SourceError,
+  TargetError,
+  UsageError,
+} from '../../src/errors.ts';
+import type { LdmError } from '../../src/errors.ts';
 import { RepositoryLock } from '../../src/repository/lock.ts';
 import { makeScenario } from './scenario.ts';
 
 describe('exit codes', () => {
+  it.each<[number, LdmError]>([
+    [2, new UsageError('')],
+    [10, new RepositoryNotFoundError('')],
+    [11, new RepositoryLockedError('')],
+    [129, new CancelledError('SIGHUP')],
+    [130, new CancelledError('SIGINT', 'delete')],
+    [143, new CancelledError('SIGTERM')],
+    [1, new CorruptDataError('')],
+    [1, new SourceError('')],
+    [1, new TargetError('')],
+    [1, new RefusedError('')],
+    [1, new BackendError('', { kind: 'full' })],
+  ])('%i after %s', (code, error) => {
+    expect(exitCodeOfError(error)).toBe(code);
+  });
+
   it('3 when a source is missing and the rest is saved', async () => {
     const { run } = await makeScenario();
     const { code, stdout } = await run(['backup', 'source', 'absent']);

@@ -19,8 +19,8 @@ describe('messages', () => {
     const printer = new NoticePrinter(output as unknown as Output, 0);
     const path = byteStringFromText('/home/me/a b');
     const { message } = sourceError({ operation: 'read', path, cause: 'the disk failed' });
-    printer.print({ kind: 'source-problem', path, message });
-    printer.print({ kind: 'source-problem', path, message: 'changed while it was read' });
+    printer.print({ kind: 'source-problem', path, during: 'read', message });
+    printer.print({ kind: 'source-problem', path, during: 'changed', message: 'changed while it was read' });
     expect(lines).toEqual([
       'ldm: cannot read /home/me/a b: the disk failed',
       'ldm: /home/me/a b: changed while it was read',

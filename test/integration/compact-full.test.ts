@@ -8,6 +8,7 @@ import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { initRepository } from '../../src/operations/init.ts';
+import type { Notice } from '../../src/operations/notices.ts';
 import { checkAll, filesIn } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { LimitedBackend, usedBytesOf } from '../support/limited-backend.ts';
@@ -137,8 +138,8 @@ test('leaves a filter image behind if there is room at the end', async () => {
 });
 
 async function compactLimited(disk: LimitedBackend): Promise<'complete' | 'partial' | 'failed'> {
-  const warnings: string[] = [];
-  const onNotice = ({ message }: { message: string }): void => void warnings.push(message);
+  const warnings: Notice[] = [];
+  const onNotice = (notice: Notice): void => void warnings.push(notice);
   try {
     await compact({ ...simulatedProcess(disk), onNotice }, { maxUnusedPercent: 0 });
   } catch (error) {

@@ -201,7 +201,7 @@ it('a full target ends the restore with exit 1 and without half a file', async (
   skip(!mountTmpfs(target, 2 ** 20), 'no tmpfs can be mounted here, not even by root');
   const restoring = repository.restore({ target });
   await expect(restoring).rejects.toThrow(TargetError);
-  await expect(restoring).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('full') });
+  await expect(restoring).rejects.toMatchObject({ code: 'TARGET', message: expect.stringContaining('full') });
   expect(readdirSync(join(target, 'source')).toSorted()).toEqual(['a', 'b']);
   spawnSync('mount', ['-o', 'remount,size=4m', target]);
   expect((await repository.restore({ target, overwrite: 'if-changed' })).problems).toEqual([]);

@@ -99,7 +99,7 @@ describe('a source that cannot be read', () => {
     await repository.expectRestored();
     const nothing = repository.backup({ sources: ['absent', 'nothing/*.here'] });
     await expect(nothing).rejects.toThrow(SourceError);
-    await expect(nothing).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('absent') });
+    await expect(nothing).rejects.toMatchObject({ code: 'SOURCE', message: expect.stringContaining('absent') });
   });
 });
 

@@ -139,8 +139,8 @@ test('both configurations damaged, or both gone, end every command with an error
   const damaged = await spoil(stage, ...names.map((file) => flip(stage.backend, file, 99)));
   const gone = await spoil(stage, ...names.map((file) => missing(file)));
   for (const run of Object.values(READERS)) {
-    await expect(run(simulatedProcess(damaged))).rejects.toMatchObject({ code: 'CORRUPT_DATA', exitCode: 1 });
-    await expect(run(simulatedProcess(gone))).rejects.toMatchObject({ exitCode: 10 });
+    await expect(run(simulatedProcess(damaged))).rejects.toMatchObject({ code: 'CORRUPT_DATA' });
+    await expect(run(simulatedProcess(gone))).rejects.toMatchObject({ code: 'REPOSITORY_NOT_FOUND' });
   }
 });
 

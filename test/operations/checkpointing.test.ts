@@ -10,6 +10,7 @@ import { DurableOrder } from '../../src/repository/durable-order.ts';
 import { createPrng } from '../support/prng.ts';
 import { filesOf, makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
+import { shownNotice } from '../support/shown-notice.ts';
 
 /** Fails unless the newest checkpoint is what counting everything gives, with this many snapshots. */
 async function expectExactCheckpoint(repository: TestRepository, snapshotCount: number): Promise<void> {
@@ -100,7 +101,7 @@ describe('the checkpoint that a backup writes', () => {
     }
     const { summary } = await repository.backup();
     expect(summary.treeBlobs).toBeGreaterThan(1);
-    expect(repository.notices.map(({ message }) => message).join('\n')).toContain('cannot be read');
+    expect(repository.notices.map((notice) => shownNotice(notice).message).join('\n')).toContain('cannot be read');
     await expectExactCheckpoint(repository, 2);
   });
 });

@@ -156,7 +156,7 @@ async function expectRefused(disk: MemoryBackend, message: RegExp): Promise<void
     const refusal = compact(simulatedProcess(disk), option);
     await expect(refusal).rejects.toThrow(message);
     await expect(refusal).rejects.toBeInstanceOf(RefusedError);
-    await expect(refusal).rejects.toMatchObject({ exitCode: 1 });
+    await expect(refusal).rejects.toMatchObject({ code: 'REFUSED' });
   }
   expect(contents(disk)).toEqual(before);
 }

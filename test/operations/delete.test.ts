@@ -11,6 +11,7 @@ import {
   RefusedError,
   SnapshotNotFoundError,
 } from '../../src/errors.ts';
+import { describeFailure } from '../../src/cli/error-report.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import type { DeleteResult } from '../../src/operations/delete.ts';
@@ -199,8 +200,9 @@ describe('a delete whose compaction fails', () => {
     const backend = new FailingAfterDelete(repository.context.backend, () => error);
     const deleting = deleteSnapshots({ ...repository.context, backend }, { selectors: [ids[0]!] });
     await expect(deleting).rejects.toBeInstanceOf(CancelledError);
+    const failure = describeFailure(await deleting.catch((reason: unknown) => reason));
     const message = 'interrupted by SIGINT: the snapshots are deleted; `ldm compact` reclaims the space';
-    await expect(deleting).rejects.toMatchObject({ message, exitCode: 130 });
+    expect(failure).toMatchObject({ message, text: `ldm: ${message}`, exitCode: 130 });
   });
 });
 

@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 
 import { CorruptDataError, RefusedError, SnapshotNotFoundError, UsageError } from '../../src/errors.ts';
 import type { Snapshot } from '../../src/format/snapshot.ts';
-import type { Notice, OperationContext } from '../../src/operations/context.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
+import type { Notice } from '../../src/operations/notices.ts';
 import type { ReadSnapshots, SnapshotListing } from '../../src/repository/read-snapshots.ts';
 import { assertCountable, parseSelector, selectSnapshot } from '../../src/operations/select-snapshots.ts';
 import type { SelectionOptions } from '../../src/operations/select-snapshots.ts';
 import type { SnapshotFilter } from '../../src/operations/snapshot-filter.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
+import { shownNotice } from '../support/shown-notice.ts';
 
 const ids = ['aaaa11', 'aaaa22', 'bbbb33'].map((start) => start.padEnd(64, '0'));
 
@@ -40,13 +42,14 @@ describe('parseSelector', () => {
 
 interface Selected {
   readonly id: string;
-  readonly notices: readonly Notice[];
+  readonly notices: readonly ReturnType<typeof shownNotice>[];
 }
 
 function select(from: ReadSnapshots, name: string, options?: SelectionOptions): Selected {
   const notices: Notice[] = [];
   const context = { onNotice: (notice: Notice) => void notices.push(notice) } as unknown as OperationContext;
-  return { id: selectSnapshot(context, from, name, options).id, notices };
+  const { id } = selectSnapshot(context, from, name, options);
+  return { id, notices: notices.map(shownNotice) };
 }
 
 describe('selectSnapshot', () => {

@@ -8,6 +8,7 @@ import { listSnapshots } from '../../src/operations/snapshots.ts';
 import type { ListSnapshotsOptions } from '../../src/operations/snapshots.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
+import { shownNotice } from '../support/shown-notice.ts';
 
 /** Three snapshots: of source by `one` with tag x, of source by `two` with x and y, of source and other by `one`. */
 async function makeThree(): Promise<TestRepository> {
@@ -57,7 +58,7 @@ describe('listSnapshots', () => {
     const { snapshotId } = await repository.backup({ time: '2990-01-01T00:00:00Z' });
     await listSnapshots(repository.context);
     const message = expect.stringMatching(new RegExp(`in the future.*${snapshotId!.slice(0, 12)} of 29`)) as string;
-    expect(repository.notices).toEqual([{ kind: 'warning', message }]);
+    expect(repository.notices.map(shownNotice)).toEqual([{ kind: 'warning', message }]);
   });
 
   it('warns of a damaged manifest, and gives the snapshot by its copy; of one without a copy, and gives the others', async () => {
@@ -66,9 +67,9 @@ describe('listSnapshots', () => {
     writeFileSync(join(directory, 'repository', 'snapshots', first!.id), '');
     expect(await listSnapshots(context)).toHaveLength(3);
     const warning = { kind: 'warning', message: expect.stringContaining(first!.id) as string };
-    expect(notices).toEqual([warning]);
+    expect(notices.map(shownNotice)).toEqual([warning]);
     rmSync(join(directory, 'repository', 'manifests.bak', first!.id));
     expect(await listSnapshots(context)).toHaveLength(2);
-    expect(notices).toEqual([warning, warning]);
+    expect(notices.map(shownNotice)).toEqual([warning, warning]);
   });
 });

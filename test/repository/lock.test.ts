@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { exitCodeOfError } from '../../src/cli/exit-codes.ts';
 import { hintFor } from '../../src/cli/advice.ts';
 import { RefusedError, RepositoryLockedError } from '../../src/errors.ts';
 import { RepositoryLock, currentLockOwner } from '../../src/repository/lock.ts';
@@ -40,12 +41,12 @@ describe('two locks', () => {
     forgeLock(backend, 'exclusive', otherHost);
     const error = await RepositoryLock.acquire(backend, { mode: 'shared' }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(RepositoryLockedError);
-    const { message, exitCode } = error as RepositoryLockedError;
+    const { message } = error as RepositoryLockedError;
     expect(message).toBe(
       'repository memory is locked by process 77 on host another (exclusively, as compact and repair do)',
     );
     expect(hintFor(error as RepositoryLockedError)).toContain('--lock-wait');
-    expect(exitCode).toBe(11);
+    expect(exitCodeOfError(error as RepositoryLockedError)).toBe(11);
   });
 
   test('a host name cannot send control characters to the terminal', async () => {

@@ -2,11 +2,12 @@ import { expect, test } from 'vitest';
 import { BackendError } from '../../src/errors.ts';
 import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
-import type { Notice } from '../../src/operations/context.ts';
+import type { Notice } from '../../src/operations/notices.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
+import { shownNotice } from '../support/shown-notice.ts';
 
 /** A repository on a medium that refuses every new file. */
 async function readOnlyRepository(errno: 'EROFS' | 'EACCES' | 'EIO'): Promise<FaultyBackend> {
@@ -25,7 +26,7 @@ test.each(['EROFS', 'EACCES'] as const)(
     expect(await listSnapshots(context)).toEqual([]);
     expect(await check(context)).toMatchObject({ findings: [] });
     backend.assertFired();
-    expect(notices.map(({ kind, message }) => [kind, message.includes('without a lock')])).toEqual([
+    expect(notices.map(shownNotice).map(({ kind, message }) => [kind, message.includes('without a lock')])).toEqual([
       ['warning', true],
       ['warning', true],
     ]);

@@ -18,21 +18,20 @@ let chunks: StoredChunk[];
 
 beforeEach(async () => {
   backend = emptyStorage();
+  chunks = await writeAll(contents);
+});
+
+/** Writes chunks to a new pack. */
+async function writeAll(written: readonly Uint8Array[]): Promise<StoredChunk[]> {
   const packs: PackContents[] = [];
   const sizes = { blockRawBytes: 4096, packBytes: 1e9, segmentBytes: 1e9 };
   const onPack = (pack: PackContents): void => void packs.push(pack);
-  const writer = new ChunkWriter({
-    sink: sinkOf(backend),
-    kind: 'data',
-    packHash: 'blake3',
-    codec,
-    sizes,
-    onPack,
-  });
-  for (const bytes of contents) await writer.add(hasher.dataId(bytes), bytes);
+  const sink = sinkOf(backend);
+  const writer = new ChunkWriter({ sink, kind: 'data', packHash: 'blake3', codec, sizes, onPack });
+  for (const bytes of written) await writer.add(hasher.dataId(bytes), bytes);
   await writer.finish();
-  chunks = packs.flatMap(chunksOf);
-});
+  return packs.flatMap(chunksOf);
+}
 
 function makeReader(from: MemoryBackend | FaultyBackend = backend): ChunkReader {
   return new ChunkReader(from, codec, { cacheBytes: 1e6 });
@@ -171,20 +170,7 @@ describe('a large chunk', () => {
   let chunk: StoredChunk;
 
   beforeEach(async () => {
-    const packs: PackContents[] = [];
-    const sizes = { blockRawBytes: 4096, packBytes: 1e9, segmentBytes: 1e9 };
-    const onPack = (pack: PackContents): void => void packs.push(pack);
-    const writer = new ChunkWriter({
-      sink: sinkOf(backend),
-      kind: 'data',
-      packHash: 'blake3',
-      codec,
-      sizes,
-      onPack,
-    });
-    await writer.add(hasher.dataId(large), large);
-    await writer.finish();
-    chunk = packs.flatMap(chunksOf)[0]!;
+    chunk = (await writeAll([large]))[0]!;
   });
 
   test('vouches for itself and for nothing else', async () => {

@@ -11,6 +11,7 @@ export const SIZES: StoreSizes = { blockRawBytes: 4096, packBytes: 30_000, segme
 export interface Writing {
   readonly writer: ChunkWriter;
   readonly compressor: Compressor;
+  readonly codec: BlockCodec;
   readonly packs: PackContents[];
 }
 
@@ -22,6 +23,7 @@ export function beginWriting(backend: Backend, sizes: StoreSizes = SIZES): Writi
   return {
     writer: new ChunkWriter({ sink: sinkOf(backend), kind: 'data', packHash: 'blake3', codec, sizes, onPack }),
     compressor,
+    codec,
     packs,
   };
 }

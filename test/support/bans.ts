@@ -1,3 +1,6 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
 export interface Ban {
   readonly pattern: RegExp;
   readonly instead: string;
@@ -7,6 +10,11 @@ export interface Ban {
 }
 
 export const sources: RegExp = /^src\//;
+const DATA = 'advice with a code, or a notice or result that src/cli/reports describes: a library has no commands';
+const commands = readdirSync(join(import.meta.dirname, '../../src/cli/commands'))
+  .map((name) => name.replace(/\.ts$/, ''))
+  .filter((name) => !name.includes('-'));
+
 export const bans: readonly Ban[] = [
   {
     pattern: /from '(node:)?fs\/promises'|\bfs\.promises\b/,
@@ -44,18 +52,30 @@ export const bans: readonly Ban[] = [
     where: /^src\/operations\//,
     except: /^$/,
   },
-  { pattern: /\.errno\b/, instead: 'BackendError.kind', where: /^src\/(repository|store)\//, except: /vacant-place/ },
+  { pattern: /\.errno\b/, instead: 'BackendError.kind', where: /^src\/(repository|store)\//, except: /^$/ },
   {
     pattern: /\bprocess\.umask\(/,
     instead: 'fchmod: a program may run several operations at once',
     where: sources,
     except: /^$/,
   },
-  { pattern: /hint:.*(`ldm |\s--[a-z])/, instead: 'advice with a code', where: sources, except: /^src\/(cli|backend)/ },
+  {
+    pattern: new RegExp(`['"\`].*\\bldm (${commands.join('|')})\\b`),
+    instead: DATA,
+    where: sources,
+    except: /^src\/cli\//,
+  },
+  {
+    pattern: /['"`]([^'"`]*[\s(])?--[a-z]/,
+    instead: DATA,
+    where: sources,
+    // The options of npm.
+    except: /^src\/(cli\/|workers\/zstd\.ts$|util\/optional-package\.ts$)/,
+  },
   { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
   {
     pattern: /\bprocess\.(exit\(|exitCode\b|argv\b)/,
-    instead: 'an error with an exit code, which src/cli/main.ts turns into one',
+    instead: 'an error, to which src/cli/exit-codes.ts gives an exit code',
     where: sources,
     except: /^src\/cli\//,
   },

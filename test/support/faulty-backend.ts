@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import type { BackendFile } from '../../src/backend/backend.ts';
+import type { BackendFile, Place } from '../../src/backend/backend.ts';
 import { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
 import type { FileWriter } from '../../src/backend/file-system-backend.ts';
 import { backendFailure } from '../../src/backend/backend-failure.ts';
@@ -42,6 +42,7 @@ export class SimulatedCrash extends Error {
 export class FaultyBackend extends FileSystemBackend {
   readonly location: string;
   override readonly localDirectory: string | undefined;
+  override readonly readsAtOnce: number;
   readonly inner: FileSystemBackend;
   /** Every operation that counts, the failing one included. */
   readonly operations: LoggedOperation[] = [];
@@ -54,12 +55,17 @@ export class FaultyBackend extends FileSystemBackend {
     this.inner = inner;
     this.location = inner.location;
     this.localDirectory = inner.localDirectory;
+    this.readsAtOnce = inner.readsAtOnce;
     this.#options = options;
   }
 
   /** Fails the test in which the fault was never reached. */
   assertFired(): void {
     assert(this.fired, `operation ${this.#options.failAt} was never reached: there were ${this.operations.length}`);
+  }
+
+  override async examine(): Promise<Place | undefined> {
+    return await this.inner.examine();
   }
 
   async makeDirectory(name: string): Promise<void> {

@@ -5,7 +5,8 @@ import { expect } from 'vitest';
 
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { check } from '../../src/operations/check.ts';
-import type { Notice, OperationContext } from '../../src/operations/context.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
+import type { Notice } from '../../src/operations/notices.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { makeEndlessHome } from '../cli/endless-backup.ts';
 import { startLdm } from '../cli/start-ldm.ts';

@@ -16,7 +16,8 @@ export function reportDelete(output: Output, result: DeleteResult): void {
     output.remark(`${result.dryRun ? 'would delete' : 'deleted'} ${describeSnapshot(listing)}`);
   output.remark(formatTable(figuresOf(result)));
   if (result.dryRun) output.remark('dry run: nothing was deleted');
-  else if (result.notReclaimed !== undefined) output.remark(`not reclaimed: ${escapeForTerminal(result.notReclaimed)}`);
+  const notReclaimed = describeNotReclaimed(result);
+  if (notReclaimed !== undefined) output.remark(`not reclaimed: ${escapeForTerminal(notReclaimed)}`);
 }
 
 function figuresOf({ freed, compaction }: DeleteResult): string[][] {
@@ -38,7 +39,16 @@ export function reportUndelete(output: Output, snapshots: readonly SnapshotListi
   }
 }
 
-function deleteFields({ snapshots, freed, dryRun, compaction, notReclaimed }: DeleteResult): Record<string, unknown> {
+function describeNotReclaimed({ notReclaimed }: DeleteResult): string | undefined {
+  if (notReclaimed === undefined) return undefined;
+  const { error } = notReclaimed;
+  return error === undefined
+    ? '--no-reclaim was given; `ldm compact` reclaims the space'
+    : `${error.message}; \`ldm compact\` reclaims the space later`;
+}
+
+function deleteFields(result: DeleteResult): Record<string, unknown> {
+  const { snapshots, freed, dryRun, compaction } = result;
   return {
     dry_run: dryRun,
     snapshot_ids: snapshots.map(({ id }) => id),
@@ -47,7 +57,7 @@ function deleteFields({ snapshots, freed, dryRun, compaction, notReclaimed }: De
     freed_bytes: freed.rawBytes,
     freed_stored_bytes: freed.storedBytes,
     reclaimed_bytes: compaction?.reclaimedBytes ?? 0,
-    not_reclaimed: notReclaimed,
+    not_reclaimed: describeNotReclaimed(result),
     compaction: compaction === undefined ? undefined : compactFields(compaction),
   };
 }

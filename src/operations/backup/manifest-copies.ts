@@ -20,8 +20,7 @@ export async function copyManifests(
     const isLockLost = error instanceof RefusedError;
     if (!(isLockLost || error instanceof BackendError)) throw error;
     const reason = isLockLost ? 'this process has lost its lock' : error.message;
-    const message = `the second copy of the manifest could not be written; the next backup will try again: ${reason}`;
-    context.onNotice?.({ kind: 'warning', message });
+    context.onNotice?.({ kind: 'manifest-copy-not-written', reason });
   }
 }
 

@@ -1,6 +1,7 @@
 import { isWithin, parentOf } from '../../files/root-paths.ts';
 import type { Snapshot } from '../../format/snapshot.ts';
 import { encodeTree } from '../../format/tree.ts';
+import { bareDirectory } from '../../format/tree-entry.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import { joinPath } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
@@ -65,6 +66,7 @@ export async function composeParentTree(
     }
     return entries.length === 0 ? undefined : hold(encodeTree(entries));
   };
+  // A directory above a root may be in no snapshot in use. Only its type and tree matter.
   const describe = async (
     path: ByteString,
     name: ByteString,
@@ -72,30 +74,7 @@ export async function composeParentTree(
   ): Promise<TreeEntry | undefined> => {
     if (treeId === undefined) return undefined;
     const found = await newest.read(path);
-    return found?.type === 'directory' ? { ...found, treeId } : { ...UNDESCRIBED, name, treeId };
+    return found?.type === 'directory' ? { ...found, treeId } : bareDirectory(name, treeId);
   };
   return names === undefined ? undefined : await compose(base, names);
 }
-
-/** A directory above a root, of which no snapshot in use has an entry. Only its type and tree matter. */
-const UNDESCRIBED: Omit<TreeEntry, 'name' | 'treeId'> = {
-  type: 'directory',
-  mode: 0,
-  uid: 0,
-  gid: 0,
-  user: '' as ByteString,
-  group: '' as ByteString,
-  mtimeSeconds: 0,
-  mtimeNanoseconds: 0,
-  ctimeSeconds: 0,
-  ctimeNanoseconds: 0,
-  inode: 0n,
-  sizeBytes: 0,
-  chunkIds: new Uint8Array(),
-  linkTarget: '' as ByteString,
-  deviceMajor: 0,
-  deviceMinor: 0,
-  hardlink: undefined,
-  changedWhileRead: false,
-  extensions: [],
-};

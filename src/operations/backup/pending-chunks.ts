@@ -1,4 +1,4 @@
-import { ID_WORDS, readIdWords } from '../../ldm/positions.ts';
+import { ID_WORDS, hasIdAt, readIdWords } from '../../ldm/positions.ts';
 
 /** An entry has seven 32-bit words: words 0 to 4 hold the id, and the words below follow. */
 const LENGTH = 5;
@@ -34,7 +34,7 @@ export class PendingChunks {
     for (let entry = this.#heads[id[BUCKET_WORD]! >>> this.#shift]!; entry !== END;) {
       const page = this.#pages[entry >>> PAGE_BITS]!;
       const base = (entry & PAGE_MASK) * ENTRY_WORDS;
-      if (hasId(page, base, id)) return page[base + LENGTH]!;
+      if (hasIdAt(page, base, id)) return page[base + LENGTH]!;
       entry = page[base + NEXT]!;
     }
     return undefined;
@@ -67,14 +67,4 @@ export class PendingChunks {
     this.#shift -= 1;
     for (let entry = 0; entry < this.#count; entry++) this.#link(entry);
   }
-}
-
-function hasId(page: Uint32Array, base: number, id: Uint32Array): boolean {
-  return (
-    page[base] === id[0] &&
-    page[base + 1] === id[1] &&
-    page[base + 2] === id[2] &&
-    page[base + 3] === id[3] &&
-    page[base + 4] === id[4]
-  );
 }

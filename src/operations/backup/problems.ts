@@ -1,6 +1,6 @@
 import { SourceError } from '../../errors.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { joinPath, textOf } from '../../util/byte-string.ts';
+import { joinPath } from '../../util/byte-string.ts';
 import { shownPathOf } from '../../util/path-node.ts';
 import type { PathNode } from '../../util/path-node.ts';
 import type { OperationContext } from '../context.ts';
@@ -54,14 +54,8 @@ export function warnOfSources(
   tally: BackupTally,
   skipped: readonly SkippedRepository[],
 ): void {
-  if (!isAnythingSaved(tally)) {
-    const message = 'the snapshot has no files: the sources are empty, or everything in them is excluded';
-    onNotice?.({ kind: 'warning', message });
-  }
-  for (const { path } of skipped.filter(({ isElsewhere }) => isElsewhere)) {
-    const message = `left out ${textOf(path)}: it is this repository seen through another mount, or a copy of it`;
-    onNotice?.({ kind: 'warning', message });
-  }
+  if (!isAnythingSaved(tally)) onNotice?.({ kind: 'snapshot-without-files' });
+  for (const { path, isElsewhere } of skipped) if (isElsewhere) onNotice?.({ kind: 'repository-left-out', path });
 }
 
 function isAnythingSaved({ filesCount, othersCount }: BackupTally): boolean {
@@ -70,10 +64,8 @@ function isAnythingSaved({ filesCount, othersCount }: BackupTally): boolean {
 
 /** Warns because a backup of a damaged repository continues, and may reuse damaged chunks for unchanged files. */
 export function warnOfDamage({ onNotice }: OperationContext, opened: OpenedState): void {
-  const count = opened.damage.unreadableCount;
-  if (count === 0) return;
-  const message = `the repository is damaged: ${count} trees, segments or snapshots cannot be read, and this snapshot may depend on them; run \`ldm check\``;
-  onNotice?.({ kind: 'warning', message });
+  const { unreadableCount } = opened.damage;
+  if (unreadableCount > 0) onNotice?.({ kind: 'repository-damaged', unreadableCount });
 }
 
 /** Returns a handler for unreadable trees of the parent snapshot: stores them again, and warns about the first. */
@@ -86,8 +78,6 @@ export function damageWarner(
     // Missing trees were already reported when the repository was opened.
     if (!chunks.distrust(treeId) || isReported) return;
     isReported = true;
-    const message =
-      'the repository is damaged: some directories of the last snapshot cannot be read and are stored again; run `ldm repair`, then `ldm check --read-data`';
-    onNotice?.({ kind: 'warning', message });
+    onNotice?.({ kind: 'parent-damaged' });
   };
 }

@@ -68,7 +68,5 @@ function collectLiveIds({ filter }: FilterState): Uint8Array {
 }
 
 function warnIfIncomplete({ onNotice }: OperationContext, state: FilterState): void {
-  if (state.isComplete) return;
-  const message = 'the repository is damaged: the export omits chunks that are missing or below unreadable trees';
-  onNotice?.({ kind: 'warning', message });
+  if (!state.isComplete) onNotice?.({ kind: 'export-incomplete' });
 }

@@ -1,10 +1,10 @@
 import { isDamage } from '../../errors.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
-import { TreeReader } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { FilterState } from '../../ldm/filter-state.ts';
 import type { StateReader } from '../../repository/state-reader.ts';
-import type { ByteString } from '../../util/byte-string.ts';
+import { walkSnapshot } from '../../repository/tree-walk.ts';
+import type { TreeStep } from '../../repository/tree-walk.ts';
 import { shownPathOf } from '../../util/path-node.ts';
 import type { PathNode } from '../../util/path-node.ts';
 import { EntrySet } from '../live-walk.ts';
@@ -13,10 +13,10 @@ import type { AffectedPath, Impact } from './findings.ts';
 /** The paths listed for each chunk. The total number is reported as well. */
 const PATHS_MAX = 200;
 
-/** The name of the root tree is empty. */
-interface OpenTree extends PathNode {
+/** A directory whose entries are being visited, and whether there is damage below it. */
+interface OpenDirectory {
+  /** Of its tree, in the filter. */
   readonly entry: number;
-  readonly children: TreeReader;
   isHit: boolean;
 }
 
@@ -71,55 +71,39 @@ export class ImpactSearch {
   }
 
   async #walk(snapshot: string, root: Uint8Array): Promise<void> {
-    const stack: OpenTree[] = [];
-    const first = await this.#open(snapshot, { parent: undefined, name: '' as ByteString }, root);
-    if (typeof first === 'object') stack.push(first);
-    while (stack.length > 0) {
-      const tree = stack.at(-1)!;
-      const child = tree.children.next();
-      if (child === undefined) {
-        stack.pop();
-        if (!tree.isHit) this.#clean.add(tree.entry);
-        else if (stack.length > 0) stack.at(-1)!.isHit = true;
-        continue;
+    /** The directories around the current step. */
+    const open: OpenDirectory[] = [];
+    const walk = walkSnapshot(this.#reader, root);
+    for (let step = await walk.next(); step !== undefined; step = await walk.next()) {
+      if (step.kind === 'leave') {
+        const { entry, isHit } = open.pop()!;
+        if (isHit) noteHit(open);
+        else this.#clean.add(entry);
+      } else if (step.kind === 'entry') {
+        if (this.#noteFile(snapshot, step)) noteHit(open);
+      } else if (step.kind === 'unreadable' || this.#damaged.has(hex(step.entry.treeId!))) {
+        if (step.kind === 'enter') walk.skip();
+        else if (!isDamage(step.error)) throw step.error;
+        this.#note(hex(step.entry.treeId!), snapshot, step);
+        noteHit(open);
+      } else {
+        const entry = this.#state.filter.find(step.entry.treeId!, 0);
+        if (this.#clean.has(entry)) walk.skip();
+        else open.push({ entry, isHit: false });
       }
-      const place = { parent: tree, name: child.name };
-      if (this.#noteFile(snapshot, place, child)) tree.isHit = true;
-      if (child.treeId === undefined) continue;
-      const opened = await this.#open(snapshot, place, child.treeId);
-      if (opened === 'unreadable') tree.isHit = true;
-      else if (opened !== 'clean') stack.push(opened);
     }
   }
 
-  async #open(snapshot: string, place: PathNode, treeId: Uint8Array): Promise<OpenTree | 'clean' | 'unreadable'> {
-    const id = hex(treeId);
-    const entry = this.#state.filter.find(treeId, 0);
-    if (this.#damaged.has(id) || entry < 0) {
-      this.#note(id, snapshot, place);
-      return 'unreadable';
-    }
-    if (this.#clean.has(entry)) return 'clean';
-    try {
-      const children = new TreeReader(await this.#reader.readEntry(entry));
-      return { parent: place.parent, name: place.name, entry, children, isHit: false };
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      this.#note(id, snapshot, place);
-      return 'unreadable';
-    }
-  }
-
-  #noteFile(snapshot: string, place: PathNode, child: TreeEntry): boolean {
-    const { chunkIds } = child;
-    const problem = child.type === 'file' ? this.#problemOf(child) : undefined;
+  #noteFile(snapshot: string, step: TreeStep): boolean {
+    const { type, chunkIds } = step.entry;
+    const problem = type === 'file' ? this.#problemOf(step.entry) : undefined;
     let isHit = problem !== undefined;
-    if (problem !== undefined) this.#note(problem, snapshot, place);
+    if (problem !== undefined) this.#note(problem, snapshot, step);
     for (let offset = 0; offset < chunkIds.length; offset += CHUNK_ID_BYTES) {
       const id = hex(chunkIds.subarray(offset, offset + CHUNK_ID_BYTES));
       if (!this.#damaged.has(id)) continue;
       isHit = true;
-      this.#note(id, snapshot, place);
+      this.#note(id, snapshot, step);
     }
     return isHit;
   }
@@ -131,6 +115,12 @@ export class ImpactSearch {
     hit.pathCount += 1;
     if (hit.paths.length < PATHS_MAX) hit.paths.push({ snapshot, path: shownPathOf(place) });
   }
+}
+
+/** Records that there is damage in the current directory. */
+function noteHit(open: readonly OpenDirectory[]): void {
+  const directory = open.at(-1);
+  if (directory !== undefined) directory.isHit = true;
 }
 
 function hex(id: Uint8Array): string {

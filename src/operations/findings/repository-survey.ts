@@ -39,11 +39,11 @@ export async function surveyRepository(
   }
   const attempt = async (
     findingFor: (reason: string) => UnreadableFile,
-    read: () => Promise<unknown>,
+    reading: Promise<unknown>,
     isFound: (error: unknown) => error is LdmError = isFinding,
   ): Promise<boolean> => {
     try {
-      await twiceIf(isFinding, read);
+      await reading;
       return true;
     } catch (error) {
       // Deleted or replaced since the listing.
@@ -53,27 +53,30 @@ export async function surveyRepository(
       return false;
     }
   };
-  const ofSnapshot =
-    (kind: SnapshotFinding, snapshotId: string) =>
-    (reason: string): UnreadableFile => ({ severity: 'error', kind, snapshotId, reason });
-  let snapshotCount = 0;
-  for (const id of listing.snapshotIds) {
-    if (await attempt(ofSnapshot('snapshot-damaged', id), async () => files.readManifest(id))) snapshotCount += 1;
-  }
-  for (const id of listing.deletedIds) {
-    await attempt(ofSnapshot('deleted-snapshot-damaged', id), async () => files.readManifest(id, { deleted: true }));
-  }
-  for (const id of listing.manifestCopyIds) {
-    await attempt(ofSnapshot('snapshot-copy-damaged', id), async () => files.readManifestCopy(id));
-  }
+  /** Returns how many of the manifests are readable. */
+  const attemptManifests = async (
+    ids: readonly string[],
+    kind: SnapshotFinding,
+    read: (snapshotId: string) => Promise<unknown>,
+  ): Promise<number> => {
+    let count = 0;
+    const readTwice = async (id: string): Promise<unknown> => twiceIf(isFinding, async () => read(id));
+    for await (const [snapshotId, reading] of files.prefetch(ids, readTwice)) {
+      if (await attempt((reason) => ({ severity: 'error', kind, snapshotId, reason }), reading)) count += 1;
+    }
+    return count;
+  };
+  const { snapshotIds, deletedIds, manifestCopyIds } = listing;
+  const snapshotCount = await attemptManifests(snapshotIds, 'snapshot-damaged', async (id) => files.readManifest(id));
+  const deleted = { deleted: true };
+  await attemptManifests(deletedIds, 'deleted-snapshot-damaged', async (id) => files.readManifest(id, deleted));
+  await attemptManifests(manifestCopyIds, 'snapshot-copy-damaged', async (id) => files.readManifestCopy(id));
   const packs = new Map<string, PackContents>();
-  for (const segmentId of listing.segmentIds) {
-    await attempt(
-      (reason) => ({ severity: 'error', kind: 'segment-damaged', segmentId, reason }),
-      async () => {
-        for (const pack of await files.readSegment(segmentId)) packs.set(pack.id, pack);
-      },
-    );
+  const readSegment = async (id: string): Promise<PackContents[]> =>
+    twiceIf(isFinding, async () => files.readSegment(id));
+  for await (const [segmentId, reading] of files.prefetch(listing.segmentIds, readSegment)) {
+    const adding = reading.then((contents) => contents.forEach((pack) => packs.set(pack.id, pack)));
+    await attempt((reason) => ({ severity: 'error', kind: 'segment-damaged', segmentId, reason }), adding);
   }
   const segmentIds = new Set(listing.segmentIds);
   // An unknown version is not damage. A checkpoint is the exception: its name is not a digest, so a corrupt version
@@ -83,7 +86,7 @@ export async function surveyRepository(
   for (const name of listing.checkpoints) {
     await attempt(
       (reason) => ({ severity: 'error', kind: 'checkpoint-damaged', name, reason }),
-      async () => repository.readCheckpoint(name, segmentIds),
+      twiceIf(isFinding, async () => repository.readCheckpoint(name, segmentIds)),
       isImageFinding,
     );
   }
@@ -99,11 +102,11 @@ async function configProblems(
 }
 
 /** Reports a problem only if two reads fail: memory and cables can fail too. */
-async function twiceIf(isFinding: (error: unknown) => boolean, read: () => Promise<unknown>): Promise<void> {
+async function twiceIf<T>(isFinding: (error: unknown) => boolean, read: () => Promise<T>): Promise<T> {
   try {
-    await read();
+    return await read();
   } catch (error) {
     if (!isFinding(error)) throw error;
-    await read();
+    return await read();
   }
 }

@@ -9,9 +9,9 @@ import type { FileDecision } from './overwrite.ts';
 
 /** Why an existing file or directory was kept. */
 const KEPT = {
-  refuse: 'exists and differs, and was kept (see --overwrite)',
-  blocked: 'is a directory at the target, and was kept; move it away to restore the file',
-};
+  refuse: ['exists and differs, and was kept', 'EXISTS'],
+  blocked: ['is a directory at the target, and was kept; move it away to restore the file', 'IS_DIRECTORY'],
+} as const;
 
 /** An entry that differs at the target from the snapshot. */
 export interface RestoreProblem {
@@ -95,7 +95,10 @@ export class RestoreTally {
     if (decision === 'create' || decision === 'replace') return false;
     if (decision === 'unchanged') this.filesUnchanged += 1;
     else this.filesKept += 1;
-    if (decision === 'refuse' || decision === 'blocked') this.note(step, KEPT[decision], 'EXISTS');
+    if (decision === 'refuse' || decision === 'blocked') {
+      const [message, code] = KEPT[decision];
+      this.note(step, message, code);
+    }
     if (step.entry.type === 'file') this.fileDone(step);
     return true;
   }

@@ -1,58 +1,44 @@
-import type { Bench, DatasetName, Scenario, ScenarioResult, Target } from '../bench-types.ts';
+import type { Bench, Scenario, ScenarioOptions, ScenarioResult, Target } from '../bench-types.ts';
 import { compareRestored, measureRounds } from '../rounds.ts';
 import { baseOf } from './base-states.ts';
 
 const memoryTarget: Target = { measure: 'memoryBytesMax', must: { value: 250e6 } };
 
-export const restore: Scenario = {
+export const restore: Scenario = restoreOf({
   slug: 'restore',
-  datasets: ['usr'],
-  run: (bench) =>
-    restoreAll(bench, {
-      slug: 'restore',
-      dataset: 'usr',
-      title: 'restore of the part of /usr',
-      targets: [
-        { measure: 'seconds', must: { value: 1.25, peer: 'untar' }, aim: { value: 1.05, peer: 'untar' } },
-        memoryTarget,
-      ],
-    }),
-};
+  dataset: 'usr',
+  title: 'restore of the part of /usr',
+  targets: [
+    { measure: 'seconds', must: { value: 1.25, peer: 'untar' }, aim: { value: 1.05, peer: 'untar' } },
+    memoryTarget,
+  ],
+});
 
-export const restoreReleases: Scenario = {
+export const restoreReleases: Scenario = restoreOf({
   slug: 'restore-releases',
-  datasets: ['releases'],
-  run: (bench) =>
-    restoreAll(bench, {
-      slug: 'restore-releases',
-      dataset: 'releases',
-      title: 'restore of the releases',
-      targets: [
-        { measure: 'seconds', must: { value: 0.6, peer: 'restic' }, aim: { value: 0.4, peer: 'restic' } },
-        memoryTarget,
-      ],
-    }),
-};
+  dataset: 'releases',
+  title: 'restore of the releases',
+  targets: [
+    { measure: 'seconds', must: { value: 0.6, peer: 'restic' }, aim: { value: 0.4, peer: 'restic' } },
+    memoryTarget,
+  ],
+});
 
-export const restoreBig: Scenario = {
+export const restoreBig: Scenario = restoreOf({
   slug: 'restore-big',
-  datasets: ['big'],
-  run: (bench) =>
-    restoreAll(bench, {
-      slug: 'restore-big',
-      dataset: 'big',
-      title: 'restore of the two big files',
-      targets: [
-        { measure: 'seconds', must: { value: 0.6, peer: 'restic' }, aim: { value: 1.3, peer: 'cp' } },
-        memoryTarget,
-      ],
-    }),
-};
+  dataset: 'big',
+  title: 'restore of the two big files',
+  targets: [
+    { measure: 'seconds', must: { value: 0.6, peer: 'restic' }, aim: { value: 1.3, peer: 'cp' } },
+    memoryTarget,
+  ],
+});
 
-function restoreAll(
-  bench: Bench,
-  options: { slug: string; dataset: DatasetName; title: string; targets: readonly Target[] },
-): ScenarioResult {
+function restoreOf(options: ScenarioOptions): Scenario {
+  return { slug: options.slug, datasets: [options.dataset], run: (bench) => restoreAll(bench, options) };
+}
+
+function restoreAll(bench: Bench, options: ScenarioOptions): ScenarioResult {
   const { slug, dataset, title, targets } = options;
   const source = bench.workspace.dataset(dataset);
   let target = '';

@@ -1,0 +1,13 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Place } from './backend.ts';
+
+/** Finds out what is at a path. A part that cannot be reached counts as missing. */
+export function examinePath(path: string): Place {
+  let missing: string | undefined;
+  let existing = path;
+  for (; !existsSync(existing); existing = dirname(existing)) missing = existing;
+  const file = statSync(existing).isDirectory() ? undefined : existing;
+  const names = missing === undefined && file === undefined ? readdirSync(path, 'utf8').sort() : [];
+  return { missing, file, names };
+}

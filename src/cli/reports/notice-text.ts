@@ -1,0 +1,52 @@
+import type { Notice } from '../../operations/notices.ts';
+import { describeListing, enumerate } from '../../operations/select-snapshots.ts';
+import { textOf } from '../../util/byte-string.ts';
+
+/** `note` is weaker than `warning`: nothing is wrong. Scripts read these words. */
+export type NoticeLevel = 'lock-wait' | 'source-problem' | 'warning' | 'note';
+
+export function levelOf({ kind }: Notice): NoticeLevel {
+  if (kind === 'lock-wait' || kind === 'source-problem') return kind;
+  return kind === 'latest-among-groups' ? 'note' : 'warning';
+}
+
+export function describeNotice(notice: Notice): string {
+  switch (notice.kind) {
+    case 'lock-wait':
+      return `waiting for the lock held by ${notice.holder}`;
+    case 'read-without-lock':
+      return `the repository is read without a lock, because ${notice.reason}; do not run compact or delete at the same time`;
+    case 'lock-not-released':
+      return `the lock could not be released: ${notice.reason}`;
+    case 'checkpoint-damaged':
+      return `${notice.name} is damaged and was not used (${notice.reason}). Nothing is lost, but commands start slower; run \`ldm repair\``;
+    case 'checkpoint-not-written':
+      return `the filter image could not be saved, so the next command takes longer to start: ${notice.reason}`;
+    case 'manifest-damaged':
+      return notice.reason;
+    case 'manifest-copy-not-written':
+      return `the second copy of the manifest could not be written; the next backup will try again: ${notice.reason}`;
+    case 'repository-damaged':
+      return `the repository is damaged: ${notice.unreadableCount} trees, segments or snapshots cannot be read, and this snapshot may depend on them; run \`ldm check\``;
+    case 'parent-damaged':
+      return 'the repository is damaged: some directories of the last snapshot cannot be read and are stored again; run `ldm repair`, then `ldm check --read-data`';
+    case 'snapshot-without-files':
+      return 'the snapshot has no files: the sources are empty, or everything in them is excluded';
+    case 'repository-left-out':
+      return `left out ${textOf(notice.path)}: it is this repository seen through another mount, or a copy of it`;
+    case 'restore-problem':
+      return notice.code === 'EXISTS' ? `${notice.message} (see --overwrite)` : notice.message;
+    case 'times-in-milliseconds':
+      return 'modification times are restored to the millisecond only, because the package koffi cannot be loaded here';
+    case 'latest-among-groups':
+      return `${notice.name} is ${describeListing(notice.snapshot)}; there are snapshots of ${notice.groupCount} different hosts or sets of paths`;
+    case 'dated-in-future':
+      return `dated in the future, and therefore the latest: ${enumerate(notice.snapshots.map(describeListing))}`;
+    case 'disk-full':
+      return `the disk is full: ${notice.packCount} packs with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
+    case 'export-incomplete':
+      return 'the repository is damaged: the export omits chunks that are missing or below unreadable trees';
+    default:
+      return notice.message;
+  }
+}

@@ -1,0 +1,39 @@
+import type { SnapshotListing } from '../repository/read-snapshots.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import type { SourceProblem } from './backup/problems.ts';
+import type { RestoreProblem } from './restore/restore-result.ts';
+
+/** Something that the user should know while an operation runs. The command line has the sentences. */
+export type Notice =
+  | { readonly kind: 'lock-wait'; readonly holder: string }
+  /** The repository is read without a lock, so nothing may be removed meanwhile. */
+  | { readonly kind: 'read-without-lock'; readonly reason: string }
+  /** The work is done. Other processes see that the lock is abandoned once this process has exited. */
+  | { readonly kind: 'lock-not-released'; readonly reason: string }
+  /** Nothing is lost, but opening the repository takes longer. */
+  | { readonly kind: 'checkpoint-damaged'; readonly name: string; readonly reason: string }
+  | { readonly kind: 'checkpoint-not-written'; readonly reason: string }
+  | { readonly kind: 'manifest-damaged'; readonly snapshotId: string; readonly reason: string }
+  | { readonly kind: 'manifest-copy-not-written'; readonly reason: string }
+  /** Things that cannot be read, and that a new snapshot may depend on. */
+  | { readonly kind: 'repository-damaged'; readonly unreadableCount: number }
+  /** Directories of the parent snapshot cannot be read, and are stored again. */
+  | { readonly kind: 'parent-damaged' }
+  | ({ readonly kind: 'source-problem' } & SourceProblem)
+  | { readonly kind: 'snapshot-without-files' }
+  /** The repository itself, or a copy of it, was among the sources. */
+  | { readonly kind: 'repository-left-out'; readonly path: ByteString }
+  | ({ readonly kind: 'restore-problem' } & RestoreProblem)
+  | { readonly kind: 'times-in-milliseconds' }
+  /** `latest` was chosen among snapshots of different hosts or paths. */
+  | {
+      readonly kind: 'latest-among-groups';
+      readonly name: string;
+      readonly snapshot: SnapshotListing;
+      readonly groupCount: number;
+    }
+  /** Each of them stays the latest until its date has passed. */
+  | { readonly kind: 'dated-in-future'; readonly snapshots: readonly SnapshotListing[] }
+  /** Packs with dead space could not be rewritten. */
+  | { readonly kind: 'disk-full'; readonly packCount: number }
+  | { readonly kind: 'export-incomplete' };

@@ -9,14 +9,53 @@ const workerCountMax = 2;
 /**
  * Many files share a process, since importing the program takes as long as most of them run: for these folders a
  * quarter of the processor time. Every other file has its own process: those that start programs, replace modules of
- * Node, or depend on task pools and memory pools that nothing has used before.
+ * Node, change what belongs to the process, or depend on task pools and memory pools that nothing has used before.
  */
-const shared = ['chunking', 'crypto', 'ldm', 'filter-family', 'format', 'operations', 'repository', 'util'].map(
-  (folder) => `test/${folder}/**/*.test.ts`,
-);
-const alone = ['backup*', 'backup/*', 'own-repository', 'restore*', 'restore/*'].map(
-  (name) => `test/operations/${name}.test.ts`,
-);
+const sharedFolders = [
+  'backend',
+  'chunking',
+  'cli',
+  'crypto',
+  'filter-family',
+  'format',
+  'ldm',
+  'operations',
+  'repository',
+  'store',
+  'util',
+];
+/** Short tests of repositories in memory. */
+const sharedIntegration = [
+  'accounting',
+  'compact-full',
+  'compact-leftovers',
+  'condemned',
+  'invariants',
+  'late-renames',
+  'manifest-copies',
+  'removal-order',
+  'sources',
+  'tree-as-file',
+  'twin-copies',
+];
+const shared = [
+  ...sharedFolders.map((folder) => `test/${folder}/**/*.test.ts`),
+  ...sharedIntegration.map((name) => `test/integration/${name}.test.ts`),
+];
+const alone = [
+  'backend/local-backend',
+  'cli/failing-sync',
+  'cli/raw-paths',
+  'cli/signals',
+  'cli/startup',
+  'cli/surroundings',
+  'cli/terminal',
+  'operations/backup*',
+  'operations/backup/*',
+  'operations/own-repository',
+  'operations/restore*',
+  'operations/restore/*',
+].map((name) => `test/${name}.test.ts`);
 
 /** These take far longer than the rest, so they run first: a core would stay idle if one started last. */
 const longest = [
@@ -32,6 +71,9 @@ const longest = [
   'bench/bench',
   'integration/fidelity',
   'integration/hostile-checkpoint',
+  'integration/large-trees',
+  'integration/locks-left-behind',
+  'integration/broken-order',
 ].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {

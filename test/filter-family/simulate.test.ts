@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest';
 
 import { CancelledError } from '../../src/errors.ts';
 import { simulateChains } from '../../src/operations/filter/simulate.ts';
+import { inSoak } from '../support/soak.ts';
 
 describe('simulation', () => {
   it('agrees with theory at every sample, in the arrays and in the filters of this program', async () => {
     const seed = 7;
-    const { groups } = await simulateChains({ runs: 400, seed, samples: 8 });
+    const { groups } = await simulateChains({ runs: inSoak(400, 100), seed, samples: 8 });
     for (const group of groups) {
       for (const sample of group.samples) {
         const { elements: _, ...chains } = sample;

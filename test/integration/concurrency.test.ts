@@ -36,7 +36,7 @@ describe('a backup beside a delete that gives space back', SLOW, () => {
   it.each([
     ['backup first', inSoak(50, 2)],
     ['delete first', inSoak(50, 2)],
-    ['together', inSoak(50, 3)],
+    ['together', inSoak(50, 2)],
   ])('%s: both succeed, %i times', async (order, roundCount) => {
     const scenario = await makeProcessScenario();
     const tree = join(scenario.home, 'tree');

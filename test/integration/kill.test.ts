@@ -14,12 +14,13 @@ import type { Act, Stage, TreeDescription } from '../support/crash-stage.ts';
 import { createPrng } from '../support/prng.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import { runOperationChild } from '../support/run-operation-child.ts';
+import { inSoak } from '../support/soak.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 const KILL_TIMEOUT_MS = 180_000;
 
 /** Where in the course of an operation it is killed. */
-const MOMENTS = [0.05, 0.35, 0.6, 0.8, 0.97];
+const MOMENTS = inSoak([0.05, 0.35, 0.6, 0.8, 0.97], [0.35, 0.6, 0.97]);
 /** After this one everything that follows is done by the real program; after the others it only checks. */
 const PROGRAM_MOMENT = 0.6;
 

@@ -10,8 +10,10 @@ import type { Stage } from '../support/crash-stage.ts';
 import { checkAll, filesIn, flip, missing, tryRestore } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { FaultOptions } from '../support/faulty-backend.ts';
+import { fingerprint } from '../support/interruption.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { copyOf, repairAll } from '../support/repair-aftermath.ts';
+import { RepeatableRuns } from '../support/repeatable-runs.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { shownNotice } from '../support/shown-notice.ts';
@@ -37,7 +39,8 @@ function expectCopies(disk: MemoryBackend, manifests: readonly string[]): void {
   expect(filesIn(disk, 'manifests.bak')).toEqual(manifests.map((name) => copyOf(name)).sort());
   for (const name of manifests) {
     const manifest = disk.peek(name) ?? disk.peek(name.replace('snapshots/', 'deleted/'));
-    expect(disk.peek(copyOf(name))).toEqual(manifest);
+    // Not with toEqual(), which takes far longer.
+    expect(disk.peek(copyOf(name))?.equals(manifest!), name).toBe(true);
   }
 }
 
@@ -85,11 +88,18 @@ describe('a manifest that is gone and that no checkpoint knows', () => {
     const lost = await save(stage);
     const kept = stage.snapshotIds;
     await missing(lost).apply(stage.backend);
+    const runs = new RepeatableRuns();
+    const known = new Set<string>();
     for (let failAt = 1; ; failAt += 1) {
       const disk = stage.backend.copy();
       const dying = new FaultyBackend(disk, { mode: 'crash', failAt });
-      const end = compact(simulatedProcess(dying), { forgetLost: true, maxUnusedPercent: 0 });
-      await end.catch((error: unknown) => expect(String(error)).toContain('simulated crash'));
+      await runs.run(async () => {
+        const end = compact(simulatedProcess(dying), { forgetLost: true, maxUnusedPercent: 0 });
+        await end.catch((error: unknown) => expect(String(error)).toContain('simulated crash'));
+      });
+      const state = fingerprint(disk);
+      if (dying.fired && known.has(state)) continue;
+      known.add(state);
       const found = await findingsOf(disk);
       expect([[], [`snapshot-lost ${lost}`]], `operation ${failAt}`).toContainEqual(found);
       await compact(simulatedProcess(disk), { forgetLost: true });

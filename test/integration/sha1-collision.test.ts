@@ -104,7 +104,7 @@ describe.each(CASES)('colliding files: $name', ({ chunker, chunkHash, tailSizes 
 
   beforeEach(async () => {
     backend = new MemoryBackend();
-    await initRepository({ backend }, { chunker, chunkHash });
+    await initRepository({ backend }, { chunker, chunkHash, capacity: 1000 });
   });
 
   /** Backs up a directory that holds the files of these sides, in the order of the names `1-...`, `2-...`. */

@@ -10,7 +10,6 @@ import type { Stage, TreeDescription } from './crash-stage.ts';
 import { checkAll } from './damage.ts';
 import { simulatedProcess } from './simulated-process.ts';
 import { makeTemporaryDirectory } from './temp-directory.ts';
-import { withoutThreads } from './test-threads.ts';
 
 /** What must be true of the snapshots after an interruption. */
 export interface Expectation {
@@ -27,7 +26,7 @@ export async function examineAftermath(backend: Backend, stage: Stage, expected:
   const failures: string[] = [];
   const attempt = async (step: string, action: () => Promise<readonly string[]>): Promise<void> => {
     try {
-      failures.push(...(await withoutThreads(action)).map((failure) => `${step}: ${failure}`));
+      failures.push(...(await action()).map((failure) => `${step}: ${failure}`));
     } catch (error) {
       failures.push(`${step} failed: ${String(error)}`);
     }

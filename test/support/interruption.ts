@@ -4,12 +4,16 @@ import { createHash } from 'node:crypto';
 import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
 import { LdmError } from '../../src/errors.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
+import type { TaskPool } from '../../src/workers/task-pool.ts';
 import { examineAftermath } from './aftermath.ts';
 import type { Expectation } from './aftermath.ts';
 import type { Act, Stage } from './crash-stage.ts';
+import { chooseSteps } from './fault-steps.ts';
+import type { LoopOptions } from './fault-steps.ts';
 import { FaultyBackend, SimulatedCrash } from './faulty-backend.ts';
 import type { FaultOptions } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';
+import { RepeatableRuns } from './repeatable-runs.ts';
 import { simulatedProcess } from './simulated-process.ts';
 
 /** How an act ended. */
@@ -29,6 +33,10 @@ export interface Interruption {
   readonly wrap?: Wrap | undefined;
   /** What the act works on; a copy of the stage's by default. */
   readonly backend?: FileSystemBackend | undefined;
+  /** Left out: the run has random bytes of its own. */
+  readonly runs?: RepeatableRuns | undefined;
+  /** Left out: such as a new process has. */
+  readonly threads?: TaskPool;
 }
 
 /** Runs an act whose storage fails. */
@@ -36,8 +44,12 @@ export async function runInterrupted(
   given: Interruption,
 ): Promise<{ readonly faulty: FaultyBackend; readonly ending: Ending }> {
   const faulty = new FaultyBackend(given.backend ?? given.stage.backend.copy(), given.fault);
-  const context = simulatedProcess(given.wrap?.(faulty) ?? faulty);
-  return { faulty, ending: await endingOf(given.act, context, given.stage) };
+  const run = async (): Promise<Ending> => {
+    const context = simulatedProcess(given.wrap?.(faulty) ?? faulty);
+    const threads = given.threads ?? context.threads;
+    return await endingOf(given.act, { ...context, threads }, given.stage);
+  };
+  return { faulty, ending: await (given.runs?.run(run) ?? run()) };
 }
 
 async function endingOf(act: Act, context: OperationContext, stage: Stage): Promise<Ending> {
@@ -88,48 +100,33 @@ export function judgeLeavings(
   return [...left.map((name) => `${name} was left`), ...made.map((name) => `${name} was committed all the same`)];
 }
 
-export interface LoopOptions {
-  readonly stopsAtFailure?: boolean;
-  /** Leaves out what comes well before the first operation that matches, as `rename tmp/x -> packs/y`. */
-  readonly startsAt?: RegExp;
-}
-
-/** Operations before the one that a loop starts at: the order of those that run side by side is not always the same. */
-const START_SLACK = 3;
-
-/** Where a loop starts; fails if the act has no such operation. */
-export async function findStart(given: Omit<Interruption, 'fault'>, { startsAt }: LoopOptions): Promise<number> {
-  if (startsAt === undefined) return 1;
-  const { faulty } = await runInterrupted({ ...given, fault: {} });
-  const index = faulty.operations.findIndex(({ operation, name }) => startsAt.test(`${operation} ${name}`));
-  assert(index >= 0, `there is no operation ${startsAt}`);
-  return Math.max(1, index + 1 - START_SLACK);
-}
-
-/** Interrupts an act at its first operation, its second, and so on; the same state is examined only once. */
+/** Interrupts an act at one operation after the other (`chooseSteps`); the same state is examined only once. */
 export class InterruptionLoop {
   readonly #given: Omit<Interruption, 'fault' | 'backend'>;
   readonly #memory: AftermathMemory;
 
-  constructor(given: Omit<Interruption, 'fault' | 'backend'>) {
-    this.#given = given;
+  constructor(given: Omit<Interruption, 'fault' | 'backend' | 'runs'>) {
+    this.#given = { ...given, runs: new RepeatableRuns() };
     this.#memory = new AftermathMemory(given.stage);
   }
 
-  /** Until the act runs through without meeting the fault; says what was wrong, and at how many operations it failed. */
+  /** Until the act runs through without meeting the fault; says what was wrong, and how many faults it met. */
   async run(
     fault: Omit<FaultOptions, 'failAt'>,
     options: LoopOptions = {},
   ): Promise<{ readonly failures: string[]; readonly firedCount: number }> {
     const failures: string[] = [];
-    const start = await findStart(this.#given, options);
-    for (let failAt = start; ; failAt += 1) {
+    let firedCount = 0;
+    const whole = await runInterrupted({ ...this.#given, fault });
+    const { numbers, end } = chooseSteps(whole.faulty, fault.mode ?? 'error', options);
+    for (const failAt of numbers) {
       const { fired, found } = await this.#interrupt({ ...fault, failAt });
-      assert(fired || failAt > start, `operation ${failAt} was never reached`);
+      assert(fired || failAt > end, `operation ${failAt} was never reached`);
       failures.push(...found.map((failure) => `operation ${failAt}: ${failure}`));
-      const isOver = !fired || (options.stopsAtFailure === true && failures.length > 0);
-      if (isOver) return { failures, firedCount: fired ? failAt : failAt - 1 };
+      if (!fired || (options.stopsAtFailure === true && failures.length > 0)) break;
+      firedCount += 1;
     }
+    return { failures, firedCount };
   }
 
   async #interrupt(fault: FaultOptions): Promise<{ readonly fired: boolean; readonly found: readonly string[] }> {
@@ -176,7 +173,7 @@ function readsOfLeavings({ operations }: FaultyBackend): string[] {
  * Of all names and bytes, without what is random in the names of locks, temporary files and checkpoints, and without
  * the bytes of temporary files: whether there are any is enough, since nobody reads them.
  */
-function fingerprint(backend: MemoryBackend): string {
+export function fingerprint(backend: MemoryBackend): string {
   const files = backend.names().map((name) => {
     const content = backend.view(name);
     if (name.startsWith('tmp/')) return content.length === 0 ? 'tmp/ empty' : 'tmp/';

@@ -3,16 +3,20 @@ import assert from 'node:assert/strict';
 import type { Expectation } from './aftermath.ts';
 import type { Act, Stage } from './crash-stage.ts';
 import type { FaultyBackend } from './faulty-backend.ts';
-import { AftermathMemory, expectationOf, findStart, judgeEnding, runInterrupted } from './interruption.ts';
-import type { Ending, LoopOptions, Wrap } from './interruption.ts';
+import { chooseSteps, isRead } from './fault-steps.ts';
+import type { LoopOptions } from './fault-steps.ts';
+import { AftermathMemory, expectationOf, judgeEnding, runInterrupted } from './interruption.ts';
+import type { Ending, Wrap } from './interruption.ts';
 import { PowerCutBackend } from './power-cut-backend.ts';
+import { RepeatableRuns } from './repeatable-runs.ts';
 
-/** Cuts the power after the first operation of an act, after the second, and so on. */
+/** Cuts the power after one operation of an act, after a later one, and so on (`chooseSteps`). */
 export class PowerCutLoop {
   readonly #stage: Stage;
   readonly #act: Act;
   readonly #wrap: Wrap | undefined;
   readonly #memory: AftermathMemory;
+  readonly #runs = new RepeatableRuns();
 
   constructor(given: { readonly stage: Stage; readonly act: Act; readonly wrap?: Wrap }) {
     this.#stage = given.stage;
@@ -27,13 +31,16 @@ export class PowerCutLoop {
     options: LoopOptions = {},
   ): Promise<{ readonly failures: string[]; readonly firedCount: number }> {
     const failures: string[] = [];
-    const start = await findStart({ stage: this.#stage, act: this.#act, wrap: this.#wrap }, options);
-    for (let failAt = start; ; failAt += 1) {
+    let firedCount = 0;
+    const wrapped = { stage: this.#stage, act: this.#act, wrap: this.#wrap, runs: this.#runs };
+    const whole = await runInterrupted({ ...wrapped, fault: {} });
+    const { numbers, end } = chooseSteps(whole.faulty, 'crash', options);
+    for (const failAt of numbers) {
       const disk = new PowerCutBackend(this.#stage.backend);
       // The operation at which the process dies is not done, not even half: `failAt - 1` of them were.
-      const given = { stage: this.#stage, act: this.#act, fault: { mode: 'crash', failAt } as const };
-      const { faulty, ending } = await runInterrupted({ ...given, wrap: this.#wrap, backend: disk });
-      assert(faulty.fired || failAt > start, `operation ${failAt} was never reached`);
+      const given = { ...wrapped, fault: { mode: 'crash', failAt } as const };
+      const { faulty, ending } = await runInterrupted({ ...given, backend: disk });
+      assert(faulty.fired || failAt > end, `operation ${failAt} was never reached`);
       failures.push(...judgeEnding(given, faulty, ending));
       const expected = this.#expect(faulty, ending);
       for (const seed of seeds) {
@@ -42,9 +49,10 @@ export class PowerCutLoop {
         const found = await this.#memory.examine(disk.cut(cutSeed), expected);
         failures.push(...found.map((failure) => `cut after operation ${failAt - 1}, seed ${cutSeed}: ${failure}`));
       }
-      const isOver = !faulty.fired || (options.stopsAtFailure === true && failures.length > 0);
-      if (isOver) return { failures, firedCount: faulty.fired ? failAt : failAt - 1 };
+      if (!faulty.fired || (options.stopsAtFailure === true && failures.length > 0)) break;
+      firedCount += 1;
     }
+    return { failures, firedCount };
   }
 
   /** What is committed is durable: so are snapshots whose directory was synced after they were renamed into it. */
@@ -54,11 +62,9 @@ export class PowerCutLoop {
   }
 }
 
-const READS: ReadonlySet<string> = new Set(['list', 'sizeOf', 'read', 'readRange', 'heartbeatOf', 'close']);
-
 /** Of the operations that were done before the process died. */
 function countChanges({ operations, fired }: FaultyBackend): number {
-  return operations.slice(0, fired ? -1 : undefined).filter(({ operation }) => !READS.has(operation)).length;
+  return operations.slice(0, fired ? -1 : undefined).filter((each) => !isRead(each)).length;
 }
 
 /** Ids of the snapshots whose commit was over before the process died. */

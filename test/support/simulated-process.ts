@@ -2,7 +2,7 @@ import type { Backend } from '../../src/backend/backend.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { currentLockOwner } from '../../src/repository/lock-owner.ts';
 import type { StoreSizes } from '../../src/store/store-sizes.ts';
-import type { TaskPool } from '../../src/workers/task-pool.ts';
+import { TaskPool } from '../../src/workers/task-pool.ts';
 import { threadsOfTests } from './test-threads.ts';
 
 /** So small that a few kilobytes make several blocks, packs and segments. */
@@ -17,10 +17,10 @@ let processCount = 0;
 
 /**
  * The context of a process that others take for dead: what it leaves behind when it crashes is recognised at once, as
- * after a real kill.
+ * after a real kill. Like every process it has threads of its own, and starts them only after much work.
  */
 export function simulatedProcess(backend: Backend): OperationContext {
   processCount += 1;
   const lockOwner = { ...currentLockOwner(), startTime: `simulated${processCount}` };
-  return { backend, lockOwner, ...optionsOfTests() };
+  return { backend, lockOwner, storeSizes: SMALL_SIZES, threads: new TaskPool() };
 }

@@ -49,6 +49,9 @@ export const TINY_CHUNKS: ChunkerParameters = {
   maxSizeBytes: 8192,
 };
 
+/** Every opening reads the whole filter. */
+const SMALL_CAPACITY = 4096;
+
 export async function makeTestRepository(
   options: InitOptions = {},
   directory: string = memoryDirectory(),
@@ -59,7 +62,7 @@ export async function makeTestRepository(
   const backend = new LocalBackend(join(directory, 'repository'));
   const onNotice = (notice: Notice): void => void notices.push(notice);
   const context = { backend, onNotice, threads: threadsOfTests() };
-  await initRepository(context, options);
+  await initRepository(context, { capacity: SMALL_CAPACITY, ...options });
   let targetCount = 0;
   const restoreNewest: TestRepository['restore'] = async (given = {}) => {
     targetCount += 1;

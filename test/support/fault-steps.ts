@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+
+import type { FaultOptions, FaultyBackend, LoggedOperation } from './faulty-backend.ts';
+import { inSoak } from './soak.ts';
+
+export interface LoopOptions {
+  readonly stopsAtFailure?: boolean;
+  /** Leaves out what comes well before the first operation that matches, as `rename tmp/x -> packs/y`. */
+  readonly startsAt?: RegExp;
+}
+
+/** At which operations an act is interrupted: in this order, and after `end` at none any more. */
+export interface FaultSteps {
+  readonly numbers: Iterable<number>;
+  /** Every operation up to this one occurs. */
+  readonly end: number;
+}
+
+/** Operations before the one that a loop starts at, where the order of those that run side by side is not the same. */
+const START_SLACK = 3;
+
+const READS: ReadonlySet<string> = new Set(['list', 'sizeOf', 'read', 'readRange', 'heartbeatOf', 'close']);
+
+export function isRead({ operation }: LoggedOperation): boolean {
+  return READS.has(operation);
+}
+
+/**
+ * Chooses the operations to interrupt, given those of a run without a fault. In the soak all. Otherwise all that change
+ * something, and of those that do not: for errors the first of each kind after each change; for crashes the first of
+ * each kind, since a crash leaves the same as one at the change that follows.
+ */
+export function chooseSteps(
+  { operations }: FaultyBackend,
+  mode: FaultOptions['mode'],
+  { startsAt }: LoopOptions = {},
+): FaultSteps {
+  const start = startsAt === undefined ? 1 : findStart(operations, startsAt);
+  if (inSoak(true, false)) return { numbers: countFrom(start), end: start };
+  const seen = new Set<string>();
+  const numbers: number[] = [];
+  for (const [index, step] of operations.entries()) {
+    const kind = `${step.operation} ${step.name.split('/')[0]}`;
+    if (!isRead(step)) {
+      if (mode === 'error') seen.clear();
+    } else if (seen.has(kind)) continue;
+    else seen.add(kind);
+    numbers.push(index + 1);
+  }
+  const end = operations.length;
+  return { numbers: [...numbers.filter((number) => number >= start), end + 1], end };
+}
+
+function findStart(operations: readonly LoggedOperation[], startsAt: RegExp): number {
+  const index = operations.findIndex(({ operation, name }) => startsAt.test(`${operation} ${name}`));
+  assert(index >= 0, `there is no operation ${startsAt}`);
+  return Math.max(1, index + 1 - START_SLACK);
+}
+
+function* countFrom(start: number): Iterable<number> {
+  for (let number = start; ; number += 1) yield number;
+}

@@ -59,7 +59,8 @@ export async function restore(context: OperationContext, options: RestoreOptions
     if (!dryRun && !hasNanosecondTimes()) onNotice?.({ kind: 'times-in-milliseconds' });
     beginPhase(context.progress, 'restoring');
     if (path === '') announceTotals(context.progress, listing.snapshot.summary);
-    if (path === '' && listing.snapshot.summary.totalFilesProcessed >= MANY_FILES) repository.threads.prepare();
+    const hasManyFiles = path === '' && listing.snapshot.summary.totalFilesProcessed >= MANY_FILES;
+    if (hasManyFiles && !dryRun) repository.threads.prepare();
     const blocks = await runSteps({ context, options, repository, opened, place, tally, target });
     const { problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
     const { directoriesRestored, directoriesFailed, othersRestored, othersFailed, socketsSkipped, bytesRestored } =

@@ -9,9 +9,9 @@ import { inSoak } from './soak.ts';
 let count = 0;
 
 /**
- * Runs actions with the same random bytes, at the same time: the same steps lead to the same bytes, so that
- * what they lead to need be examined only once. Others of the process get other bytes, since names must not
- * occur twice. In the soak nothing of that is done: there each run is a new one.
+ * Runs actions with the same random bytes and at the same time, so that the same steps give the same bytes and each
+ * resulting state is examined only once. Each instance has its own bytes, since names must not occur twice. In the soak,
+ * runs are random as usual.
  */
 export class RepeatableRuns {
   readonly #seed = (count += 1);
@@ -19,15 +19,16 @@ export class RepeatableRuns {
 
   async run<T>(action: () => Promise<T>): Promise<T> {
     if (inSoak(true, false)) return await action();
-    const giveBack = this.#takeChanceAway();
+    const restore = this.#removeRandomness();
     try {
       return await action();
     } finally {
-      giveBack();
+      restore();
     }
   }
 
-  #takeChanceAway(): () => void {
+  /** Returns a function that restores it. */
+  #removeRandomness(): () => void {
     const { randomBytes } = crypto;
     const prng = createPrng(this.#seed);
     crypto.randomBytes = ((sizeBytes: number) => prng.bytes(sizeBytes)) as typeof randomBytes;

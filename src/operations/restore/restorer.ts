@@ -158,7 +158,7 @@ export class Restorer {
   /** Completes the restore. */
   async finish(): Promise<void> {
     await this.writePlanned();
-    this.#directories.finish();
+    this.#directories.leave();
   }
 
   /**

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
@@ -107,6 +108,7 @@ export class TargetDirectories {
     return parent.isNew ? undefined : makeDirectory(parent, name);
   }
 
+  /** Leaves the current directory. For the target itself, call it after everything else was released. */
   leave(): void {
     const directory = this.#branch.pop();
     if (directory !== undefined) this.release(directory);
@@ -167,15 +169,12 @@ export class TargetDirectories {
       directory.pendingCount -= 1;
       if (directory.pendingCount > 0) return;
       this.#open.delete(directory);
+      // Otherwise a directory would be missing without a word.
+      assert(directory.isMade || directory.isLost, 'a directory was released before it was created');
       if (!directory.isMade) continue;
       if (directory.step !== undefined) this.#options.onComplete(directory.step, directory.location);
       directory.location.close();
     }
-  }
-
-  /** Call it after the last step, and after everything else was released. */
-  finish(): void {
-    this.leave();
   }
 
   /** The memory for the directories that are not finished. */

@@ -10,7 +10,7 @@ import type { SystemLibrary } from '../util/system-library.ts';
 export interface NativeFileCalls {
   /** Creates a file without a name in an open directory, and returns a descriptor for writing. */
   createNameless(directory: number, mode: number): number;
-  /** Gives a file without a name its name, which must not exist in the directory. */
+  /** Gives an open file a name, or another one, which must not exist in the directory. */
   giveName(descriptor: number, directory: number, name: ByteString): void;
   /** Writes at the current position. Returns the number of bytes written. */
   write(descriptor: number, bytes: Uint8Array): number;

@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  constants,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readlinkSync,
-  realpathSync,
-  symlinkSync,
-} from 'node:fs';
+import { closeSync, constants, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync, symlinkSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import type { TargetError } from '../errors.ts';
 import type { TreeEntry } from '../format/tree.ts';
@@ -162,15 +152,6 @@ export function createOther({ path, replaces }: FilePlace, entry: TreeEntry, pol
       : createSpecial(workPath, entry, policy);
   if (replaces && outcome.skipped === undefined) replaceTarget(workPath, path);
   return outcome;
-}
-
-/** Creates `path` as a hard link to `existing`. Throws TargetError. */
-export function createHardlink(existing: ByteString, path: ByteString): void {
-  try {
-    linkSync(fsPath(existing), fsPath(path));
-  } catch (cause) {
-    throw targetError({ operation: 'create the hard link', path, cause });
-  }
 }
 
 /** Creates a FIFO or a device file. */

@@ -1,8 +1,6 @@
 import {
   chmodSync,
   existsSync,
-  linkSync,
-  lstatSync,
   mkdirSync,
   readFileSync,
   statSync,
@@ -18,7 +16,6 @@ import { readMetadata } from '../../src/files/source-metadata.ts';
 import { readLinkTarget } from '../../src/files/source-files.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
 import {
-  createHardlink,
   createSpecial,
   createSymlink,
   createTargetFile,
@@ -171,21 +168,6 @@ describe('links', () => {
     expect(createSymlink(bytes(directory, '/link'), entry, policy)).toBeUndefined();
     expect(readMetadata(bytes(directory, '/file'))).toEqual(before);
     expect(readMetadata(bytes(directory, '/link')).uid).toBe(uid);
-  });
-
-  it('hard: are one file, also with a symlink', () => {
-    const directory = temporaryDirectory();
-    restoreFile(bytes(directory, '/file'), {});
-    createHardlink(bytes(directory, '/file'), bytes(directory, '/other'));
-    symlinkSync('file', join(directory, 'link'));
-    createHardlink(bytes(directory, '/link'), bytes(directory, '/link2'));
-    expect(readMetadata(bytes(directory, '/other'))).toEqual(readMetadata(bytes(directory, '/file')));
-    expect(readMetadata(bytes(directory, '/file')).linkCount).toBe(2);
-    expect(lstatSync(join(directory, 'link2')).isSymbolicLink()).toBe(true);
-    expect(() => createHardlink(bytes(directory, '/gone'), bytes(directory, '/x'))).toThrow(
-      expect.objectContaining({ code: 'TARGET', errno: 'ENOENT' }),
-    );
-    linkSync(join(directory, 'file'), join(directory, 'third'));
   });
 });
 

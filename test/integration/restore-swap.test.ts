@@ -1,12 +1,15 @@
-import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, lstatSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
+import * as native from '../../src/files/native.ts';
 import { StateReader } from '../../src/repository/state-reader.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
+import { SMALL_SIZES } from '../support/simulated-process.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
+import type { TestRepository } from '../support/test-repository.ts';
 
 /** Calls `action` before a block with content is read, as soon as `isTime`. The result says whether it was called. */
 function whileReading(isTime: () => boolean, action: () => void): () => boolean {
@@ -52,3 +55,55 @@ it.each(['source', 'source/sub', 'source/sub/deep'])(
     expect(diffTrees(whole, moved!, { ignore: ['mtimeNs'] })).toEqual([]);
   },
 );
+
+/** A file with a name in `first/deep` and two in `others`, and blocks that are read after it is written. */
+async function makeLinked(): Promise<TestRepository> {
+  const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+  const { source, context } = repository;
+  Object.assign(context, { storeSizes: SMALL_SIZES });
+  for (const name of ['first/deep', 'others', 'rest']) mkdirSync(join(source, name), { recursive: true });
+  const prng = createPrng(20261123);
+  // It is too large for the threads, so it is complete when its last chunk was read.
+  writeFileSync(join(source, 'first', 'deep', 'file'), prng.bytes(300_000));
+  for (const name of ['1', '2']) linkSync(join(source, 'first', 'deep', 'file'), join(source, 'others', name));
+  for (let index = 0; index < 40; index += 1) writeFileSync(join(source, 'rest', `${index}`), prng.bytes(20_000));
+  await repository.backup();
+  return repository;
+}
+
+describe.each([
+  ['with koffi', true],
+  ['without koffi', false],
+])('hard links, %s', (_, hasKoffi) => {
+  it.each(['first', 'first/deep', 'others'])(
+    'do not follow an exchange of the directory `%s` for a symlink',
+    async (name) => {
+      const repository = await makeLinked();
+      if (!hasKoffi) vi.spyOn(native, 'nativeCalls').mockReturnValue(undefined);
+      const [target, outside, moved] = ['target', 'outside', 'moved'].map((part) => join(repository.directory, part));
+      const traps = ['file', 'deep/file'].map((path) => join(outside!, path));
+      mkdirSync(join(outside!, 'deep'), { recursive: true });
+      for (const trap of traps) writeFileSync(trap, 'another file');
+      const before = describeTree(outside!);
+      const first = join(target!, 'source', 'first', 'deep', 'file');
+      const victim = join(target!, 'source', name);
+      const isSwapped = whileReading(
+        () => existsSync(first),
+        () => {
+          expect(lstatSync(first).nlink).toBe(1);
+          renameSync(victim, moved!);
+          symlinkSync(outside!, victim);
+        },
+      );
+      const { problems } = await repository.restore({ target: target! });
+      expect([isSwapped(), problems]).toEqual([true, []]);
+      expect(diffTrees(before, outside!)).toEqual([]);
+      for (const trap of traps) expect(lstatSync(trap).nlink).toBe(1);
+      for (const part of new Set([name, 'others'])) {
+        const restored = part === name ? moved! : join(target!, 'source', part);
+        // Without koffi, times are rounded.
+        expect(diffTrees(join(repository.source, part), restored, { ignore: hasKoffi ? [] : ['mtimeNs'] })).toEqual([]);
+      }
+    },
+  );
+});

@@ -2,9 +2,10 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { TargetError } from '../../errors.ts';
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
+import { createHardlink, fileStateAt, fileStateOf } from '../../files/hard-link.ts';
+import type { KnownFile } from '../../files/hard-link.ts';
 import { openSource } from '../../files/source-files.ts';
 import { replaceTarget, temporaryPathBeside } from '../../files/target-names.ts';
-import { createHardlink } from '../../files/target-writer.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import { fsPath } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
@@ -12,8 +13,10 @@ import type { ByteString } from '../../util/byte-string.ts';
 /** The name of a group that other names are linked to. */
 interface FirstName {
   readonly entry: TreeEntry;
-  /** The directory that contains it. It may be closed by now, so only its whole path can be used. */
+  /** The directory that contains it. It may be closed by now, so only its whole path can be used ... */
   readonly directory: DirectoryPath;
+  /** ... and whoever exchanged something in that path must not get another file linked. */
+  readonly state: string;
   /** False if it existed before the restore and only looked the same. */
   readonly isWritten: boolean;
 }
@@ -31,7 +34,8 @@ export class HardlinkGroups {
     if (entry.hardlink === undefined) return;
     const key = keyOf(entry);
     if (this.#first.has(key) && !isWritten) return;
-    this.#first.set(key, { entry, directory, isWritten });
+    const state = fileStateAt(directory.childPath(entry.name));
+    if (state !== undefined) this.#first.set(key, { entry, directory, state, isWritten });
   }
 
   /**
@@ -66,7 +70,7 @@ export class HardlinkGroups {
   join(entry: TreeEntry, location: ByteString): boolean {
     const first = this.#firstOf(entry);
     if (first === undefined || first.isWritten) return false;
-    const isSame = withNearPath(first, (path) => haveSameBytes(path, location));
+    const isSame = withNearFile(first, (file) => haveSameBytes(file, location));
     if (!isSame || !tryLink(first, location, { replaces: true })) return false;
     // Its bytes are known now, so that other names can be linked to it as if it had been written.
     this.#first.set(keyOf(entry), { ...first, isWritten: true });
@@ -86,33 +90,39 @@ function isSameContent(a: TreeEntry, b: TreeEntry): boolean {
 }
 
 /** If the name exists, it stays until the link replaces it. */
-function tryLink(existing: FirstName, location: ByteString, { replaces }: { readonly replaces: boolean }): boolean {
+function tryLink(first: FirstName, location: ByteString, { replaces }: { readonly replaces: boolean }): boolean {
   const name = replaces ? temporaryPathBeside(location) : location;
-  try {
-    withNearPath(existing, (path) => createHardlink(path, name));
+  return withNearFile(first, (file) => {
+    createHardlink(file, name);
     if (replaces) replaceTarget(name, location);
     return true;
+  });
+}
+
+/**
+ * Calls `action` with a path to the file that is short enough for the system. Returns false if that fails: the first
+ * name is lost, or the file system has no hard links, so the content is restored again for each name.
+ */
+function withNearFile(first: FirstName, action: (file: KnownFile) => boolean): boolean {
+  let parent: DirectoryPath | undefined;
+  try {
+    // What is examined and what is linked are in the same directory.
+    parent = openDirectoryPath(first.directory.wholePath(), { side: 'target', hold: 'always' });
+    return action({ path: parent.childPath(first.entry.name), state: first.state });
   } catch (error) {
-    // On a file system without hard links, the content is restored again for each name.
     if (!(error instanceof TargetError)) throw error;
     return false;
-  }
-}
-
-/** Calls `action` with a path to the file that is short enough for the system. */
-function withNearPath<T>({ directory, entry }: FirstName, action: (path: ByteString) => T): T {
-  const parent = openDirectoryPath(directory.wholePath(), { side: 'target' });
-  try {
-    return action(parent.childPath(entry.name));
   } finally {
-    parent.close();
+    parent?.close();
   }
 }
 
-function haveSameBytes(existing: ByteString, written: ByteString): boolean {
+function haveSameBytes({ path, state }: KnownFile, written: ByteString): boolean {
   const descriptors: number[] = [];
   try {
-    descriptors.push(openSource(existing), openSync(fsPath(written), 'r'));
+    descriptors.push(openSource(path));
+    if (fileStateOf(descriptors[0]!) !== state) return false;
+    descriptors.push(openSync(fsPath(written), 'r'));
     const buffers = [Buffer.allocUnsafe(COMPARED_BYTES), Buffer.allocUnsafe(COMPARED_BYTES)] as const;
     for (;;) {
       const [a, b] = buffers.map((buffer, index) => buffer.subarray(0, readSync(descriptors[index]!, buffer)));

@@ -25,7 +25,7 @@ const SET_UID = 0o4000;
 const SET_GID = 0o2000;
 
 export interface MetadataTarget {
-  /** For messages, and to reach the file if there is no descriptor. */
+  /** For messages. */
   readonly path: ByteString;
   readonly policy: TargetPolicy;
 }
@@ -42,9 +42,13 @@ export function applyMetadata(
   return applyTo(descriptorHandle(descriptor), entry, target);
 }
 
-/** The same by path, for files that must not be opened: symlinks, FIFOs, devices. */
-export function applyMetadataByPath(entry: EntryMetadata, target: MetadataTarget): TargetError | undefined {
-  return applyTo(pathHandle(target.path), entry, target);
+/** The same by path, for files that must not be opened: symlinks, FIFOs, devices. `workPath`: where it is for now. */
+export function applyMetadataByPath(
+  entry: EntryMetadata,
+  target: MetadataTarget,
+  workPath: ByteString = target.path,
+): TargetError | undefined {
+  return applyTo(pathHandle(workPath), entry, target);
 }
 
 function applyTo(handle: Handle, entry: EntryMetadata, { path, policy }: MetadataTarget): TargetError | undefined {

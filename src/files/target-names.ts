@@ -29,7 +29,7 @@ export function placeTarget(source: ByteString, target: ByteString): void {
 }
 
 /** For file systems without hard links: exclusively creates an empty file with the name, then replaces it. */
-function placeOverClaim(source: ByteString, target: ByteString): void {
+export function placeOverClaim(source: ByteString, target: ByteString): void {
   claimName(target);
   try {
     replaceTarget(source, target);

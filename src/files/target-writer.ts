@@ -11,7 +11,7 @@ import { errnoOf, targetError } from './path-failures.ts';
 import type { EntryMetadata, MetadataTarget } from './target-metadata.ts';
 import { applyMetadata, applyMetadataByPath } from './target-metadata.ts';
 import type { TargetPolicy } from './target-policy.ts';
-import { replaceTarget, temporaryPathBeside } from './target-names.ts';
+import { placeOverClaim, placeTarget, removeIfPossible, replaceTarget, temporaryPathBeside } from './target-names.ts';
 import type { FilePlace } from './target-names.ts';
 import { makeDirectories } from '../util/make-directories.ts';
 
@@ -129,45 +129,65 @@ export function finishTargetDirectory(
   return finishTargetFile(descriptor, entry, { path, policy });
 }
 
-/** Creates a symlink with its owner and time. Returns an error for the first metadata that could not be set. */
+/**
+ * Creates anything but a file or directory. It gets its name when its metadata is complete: the next restore would take
+ * it for unchanged, since it compares only what such a file is. An existing file stays until then.
+ */
+export function createOther(place: FilePlace, entry: TreeEntry, policy: TargetPolicy): SpecialOutcome {
+  const workPath = temporaryPathBeside(place.path);
+  const outcome: SpecialOutcome =
+    entry.type === 'symlink'
+      ? { skipped: undefined, failure: createSymlink(place.path, entry, policy, workPath) }
+      : createSpecial(place.path, entry, policy, workPath);
+  if (outcome.skipped === undefined) placeOther(workPath, place, entry);
+  return outcome;
+}
+
+function placeOther(workPath: ByteString, { path, replaces }: FilePlace, { type }: TreeEntry): void {
+  try {
+    if (replaces) replaceTarget(workPath, path);
+    // On macOS, a hard link to a symlink would link to the target of the symlink.
+    else if (type === 'symlink' && process.platform === 'darwin') placeOverClaim(workPath, path);
+    else placeTarget(workPath, path);
+  } catch (error) {
+    removeIfPossible(() => workPath);
+    throw error;
+  }
+}
+
+/**
+ * Creates a symlink with its owner and time. `path` is for messages if it is created at `workPath`. Returns an error for
+ * the first metadata that could not be set.
+ */
 export function createSymlink(
   path: ByteString,
   entry: EntryMetadata & Pick<TreeEntry, 'linkTarget'>,
   policy: TargetPolicy,
+  workPath: ByteString = path,
 ): TargetError | undefined {
   try {
-    symlinkSync(fsPath(entry.linkTarget), fsPath(path));
+    symlinkSync(fsPath(entry.linkTarget), fsPath(workPath));
   } catch (cause) {
     throw targetError({ operation: 'create the symlink', path, cause });
   }
-  return applyMetadataByPath(entry, { path, policy });
+  return applyMetadataByPath(entry, { path, policy }, workPath);
 }
 
-/** Creates anything but a file or directory. An existing file stays until its replacement is complete. */
-export function createOther({ path, replaces }: FilePlace, entry: TreeEntry, policy: TargetPolicy): SpecialOutcome {
-  const workPath = replaces ? temporaryPathBeside(path) : path;
-  const outcome: SpecialOutcome =
-    entry.type === 'symlink'
-      ? { skipped: undefined, failure: createSymlink(workPath, entry, policy) }
-      : createSpecial(workPath, entry, policy);
-  if (replaces && outcome.skipped === undefined) replaceTarget(workPath, path);
-  return outcome;
-}
-
-/** Creates a FIFO or a device file. */
+/** Creates a FIFO or a device file; see `createSymlink`. */
 export function createSpecial(
   path: ByteString,
   entry: EntryMetadata & Pick<TreeEntry, 'deviceMajor' | 'deviceMinor'>,
   policy: TargetPolicy,
+  workPath: ByteString = path,
 ): SpecialOutcome {
   if (entry.type === 'socket') return { skipped: 'socket', failure: undefined };
   if (entry.type !== 'fifo' && !policy.makesDevices) return { skipped: 'device', failure: undefined };
   try {
-    makeSpecial(path, entry);
+    makeSpecial(workPath, entry);
   } catch (cause) {
     throw targetError({ operation: `create the ${entry.type}`, path, cause });
   }
-  return { skipped: undefined, failure: applyMetadataByPath(entry, { path, policy }) };
+  return { skipped: undefined, failure: applyMetadataByPath(entry, { path, policy }, workPath) };
 }
 
 function makeSpecial(path: ByteString, entry: EntryMetadata & Pick<TreeEntry, 'deviceMajor' | 'deviceMinor'>): void {

@@ -1,7 +1,8 @@
-import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, openSync } from 'node:fs';
 import type { ByteString } from '../util/byte-string.ts';
 import { fsPath, joinPath } from '../util/byte-string.ts';
 import { joinShown } from '../util/path-node.ts';
+import { openFilesMax } from './open-files.ts';
 
 const DESCRIPTOR_PREFIX = '/proc/self/fd/';
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -36,12 +37,6 @@ export function mostHeldDirectories(): number {
   if (!canHoldDirectories()) return 0;
   mostHeld ??= Math.max(0, Math.min(MOST_HELD, Math.floor((openFilesMax() - RESERVED_DESCRIPTORS) / 2)));
   return mostHeld;
-}
-
-/** The limit of the system on open files of this process; Infinity if there is none. */
-function openFilesMax(): number {
-  const limits = readFileSync('/proc/self/limits', 'latin1');
-  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { BackendError, CancelledError } from '../errors.ts';
+import { assertEnoughOpenFiles } from '../files/open-files.ts';
 import { Repository } from '../repository/repository.ts';
 import type { AccessMode } from '../repository/access.ts';
 import type { OpenRepositoryOptions } from '../repository/repository.ts';
@@ -68,6 +69,7 @@ export async function withRepository<T>(
   mode: AccessMode,
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
+  assertEnoughOpenFiles();
   const { backend, lockOwner, lockClock, onNotice, storeSizes, threads, signal } = context;
   const lockWaitMs = context.lockWaitMs ?? (mode === 'exclusive' ? 0 : SHARED_WAIT_MS);
   const onWait = (holder: string): void => onNotice?.({ kind: 'lock-wait', holder });

@@ -131,7 +131,9 @@ export class PoolThread {
   #giveUp(error: Error): void {
     this.#end ??= new LdmError(`a worker thread failed: ${error.message}`, {
       cause: error,
-      hint: 'The machine may be out of memory. Unfinished work was not saved; run the command again.',
+      hint: error.message.includes('EMFILE')
+        ? 'Too many files are open: raise the limit (`ulimit -n`), then run the command again.'
+        : 'The machine may be out of memory. Unfinished work was not saved; run the command again.',
     });
     for (const { queued } of this.#sent.values()) queued?.reject(this.#end);
     this.#sent.clear();

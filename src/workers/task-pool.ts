@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
 import { LdmError } from '../errors.ts';
+import { openFilesMax } from '../files/open-files.ts';
 import type { ListedFile } from '../files/source-stream.ts';
 import type { FileToWrite } from '../files/target-file.ts';
 import type { TargetPolicy } from '../files/target-policy.ts';
@@ -28,13 +29,20 @@ const BYTES_PER_BYTE_COMPRESSED = 10;
 const BYTES_PER_FILE_READ = 32 * 1024;
 const BYTES_PER_FILE_WRITTEN = 64 * 1024;
 const THREADS_MAX = 16;
+/** A thread keeps 5 files open, and has up to 8 open while it starts. The directories of a restore may need as many. */
+const OPEN_FILES_PER_THREAD = 16;
+/** The caller may have 25 files of the process open, 32 packs, and 32 incomplete files of a restore. */
+const OPEN_FILES_OF_CALLER = 96;
 /** One running and one queued, so that a thread never waits for its next task. */
 const TASKS_PER_THREAD = 2;
 /** The built program even when running from source, because a thread cannot run TypeScript on Node 20. */
 const PROGRAM = createRequire(import.meta.url).resolve('#task-thread');
 
 export interface TaskPoolOptions {
-  /** With 0 threads the caller runs every task immediately. Default: one for each core, and at least two. */
+  /**
+   * With 0 threads the caller runs every task immediately. Default: one for each core, and at least two, as far as the
+   * limit on open files allows.
+   */
   readonly threadCount?: number;
   /** Amount of work that the caller does before it starts a thread, in bytes. */
   readonly inlineBytes?: number;
@@ -60,7 +68,7 @@ export class TaskPool {
   #inlineBytesLeft: number;
 
   constructor(options: TaskPoolOptions = {}) {
-    this.#threadCount = options.threadCount ?? Math.min(THREADS_MAX, Math.max(2, availableParallelism()));
+    this.#threadCount = options.threadCount ?? defaultThreadCount();
     this.#program = options.program ?? PROGRAM;
     this.#inlineBytesLeft = options.inlineBytes ?? INLINE_BYTES;
   }
@@ -187,6 +195,11 @@ export class TaskPool {
 }
 
 function ignore(): void {}
+
+function defaultThreadCount(): number {
+  const allowed = Math.max(0, Math.floor((openFilesMax() - OPEN_FILES_OF_CALLER) / OPEN_FILES_PER_THREAD));
+  return Math.min(THREADS_MAX, Math.max(2, availableParallelism()), allowed);
+}
 
 /** Cost of a task, in bytes to decompress or hash. */
 function workBytes(task: Task): number {

@@ -79,17 +79,29 @@ async function restoreWatched({ context, directory, source }: TestRepository): P
   return pendingMax;
 }
 
-it.runIf(process.platform === 'linux')('more files can be pending than may be open', async () => {
-  const files = { count: 200, beginBytes: 5 * CHUNK_BYTES, endBytes: 2 * KIB };
-  const { directory, source } = await saveFilesWithCommonBeginning(files);
-  const target = join(directory, 'target');
-  mkdirSync(target);
-  const program = [process.execPath, ldmProgram, '-r', join(directory, 'repository')];
-  const command = ['-c', 'ulimit -n 100; exec "$@"', 'sh', ...program, 'restore', 'latest', '--target', target];
-  const { status, stderr } = spawnSync('sh', command, { encoding: 'utf8', env: cleanEnvironment({}) });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  expect(diffTrees(source, join(target, 'source'))).toEqual([]);
-});
+it.runIf(process.platform === 'linux').each([64, 100])(
+  'more files can be pending than %i that may be open',
+  async (openFiles) => {
+    const files = { count: 200, beginBytes: 5 * CHUNK_BYTES, endBytes: 2 * KIB };
+    const { directory, source } = await saveFilesWithCommonBeginning(files);
+    const target = join(directory, 'target');
+    mkdirSync(target);
+    const program = [process.execPath, ldmProgram, '-r', join(directory, 'repository')];
+    const command = [
+      '-c',
+      `ulimit -n ${openFiles}; exec "$@"`,
+      'sh',
+      ...program,
+      'restore',
+      'latest',
+      '--target',
+      target,
+    ];
+    const { status, stderr } = spawnSync('sh', command, { encoding: 'utf8', env: cleanEnvironment({}) });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(diffTrees(source, join(target, 'source'))).toEqual([]);
+  },
+);
 
 describe('small files whose chunks are in several blocks', () => {
   it('are whole if some of them did not fit into the memory at first, and others are completed before them', async () => {

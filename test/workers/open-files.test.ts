@@ -1,0 +1,42 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test, vi } from 'vitest';
+
+import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
+import * as openFiles from '../../src/files/open-files.ts';
+import { TaskPool } from '../../src/workers/task-pool.ts';
+import { shared } from '../support/shared-memory.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+const key = new ChunkHasher('sha1', new Uint8Array(32)).keyOf('data');
+
+/** Returns how many threads a pool starts. */
+function threadsStarted(): number {
+  const before = readdirSync('/proc/self/task').length;
+  const pool = new TaskPool();
+  pool.prepare();
+  try {
+    return readdirSync('/proc/self/task').length - before;
+  } finally {
+    pool.close();
+  }
+}
+
+test.runIf(process.platform === 'linux')('a low limit on open files means fewer threads, or none', () => {
+  const limited = vi.spyOn(openFiles, 'openFilesMax');
+  const counts = [64, 111, 112, Infinity].map((limit) => {
+    limited.mockReturnValue(limit);
+    return threadsStarted();
+  });
+  expect(counts.slice(0, 3)).toEqual([0, 0, 1]);
+  expect(counts[3]).toBeGreaterThan(1);
+});
+
+test('a thread for which too many files are open says what helps', async () => {
+  const program = join(temporaryDirectory(), 'thread.mjs');
+  writeFileSync(program, "throw new Error('EMFILE: too many open files, open x');\n");
+  const pool = new TaskPool({ threadCount: 1, inlineBytes: 0, program });
+  const hashing = pool.run({ name: 'hash', bytes: shared(Buffer.from('text')), key });
+  await expect(hashing).rejects.toMatchObject({ code: 'ERROR', hint: expect.stringContaining('`ulimit -n`') });
+});

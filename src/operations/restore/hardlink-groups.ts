@@ -4,6 +4,7 @@ import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
 import { createHardlink, fileStateAt, fileStateOf } from '../../files/hard-link.ts';
 import type { KnownFile } from '../../files/hard-link.ts';
+import { nativeCalls } from '../../files/native.ts';
 import { openSource } from '../../files/source-files.ts';
 import { replaceTarget, temporaryPathBeside } from '../../files/target-names.ts';
 import type { TreeEntry } from '../../format/tree.ts';
@@ -106,8 +107,9 @@ function tryLink(first: FirstName, location: ByteString, { replaces }: { readonl
 function withNearFile(first: FirstName, action: (file: KnownFile) => boolean): boolean {
   let parent: DirectoryPath | undefined;
   try {
-    // What is examined and what is linked are in the same directory.
-    parent = openDirectoryPath(first.directory.wholePath(), { side: 'target', hold: 'always' });
+    // Without native calls, what is examined and what is linked must at least be in the same directory.
+    const hold = nativeCalls()?.file === undefined ? 'always' : 'long';
+    parent = openDirectoryPath(first.directory.wholePath(), { side: 'target', hold });
     return action({ path: parent.childPath(first.entry.name), state: first.state });
   } catch (error) {
     if (!(error instanceof TargetError)) throw error;

@@ -38,7 +38,7 @@ describe('the default repository', () => {
 
   it('is announced as an object with --json', async () => {
     const home = makeHome();
-    const { stdout } = await home.run(['backup', 'work', '--json']);
+    const { stdout } = await home.run(['backup', 'work', '--json', '--no-progress']);
     const [line] = stdout.split('\n');
     expect(JSON.parse(line!)).toMatchObject({ message_type: 'initialized', repository: home.repository });
   });

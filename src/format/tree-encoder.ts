@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
-import type { ByteString } from '../util/byte-string.ts';
 import { bufferOver } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { TREE_HEADER_BYTES, TREE_MAGIC, TREE_OWNER_BYTES, TREE_VERSION } from './constants.ts';
+import { EncodedEntry } from './encoded-entry.ts';
+import type { EntryOwner } from './encoded-entry.ts';
 import { entryBytes, findProblem, writeEntry } from './tree-entry-encoder.ts';
+import { ENTRY_OFFSETS } from './tree-entry.ts';
 import type { TreeEntry } from './tree-entry.ts';
 
 // oxlint-disable-next-line no-control-regex -- a control character is a legal byte of a name
 const OWNER_NAME = /^[\u0001-\u00ff]{0,255}$/;
 /** Number of entries that are kept as objects before they are encoded together. */
 const BATCH_ENTRIES = 128;
+
+const NO_BYTES = Buffer.alloc(0);
 
 let batchMemory = Buffer.allocUnsafeSlow(64 * 1024);
 
@@ -32,37 +36,48 @@ export function encodeTree(entries: readonly TreeEntry[]): Buffer {
 
 /**
  * Encodes the entries of a directory in sequence, sorted by the bytes of their names. A large directory is encoded in
- * batches, because the objects take several times as much memory as the bytes. As long as the batches equal the
- * previous tree of the directory, their bytes are not kept either.
+ * batches, because the objects take several times as much memory as the bytes. As long as the entries equal those of
+ * the previous tree of the directory, their bytes are not kept either, and encoded entries are not copied.
  */
 export class TreeEncoder {
   readonly #owners = new OwnerTable();
   readonly #before: Buffer | undefined;
   readonly #allocate: AllocateTree;
   readonly #expectedBytes: number;
+  /** Whether all entries so far are those at the start of `#before`. */
+  #isPrefix: boolean;
   #batch: TreeEntry[] = [];
-  #lastName = '' as ByteString;
+  #last: TreeEntry | undefined;
   #count = 0;
-  /** Number of bytes encoded. They are in `#memory` from `#start` on, or else they equal the start of `#before`. */
+  /** Number of bytes encoded. They are in `#memory`, or else in `#before`, from `#start` on. */
   #encodedBytes = 0;
   #memory: Buffer | undefined;
-  #start = 0;
+  #start: number;
 
   /** `before`: the verified tree of the directory in an earlier snapshot. `expectedBytes`: an estimate of the size. */
   constructor(
     options: { readonly before?: Uint8Array; readonly allocate?: AllocateTree; readonly expectedBytes?: number } = {},
   ) {
     this.#before = options.before === undefined ? undefined : bufferOver(options.before);
+    this.#isPrefix = this.#before !== undefined;
+    this.#start = this.#before === undefined ? 0 : firstEntryOf(this.#before);
     this.#allocate = options.allocate ?? ((sizeBytes) => Buffer.allocUnsafeSlow(sizeBytes));
     this.#expectedBytes = options.expectedBytes ?? 0;
   }
 
   add(entry: TreeEntry): void {
-    const problem =
-      entry.name > this.#lastName ? findProblem(entry) : 'the entries are not sorted by name, or a name occurs twice';
+    if (entry instanceof EncodedEntry && this.#isPrefix && this.#isNextOfBefore(entry)) {
+      this.#last = entry;
+      this.#count += 1;
+      this.#encodedBytes += entry.end - entry.start;
+      return;
+    }
+    const isSorted = this.#last === undefined || entry.name > this.#last.name;
+    const problem = isSorted ? problemOf(entry) : 'the entries are not sorted by name, or a name occurs twice';
     if (problem !== undefined) assert.fail(`${JSON.stringify(entry.name)}: ${problem}`);
-    this.#lastName = entry.name;
+    this.#last = entry;
     this.#batch.push(entry);
+    if (this.#isPrefix) this.#comparePrefix(entry);
     if (this.#batch.length === BATCH_ENTRIES) this.#append(this.#encodeBatch());
   }
 
@@ -70,10 +85,12 @@ export class TreeEncoder {
   finish(): EncodedTree {
     const last = this.#encodeBatch();
     const header = this.#encodeHeader();
-    if (this.#encodedBytes === 0) return { bytes: Buffer.concat([header, last]), memory: undefined };
+    if (last.length === 0 && this.#isBefore(header)) return { bytes: this.#before!, memory: undefined };
+    if (this.#memory === undefined && this.#count <= BATCH_ENTRIES) {
+      return { bytes: Buffer.concat([header, this.#prefix(), last]), memory: undefined };
+    }
     this.#append(last);
-    if (this.#memory === undefined && this.#isBefore(header)) return { bytes: this.#before!, memory: undefined };
-    const memory = this.#reserve(0);
+    const memory = this.#memory!;
     // Owners that were added after the memory was laid out need more room before the entries.
     const sizeBytes = header.length + this.#encodedBytes;
     const whole = sizeBytes <= memory.length ? memory : this.#allocate(sizeBytes);
@@ -82,24 +99,39 @@ export class TreeEncoder {
     return { bytes: whole.subarray(0, sizeBytes), memory: whole };
   }
 
+  /** Whether the entry is the one of `#before` that follows the entries so far, and its owner has the same number. */
+  #isNextOfBefore(entry: EncodedEntry): boolean {
+    if (entry.bytes !== this.#before || entry.start !== this.#start + this.#encodedBytes) return false;
+    return this.#owners.indexOf(entry.owner) === entry.bytes.readUInt32LE(entry.start + ENTRY_OFFSETS.owner);
+  }
+
+  /** Drops the only entry of the batch if it equals the next one of `#before`. */
+  #comparePrefix(entry: TreeEntry): void {
+    const bytes = this.#encodeBatch();
+    const start = this.#start + this.#encodedBytes;
+    this.#isPrefix = Buffer.compare(bytes, this.#before!.subarray(start, start + bytes.length)) === 0;
+    if (this.#isPrefix) {
+      this.#encodedBytes += bytes.length;
+    } else {
+      this.#batch.push(entry);
+      this.#count -= 1;
+    }
+  }
+
+  #prefix(): Buffer {
+    return this.#before?.subarray(this.#start, this.#start + this.#encodedBytes) ?? NO_BYTES;
+  }
+
   #isBefore(header: Buffer): boolean {
-    const before = this.#before!;
-    const isSameLength = header.length + this.#encodedBytes === before.length;
-    return isSameLength && Buffer.compare(header, before.subarray(0, header.length)) === 0;
+    const before = this.#before;
+    if (!this.#isPrefix || before === undefined || header.length + this.#encodedBytes !== before.length) return false;
+    return Buffer.compare(header, before.subarray(0, header.length)) === 0;
   }
 
   #append(batch: Buffer): void {
-    if (this.#memory !== undefined || !this.#continuesBefore(batch)) {
-      const memory = this.#reserve(batch.length);
-      batch.copy(memory, this.#start + this.#encodedBytes);
-    }
+    const memory = this.#reserve(batch.length);
+    batch.copy(memory, this.#start + this.#encodedBytes);
     this.#encodedBytes += batch.length;
-  }
-
-  #continuesBefore(batch: Buffer): boolean {
-    if (this.#before === undefined) return false;
-    const start = firstEntryOf(this.#before) + this.#encodedBytes;
-    return Buffer.compare(batch, this.#before.subarray(start, start + batch.length)) === 0;
   }
 
   /** Returns memory that contains all encoded entries and has room for `moreBytes`. */
@@ -109,9 +141,8 @@ export class TreeEncoder {
     if (memory !== undefined && endBytes <= memory.length) return memory;
     const larger = this.#allocate(Math.max(endBytes, memory === undefined ? this.#expectedBytes : 2 * memory.length));
     if (memory === undefined) {
+      this.#prefix().copy(larger, this.#headerBytes());
       this.#start = this.#headerBytes();
-      const start = this.#before === undefined ? 0 : firstEntryOf(this.#before);
-      this.#before?.copy(larger, this.#start, start, start + this.#encodedBytes);
     } else {
       memory.copy(larger, 0, 0, this.#start + this.#encodedBytes);
     }
@@ -122,10 +153,13 @@ export class TreeEncoder {
   /** Returns bytes that are valid until the next call, including calls on other encoders. */
   #encodeBatch(): Buffer {
     const entries = this.#batch;
-    const sizeBytes = entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+    const sizeBytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
     if (sizeBytes > batchMemory.length) batchMemory = Buffer.allocUnsafeSlow(2 * sizeBytes);
     const writer = new ByteWriter(sizeBytes, batchMemory.subarray(0, sizeBytes));
-    for (const entry of entries) writeEntry(writer, entry, this.#owners.indexOf(entry));
+    for (const entry of entries) {
+      if (entry instanceof EncodedEntry) copyEntry(writer, entry, this.#owners.indexOf(entry.owner));
+      else writeEntry(writer, entry, this.#owners.indexOf(entry));
+    }
     this.#count += entries.length;
     this.#batch = [];
     return writer.finish();
@@ -147,6 +181,22 @@ export class TreeEncoder {
   }
 }
 
+/** An encoded entry has been checked with its tree. */
+function problemOf(entry: TreeEntry): string | undefined {
+  return entry instanceof EncodedEntry ? undefined : findProblem(entry);
+}
+
+function bytesOf(entry: TreeEntry): number {
+  return entry instanceof EncodedEntry ? entry.end - entry.start : entryBytes(entry);
+}
+
+/** The number of the owner is the only part of an entry that depends on the rest of the tree. */
+function copyEntry(writer: ByteWriter, { bytes, start, end }: EncodedEntry, owner: number): void {
+  const offset = writer.offset;
+  writer.bytes(bytes.subarray(start, end));
+  writer.buffer.writeUInt32LE(owner, offset + ENTRY_OFFSETS.owner);
+}
+
 /** Offset of the first entry of a tree. */
 function firstEntryOf(tree: Buffer): number {
   let offset = TREE_HEADER_BYTES;
@@ -156,23 +206,21 @@ function firstEntryOf(tree: Buffer): number {
   return offset;
 }
 
-type Owner = Pick<TreeEntry, 'uid' | 'gid' | 'user' | 'group'>;
-
 /** The distinct owners in the order of first use. */
 class OwnerTable {
-  readonly list: Owner[] = [];
+  readonly list: EntryOwner[] = [];
   /** Created on demand, because 100,000 nested directories can be open at a time. */
   #indexes: Map<string, number> | undefined;
   #last = -1;
   sizeBytes = 0;
 
-  indexOf(owner: Owner): number {
+  indexOf(owner: EntryOwner): number {
     const last = this.list[this.#last];
-    if (last === undefined || !isSameOwner(last, owner)) this.#last = this.#find(owner);
+    if (last !== owner && (last === undefined || !isSameOwner(last, owner))) this.#last = this.#find(owner);
     return this.#last;
   }
 
-  #find(owner: Owner): number {
+  #find(owner: EntryOwner): number {
     const key = `${owner.uid}:${owner.gid}:${owner.user.length}:${owner.user}${owner.group}`;
     this.#indexes ??= new Map();
     const known = this.#indexes.get(key);
@@ -184,11 +232,11 @@ class OwnerTable {
   }
 }
 
-function isSameOwner(left: Owner, right: Owner): boolean {
+function isSameOwner(left: EntryOwner, right: EntryOwner): boolean {
   return left.uid === right.uid && left.gid === right.gid && left.user === right.user && left.group === right.group;
 }
 
-function writeOwner(writer: ByteWriter, owner: Owner): void {
+function writeOwner(writer: ByteWriter, owner: EntryOwner): void {
   writer.u32(owner.uid);
   writer.u32(owner.gid);
   writer.u8(owner.user.length);

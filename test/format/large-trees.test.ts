@@ -1,8 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { TreeEncoder, TreeReader, decodeTree, encodeTree } from '../../src/format/tree.ts';
 import type { EncodedTree, TreeEntry } from '../../src/format/tree.ts';
 import { byteStringFromText as text } from '../../src/util/byte-string.ts';
-import { entryOf } from './arbitraries.ts';
+import { arbTree, entryOf } from './arbitraries.ts';
 
 /** More than are encoded at a time, with some owners. */
 const COUNT = 1000;
@@ -78,6 +79,56 @@ describe('a tree that is encoded as its entries come', () => {
     }
     expect(decodeTree(one.finish().bytes)).toEqual(entries);
     expect(decodeTree(other.finish().bytes).map(({ inode }) => Number(inode) / 2)).toEqual([...entries.keys()]);
+  });
+});
+
+/** What a backup does: where the entry is unchanged, the encoder gets the encoded entry of the earlier tree. */
+function encodeWithFound(entries: readonly TreeEntry[], before: Buffer, isFound: (index: number) => boolean): Buffer {
+  const found = new TreeReader(before);
+  const encoder = new TreeEncoder({ before });
+  for (const [index, entry] of entries.entries()) {
+    const previous = found.find(entry.name);
+    const isSame = previous !== undefined && encodeTree([previous.decode()]).equals(encodeTree([entry]));
+    encoder.add(isSame && isFound(index) ? previous : entry);
+  }
+  return encoder.finish().bytes;
+}
+
+describe('a tree that is encoded from entries of the one before', () => {
+  const changed = fc.record({ isKept: fc.boolean(), uid: fc.nat(2), isFound: fc.boolean() });
+
+  test('has the same bytes as one that is encoded from decoded entries', () => {
+    fc.assert(
+      fc.property(
+        arbTree,
+        fc.array(changed, { minLength: 1, maxLength: 20 }),
+        fc.constantFrom(1, 9, 200),
+        fc.constantFrom(0, 300),
+        (some, changes, period, more) => {
+          const plain = makeEntries()
+            .slice(0, more)
+            .filter(({ name }) => some.every((entry) => entry.name !== name));
+          const all = [...some, ...plain].sort((a, b) => (a.name < b.name ? -1 : 1));
+          const changeOf = (index: number): (typeof changes)[number] =>
+            index % period === 0 ? changes[index % changes.length]! : { isKept: true, uid: 0, isFound: true };
+          const before = encodeTree(all.filter((_, index) => changeOf(index).isKept));
+          const after = all.map((entry, index) => ({ ...entry, uid: (entry.uid + changeOf(index).uid) % 2 ** 32 }));
+          const reused = encodeWithFound(after, before, (index) => changeOf(index).isFound);
+          expect(reused.equals(encodeTree(after))).toBe(true);
+        },
+      ),
+    );
+  });
+
+  test('is refused if its entries are not sorted', () => {
+    const entries = makeEntries().slice(0, 3);
+    const before = encodeTree(entries);
+    const [first, second] = entries.map(({ name }) => new TreeReader(before).find(name)!);
+    const encoder = new TreeEncoder({ before });
+    encoder.add(first!);
+    encoder.add(second!);
+    expect(() => encoder.add(first!)).toThrow('not sorted');
+    expect(() => encoder.add(second!)).toThrow('not sorted');
   });
 });
 

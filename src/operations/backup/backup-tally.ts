@@ -82,6 +82,7 @@ export class ReusedChunks {
 }
 
 function compareEntries(entry: TreeEntry, previous: TreeEntry | undefined): EntryChange {
+  if (entry === previous) return 'unmodified';
   if (previous?.type !== entry.type) return 'new';
   return hasSameContents(entry, previous) ? 'unmodified' : 'changed';
 }

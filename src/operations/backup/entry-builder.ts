@@ -68,25 +68,39 @@ export function hasSameContent(entry: TreeEntry, metadata: SourceMetadata, readS
     entry.type === 'file' &&
     metadata.type === 'file' &&
     entry.sizeBytes === metadata.sizeBytes &&
-    entry.mtimeNanoseconds === metadata.mtimeNanoseconds &&
-    entry.ctimeNanoseconds === metadata.ctimeNanoseconds &&
-    entry.mtimeSeconds === metadata.mtimeSeconds &&
-    entry.ctimeSeconds === metadata.ctimeSeconds &&
+    hasSameTimes(entry, metadata) &&
     entry.inode === metadata.inode &&
     !entry.changedWhileRead &&
     isSettled(metadata, readSinceMs)
   );
 }
 
-/** For a file with the same content: returns whether the rest of its entry is still correct. */
-export function isSameEntry(entry: TreeEntry, metadata: SourceMetadata): boolean {
+/** Returns whether a file or directory with the same content has the same entry as before. */
+export function isSameEntry(entry: TreeEntry, metadata: SourceMetadata, owners: OwnerNames): boolean {
   return (
+    entry.type === metadata.type &&
     entry.mode === metadata.mode &&
     entry.uid === metadata.uid &&
     entry.gid === metadata.gid &&
-    (entry.hardlink?.linkCount ?? 1) === metadata.linkCount &&
-    (entry.hardlink === undefined || entry.hardlink.device === metadata.device)
+    entry.user === owners.userName(metadata.uid) &&
+    entry.group === owners.groupName(metadata.gid) &&
+    hasSameTimes(entry, metadata) &&
+    entry.inode === metadata.inode &&
+    (metadata.type === 'directory' || hasSameLinks(entry.hardlink, metadata))
   );
+}
+
+function hasSameTimes(entry: TreeEntry, metadata: SourceMetadata): boolean {
+  return (
+    entry.mtimeNanoseconds === metadata.mtimeNanoseconds &&
+    entry.ctimeNanoseconds === metadata.ctimeNanoseconds &&
+    entry.mtimeSeconds === metadata.mtimeSeconds &&
+    entry.ctimeSeconds === metadata.ctimeSeconds
+  );
+}
+
+function hasSameLinks(hardlink: TreeEntry['hardlink'], { device, linkCount }: SourceMetadata): boolean {
+  return hardlink === undefined ? linkCount === 1 : hardlink.linkCount === linkCount && hardlink.device === device;
 }
 
 function isSettled(metadata: SourceMetadata, readSinceMs: number): boolean {

@@ -2,7 +2,7 @@ import type { SourceMetadata } from '../../files/source-metadata.ts';
 import type { SourceFile } from '../../files/source-stream.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ChunkSaver } from './chunk-saver.ts';
-import { hasSameContent, isSameEntry } from './entry-builder.ts';
+import { hasSameContent } from './entry-builder.ts';
 import type { FileSaver, SavedFile, StoredFile } from './file-saver.ts';
 import type { FileAhead } from './read-ahead.ts';
 
@@ -11,8 +11,6 @@ export interface KnownFile {
   readonly chunkIds: Uint8Array;
   readonly sizeBytes: number;
   readonly changedWhileRead: boolean;
-  /** Whether the entry of the parent snapshot can be reused unchanged. */
-  readonly isSameEntry: boolean;
 }
 
 /** Decides which files to read, and reads them. */
@@ -35,15 +33,13 @@ export class FileStore {
     if (previous === undefined || this.#parentStartMs === undefined) return undefined;
     if (!hasSameContent(previous, metadata, this.#parentStartMs)) return undefined;
     // If a chunk was lost or the entry is wrong, the file is read and stored again.
-    if (!this.#chunks.hasFile(previous.chunkIds, previous.sizeBytes)) return undefined;
-    const { chunkIds, sizeBytes, changedWhileRead } = previous;
-    return { chunkIds, sizeBytes, changedWhileRead, isSameEntry: isSameEntry(previous, metadata) };
+    return this.#chunks.hasFile(previous.chunkIds, previous.sizeBytes) ? previous : undefined;
   }
 
   /** Returns the content that this backup saved under another name of the file (hard link). */
   linked(metadata: SourceMetadata): KnownFile | undefined {
     const saved = metadata.linkCount > 1 ? this.#linked.get(linkKey(metadata)) : undefined;
-    return saved !== undefined && hasSameTimes(saved.metadata, metadata) ? { ...saved, isSameEntry: false } : undefined;
+    return saved !== undefined && hasSameTimes(saved.metadata, metadata) ? saved : undefined;
   }
 
   /** Stores a small file that has already been read. Returns undefined if the caller must use `save`. */

@@ -23,7 +23,8 @@ export class ParentEntries {
   async read(path: ByteString): Promise<TreeEntry | undefined> {
     const directory = parentOf(path);
     if (!isWithin(directory, this.#snapshot.base)) return undefined;
-    return (await this.#directory(directory))?.entries.find(path.slice(path.lastIndexOf('/') + 1) as ByteString);
+    const name = path.slice(path.lastIndexOf('/') + 1) as ByteString;
+    return (await this.#directory(directory))?.entries.find(name)?.decode();
   }
 
   /** Several roots may be in the same directory, which is decoded once. */

@@ -2,7 +2,9 @@ import { SourceError } from '../../errors.ts';
 import { heldDirectoryCount } from '../../files/held-directories.ts';
 import { readMetadata } from '../../files/source-metadata.ts';
 import type { TreeEntry } from '../../format/tree.ts';
-import { buildEntry, buildOtherEntry } from './entry-builder.ts';
+import { buildEntry, buildOtherEntry, isSameEntry } from './entry-builder.ts';
+import type { EntryContent } from './entry-builder.ts';
+import type { KnownFile } from './file-store.ts';
 import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { SourcePlan } from './source-plan.ts';
 import { SourceWalk } from './source-walk.ts';
@@ -98,9 +100,8 @@ export class TreeBuilder {
     const { files, owners, tally } = this.#services;
     const known = step.known ?? files.linked(metadata);
     if (known !== undefined) {
-      const { chunkIds, sizeBytes, changedWhileRead } = known;
-      const content = { chunkIds, sizeBytes, changedWhileRead };
-      this.#add(step, known.isSameEntry ? previous! : buildEntry(name, metadata, owners, content), true);
+      const isSame = known === previous && isSameEntry(previous, metadata, owners);
+      this.#add(step, isSame ? previous : buildEntry(name, metadata, owners, contentOf(known)), true);
       return undefined;
     }
     tally.begin({ parent: directory, name });
@@ -152,11 +153,20 @@ export class TreeBuilder {
     location.close();
     const treeId = await trees.save(tree, previousTree);
     if (parent !== undefined && metadata !== undefined) {
-      const entry = buildEntry(name, metadata, owners, { treeId });
+      const isSame = previous !== undefined && hasTree(previous, treeId) && isSameEntry(previous, metadata, owners);
+      const entry = isSame ? previous : buildEntry(name, metadata, owners, { treeId });
       const change = tally.countDirectory(entry, previous);
       listing?.add(directory, change, 'directory');
       parent.tree.add(entry);
     }
     return treeId;
   }
+}
+
+function contentOf({ chunkIds, sizeBytes, changedWhileRead }: KnownFile): EntryContent {
+  return { chunkIds, sizeBytes, changedWhileRead };
+}
+
+function hasTree(entry: TreeEntry, treeId: Uint8Array): boolean {
+  return entry.treeId !== undefined && Buffer.compare(entry.treeId, treeId) === 0;
 }

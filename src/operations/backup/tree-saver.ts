@@ -32,7 +32,7 @@ export class TreeSaver {
   /** Stores the tree and returns its id. A tree equal to `before` is neither hashed nor compared again. */
   async save(encoder: TreeEncoder, before: ParentTree | undefined): Promise<Uint8Array> {
     const { bytes, memory } = encoder.finish();
-    const isSame = before !== undefined && Buffer.compare(bytes, before.bytes) === 0;
+    const isSame = before !== undefined && (bytes === before.bytes || Buffer.compare(bytes, before.bytes) === 0);
     if (before !== undefined && !isSame) await this.#removed.compare(before.bytes, bytes);
     const id = isSame ? before.id : this.#hasher.treeId(bytes);
     if (memory === undefined) await this.#chunks.put('tree', id, bytes);

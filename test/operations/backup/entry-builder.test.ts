@@ -64,18 +64,44 @@ describe('hasSameContent', () => {
 });
 
 describe('isSameEntry', () => {
-  it.each(['mode', 'uid', 'gid', 'linkCount'] as const)('sees another %s', (field) => {
+  const owners = openOwnerNames();
+
+  it.each([
+    ['mode', 1],
+    ['uid', 1],
+    ['gid', 1],
+    ['linkCount', 1],
+    ['mtimeSeconds', 1],
+    ['mtimeNanoseconds', 1],
+    ['ctimeSeconds', 1],
+    ['ctimeNanoseconds', 1],
+    ['inode', 1n],
+  ] as const)('sees another %s', (field, more) => {
     const { metadata, entry } = makeFile();
-    expect(isSameEntry(entry, metadata)).toBe(true);
-    expect(isSameEntry(entry, { ...metadata, [field]: metadata[field] + 1 })).toBe(false);
+    expect(isSameEntry(entry, metadata, owners)).toBe(true);
+    const changed = { ...metadata, [field]: (metadata[field] as number) + (more as number) };
+    expect(isSameEntry(entry, changed, owners)).toBe(false);
+  });
+
+  it('sees that a user or group has another name', () => {
+    const { metadata, entry } = makeFile();
+    expect(isSameEntry({ ...entry, user: byteStringFromText('old') }, metadata, owners)).toBe(false);
+    expect(isSameEntry({ ...entry, group: byteStringFromText('old') }, metadata, owners)).toBe(false);
   });
 
   it('sees that a group of hard links is on another device', () => {
     const { path } = makeFile();
     linkSync(path, `${path}-too`);
     const metadata = readMetadata(byteStringFromText(path));
-    const entry = buildEntry(NAME, metadata, openOwnerNames(), {});
-    expect(isSameEntry(entry, metadata)).toBe(true);
-    expect(isSameEntry(entry, { ...metadata, device: metadata.device + 1n })).toBe(false);
+    const entry = buildEntry(NAME, metadata, owners, {});
+    expect(isSameEntry(entry, metadata, owners)).toBe(true);
+    expect(isSameEntry(entry, { ...metadata, device: metadata.device + 1n }, owners)).toBe(false);
+  });
+
+  it('does not count the links of a directory, which depend on what is in it', () => {
+    const metadata = readMetadata(byteStringFromText(memoryDirectory()));
+    const entry = buildEntry(NAME, metadata, owners, { treeId: new Uint8Array(20) });
+    expect(isSameEntry(entry, { ...metadata, linkCount: metadata.linkCount + 1 }, owners)).toBe(true);
+    expect(isSameEntry(entry, { ...metadata, type: 'file' }, owners)).toBe(false);
   });
 });

@@ -66,7 +66,6 @@ const longest = [
   'integration/kill',
   'integration/concurrency',
   'integration/model',
-  'workers/task-claims',
   'integration/disk-full',
   'bench/bench',
   'integration/fidelity',

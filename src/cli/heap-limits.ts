@@ -1,5 +1,6 @@
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { loadSystemLibrary } from '../util/system-library.ts';
 
 /** The total of both halves. With less, a backup of unchanged files takes up to a fifth more processor time. */
 const YOUNG_BYTES_MAX = 16 * 1024 * 1024;
@@ -42,4 +43,29 @@ function collectGarbageInTime(): void {
     limitBytes = Math.max(USED_BYTES_MIN, 2 * getHeapStatistics().used_heap_size);
   }, INTERVAL_MS);
   timer.unref();
+}
+
+/** Parameters of mallopt(3), and their values. */
+const M_TRIM_THRESHOLD = -1;
+const M_MMAP_THRESHOLD = -3;
+const M_ARENA_MAX = -8;
+const TRIM_BYTES = 1024 * 1024;
+const MMAP_BYTES = 256 * 1024;
+const ARENAS_MAX = 2;
+
+/**
+ * Makes the allocator of glibc return memory to the system. Otherwise each thread has its own heap, and the first large
+ * buffer that is freed makes glibc keep all later ones of that size. The peak of a first backup of 54,000 files was 188
+ * to 190 MB instead of 197 to 218 MB, with a tenth less processor time. Loading koffi takes 10 ms, so only commands that
+ * need it anyway call this. Has no effect with other allocators.
+ */
+export function limitMalloc(): void {
+  try {
+    const mallopt = loadSystemLibrary(null).bind('int mallopt(int parameter, int value)');
+    mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
+    mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
+    mallopt(M_ARENA_MAX, ARENAS_MAX);
+  } catch {
+    // There is no koffi or no mallopt.
+  }
 }

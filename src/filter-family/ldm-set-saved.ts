@@ -1,21 +1,10 @@
 import { emptyHeads } from '../ldm/chains.ts';
-import { LiveChains } from '../ldm/chains-live.ts';
 import { COUNTER_MAX, CounterArray } from '../ldm/counters.ts';
-import {
-  baseOf,
-  ENTRY_WORDS,
-  EntryTable,
-  NEXT,
-  NIL,
-  PACK,
-  PAGE_ENTRIES,
-  PAGE_WORDS,
-  REFS,
-} from '../ldm/entry-table.ts';
+import { baseOf, ENTRY_WORDS, NEXT, NIL, PACK, PAGE_ENTRIES, PAGE_WORDS, REFS } from '../ldm/entry-table.ts';
 import { type FilterPlan, MAX_CAPACITY, MAX_HASHES, planFilter } from '../ldm/formulas.ts';
 import { bytesOver, refuseBigEndian } from '../ldm/image-words.ts';
 import { LdmFilter, NO_PACK } from '../ldm/ldm-filter.ts';
-import { ID_WORDS, linkOf, startOf, strideOf } from '../ldm/positions.ts';
+import { headOfLink, ID_WORDS, linkOf, startOf, strideOf } from '../ldm/positions.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 
 /** An id followed by its reference count. */
@@ -96,7 +85,6 @@ function checkCounters(plan: FilterPlan, words: Uint32Array, counters: Uint8Arra
 /** Returns pages and heads for `FilterParts`. Checks the order of the ids, which also rules out duplicates. */
 function linkEntries(plan: FilterPlan, words: Uint32Array): { heads: Uint32Array; pages: Uint32Array[] } {
   const heads = emptyHeads(plan.capacity);
-  const chains = new LiveChains(new EntryTable(), plan.positions, heads);
   const pages: Uint32Array[] = [];
   let lastLink = -1;
   let lastHead = -1;
@@ -105,7 +93,7 @@ function linkEntries(plan: FilterPlan, words: Uint32Array): { heads: Uint32Array
     const link = linkOf(words, at, plan.positions, plan.hashes);
     const isInOrder = link > lastLink || (link === lastLink && isBefore(words, at - SAVED_WORDS, at));
     checkSaved(isInOrder && words[at + ID_WORDS]! > 0, 'ldm', 'its ids are not sorted by chain');
-    const head = chains.headOf(link);
+    const head = headOfLink(link, plan);
     if (head === lastHead) pages[Math.floor((entry - 1) / PAGE_ENTRIES)]![baseOf(entry - 1) + NEXT] = entry;
     else heads[head] = entry;
     writeEntry(pages.at(-1)!, baseOf(entry), words, at);

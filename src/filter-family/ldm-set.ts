@@ -14,7 +14,7 @@ const NOWHERE = { packIndex: NO_PACK, blockOffset: 0, offsetInBlock: 0, lengthBy
  * whether the chain can be skipped. When the number of ids would exceed the capacity, the filter is rebuilt with 1.5
  * times the capacity, so the rate of the counters stays below its target.
  *
- * Memory: 48 bytes per entry, 20 of which are the location that a repository needs, and 9 to 14 for counters and heads.
+ * Memory: 48 bytes per entry, 20 of which are the location that a repository needs, and 7 to 11 for counters and heads.
  * A chunk id (20 bytes) is used unchanged and must be uniform, as a keyed hash is; ids of other lengths are hashed.
  */
 export class LdmSet implements ErasableFilter, MergeableFilter<LdmSet> {

@@ -1,3 +1,6 @@
+import type { FilterPlan } from './formulas.ts';
+import { headOfLink } from './positions.ts';
+
 /**
  * Statistics about one kind of chain: chains by link position, the chains that a lookup walks, or the cells of a DIBF.
  */
@@ -36,14 +39,17 @@ export function describeChains(histogram: readonly number[]): ChainStatistics {
 export interface LdmChains {
   /** Chains as the LDM paper defines them: the chunks with exactly the same link position. */
   readonly byLink: ChainStatistics;
-  /** The chains that a lookup walks: the chunks under one chain head, which neighbouring link positions share. */
+  /**
+   * The chains that a lookup walks: the chunks under one chain head of a saved filter, which neighbouring link positions
+   * share. That two of them are joined in memory is not counted.
+   */
   readonly walked: ChainStatistics;
 }
 
 /** The part of a filter that `measureChains` uses. */
 export interface ChainView {
+  readonly plan: FilterPlan;
   forEachLiveInChainOrder(visit: (entry: number, link: number) => void): void;
-  headOf(link: number): number;
 }
 
 export function measureChains(filter: ChainView): LdmChains {
@@ -51,7 +57,7 @@ export function measureChains(filter: ChainView): LdmChains {
   const walked = new RunLengths();
   filter.forEachLiveInChainOrder((_entry, link) => {
     byLink.add(link);
-    walked.add(filter.headOf(link));
+    walked.add(headOfLink(link, filter.plan));
   });
   return { byLink: describeChains(byLink.finish()), walked: describeChains(walked.finish()) };
 }

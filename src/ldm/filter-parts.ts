@@ -3,6 +3,7 @@ import { emptyHeads } from './chains.ts';
 import { baseOf, ENTRY_WORDS, NEXT, NIL, PAGE_ENTRIES, PAGE_WORDS, type EntryTable } from './entry-table.ts';
 import type { FilterPlan } from './formulas.ts';
 import type { LiveChunks } from './live-chunks.ts';
+import { headOfLink } from './positions.ts';
 
 /**
  * The complete contents of a filter, in a form that is saved and loaded without parsing.
@@ -43,7 +44,7 @@ export function arrangeEntries(contents: FilterContents): FilterParts {
   const { plan, chains } = live;
   const order = new Uint32Array(liveCount + dead.count);
   const isFirst = new Uint8Array(order.length + 1).fill(1, order.length);
-  const heads = emptyHeads(chains.heads.length);
+  const heads = emptyHeads(plan.capacity);
   const deadHeads = emptyHeads(dead.heads.length);
   let count = 0;
   const append = (entry: number, headsOfKind: Uint32Array, head: number): void => {
@@ -53,7 +54,7 @@ export function arrangeEntries(contents: FilterContents): FilterParts {
     }
     order[count++] = entry;
   };
-  chains.forEachInOrder(plan.hashes, (entry, link) => append(entry, heads, chains.headOf(link)));
+  chains.forEachInOrder((entry, link) => append(entry, heads, headOfLink(link, plan)));
   dead.forEachInOrder((entry, head) => append(entry, deadHeads, head));
   const pages = { [Symbol.iterator]: () => arrangedPages(entries, order, isFirst) };
   const counts = { liveCount, deadCount: dead.count, missingCount };

@@ -4,7 +4,7 @@ import { COUNTER_BITS, COUNTER_MAX, CounterArray } from './counters.ts';
 import { baseOf, LENGTH, NEXT, NIL, PACK, PAGE_ENTRIES, REFS } from './entry-table.ts';
 import type { FilterParts } from './filter-parts.ts';
 import { falsePositiveRate, MAX_CAPACITY, MAX_HASHES, MAX_POSITIONS, type FilterPlan } from './formulas.ts';
-import { ID_WORDS, linkFrom, startOf, stepFrom, strideOf, isPrime } from './positions.ts';
+import { headOfLink, ID_WORDS, linkFrom, startOf, stepFrom, strideOf, isPrime } from './positions.ts';
 
 /** The parts of a filter read from an image, with all pages in memory. */
 export interface ImageParts extends FilterParts {
@@ -23,7 +23,6 @@ export function checkParts(parts: ImageParts, packCount: number): void {
   checkPlan(parts);
   const { plan, liveCount, deadCount, heads, deadHeads } = parts;
   const { positions, hashes } = plan;
-  const headsPerPosition = heads.length / positions;
   const weights = new Int32Array(1);
   checkChains(parts, packCount, {
     heads,
@@ -35,7 +34,7 @@ export function checkParts(parts: ImageParts, packCount: number): void {
       weights[0]! += weightOfChunk(start, stride, plan);
       return linkFrom(start, stride, positions, hashes);
     },
-    headOf: (link) => Math.floor(link * headsPerPosition),
+    headOf: (link) => headOfLink(link, plan),
   });
   const shift = 32 - Math.log2(deadHeads.length);
   checkChains(parts, packCount, {

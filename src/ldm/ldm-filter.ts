@@ -13,7 +13,7 @@ export { NO_PACK, type ChunkLocation } from './entry-table.ts';
 export const NO_ENTRY = -1;
 
 const REFS_MAX = 0xffff_ffff;
-/** A larger factor costs memory, a smaller one time. With 7 hashes, counters and heads take 9 to 14 bytes per chunk. */
+/** A larger factor costs memory, a smaller one time. With 7 hashes, counters and heads take 7 to 11 bytes per chunk. */
 export const GROWTH_FACTOR = 1.5;
 
 /**
@@ -49,8 +49,8 @@ export class LdmFilter {
   }
 
   /**
-   * Restores the filter that `parts()` described. It adopts the arrays without parsing, verifying or copying them
-   * (except for a short last page), so the caller must have verified that they are unchanged.
+   * Restores the filter that `parts()` described. It adopts counters, dead heads and pages without verifying or copying
+   * them (except for a short last page), so the caller must have verified that they are unchanged.
    */
   static restore(parts: FilterParts): LdmFilter {
     return new LdmFilter(parts.plan, parts);
@@ -202,12 +202,7 @@ export class LdmFilter {
 
   /** Visits the live chunks sorted by link position. The visitor must not change the filter. */
   forEachLiveInChainOrder(visit: (entry: number, link: number) => void): void {
-    this.#live.chains.forEachInOrder(this.plan.hashes, visit);
-  }
-
-  /** Index of the chain for a link position; neighbouring positions share a chain. */
-  headOf(link: number): number {
-    return this.#live.chains.headOf(link);
+    this.#live.chains.forEachInOrder(visit);
   }
 
   /** Reserves capacity for `liveCount` chunks at once instead of growing step by step. Never shrinks. */

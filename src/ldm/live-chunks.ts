@@ -20,7 +20,7 @@ export class LiveChunks {
     this.plan = plan;
     this.#entries = entries;
     this.counters = new CounterArray(plan.positions, plan.hashes, saved?.counters);
-    this.chains = new LiveChains(entries, plan.positions, saved?.heads ?? plan.capacity);
+    this.chains = new LiveChains(entries, plan, saved?.heads);
   }
 
   /** Rebuilds counters and chains from the entries in memory. */

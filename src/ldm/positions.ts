@@ -68,6 +68,11 @@ export function linkOf(words: Uint32Array, at: number, positions: number, hashes
   return linkFrom(startOf(words, at, positions), strideOf(words, at, positions), positions, hashes);
 }
 
+/** The head in a saved filter for a link position: the m positions share the heads evenly and in order. */
+export function headOfLink(link: number, plan: { readonly capacity: number; readonly positions: number }): number {
+  return Math.floor(link * (plan.capacity / plan.positions));
+}
+
 /** Whether `value` is prime. Uses trial division: values are below 2^32, so at most 22,000 divisions are needed. */
 export function isPrime(value: number): boolean {
   if (value < 4) return value === 2 || value === 3;

@@ -76,9 +76,11 @@ async function findUnindexedPacks(
 ): Promise<{ readonly packs: PackContents[]; readonly findings: Finding[] }> {
   const found: { packs: PackContents[]; findings: Finding[] } = { packs: [], findings: [] };
   if (damage.lostSegments.length === 0 && findings.every(({ kind }) => kind !== 'segment-damaged')) return found;
-  for (const packId of listing.packs.keys()) {
-    if (packs.has(packId)) continue;
-    const pack = await repository.packs.readSoundContents(packId, isDamage);
+  const unindexed = [...listing.packs].filter(([packId]) => !packs.has(packId));
+  const read = async ([packId, sizeBytes]: readonly [string, number]): Promise<PackContents | undefined> =>
+    repository.packs.readSoundContents(packId, sizeBytes, isDamage);
+  for await (const [[packId], reading] of repository.files.prefetch(unindexed, read)) {
+    const pack = await reading;
     if (pack === undefined) found.findings.push(unreadablePack(packId));
     else found.packs.push(pack);
   }

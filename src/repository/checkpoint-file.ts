@@ -95,9 +95,10 @@ async function checkLocations(backend: Backend, state: FilterState): Promise<voi
   }
   const unseen = [...state.packs.ids(), ...state.absentPacks].filter((id) => !seen.has(id));
   if (isComplete && unseen[0] !== undefined) fail(`no segment lists pack ${unseen[0]}`);
-  for (const id of unseen) {
-    if (state.absentPacks.has(id)) continue;
-    const pack = await unlessDamaged(async () => readPackContents(backend, id));
+  const unlisted = unseen.filter((id) => !state.absentPacks.has(id));
+  const readContents = async (id: string): Promise<PackContents> => readPackContents(backend, id);
+  for await (const [, contents] of prefetch(unlisted, backend.readsAtOnce, readContents)) {
+    const pack = await unlessDamaged(async () => contents);
     if (pack !== undefined) verify(pack);
   }
 }

@@ -1,6 +1,8 @@
 import type { Backend } from '../backend/backend.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
+import type { Condemned } from '../format/condemnation.ts';
 import { condemnationName } from '../format/layout.ts';
+import { prefetch } from '../util/prefetch.ts';
 import { readCondemnation } from './manifests.ts';
 
 /** Everything that is condemned: it is about to be removed, by this process or by one that may be suspended. */
@@ -22,9 +24,10 @@ export async function readCondemnations(backend: Backend, listedIds: readonly st
   const packIds = new Set<string>();
   const damagedIds = new Set<string>();
   const damaged = new Map<string, string>();
-  for (const id of listedIds) {
+  const read = async (id: string): Promise<Condemned> => readCondemnation(backend, id);
+  for await (const [id, reading] of prefetch(listedIds, backend.readsAtOnce, read)) {
     try {
-      const condemned = await readCondemnation(backend, id);
+      const condemned = await reading;
       for (const segmentId of condemned.segmentIds) segmentIds.add(segmentId);
       for (const packId of condemned.packIds) packIds.add(packId);
       for (const damagedId of condemned.damagedIds) damagedIds.add(damagedId);

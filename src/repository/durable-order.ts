@@ -179,7 +179,7 @@ export class DurableOrder implements PackSink {
     // A delete or an undelete may have been killed before its fsync. After a power cut, a deleted snapshot would be back
     // without its packs. The directory with the new name comes first, and it can be either of them.
     await this.#backend.settle(['deleted', 'snapshots', 'deleted']);
-    await this.#backend.barrier();
+    // No barrier here: whatever else must be durable is. See docs/architecture.md, "How space is removed".
     await file.publish(condemnationName(id), verify);
     await this.#backend.barrier();
     await this.#takeBackUnless(verify, condemnationName(id));

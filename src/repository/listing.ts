@@ -85,6 +85,7 @@ export async function listOptional(backend: Backend, directory: string): Promise
   }
 }
 
-function idsOf(files: readonly BackendFile[]): string[] {
+/** Returns the ids among the names of files. */
+export function idsOf(files: readonly BackendFile[]): string[] {
   return files.map((file) => baseName(file.name)).filter((name) => isId(name));
 }

@@ -6,8 +6,8 @@ import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { forEachChunk } from '../format/pack.ts';
 import type { PackContents } from '../format/pack.ts';
-import { baseName, isId } from '../format/layout.ts';
-import { listOptional } from './listing.ts';
+import { prefetch } from '../util/prefetch.ts';
+import { idsOf, listOptional } from './listing.ts';
 import { readSegment } from './manifests.ts';
 
 /** A location of a chunk other than the one in the filter state. */
@@ -25,10 +25,11 @@ export type OtherCopy = Pick<ChunkLocation, 'blockOffset' | 'offsetInBlock' | 'l
 export async function findOtherCopies(backend: Backend, state: FilterState): Promise<Map<string, OtherCopy[]>> {
   const copies = new Map<string, OtherCopy[]>();
   const seen = new Set<string>();
-  for (const { name } of await listOptional(backend, 'index')) {
-    if (!isId(baseName(name))) continue;
+  const ids = idsOf(await listOptional(backend, 'index'));
+  const read = async (id: string): Promise<PackContents[]> => readSegment(backend, id);
+  for await (const [, segment] of prefetch(ids, backend.readsAtOnce, read)) {
     try {
-      for (const pack of await readSegment(backend, baseName(name))) {
+      for (const pack of await segment) {
         if (seen.has(pack.id)) continue;
         seen.add(pack.id);
         addCopies(copies, state, pack);

@@ -13,6 +13,9 @@ import type { ScannedBlock } from './pack-scan.ts';
 import { PackVerifier } from './pack-verifier.ts';
 import type { PackVerifierOptions } from './pack-verifier.ts';
 
+/** A verified block as it is stored. */
+export type StoredBlock = VerifiedBlock & { readonly stored: Uint8Array };
+
 /** Reads whole packs and their blocks, for everything but the chunks that a snapshot needs (`ChunkReader`). */
 export class PackStore {
   readonly #backend: Backend;
@@ -37,12 +40,12 @@ export class PackStore {
   }
 
   /**
-   * Reads the contents of a pack from its own footer.
+   * Reads the contents of a pack from its own footer. `listedBytes`, its size as it was listed, saves a call.
    * @throws CorruptDataError
    * @throws UnsupportedFormatError if the pack is of a newer format
    */
-  async readContents(packId: string): Promise<PackContents> {
-    return await readPackContents(this.#backend, packId);
+  async readContents(packId: string, listedBytes?: number): Promise<PackContents> {
+    return await readPackContents(this.#backend, packId, listedBytes);
   }
 
   /**
@@ -50,10 +53,11 @@ export class PackStore {
    */
   async readSoundContents(
     packId: string,
+    listedBytes?: number,
     isFinding: (error: unknown) => boolean = (error) => error instanceof CorruptDataError,
   ): Promise<PackContents | undefined> {
     try {
-      return await this.readContents(packId);
+      return await this.readContents(packId, listedBytes);
     } catch (error) {
       if (isFinding(error)) return undefined;
       if (!(error instanceof UnsupportedFormatError)) throw error;
@@ -75,7 +79,7 @@ export class PackStore {
    * Reads a block as it is stored, and computes the ids of its chunks.
    * @throws CorruptDataError
    */
-  async verifyBlock(pack: PackContents, block: PackedBlock): Promise<VerifiedBlock & { readonly stored: Uint8Array }> {
+  async verifyBlock(pack: PackContents, block: PackedBlock): Promise<StoredBlock> {
     return await this.#located(pack, block, async (stored) => ({ stored, ...(await this.#codec.verify(stored)) }));
   }
 

@@ -38,7 +38,7 @@ describe('the default repository', () => {
 
   it('is announced as an object with --json', async () => {
     const home = makeHome();
-    const { stdout } = await home.run(['backup', 'work', '--json']);
+    const { stdout } = await home.run(['backup', 'work', '--json', '--no-progress']);
     const [line] = stdout.split('\n');
     expect(JSON.parse(line!)).toMatchObject({ message_type: 'initialized', repository: home.repository });
   });
@@ -121,7 +121,15 @@ describe('a repository that was named', () => {
 
   it('prints the plan as an object with --json', async () => {
     const home = makeHome();
-    const { stdout } = await home.run(['init', '-r', join(home.directory, 'place'), '--json', '--fpr', '0.01']);
+    const { stdout } = await home.run([
+      'init',
+      '-r',
+      join(home.directory, 'place'),
+      '--json',
+      '--no-progress',
+      '--fpr',
+      '0.01',
+    ]);
     expect(JSON.parse(stdout)).toMatchObject({
       message_type: 'initialized',
       id: expect.stringMatching(/^[0-9a-f]{64}$/),

@@ -139,7 +139,7 @@ describe('--json', () => {
 
   it('ends with one exit_error on stderr', async () => {
     const { run } = await makeScenario();
-    const { code, stdout, stderr } = await run(['ls', 'latest', '--json']);
+    const { code, stdout, stderr } = await run(['ls', 'latest', '--json', '--no-progress']);
     expect(stdout).toBe('');
     expect(parseJsonLines(stderr)).toEqual([expect.objectContaining({ message_type: 'exit_error', code: 1 })]);
     expect(code).toBe(1);

@@ -16,7 +16,10 @@ export interface Scenario {
   readonly run: (args: readonly string[], options?: RunLdmOptions) => Promise<RunLdmResult>;
   /** The same with the built program, in a process of its own. */
   readonly runBuilt: (args: readonly string[], options?: RunLdmOptions) => Promise<RunLdmResult>;
-  /** The same with `--json`: every line of stdout as an object. Throws if one of them is not. */
+  /**
+   * The same with `--json` and without `status` lines, which a slow run would have: every line of stdout as an object.
+   * Throws if one of them is not.
+   */
   readonly runJson: (
     args: readonly string[],
   ) => Promise<{ readonly code: number | null; readonly messages: JsonMessage[] }>;
@@ -61,7 +64,7 @@ function scenarioIn(directory: string): Scenario {
     run,
     runBuilt,
     runJson: async (args) => {
-      const { code, stdout } = await run([...args, '--json']);
+      const { code, stdout } = await run([...args, '--json', '--no-progress']);
       return { code, messages: parseJsonLines(stdout) };
     },
   };

@@ -57,7 +57,7 @@ it('an environment variable stands for a global option', async () => {
   const { run } = await makeScenario();
   const quiet = await run(['backup', 'source'], { env: { LDM_QUIET: '1' } });
   expect(quiet).toMatchObject({ code: 0, stdout: '', stderr: '' });
-  const { stdout } = await run(['snapshots'], { env: { LDM_JSON: '1' } });
+  const { stdout } = await run(['snapshots'], { env: { LDM_JSON: '1', LDM_NO_PROGRESS: '1' } });
   expect(JSON.parse(stdout)).toMatchObject({ message_type: 'snapshot' });
   const failed = await run(['ls', 'ffff'], { env: { LDM_JSON: 'true' } });
   expect(JSON.parse(failed.stderr)).toMatchObject({ message_type: 'exit_error', code: 1 });

@@ -78,7 +78,7 @@ describe('filter plan', () => {
   });
 
   it('is one object with --json', async () => {
-    const { stdout } = await runLdm(['filter', 'plan', '--capacity', '1600', '--json']);
+    const { stdout } = await runLdm(['filter', 'plan', '--capacity', '1600', '--json', '--no-progress']);
     const plan = JSON.parse(stdout) as Record<string, unknown>;
     expect(plan).toMatchObject({ message_type: 'plan', capacity: 1600, fpr_target: 0.01 });
     expect(plan).not.toHaveProperty('chunk_size');
@@ -138,7 +138,7 @@ describe('filter simulate', () => {
   });
 
   it('has every figure with --json', async () => {
-    const { stdout } = await runLdm(['filter', 'simulate', '--runs', '2', '--samples', '2', '--json']);
+    const { stdout } = await runLdm(['filter', 'simulate', '--runs', '2', '--samples', '2', '--json', '--no-progress']);
     const message = JSON.parse(stdout) as { groups: { samples: unknown[] }[] };
     expect(message).toMatchObject({ message_type: 'simulation', seed: 1, runs: 2, hashes: 7, files: [] });
     expect(message.groups.map(({ samples }) => samples.length)).toEqual([2, 2]);

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { TreeEncoder, TreeReader, decodeTree, encodeTree } from '../../src/format/tree.ts';
 import type { EncodedTree, TreeEntry } from '../../src/format/tree.ts';

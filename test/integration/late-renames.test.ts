@@ -1,20 +1,25 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { beforeEach, expect, test } from 'vitest';
 
+import { decodeCondemnation } from '../../src/format/condemnation.ts';
+import { packName } from '../../src/format/layout.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
+import { restore } from '../../src/operations/restore.ts';
+import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { checkAll, filesIn } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { PowerCutBackend } from '../support/power-cut-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 import { makeTwoSnapshots } from '../support/two-snapshots.ts';
 
-// Renames between snapshots/ and deleted/ by processes that died or slept.
+// Renames that are not durable, or late, because a process died or slept.
 
 let disk: MemoryBackend;
 let source: string;
@@ -39,6 +44,29 @@ test('a delete that died before its fsync does not come back in a power cut with
   const found = powered.cut();
   expect(filesIn(found, 'snapshots')).toEqual([`snapshots/${second}`]);
   expect((await checkAll(found)).findings).toEqual([]);
+});
+
+test('a power cut that leaves a condemnation and nothing that was written before it loses nothing', async () => {
+  await deleteSnapshots(simulatedProcess(disk), { selectors: [first], reclaim: false });
+  const found = disk.copy();
+  const isSync = (operation: string, name: string): boolean => operation === 'syncDirectory' && name === 'condemned';
+  const dying = new FaultyBackend(disk, { failAt: 1, mode: 'crash', only: isSync });
+  await expect(compact(simulatedProcess(dying), { maxUnusedPercent: 0 })).rejects.toThrow('simulated crash');
+  dying.assertFired();
+  const [condemnation] = filesIn(disk, 'condemned');
+  const bytes = disk.peek(condemnation!)!;
+  found.poke(condemnation!, bytes);
+  const without = found.copy();
+  for (const id of decodeCondemnation(bytes).packIds) await without.remove(packName(id));
+  expect((await checkAll(without)).findings).not.toEqual([]);
+  for (const isCompacted of [false, true]) {
+    if (isCompacted) await compact(simulatedProcess(found), { maxUnusedPercent: 0 });
+    expect(filesIn(found, 'condemned')).toHaveLength(isCompacted ? 0 : 1);
+    expect((await checkAll(found)).findings).toEqual([]);
+    const target = memoryDirectory();
+    expect((await restore(simulatedProcess(found), { selector: second, target })).problems).toEqual([]);
+    expect(diffTrees(describeTree(source), join(target, basename(source)))).toEqual([]);
+  }
 });
 
 test('a backup that lost its lock does not take away its snapshot, which others deleted and brought back', async () => {

@@ -52,11 +52,26 @@ export class FilterModel {
     this.#find(chunk);
   }
 
-  /** Saves and loads; entries are numbered anew. */
+  /** Saves and loads. */
   restore(): void {
     const parts = this.filter.parts();
-    this.filter = LdmFilter.restore({ ...parts, pages: Array.from(parts.pages, (page) => page.slice()) });
-    for (const [chunk, known] of this.#known) known.entry = this.filter.find(this.#ids, chunk * ID_BYTES);
+    this.adopt(LdmFilter.restore({ ...parts, pages: Array.from(parts.pages, (page) => page.slice()) }));
+  }
+
+  /** Goes on with a filter that has the same chunks; its entries may have other numbers. */
+  adopt(filter: LdmFilter): void {
+    this.filter = filter;
+    for (const [chunk, known] of this.#known) known.entry = filter.find(this.#ids, chunk * ID_BYTES);
+  }
+
+  /** A filter of the same plan that only ever had the chunks of the Map. */
+  filledAnew(): LdmFilter {
+    const filter = new LdmFilter(this.filter.plan);
+    for (const [chunk, { refs, location }] of this.#known) {
+      const entry = filter.insert(this.#ids, chunk * ID_BYTES, location);
+      for (let left = refs; left > 0; left--) filter.retain(entry);
+    }
+    return filter;
   }
 
   expectAgreement(): void {

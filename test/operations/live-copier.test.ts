@@ -13,6 +13,7 @@ import { measurePacks } from '../../src/operations/pack-usage.ts';
 import type { FilterState } from '../../src/ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
 import type { PackContents } from '../../src/format/pack.ts';
+import type { OpenedState } from '../../src/repository/opened-state.ts';
 import { Repository } from '../../src/repository/repository.ts';
 import { placeOf } from '../store/store-support.ts';
 import { readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
@@ -26,7 +27,8 @@ import { memoryDirectory } from '../support/temp-directory.ts';
 
 test('exactly the live chunks are copied, and a block that is wholly live byte for byte', async () => {
   const disk = await thinnedStage();
-  await withOpened(disk, async (repository, state) => {
+  await withOpened(disk, async (repository, opened) => {
+    const { state } = opened;
     const usages = measurePacks(state).filter(({ liveCount, deadBytes }) => liveCount > 0 && deadBytes > 0);
     const live = new Set<string>();
     const verbatim: string[] = [];
@@ -39,7 +41,7 @@ test('exactly the live chunks are copied, and a block that is wholly live byte f
       }
     }
     expect(verbatim.length).toBeGreaterThan(0);
-    const copier = new LiveCopier(repository, state);
+    const copier = new LiveCopier(repository, opened);
     await copier.copy(usages);
     const copied = [];
     for (const pack of copier.packs) copied.push(...(await describeBlocks(disk, pack)));
@@ -121,11 +123,11 @@ async function deletedStage(): Promise<MemoryBackend> {
 
 async function withOpened(
   backend: MemoryBackend,
-  run: (repository: Repository, state: FilterState) => Promise<void>,
+  run: (repository: Repository, opened: OpenedState) => Promise<void>,
 ): Promise<void> {
   const repository = await Repository.open({ backend, mode: 'exclusive', storeSizes: SMALL_SIZES });
   try {
-    await run(repository, (await repository.openState()).state);
+    await run(repository, await repository.openState());
   } finally {
     await repository.close();
   }

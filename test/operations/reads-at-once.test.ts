@@ -1,35 +1,16 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
 import { check } from '../../src/operations/check.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { collectStats } from '../../src/operations/stats.ts';
-import { FaultyBackend } from '../support/faulty-backend.ts';
+import { SlowBackend } from '../support/slow-backend.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
 const SNAPSHOTS = 12;
-
-/** A place whose reads take a while, the earlier ones longer. */
-class SlowBackend extends FaultyBackend {
-  override readonly readsAtOnce = 4;
-  running = 0;
-  runningMax = 0;
-
-  override async read(name: string): Promise<Buffer> {
-    this.running += 1;
-    this.runningMax = Math.max(this.runningMax, this.running);
-    try {
-      for (let turn = this.running; turn < 8; turn += 1) await setImmediate();
-      return await super.read(name);
-    } finally {
-      this.running -= 1;
-    }
-  }
-}
 
 async function makeRepository(): Promise<TestRepository> {
   const repository = await makeTestRepository();
@@ -45,14 +26,15 @@ function slow({ context }: TestRepository): TestRepository['context'] & { readon
 }
 
 test.each([
-  ['snapshots', listSnapshots],
-  ['stats with a checkpoint', collectStats],
-  ['check', check],
-] as const)('manifests and segments are read a few at a time, with the same result: %s', async (_, operation) => {
+  ['snapshots', listSnapshots, ['snapshots']],
+  ['stats with a checkpoint', collectStats, ['index']],
+  ['check', check, ['snapshots', 'manifests.bak', 'index']],
+] as const)('manifests and segments are read a few at a time, with the same result: %s', async (...given) => {
+  const [, operation, directories] = given;
   const repository = await makeRepository();
   const context = slow(repository);
   expect(await operation(context)).toEqual(await operation(repository.context));
-  expect(context.backend.runningMax).toBe(4);
+  for (const directory of directories) expect(context.backend.most(directory), directory).toBe(4);
 });
 
 test('without a checkpoint too', async () => {
@@ -61,7 +43,7 @@ test('without a checkpoint too', async () => {
   for (const name of readdirSync(checkpoints)) rmSync(join(checkpoints, name));
   const context = slow(repository);
   expect(await collectStats(context)).toEqual(await collectStats(repository.context));
-  expect(context.backend.runningMax).toBe(4);
+  for (const directory of ['snapshots', 'index']) expect(context.backend.most(directory), directory).toBe(4);
 });
 
 test('damage is reported in the order of the files', async () => {

@@ -8,6 +8,7 @@ import type { PackContents } from '../../src/format/pack.ts';
 import { BufferPool } from '../../src/store/buffer-pool.ts';
 import { readHashedBlock, readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
 import { PackWriter } from '../../src/store/pack-writer.ts';
+import { unreadable } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
@@ -18,18 +19,19 @@ let backend: MemoryBackend;
 let pack: PackContents;
 let whole: Buffer;
 
-beforeEach(async () => {
+async function writePack(blocks: readonly Uint8Array[]): Promise<void> {
   backend = emptyStorage();
   const onPack = (published: PackContents): void => {
     pack = published;
   };
   const writer = new PackWriter({ sink: sinkOf(backend), kind: 'tree', packHash: 'blake3', packBytes: 1e9, onPack });
-  for (const sizeBytes of [100, 300]) {
-    const bytes = payload.subarray(0, sizeBytes);
-    await writer.writeBlock(rawBlock('tree', bytes));
-  }
+  for (const bytes of blocks) await writer.writeBlock(rawBlock('tree', bytes));
   await writer.finish();
   whole = backend.peek(packName(pack.id))!;
+}
+
+beforeEach(async () => {
+  await writePack([payload.subarray(0, 100), payload]);
 });
 
 /** Puts the pack there with a change. */
@@ -113,6 +115,36 @@ describe('damage', () => {
     await backend.remove(packName(pack.id));
     await expect(readPackContents(backend, pack.id)).rejects.toBeInstanceOf(CorruptDataError);
     await expect(readStoredBlock(backend, placeOf(pack, pack.blocks[0]!))).rejects.toBeInstanceOf(CorruptDataError);
+  });
+});
+
+describe('the contents of a pack', () => {
+  async function callsFor(listedBytes?: number): Promise<string[]> {
+    const counted = new FaultyBackend(backend);
+    expect(JSON.stringify(await readPackContents(counted, pack.id, listedBytes))).toBe(JSON.stringify(pack));
+    return counted.operations.map(({ operation }) => operation);
+  }
+
+  test('take two calls if the size is known, and one more if the footer is long', async () => {
+    expect(await callsFor(pack.sizeBytes)).toEqual(['readRange', 'readRange']);
+    expect(await callsFor()).toEqual(['sizeOf', 'readRange', 'readRange']);
+    await writePack(Array.from({ length: 2000 }, () => payload.subarray(0, 5)));
+    expect(await callsFor(pack.sizeBytes)).toEqual(['readRange', 'readRange', 'readRange']);
+  });
+
+  test('are read although the bytes before the footer cannot be', async () => {
+    const { offset } = pack.blocks[1]!;
+    const name = packName(pack.id);
+    await unreadable(name, offset + 50).apply(backend);
+    expect(JSON.stringify(await readPackContents(backend, pack.id))).toBe(JSON.stringify(pack));
+    await unreadable(name, pack.sizeBytes - 30).apply(backend);
+    await expect(readPackContents(backend, pack.id)).rejects.toMatchObject({ kind: 'damaged' });
+  });
+
+  test('do not keep more memory than the footer', async () => {
+    await writePack([payload, createPrng(1).bytes(30_000)]);
+    const { blocks } = await readPackContents(backend, pack.id);
+    expect(blocks[0]!.chunkIds.buffer.byteLength).toBeLessThan(pack.sizeBytes);
   });
 });
 

@@ -1,16 +1,12 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-
 import { describe, expect, test } from 'vitest';
 
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import type { ChunkIdKey } from '../../src/crypto/chunk-hasher.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
+import { Gate, gatedProgram } from '../support/gated-threads.ts';
 import { createPrng } from '../support/prng.ts';
 import { shared } from '../support/shared-memory.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeText } from '../support/tree-paths.ts';
-import { waitUntil } from '../support/wait-until.ts';
 import { packagedZstd } from '../support/zstd-implementations.ts';
 
 const KIB = 1024;
@@ -20,41 +16,50 @@ const hasher = new ChunkHasher('sha1', prng.bytes(32));
 describe('a task that nobody has begun', () => {
   const key = hasher.keyOf('data');
 
+  /** A pool whose threads are all busy until the gates are opened. */
+  async function busyPool(threadCount: number): Promise<{ pool: TaskPool; gates: Gate[]; held: Promise<unknown>[] }> {
+    const pool = new TaskPool({ threadCount, inlineBytes: 0, program: gatedProgram() });
+    const gates = Array.from({ length: threadCount }, () => new Gate(key));
+    const held = gates.map(async ({ task }) => pool.run(task));
+    for (const gate of gates) await gate.begun();
+    return { pool, gates, held };
+  }
+
   test('is done by whoever waits for it, while its thread is busy', async () => {
-    const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
+    const { pool, gates, held } = await busyPool(1);
     const done: string[] = [];
-    const long = pool.run({ name: 'compress', raw: shared(makeText(prng, 600 * KIB)), level: 19 });
     const tasks = Array.from({ length: 5 }, (_, index) => {
       const bytes = shared(prng.bytes(1000 + index));
       return { bytes, started: pool.start({ name: 'hash', bytes, key }) };
     });
-    const ended = long.then(() => done.push('long'));
+    const ended = held[0]!.then(() => done.push('long'));
     for (const { bytes, started } of tasks) {
       expect(Buffer.from(await started.result()).equals(Buffer.from(hasher.dataId(bytes)))).toBe(true);
       done.push('short');
     }
+    gates[0]!.open();
     await ended;
     expect(done).toEqual(['short', 'short', 'short', 'short', 'short', 'long']);
   });
 
   test('is done by its caller however many there are, while the only thread is busy', async () => {
-    const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
-    const long = pool.run({ name: 'compress', raw: shared(makeText(prng, 600 * KIB)), level: 19 });
+    const { pool, gates, held } = await busyPool(1);
     const bytes = shared(Buffer.from('text'));
     for (let count = 0; count < 1000; count += 1) {
       expect(await pool.start({ name: 'hash', bytes, key }).result()).toHaveLength(20);
     }
-    expect(await long).toBeDefined();
+    gates[0]!.open();
+    expect(await held[0]).toBeDefined();
   });
 
   test('is not done when its result is dropped, and nobody works on it afterwards', async () => {
-    const pool = new TaskPool({ threadCount: 1, inlineBytes: 0 });
-    const long = pool.run({ name: 'compress', raw: shared(makeText(prng, 300 * KIB)), level: 19 });
+    const { pool, gates, held } = await busyPool(1);
     const text = makeText(prng, 50 * KIB);
     const raw = shared(text);
     const unwanted = Array.from({ length: 20 }, () => pool.start({ name: 'compress', raw, level: 3 }));
     await Promise.all(unwanted.map(async (task) => task.drop()));
-    await long;
+    gates[0]!.open();
+    await Promise.all(held);
     expect(raw.equals(text)).toBe(true);
     const begun = pool.start({ name: 'compress', raw, level: 3 });
     await new Promise((resolve) => setImmediate(resolve));
@@ -65,29 +70,34 @@ describe('a task that nobody has begun', () => {
   });
 
   test('moves from a thread that is busy to one that is not', async () => {
-    const pool = new TaskPool({ threadCount: 2, inlineBytes: 0 });
-    const compress = async (sizeBytes: number, level: number): Promise<Uint8Array | undefined> =>
-      pool.run({ name: 'compress', raw: shared(makeText(prng, sizeBytes)), level });
-    // Two long tasks are given out first, so that each of the short ones stands behind one of them.
+    const { pool, gates, held } = await busyPool(2);
     const done: string[] = [];
-    const tasks = [compress(1000 * KIB, 19), compress(100 * KIB, 19), compress(10 * KIB, 1), compress(10 * KIB, 1)];
-    await Promise.all(tasks.map(async (task, index) => task.then(() => done.push(index === 0 ? 'longest' : 'other'))));
-    expect(done.at(-1)).toBe('longest');
+    const ended = held[0]!.then(() => done.push('longest'));
+    // Each of them is behind one of the two threads' tasks.
+    const tasks = [1, 2].map(async () =>
+      pool.run({ name: 'compress', raw: shared(makeText(prng, 10 * KIB)), level: 1 }).then(() => done.push('other')),
+    );
+    gates[1]!.open();
+    await Promise.all([held[1], ...tasks]);
+    gates[0]!.open();
+    await ended;
+    expect(done).toEqual(['other', 'other', 'longest']);
   });
 
   test('stays where it is when its payload went over', async () => {
-    const pool = new TaskPool({ threadCount: 2, inlineBytes: 0 });
-    const long = [1000, 100].map(async (kib) =>
-      pool.run({ name: 'compress', raw: shared(makeText(prng, kib * KIB)), level: 19 }),
-    );
+    const { pool, gates, held } = await busyPool(2);
     const texts = [1, 2].map(() => makeText(prng, 10 * KIB));
     const unpacked = texts.map(async (text) => {
       const payload = new Uint8Array(packagedZstd.compress(text, 3));
       return pool.run({ name: 'decompress', codec: 'zstd', payload, rawBytes: text.length });
     });
+    gates[1]!.open();
+    // One thread is idle now, and the other task is still behind the other thread's.
+    await Promise.race(unpacked);
+    gates[0]!.open();
     for (const [index, { raw }] of (await Promise.all(unpacked)).entries())
       expect(texts[index]!.equals(raw)).toBe(true);
-    await Promise.all(long);
+    await Promise.all(held);
   });
 
   test('goes before blocks to compress, which nobody waits for', async () => {
@@ -129,33 +139,16 @@ describe('a task that nobody has begun', () => {
   });
 });
 
-/** A thread that says when it has begun, goes on when the test lets it, and says when it is done. */
-const OBEDIENT_THREAD = `
-  import { parentPort, workerData } from 'node:worker_threads';
-  parentPort.on('message', ({ id, slot, task }) => {
-    Atomics.compareExchange(workerData, slot, 0, 1);
-    const flags = new Int32Array(task.bytes.buffer);
-    Atomics.store(flags, 0, 1);
-    Atomics.wait(flags, 1, 0);
-    Atomics.store(flags, 2, 1);
-    parentPort.postMessage({ id, result: new Uint8Array(20) });
-  });
-`;
-
 test('a task that is dropped after it was begun is waited for: its memory is used again', async () => {
-  const program = join(temporaryDirectory(), 'thread.mjs');
-  writeFileSync(program, OBEDIENT_THREAD);
-  const pool = new TaskPool({ threadCount: 1, inlineBytes: 0, program });
-  const bytes = new Uint8Array(new SharedArrayBuffer(12));
-  const flags = new Int32Array(bytes.buffer);
-  const started = pool.start({ name: 'hash', bytes, key: hasher.keyOf('data') });
-  await waitUntil(() => Atomics.load(flags, 0) === 1, 'the thread beginning the task');
+  const pool = new TaskPool({ threadCount: 1, inlineBytes: 0, program: gatedProgram() });
+  const gate = new Gate(hasher.keyOf('data'));
+  const started = pool.start(gate.task);
+  await gate.begun();
   let isDropped = false;
   const dropping = started.drop().then(() => (isDropped = true));
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   expect(isDropped).toBe(false);
-  Atomics.store(flags, 1, 1);
-  Atomics.notify(flags, 1);
+  gate.open();
   await dropping;
-  expect(Atomics.load(flags, 2)).toBe(1);
+  expect(gate.isDone).toBe(true);
 });

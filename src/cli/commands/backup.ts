@@ -67,11 +67,14 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
     )
     .action(
       runner.inSession(async (session, paths: string[], flags: BackupFlags) => {
-        const [{ backup }, { ensureRepository }, { createEntryList, reportBackup }] = await Promise.all([
-          import('../../operations/backup.ts'),
-          import('../ensure-repository.ts'),
-          import('../reports/backup-report.ts'),
-        ]);
+        const [{ backup }, { ensureRepository }, { createEntryList, reportBackup }, { limitMalloc }] =
+          await Promise.all([
+            import('../../operations/backup.ts'),
+            import('../ensure-repository.ts'),
+            import('../reports/backup-report.ts'),
+            import('../heap-limits.ts'),
+          ]);
+        limitMalloc();
         // Threads that start later inherit it, and Linux derives the priority of disk access from it.
         if (flags.lowPriority === true) setPriority(constants.priority.PRIORITY_LOW);
         if (flags.dryRun !== true) await ensureRepository(session);

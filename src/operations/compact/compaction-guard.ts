@@ -54,8 +54,8 @@ function isSuspiciouslyEmpty({ listing, checkpoint, state }: OpenedState): boole
 export async function markLive({ files }: Repository, opened: OpenedState): Promise<Set<string>> {
   const { state, listing } = opened;
   const roots = new Map<string, Uint8Array>();
-  for (const id of listing.snapshotIds) {
-    const tree = await readRoot(files, id);
+  for await (const [id, root] of files.prefetch(listing.snapshotIds, async (one) => readRoot(files, one))) {
+    const tree = await root;
     const folded = state.snapshots.get(id);
     if (tree === undefined && folded === undefined) continue;
     if (tree === undefined || folded === undefined || Buffer.compare(tree, folded.tree) !== 0) {

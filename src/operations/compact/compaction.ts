@@ -140,8 +140,9 @@ export class Compaction {
     const kept: Segments = new Map();
     if (unindexed.size === 0) return { replaced, kept };
     const { condemned, segmentIds } = this.#opened.listing;
-    for (const id of segmentIds) {
-      const packs = await this.#repository.files.readSegment(id);
+    const { files } = this.#repository;
+    for await (const [id, segment] of files.prefetch(segmentIds, async (one) => files.readSegment(one))) {
+      const packs = await segment;
       const isReplaced = condemned.segmentIds.has(id) || packs.some((pack) => unindexed.has(pack.id));
       (isReplaced ? replaced : kept).set(id, packs);
     }
@@ -150,7 +151,7 @@ export class Compaction {
 
   /** Copies live chunks to new packs. Writes a new segment for them and the other packs of the replaced segments. */
   async #copyLive(replaced: Segments, unindexed: ReadonlySet<string>): Promise<CopiedLive> {
-    const copier = new LiveCopier(this.#repository, this.#opened.state);
+    const copier = new LiveCopier(this.#repository, this.#opened);
     const others = new Map([...replaced.values()].flat().map((pack) => [pack.id, pack]));
     for (const id of unindexed) others.delete(id);
     try {

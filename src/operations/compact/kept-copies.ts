@@ -30,7 +30,7 @@ export async function verifyKeptCopies(
       });
     }
   };
-  await forEachGoing(repository, condemned, visit);
+  await forEachGoing(repository, opened, condemned, visit);
   // In the order of the packs, so that each block is read once.
   entries.sort((a, b) => compareLocations(opened, a, b));
   for (const entry of entries) {
@@ -42,15 +42,19 @@ export async function verifyKeptCopies(
 /** Visits the packs that are about to be removed, by the segments that index them or else by their own footers. */
 async function forEachGoing(
   repository: Repository,
+  { listing }: OpenedState,
   { segmentIds, packIds }: Condemned,
   visit: (pack: PackContents) => void,
 ): Promise<void> {
+  const { files, packs } = repository;
   const left = new Set(packIds);
-  for (const id of segmentIds) {
-    for (const pack of await readIfSound(repository, id)) if (left.delete(pack.id)) visit(pack);
+  for await (const [, segment] of files.prefetch(segmentIds, async (id) => readIfSound(repository, id))) {
+    for (const pack of await segment) if (left.delete(pack.id)) visit(pack);
   }
-  for (const id of left) {
-    const pack = await repository.packs.readSoundContents(id);
+  const readSound = async (id: string): Promise<PackContents | undefined> =>
+    packs.readSoundContents(id, listing.packs.get(id));
+  for await (const [, reading] of files.prefetch(left, readSound)) {
+    const pack = await reading;
     if (pack !== undefined) visit(pack);
   }
 }

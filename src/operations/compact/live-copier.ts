@@ -1,10 +1,12 @@
 import { CorruptDataError } from '../../errors.ts';
-import type { FilterState } from '../../ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents, PackedBlock } from '../../format/pack.ts';
+import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
+import type { OpenedBlock } from '../../store/block-codec.ts';
 import type { ChunkWriter } from '../../store/chunk-writer.ts';
+import type { StoredBlock } from '../../store/pack-store.ts';
 import type { PackUsage } from '../pack-usage.ts';
 
 /** Copies the live chunks of packs to new packs; every chunk is verified against its id on the way. */
@@ -12,20 +14,26 @@ export class LiveCopier {
   readonly packs: PackContents[] = [];
   bytesCopied = 0;
   readonly #repository: Repository;
-  readonly #state: FilterState;
+  readonly #opened: Pick<OpenedState, 'state' | 'listing'>;
 
-  constructor(repository: Repository, state: FilterState) {
+  constructor(repository: Repository, opened: Pick<OpenedState, 'state' | 'listing'>) {
     this.#repository = repository;
-    this.#state = state;
+    this.#opened = opened;
   }
 
+  /** Of the packs to come, some footers are in memory, and some blocks of the current one: `readsAtOnce` of each. */
   async copy(usages: readonly PackUsage[]): Promise<void> {
+    const { files, packs } = this.#repository;
+    const { listing } = this.#opened;
+    const read = async ({ pack: { id } }: PackUsage): Promise<PackContents> =>
+      packs.readContents(id, listing.packs.get(id));
     for (const kind of ['data', 'tree'] as const) {
       const writer = this.#repository.chunkWriter(kind, (pack) => void this.packs.push(pack));
       try {
-        for (const { pack, index } of usages) {
+        const ofKind = usages.filter(({ pack }) => pack.kind === kind);
+        for await (const [{ index }, contents] of files.prefetch(ofKind, read)) {
           this.#repository.throwIfAborted();
-          if (pack.kind === kind) await this.#copyPack(writer, pack.id, index);
+          await this.#copyPack(writer, await contents, index);
         }
         await writer.finish();
       } catch (error) {
@@ -35,17 +43,24 @@ export class LiveCopier {
     }
   }
 
-  async #copyPack(writer: ChunkWriter, packId: string, packIndex: number): Promise<void> {
-    const pack = await this.#repository.packs.readContents(packId);
-    for (const block of pack.blocks) {
-      const live = this.#liveChunks(block, packIndex);
-      if (live.length > 0) await this.#copyBlock(writer, pack, block, live);
+  async #copyPack(writer: ChunkWriter, pack: PackContents, packIndex: number): Promise<void> {
+    const blocks = this.#liveBlocks(pack, packIndex);
+    const read = async (block: LiveBlock): Promise<OpenedBlock | StoredBlock> => this.#read(pack, block);
+    for await (const [block, reading] of this.#repository.files.prefetch(blocks, read)) {
+      await this.#write(writer, block, await reading);
     }
   }
 
-  /** The chunks of a block that are live and whose place is this one. */
+  /** The blocks with chunks that are live and whose place is this one. */
+  *#liveBlocks(pack: PackContents, packIndex: number): Generator<LiveBlock> {
+    for (const block of pack.blocks) {
+      const live = this.#liveChunks(block, packIndex);
+      if (live.length > 0) yield { block, live };
+    }
+  }
+
   #liveChunks(block: PackedBlock, packIndex: number): LiveChunk[] {
-    const { filter } = this.#state;
+    const { filter } = this.#opened.state;
     const live: LiveChunk[] = [];
     forEachChunk(block, (idOffset, offsetInBlock, lengthBytes) => {
       const entry = filter.find(block.chunkIds, idOffset);
@@ -60,23 +75,20 @@ export class LiveCopier {
     return live;
   }
 
-  async #copyBlock(
-    writer: ChunkWriter,
-    pack: PackContents,
-    block: PackedBlock,
-    live: readonly LiveChunk[],
-  ): Promise<void> {
+  async #read(pack: PackContents, { block, live }: LiveBlock): Promise<OpenedBlock | StoredBlock> {
     const { packs } = this.#repository;
     // A block without dead chunks is copied as it is stored, so its raw bytes are not needed.
     const isWhole = live.length === block.chunkLengths.length;
     const read = isWhole ? await packs.verifyBlock(pack, block) : await packs.openBlock(pack, block);
     const { header, chunkIds } = read;
     const isSameTable = header.chunkLengths.every((length, index) => length === block.chunkLengths[index]);
-    if (!isSameTable || !live.every(({ idOffset }) => isSameId(chunkIds, block.chunkIds, idOffset))) {
-      throw new CorruptDataError(`pack ${pack.id} is damaged at offset ${block.offset}; it was not removed`, {
-        advice: { code: 'check-removed-and-repair' },
-      });
-    }
+    if (isSameTable && live.every(({ idOffset }) => isSameId(chunkIds, block.chunkIds, idOffset))) return read;
+    throw new CorruptDataError(`pack ${pack.id} is damaged at offset ${block.offset}; it was not removed`, {
+      advice: { code: 'check-removed-and-repair' },
+    });
+  }
+
+  async #write(writer: ChunkWriter, { block, live }: LiveBlock, read: OpenedBlock | StoredBlock): Promise<void> {
     this.bytesCopied += live.reduce((total, { lengthBytes }) => total + lengthBytes, 0);
     if ('stored' in read) return await writer.addSealed({ ...block, pieces: [read.stored] });
     for (const { idOffset, offsetInBlock, lengthBytes } of live) {
@@ -84,6 +96,11 @@ export class LiveCopier {
       await writer.add(id, read.raw.subarray(offsetInBlock, offsetInBlock + lengthBytes));
     }
   }
+}
+
+interface LiveBlock {
+  readonly block: PackedBlock;
+  readonly live: readonly LiveChunk[];
 }
 
 interface LiveChunk {

@@ -50,7 +50,8 @@ export interface PlanWalk {
 
 const NEIGHBOURS = 3;
 const ENTRY_BYTES = ENTRY_WORDS * 4;
-const HEAD_BYTES = 4;
+/** In memory, two chunks of the capacity share a head of 4 bytes. */
+const HEAD_BYTES = 2;
 
 /**
  * The set-up procedure of the LDM paper: choose k, take n_max, compute m with formula (2) and the false positive rate

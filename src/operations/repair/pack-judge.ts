@@ -29,11 +29,17 @@ export class PackJudge {
 
   /** Judges all packs that readable segments list. */
   async judgeListed({ segmentIds }: Listing): Promise<void> {
-    for (const id of segmentIds) for (const pack of (await this.readSegment(id)) ?? []) await this.isWhole(pack);
+    for await (const [, packs] of this.readSegments(segmentIds)) {
+      for (const pack of (await packs) ?? []) await this.isWhole(pack);
+    }
   }
 
-  /** Returns undefined if the segment is damaged. */
-  async readSegment(id: string): Promise<PackContents[] | undefined> {
+  /** The result is undefined for a damaged segment. */
+  readSegments(ids: readonly string[]): AsyncGenerator<readonly [string, Promise<PackContents[] | undefined>]> {
+    return this.#repository.files.prefetch(ids, async (id) => this.#readSegment(id));
+  }
+
+  async #readSegment(id: string): Promise<PackContents[] | undefined> {
     return await twice(async () => {
       try {
         return await this.#repository.files.readSegment(id);

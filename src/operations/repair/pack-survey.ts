@@ -1,6 +1,7 @@
 import { CorruptDataError } from '../../errors.ts';
 import { forEachChunk } from '../../format/pack.ts';
 import type { PackContents } from '../../format/pack.ts';
+import type { ReadManifest } from '../../repository/manifests.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { findMissing } from '../live-walk.ts';
@@ -30,8 +31,8 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
   const segmentsDamaged: string[] = [];
   const kept = new Map<string, PackContents>();
   const condemned = new Map<string, PackContents>();
-  for (const id of listing.segmentIds) {
-    const packs = await judge.readSegment(id);
+  for await (const [id, segment] of judge.readSegments(listing.segmentIds)) {
+    const packs = await segment;
     if (packs === undefined) {
       segmentsDamaged.push(id);
       continue;
@@ -93,9 +94,10 @@ function hasLiveChunk(pack: PackContents, { state }: OpenedState, judge: PackJud
 /** Whether a snapshot, or a deleted one that could still come back, needs a chunk that is in no pack known. */
 async function isChunkMissing({ files }: Repository, opened: OpenedState): Promise<boolean> {
   if (!opened.state.isComplete) return true;
-  for (const id of opened.listing.deletedIds) {
+  const read = async (id: string): Promise<ReadManifest> => files.readManifest(id, { deleted: true });
+  for await (const [, manifest] of files.prefetch(opened.listing.deletedIds, read)) {
     try {
-      const { snapshot } = await files.readManifest(id, { deleted: true });
+      const { snapshot } = await manifest;
       if ((await findMissing(opened, Buffer.from(snapshot.tree, 'hex'))) !== undefined) return true;
     } catch (error) {
       if (!(error instanceof CorruptDataError)) throw error;

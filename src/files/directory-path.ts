@@ -50,9 +50,12 @@ export function openDirectoryPath(path: ByteString, options: DirectoryPathOption
   let current: DirectoryPath = new PlacedDirectory(top, undefined, { side: options.side });
   for (const name of path.split('/')) {
     if (name === '') continue;
-    const next = current.enter(name as ByteString);
-    current.close();
-    current = next;
+    const outer = current;
+    try {
+      current = outer.enter(name as ByteString);
+    } finally {
+      outer.close();
+    }
   }
   return current;
 }

@@ -2,12 +2,14 @@ import { closeSync, constants, fstatSync, linkSync, lstatSync, openSync } from '
 import type { BigIntStats } from 'node:fs';
 import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
-import { heldPlaceOf } from './held-directories.ts';
+import { canHoldDirectories, heldPlaceOf } from './held-directories.ts';
 import { nativeCalls } from './native.ts';
 import { targetError } from './path-failures.ts';
 
 /** Opens a file of any kind only to refer to it (Linux). Node does not have this constant. */
 const O_PATH = 0o10000000;
+/** A relative path begins at the current directory (Linux). */
+const AT_FDCWD = -100;
 
 /** A path, and the state of the file that is expected there: anyone may have exchanged it. */
 export interface KnownFile {
@@ -43,9 +45,8 @@ export function createHardlink(existing: KnownFile, path: ByteString): void {
 }
 
 function link(existing: KnownFile, path: ByteString): void {
-  const place = heldPlaceOf(path);
-  const calls = place === undefined ? undefined : nativeCalls()?.file;
-  if (place === undefined || calls === undefined) {
+  const calls = canHoldDirectories() ? nativeCalls()?.file : undefined;
+  if (calls === undefined) {
     assertSame(existing, fileStateAt(existing.path));
     linkSync(fsPath(existing.path), fsPath(path));
     return;
@@ -54,7 +55,8 @@ function link(existing: KnownFile, path: ByteString): void {
   try {
     assertSame(existing, fileStateOf(descriptor));
     // Links the file that was examined, whatever has its name by now.
-    calls.giveName(descriptor, place.descriptor, place.name);
+    const { descriptor: directory, name } = heldPlaceOf(path) ?? { descriptor: AT_FDCWD, name: path };
+    calls.giveName(descriptor, directory, name);
   } finally {
     closeSync(descriptor);
   }

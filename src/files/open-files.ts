@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { LdmError } from '../errors.ts';
 
-/** The process itself has 25 files open, and a restore may have 32 incomplete files of the target. */
-const OPEN_FILES_MIN = 64;
+/** The process itself has 25 files open; a restore may have 32 packs and 32 incomplete files of the target open. */
+export const OPEN_FILES_MIN = 96;
 
 let limit: number | undefined;
 

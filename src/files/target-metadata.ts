@@ -46,7 +46,7 @@ export function applyMetadata(
 export function applyMetadataByPath(
   entry: EntryMetadata,
   target: MetadataTarget,
-  workPath: ByteString = target.path,
+  workPath: ByteString,
 ): TargetError | undefined {
   return applyTo(pathHandle(workPath), entry, target);
 }

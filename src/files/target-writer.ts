@@ -156,14 +156,14 @@ function placeOther(workPath: ByteString, { path, replaces }: FilePlace, { type 
 }
 
 /**
- * Creates a symlink with its owner and time. `path` is for messages if it is created at `workPath`. Returns an error for
+ * Creates a symlink with its owner and time at `workPath`. `path`, where it will be, is for messages. Returns an error for
  * the first metadata that could not be set.
  */
 export function createSymlink(
   path: ByteString,
   entry: EntryMetadata & Pick<TreeEntry, 'linkTarget'>,
   policy: TargetPolicy,
-  workPath: ByteString = path,
+  workPath: ByteString,
 ): TargetError | undefined {
   try {
     symlinkSync(fsPath(entry.linkTarget), fsPath(workPath));
@@ -178,7 +178,7 @@ export function createSpecial(
   path: ByteString,
   entry: EntryMetadata & Pick<TreeEntry, 'deviceMajor' | 'deviceMinor'>,
   policy: TargetPolicy,
-  workPath: ByteString = path,
+  workPath: ByteString,
 ): SpecialOutcome {
   if (entry.type === 'socket') return { skipped: 'socket', failure: undefined };
   if (entry.type !== 'fifo' && !policy.makesDevices) return { skipped: 'device', failure: undefined };

@@ -50,7 +50,8 @@ export class LdmFilter {
 
   /**
    * Restores the filter that `parts()` described. It adopts counters, dead heads and pages without verifying or copying
-   * them (except for a short last page), so the caller must have verified that they are unchanged.
+   * them (except for a short last page), so the caller must have verified that they are unchanged. It changes the pages: it joins
+   * chains in them.
    */
   static restore(parts: FilterParts): LdmFilter {
     return new LdmFilter(parts.plan, parts);

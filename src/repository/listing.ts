@@ -85,7 +85,7 @@ export async function listOptional(backend: Backend, directory: string): Promise
   }
 }
 
-/** Returns the ids among the names of files. */
+/** Returns the ids that are names of files, without other names. */
 export function idsOf(files: readonly BackendFile[]): string[] {
   return files.map((file) => baseName(file.name)).filter((name) => isId(name));
 }

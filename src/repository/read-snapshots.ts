@@ -1,9 +1,9 @@
-import type { Backend, BackendFile } from '../backend/backend.ts';
+import type { Backend } from '../backend/backend.ts';
 import { isAbsent, isDamage } from '../errors.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import { prefetch } from '../util/prefetch.ts';
-import { baseName, isId, manifestCopyName, snapshotName } from '../format/layout.ts';
-import { listOptional, listUnlessMissing } from './listing.ts';
+import { manifestCopyName, snapshotName } from '../format/layout.ts';
+import { idsOf, listOptional, listUnlessMissing } from './listing.ts';
 import { readManifest, readManifestCopy } from './manifests.ts';
 
 export interface SnapshotListing {
@@ -48,10 +48,6 @@ interface SnapshotReading {
 
 async function listIds(backend: Backend, directory: string): Promise<string[]> {
   return idsOf(await listOptional(backend, directory));
-}
-
-function idsOf(files: readonly BackendFile[]): string[] {
-  return files.map((file) => baseName(file.name)).filter((name) => isId(name));
 }
 
 async function readInto(reading: SnapshotReading, ids: readonly string[]): Promise<void> {

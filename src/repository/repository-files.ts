@@ -1,10 +1,10 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, RESERVE_NAME, baseName, isId } from '../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, RESERVE_NAME } from '../format/layout.ts';
 import type { PackContents } from '../format/pack.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { inspectConfig } from './config-file.ts';
 import type { ConfigProblem } from './config-file.ts';
-import { listOptional, listRepository, listUnlessMissing } from './listing.ts';
+import { idsOf, listOptional, listRepository, listUnlessMissing } from './listing.ts';
 import type { Listing } from './listing.ts';
 import { readManifest, readManifestCopy, readSegment } from './manifests.ts';
 import type { ReadManifest } from './manifests.ts';
@@ -31,8 +31,7 @@ export class RepositoryFiles {
 
   /** Ids of the snapshots that are not deleted. */
   async snapshotIds(): Promise<string[]> {
-    const files = (await listUnlessMissing(this.#backend, 'snapshots')) ?? [];
-    return files.map(({ name }) => baseName(name)).filter((name) => isId(name));
+    return idsOf((await listUnlessMissing(this.#backend, 'snapshots')) ?? []);
   }
 
   async exists(name: string): Promise<boolean> {

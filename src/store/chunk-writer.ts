@@ -21,8 +21,8 @@ const LONE_DENSE_BYTES_MIN = 256 * 1024;
 /** Small, because many trees may be growing at the same time. */
 const BUFFER_BYTES_MIN = 16 * 1024;
 /**
- * Maximum number of blocks in the compression pipeline: one per core. With one more, a first backup is not faster and
- * takes 4 MB more.
+ * While more blocks than this are in the compression pipeline, the caller waits. With one more, a first backup is not
+ * faster and takes 4 MB more.
  */
 const IN_FLIGHT_BLOCKS_MAX: number = Math.max(2, availableParallelism());
 /**

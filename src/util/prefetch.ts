@@ -14,9 +14,12 @@ export async function* prefetch<T, R>(
       // A failure is for the loop, when it waits for this item.
       result.catch(() => undefined);
       running.push([item, result]);
-      if (running.length >= limit) yield running.shift()!;
+      if (running.length < limit) continue;
+      // It stays in the list meanwhile, because the loop may end without waiting for it.
+      yield running[0]!;
+      running.shift();
     }
-    while (running.length > 0) yield running.shift()!;
+    for (; running.length > 0; running.shift()) yield running[0]!;
   } finally {
     await Promise.allSettled(running.map(([, result]) => result));
   }

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
 import { LdmError } from '../errors.ts';
-import { openFilesMax } from '../files/open-files.ts';
+import { OPEN_FILES_MIN, openFilesMax } from '../files/open-files.ts';
 import type { ListedFile } from '../files/source-stream.ts';
 import type { FileToWrite } from '../files/target-file.ts';
 import type { TargetPolicy } from '../files/target-policy.ts';
@@ -31,8 +31,6 @@ const BYTES_PER_FILE_WRITTEN = 64 * 1024;
 const THREADS_MAX = 16;
 /** A thread keeps 5 files open, and has up to 8 open while it starts. The directories of a restore may need as many. */
 const OPEN_FILES_PER_THREAD = 16;
-/** The caller may have 25 files of the process open, 32 packs, and 32 incomplete files of a restore. */
-const OPEN_FILES_OF_CALLER = 96;
 /** One running and one queued, so that a thread never waits for its next task. */
 const TASKS_PER_THREAD = 2;
 /** The built program even when running from source, because a thread cannot run TypeScript on Node 20. */
@@ -197,7 +195,7 @@ export class TaskPool {
 function ignore(): void {}
 
 function defaultThreadCount(): number {
-  const allowed = Math.max(0, Math.floor((openFilesMax() - OPEN_FILES_OF_CALLER) / OPEN_FILES_PER_THREAD));
+  const allowed = Math.max(0, Math.floor((openFilesMax() - OPEN_FILES_MIN) / OPEN_FILES_PER_THREAD));
   return Math.min(THREADS_MAX, Math.max(2, availableParallelism()), allowed);
 }
 

@@ -24,15 +24,15 @@ it.runIf(process.platform === 'linux')(
       ['restore', 'latest', '--target', target],
       ['backup', repository.source],
     ]) {
-      expect(run(60, ...words)).toEqual({
+      expect(run(95, ...words)).toEqual({
         status: 1,
         stderr:
-          'ldm: this process may open only 60 files at a time; 64 are needed\n' +
+          'ldm: this process may open only 95 files at a time; 96 are needed\n' +
           'Raise the limit (`ulimit -n`), then run the command again.\n',
       });
       expect(existsSync(target)).toBe(false);
     }
-    expect(run(64, 'restore', 'latest', '--target', target)).toEqual({ status: 0, stderr: '' });
+    expect(run(96, 'restore', 'latest', '--target', target)).toEqual({ status: 0, stderr: '' });
     expect(existsSync(join(target, 'source', 'file'))).toBe(true);
   },
 );

@@ -35,7 +35,8 @@ it('has a fallback that keeps times before 1970, rounded', async () => {
   const entry = sampleEntry({ mtimeSeconds: -100, mtimeNanoseconds: 250_000_000, linkTarget: bytes('file') });
   const path = bytes(directory, '/file');
   expect(finishTargetFile(createTargetFile(path, 0o600), entry, { path, policy })).toBeUndefined();
-  expect(createSymlink(bytes(directory, '/link'), { ...entry, type: 'symlink' }, policy)).toBeUndefined();
+  const link = bytes(directory, '/link');
+  expect(createSymlink(link, { ...entry, type: 'symlink' }, policy, link)).toBeUndefined();
   vi.doUnmock('../../src/files/native.ts');
   for (const name of ['file', 'link']) {
     expect(readMetadata(bytes(directory, '/', name))).toMatchObject({

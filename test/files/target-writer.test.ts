@@ -153,7 +153,7 @@ describe('links', () => {
     const path = bytes(directory, '/link');
     const linkTarget = bytes('../', 0xff, '\n');
     const entry = sampleEntry({ type: 'symlink', mode: 0o777, linkTarget, mtimeSeconds, mtimeNanoseconds });
-    expect(createSymlink(path, entry, policy)).toBeUndefined();
+    expect(createSymlink(path, entry, policy, path)).toBeUndefined();
     expect(readLinkTarget(path)).toBe(linkTarget);
     expect(readMetadata(path)).toMatchObject({ type: 'symlink', mtimeSeconds, mtimeNanoseconds });
   });
@@ -165,7 +165,7 @@ describe('links', () => {
     const uid = isRoot ? 4321 : process.geteuid!();
     // Some systems have links with modes; setting one here would reach the file.
     const entry = sampleEntry({ type: 'symlink', mode: 0o711, linkTarget: bytes('file'), uid });
-    expect(createSymlink(bytes(directory, '/link'), entry, policy)).toBeUndefined();
+    expect(createSymlink(bytes(directory, '/link'), entry, policy, bytes(directory, '/link'))).toBeUndefined();
     expect(readMetadata(bytes(directory, '/file'))).toEqual(before);
     expect(readMetadata(bytes(directory, '/link')).uid).toBe(uid);
   });
@@ -174,20 +174,20 @@ describe('links', () => {
 describe('special files', () => {
   it('FIFOs get mode and time', () => {
     const path = bytes(temporaryDirectory(), '/', 0xff, 'fifo');
-    const outcome = createSpecial(path, sampleEntry({ type: 'fifo', mode: 0o622 }), policy);
+    const outcome = createSpecial(path, sampleEntry({ type: 'fifo', mode: 0o622 }), policy, path);
     expect(outcome).toEqual({ skipped: undefined, failure: undefined });
     expect(readMetadata(path)).toMatchObject({ type: 'fifo', mode: 0o622, mtimeNanoseconds: 123_456_789 });
-    expect(() => createSpecial(path, sampleEntry({ type: 'fifo' }), policy)).toThrow(
+    expect(() => createSpecial(path, sampleEntry({ type: 'fifo' }), policy, path)).toThrow(
       expect.objectContaining({ code: 'TARGET', errno: 'EEXIST' }),
     );
   });
 
   it('sockets and unrequested devices are left out', () => {
     const path = byteStringFromText(join(temporaryDirectory(), 'special'));
-    expect(createSpecial(path, sampleEntry({ type: 'socket' }), policy).skipped).toBe('socket');
+    expect(createSpecial(path, sampleEntry({ type: 'socket' }), policy, path).skipped).toBe('socket');
     const device = sampleEntry({ type: 'character-device', deviceMajor: 1, deviceMinor: 3 });
-    expect(createSpecial(path, device, createTargetPolicy()).skipped).toBe('device');
-    if (!isRoot) expect(createSpecial(path, device, policy).skipped).toBe('device');
+    expect(createSpecial(path, device, createTargetPolicy(), path).skipped).toBe('device');
+    if (!isRoot) expect(createSpecial(path, device, policy, path).skipped).toBe('device');
     expect(existsSync(path)).toBe(false);
   });
 
@@ -198,7 +198,7 @@ describe('special files', () => {
       const path = bytes(directory, '/', type);
       const entry = sampleEntry({ type, mode: 0o660, deviceMajor: 300, deviceMinor: 70_000 });
       try {
-        expect(createSpecial(path, entry, policy).failure).toBeUndefined();
+        expect(createSpecial(path, entry, policy, path).failure).toBeUndefined();
       } catch (error) {
         skip((error as { errno?: string }).errno === 'EPERM', 'no device can be made here, not even by root');
         throw error;

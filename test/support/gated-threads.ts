@@ -50,7 +50,7 @@ export class Gate {
   }
 }
 
-/** Returns the program of the threads with gates. It removes nothing from what they do with other tasks. */
+/** Returns the program of the threads with gates. Other tasks run as usual. */
 export function gatedProgram(): string {
   const directory = temporaryDirectory();
   const program = createRequire(import.meta.url).resolve('#task-thread');

@@ -32,3 +32,17 @@ it('runs nothing ahead with a limit of 1', async () => {
   }
   expect(seen).toBe(3);
 });
+
+it('leaves nothing running if the loop ends without waiting for its item', async () => {
+  let running = 0;
+  const work = async (): Promise<void> => {
+    running += 1;
+    await setImmediate();
+    running -= 1;
+  };
+  for await (const [item] of prefetch([1, 2, 3], 2, work)) {
+    expect([item, running]).toEqual([1, 2]);
+    break;
+  }
+  expect(running).toBe(0);
+});

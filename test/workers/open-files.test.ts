@@ -8,27 +8,30 @@ import * as openFiles from '../../src/files/open-files.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
 import { shared } from '../support/shared-memory.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 const key = new ChunkHasher('sha1', new Uint8Array(32)).keyOf('data');
 
+const countThreads = (): number => readdirSync('/proc/self/task').length;
+
 /** Returns how many threads a pool starts. */
-function threadsStarted(): number {
-  const before = readdirSync('/proc/self/task').length;
+async function threadsStarted(): Promise<number> {
+  const before = countThreads();
   const pool = new TaskPool();
   pool.prepare();
-  try {
-    return readdirSync('/proc/self/task').length - before;
-  } finally {
-    pool.close();
-  }
+  const count = countThreads() - before;
+  pool.close();
+  await waitUntil(() => countThreads() <= before, 'the threads ending');
+  return count;
 }
 
-test.runIf(process.platform === 'linux')('a low limit on open files means fewer threads, or none', () => {
+test.runIf(process.platform === 'linux')('a low limit on open files means fewer threads, or none', async () => {
   const limited = vi.spyOn(openFiles, 'openFilesMax');
-  const counts = [64, 111, 112, Infinity].map((limit) => {
+  const counts: number[] = [];
+  for (const limit of [96, 111, 112, Infinity]) {
     limited.mockReturnValue(limit);
-    return threadsStarted();
-  });
+    counts.push(await threadsStarted());
+  }
   expect(counts.slice(0, 3)).toEqual([0, 0, 1]);
   expect(counts[3]).toBeGreaterThan(1);
 });

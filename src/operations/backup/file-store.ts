@@ -39,7 +39,7 @@ export class FileStore {
   /** Returns the content that this backup saved under another name of the file (hard link). */
   linked(metadata: SourceMetadata): KnownFile | undefined {
     const saved = metadata.linkCount > 1 ? this.#linked.get(linkKey(metadata)) : undefined;
-    return saved !== undefined && hasSameTimes(saved.metadata, metadata) ? saved : undefined;
+    return saved !== undefined && isSameVersion(saved.metadata, metadata) ? saved : undefined;
   }
 
   /** Stores a small file that has already been read. Returns undefined if the caller must use `save`. */
@@ -54,7 +54,7 @@ export class FileStore {
   }
 }
 
-function hasSameTimes(a: SourceMetadata, b: SourceMetadata): boolean {
+function isSameVersion(a: SourceMetadata, b: SourceMetadata): boolean {
   return a.ctimeSeconds === b.ctimeSeconds && a.ctimeNanoseconds === b.ctimeNanoseconds && a.sizeBytes === b.sizeBytes;
 }
 

@@ -14,9 +14,9 @@ import type { ByteString } from '../../util/byte-string.ts';
 /** The name of a group that other names are linked to. */
 interface FirstName {
   readonly entry: TreeEntry;
-  /** The directory that contains it. It may be closed by now, so only its whole path can be used ... */
+  /** The directory that contains it. It may be closed by now, so only its whole path can be used. */
   readonly directory: DirectoryPath;
-  /** ... and whoever exchanged something in that path must not get another file linked. */
+  /** Compared before the file is linked, because somebody may have exchanged a directory in its path. */
   readonly state: string;
   /** False if it existed before the restore and only looked the same. */
   readonly isWritten: boolean;

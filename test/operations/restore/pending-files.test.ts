@@ -46,6 +46,11 @@ async function saveFilesWithCommonBeginning(options: {
   return repository;
 }
 
+function packNames(directory: string): string[] {
+  const names = readdirSync(join(directory, 'repository', 'packs'), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.includes('/'));
+}
+
 function temporaryNames(target: string): string[] {
   if (!existsSync(join(target, 'source'))) return [];
   return readdirSync(join(target, 'source')).filter((name) => name.startsWith('.ldm-restore-'));
@@ -79,29 +84,31 @@ async function restoreWatched({ context, directory, source }: TestRepository): P
   return pendingMax;
 }
 
-it.runIf(process.platform === 'linux').each([64, 100])(
-  'more files can be pending than %i that may be open',
-  async (openFiles) => {
-    const files = { count: 200, beginBytes: 5 * CHUNK_BYTES, endBytes: 2 * KIB };
-    const { directory, source } = await saveFilesWithCommonBeginning(files);
-    const target = join(directory, 'target');
-    mkdirSync(target);
-    const program = [process.execPath, ldmProgram, '-r', join(directory, 'repository')];
-    const command = [
-      '-c',
-      `ulimit -n ${openFiles}; exec "$@"`,
-      'sh',
-      ...program,
-      'restore',
-      'latest',
-      '--target',
-      target,
-    ];
-    const { status, stderr } = spawnSync('sh', command, { encoding: 'utf8', env: cleanEnvironment({}) });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(diffTrees(source, join(target, 'source'))).toEqual([]);
-  },
-);
+/** The second case has each end in a pack of its own. */
+it.runIf(process.platform === 'linux').each([
+  { count: 200, endBytes: 2 * KIB },
+  { count: 40, endBytes: 1024 * KIB },
+])('more files can be pending than may be open: %o', async ({ count, endBytes }) => {
+  const openFiles = 96;
+  const { directory, source } = await saveFilesWithCommonBeginning({ count, beginBytes: 5 * CHUNK_BYTES, endBytes });
+  if (count === 40) expect(packNames(directory).length).toBeGreaterThan(32);
+  const target = join(directory, 'target');
+  mkdirSync(target);
+  const program = [process.execPath, ldmProgram, '-r', join(directory, 'repository')];
+  const command = [
+    '-c',
+    `ulimit -n ${openFiles}; exec "$@"`,
+    'sh',
+    ...program,
+    'restore',
+    'latest',
+    '--target',
+    target,
+  ];
+  const { status, stderr } = spawnSync('sh', command, { encoding: 'utf8', env: cleanEnvironment({}) });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(diffTrees(source, join(target, 'source'))).toEqual([]);
+});
 
 describe('small files whose chunks are in several blocks', () => {
   it('are whole if some of them did not fit into the memory at first, and others are completed before them', async () => {

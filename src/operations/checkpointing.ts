@@ -27,7 +27,7 @@ export async function refreshCheckpoint(
   if (!isWorthIt) return;
   try {
     const from = canContinue(opened) ? opened : undefined;
-    const { state, damage } = await repository.openState({ from, buffers: chunks.treeBuffers });
+    const { state, damage } = await repository.openState({ from, buffers: chunks.takeBuffers() });
     if (!damage.isWhole) return;
     await repository.writeCheckpoint(state);
   } catch (error) {

@@ -30,4 +30,13 @@ export class BufferPool {
     if (free === undefined) this.#free.set(buffer.length, [buffer]);
     else free.push(buffer);
   }
+
+  /** Takes all free buffers of another pool that nothing uses any more, and cuts longer ones into this size. */
+  adopt(other: BufferPool, sizeBytes: number): void {
+    for (const buffer of [...other.#free.values()].flat()) {
+      for (let start = 0; start < buffer.length; start += sizeBytes)
+        this.give(buffer.subarray(start, start + sizeBytes));
+    }
+    other.#free.clear();
+  }
 }

@@ -15,7 +15,7 @@ import { SlabPool } from './slab-pool.ts';
 import type { StoreSizes } from './store-sizes.ts';
 
 /** Trees are small and are read individually. */
-export const TREE_BLOCK_BYTES_MAX: number = 1024 * 1024;
+const TREE_BLOCK_BYTES_MAX = 1024 * 1024;
 /** From this size on, an incompressible chunk gets its own block, which avoids copying it into a shared one. */
 const LONE_DENSE_BYTES_MIN = 256 * 1024;
 /** Small, because many trees may be growing at the same time. */
@@ -76,8 +76,9 @@ export class ChunkWriter {
     this.#codec = options.codec;
   }
 
-  /** The memory of the blocks, which the caller may use after `finish`. */
-  get buffers(): BufferPool {
+  /** Returns the memory of both writers in buffers for blocks of trees. Both must be finished, and not used again. */
+  takeBuffers(other: ChunkWriter): BufferPool {
+    this.#pool.adopt(other.#pool, TREE_BLOCK_BYTES_MAX);
     return this.#pool;
   }
 

@@ -17,9 +17,9 @@ export async function* prefetch<T, R>(
       if (running.length < limit) continue;
       // It stays in the list meanwhile, because the loop may end without waiting for it.
       yield running[0]!;
-      running.shift();
+      void running.shift();
     }
-    for (; running.length > 0; running.shift()) yield running[0]!;
+    for (; running.length > 0; void running.shift()) yield running[0]!;
   } finally {
     await Promise.allSettled(running.map(([, result]) => result));
   }

@@ -5,7 +5,6 @@ import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SegmentWriter } from '../../repository/segment-writer.ts';
 import type { BufferPool } from '../../store/buffer-pool.ts';
-import { TREE_BLOCK_BYTES_MAX } from '../../store/chunk-writer.ts';
 import type { ChunkWriter, StagedChunk } from '../../store/chunk-writer.ts';
 import type { Progress } from '../context.ts';
 import { ReusedChunks } from './backup-tally.ts';
@@ -173,10 +172,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
 
   /** Returns the memory of the blocks, in buffers for blocks of trees. Call it after `finish`. */
   takeBuffers(): BufferPool | undefined {
-    if (this.#writers === undefined) return undefined;
-    const { data, tree } = this.#writers;
-    tree.buffers.adopt(data.buffers, TREE_BLOCK_BYTES_MAX);
-    return tree.buffers;
+    return this.#writers?.tree.takeBuffers(this.#writers.data);
   }
 
   /** Throws unless every pack that the new snapshot relies on is still there. */

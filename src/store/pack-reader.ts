@@ -159,8 +159,11 @@ async function readFooter(backend: Backend, name: string, packBytes: number): Pr
   });
   const { footerOffset } = decodePackTrailer(tail.subarray(-PACK_TRAILER_BYTES), packBytes);
   const sizeBytes = packBytes - footerOffset;
-  // A copy, because the contents refer to these bytes, and a check keeps those of many packs.
-  return sizeBytes <= tail.length ? Buffer.from(tail.subarray(-sizeBytes)) : await readLast(sizeBytes);
+  if (sizeBytes > tail.length) return await readLast(sizeBytes);
+  // A copy in memory of its own, because the contents refer to these bytes, and a check keeps those of many packs.
+  const footer = Buffer.allocUnsafeSlow(sizeBytes);
+  tail.copy(footer, 0, tail.length - sizeBytes);
+  return footer;
 }
 
 /** Adds to the message of an error of a damaged pack where it is damaged. Returns other errors as they are. */

@@ -66,6 +66,8 @@ const longest = [
   'integration/kill',
   'integration/concurrency',
   'integration/model',
+  'integration/copy-crash',
+  'integration/copy-model',
   'integration/disk-full',
   'bench/bench',
   'integration/fidelity',

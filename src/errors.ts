@@ -1,43 +1,5 @@
+import type { Advice } from './util/advice.ts';
 import type { ByteString } from './util/byte-string.ts';
-
-/**
- * What to do about an error, where that is a command or an option: the command line knows the words. `subject`: the
- * place or the snapshot that it is about.
- */
-export type Advice = { readonly code: AdviceCode } | { readonly code: SubjectAdviceCode; readonly subject: string };
-
-/** Advice that is the same everywhere. */
-export type AdviceCode =
-  | 'repair'
-  | 'repair-and-repeat'
-  | 'repair-keeps-good-copy'
-  | 'check-data'
-  | 'copy-and-check'
-  | 'check-and-repair'
-  | 'check-details-and-repair'
-  | 'check-data-and-repair'
-  | 'check-removed-and-repair'
-  | 'check-repair-or-back-up'
-  | 'check-repair-or-name-id'
-  | 'tell-configurations-apart'
-  | 'restore-or-forget-snapshot'
-  | 'restore-directory-or-forget-snapshot'
-  | 'choose-other-place'
-  | 'mount-or-create-repository'
-  | 'wait-for-lock'
-  | 'take-over-lock'
-  | 'list-snapshots'
-  | 'list-deleted-snapshots'
-  | 'name-snapshots'
-  | 'name-one-snapshot'
-  | 'choose-snapshot-to-delete'
-  | 'give-path-as-listed'
-  | 'free-space-and-repeat-restore'
-  | 'name-sources'
-  | 'use-exported-filter';
-
-/** Advice about a place or a snapshot. */
-export type SubjectAdviceCode = 'create-repository' | 'list-files';
 
 /** Details of an error that a user may see, besides its message. */
 export interface ErrorDetails {
@@ -81,6 +43,21 @@ export class RepositoryLockedError extends LdmError {
 /** The repository or one of its files needs a different version of ldm. */
 export class UnsupportedFormatError extends LdmError {
   override readonly code: string = 'UNSUPPORTED_FORMAT';
+}
+
+/** A password is needed, and there is none. */
+export class NoPasswordError extends LdmError {
+  override readonly code: string = 'NO_PASSWORD';
+}
+
+/** The password opens no key of the repository. */
+export class WrongPasswordError extends LdmError {
+  override readonly code: string = 'WRONG_PASSWORD';
+}
+
+/** A repository without encryption where this machine has seen an encrypted one. */
+export class RepositoryChangedError extends LdmError {
+  override readonly code: string = 'REPOSITORY_CHANGED';
 }
 
 /** Bytes in the repository differ from those that were written. */
@@ -167,9 +144,8 @@ export interface PathErrorDetails extends ErrorDetails {
   readonly path?: ByteString | undefined;
 }
 
-/** A source could not be read. It is skipped: the rest is saved and the command exits with 3. */
-export class SourceError extends LdmError {
-  override readonly code: string = 'SOURCE';
+/** Something is wrong with one path of a source or target. */
+class PathError extends LdmError {
   readonly errno: string | undefined;
   readonly path: ByteString | undefined;
 
@@ -180,17 +156,14 @@ export class SourceError extends LdmError {
   }
 }
 
-/** A file could not be written at the target of a restore. */
-export class TargetError extends LdmError {
-  override readonly code: string = 'TARGET';
-  readonly errno: string | undefined;
-  readonly path: ByteString | undefined;
+/** A source could not be read. It is skipped: the rest is saved and the command exits with 3. */
+export class SourceError extends PathError {
+  override readonly code: string = 'SOURCE';
+}
 
-  constructor(message: string, details: PathErrorDetails = {}) {
-    super(message, details);
-    this.errno = details.errno;
-    this.path = details.path;
-  }
+/** A file could not be written at the target of a restore. */
+export class TargetError extends PathError {
+  override readonly code: string = 'TARGET';
 }
 
 export class SnapshotNotFoundError extends LdmError {
@@ -225,10 +198,5 @@ export class CancelledError extends LdmError {
     super(`interrupted by ${signal}${completed === undefined ? '' : ': the snapshots are deleted'}`);
     this.signal = signal;
     this.completed = completed;
-  }
-
-  /** Returns the same error, which says what was completed before the interruption. */
-  after(completed: 'delete'): CancelledError {
-    return new CancelledError(this.signal, completed);
   }
 }

@@ -19,10 +19,14 @@ export type {
   Impact,
   PackProblem,
 } from './operations/check.ts';
+export { checkStorage } from './operations/check-storage.ts';
+export type { StorageCheckOptions, StorageCheckResult } from './operations/check-storage.ts';
 export { compact } from './operations/compact.ts';
 export type { CompactOptions, CompactResult } from './operations/compact.ts';
+export { copySnapshots } from './operations/copy.ts';
+export type { CopiedSnapshot, CopyAmount, CopyOptions, CopyProblem, CopyResult } from './operations/copy.ts';
 export { createProgress } from './operations/context.ts';
-export type { OperationContext, Progress } from './operations/context.ts';
+export type { OperationContext, OtherRepository, PasswordSource, Progress } from './operations/context.ts';
 export { deleteSnapshots, undeleteSnapshots } from './operations/delete.ts';
 export type { DeleteOptions, DeleteResult, FreedBytes } from './operations/delete.ts';
 export { askFiles, askIds, openMembership, parseChunkIds } from './operations/filter/ask.ts';
@@ -39,7 +43,27 @@ export { simulateChains } from './operations/filter/simulate.ts';
 export type { SimulationOptions, SimulationResult } from './operations/filter/simulate.ts';
 export { initRepository, repositoryExists } from './operations/init.ts';
 export type { InitOptions, InitResult } from './operations/init.ts';
+export { rotateMasterKey } from './operations/key-rotation.ts';
+export type { RotateResult } from './operations/key-rotation.ts';
+export { exportKeys, importKeys, testKeyPage } from './operations/key-pages.ts';
+export type { ExportKeysResult, TestPageResult } from './operations/key-pages.ts';
+export {
+  addRepositoryKey,
+  changeRepositoryPassword,
+  listRepositoryKeys,
+  removeRepositoryKeys,
+} from './operations/keys.ts';
+export type {
+  AddKeyOptions,
+  AddKeyResult,
+  ChangePasswordResult,
+  KeyListing,
+  KeyRole,
+  ListedKey,
+  UnusableKey,
+} from './operations/keys.ts';
 export type { Notice } from './operations/notices.ts';
+export type { OlderState, RepositoryMemory, SeenRepository } from './operations/repository-memory.ts';
 export { listFiles } from './operations/ls.ts';
 export type { ListFilesOptions, ListedEntry } from './operations/ls.ts';
 export { repair } from './operations/repair.ts';

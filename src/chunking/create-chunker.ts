@@ -2,6 +2,7 @@ import { UsageError } from '../errors.ts';
 import type { Chunker, ChunkerParameters, FastCdcParameters, FixedParameters } from './chunker.ts';
 import { WINDOW_SIZE_BYTES } from './fastcdc.ts';
 import { createFixedChunker } from './fixed-chunker.ts';
+import { createKeyedGear } from './keyed-gear.ts';
 import { createWasmChunker } from './wasm-chunker.ts';
 
 /** The gear hash needs a full window before the first possible boundary; smaller chunks cost more than they save. */
@@ -10,16 +11,18 @@ const SMALLEST_SIZE_BYTES = WINDOW_SIZE_BYTES;
 const LARGEST_SIZE_BYTES = 2 ** 30;
 
 /**
- * Creates the chunker for the parameters, without allocating its buffer.
+ * Creates the chunker for the parameters, without allocating its buffer. `key` (64 hex digits) makes the boundaries
+ * secret; see `createKeyedGear` for what that protects. Fixed chunks ignore it: their lengths depend on the parameters
+ * and the size of the file, so they are no secret.
  * @throws UsageError if the parameters are invalid
  */
-export function createChunker(parameters: ChunkerParameters): Chunker {
+export function createChunker(parameters: ChunkerParameters, key?: string): Chunker {
   if (parameters.kind === 'fixed') {
     checkFixed(parameters);
     return createFixedChunker(parameters);
   }
   checkFastCdc(parameters);
-  return createWasmChunker(parameters);
+  return createWasmChunker(parameters, key === undefined ? undefined : createKeyedGear(Buffer.from(key, 'hex')));
 }
 
 function checkFixed({ sizeBytes }: FixedParameters): void {

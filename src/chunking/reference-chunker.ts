@@ -2,23 +2,20 @@ import assert from 'node:assert/strict';
 import { bufferSizeBytesFor } from './chunker.ts';
 import type { Chunker, FastCdcParameters } from './chunker.ts';
 import { fastCdcRules, WINDOW_SIZE_BYTES } from './fastcdc.ts';
-import { createGearTable } from './gear-table.ts';
+import { createPublicGear } from './gear.ts';
+import type { Gear } from './gear.ts';
 
 /**
  * A readable implementation of FastCDC that defines the correct boundaries; `createWasmChunker` finds the same ones a
  * hundred times faster. Only tests use it. `parameters` must be valid (see `createChunker`).
  */
-export function createReferenceChunker(parameters: FastCdcParameters): Chunker {
+export function createReferenceChunker(parameters: FastCdcParameters, gear: Gear = createPublicGear()): Chunker {
   const { minSizeBytes, maxSizeBytes } = parameters;
-  const { normalSizeBytes, strictBits, looseBits } = fastCdcRules(parameters);
-  // A hash below 2^(64 - n) starts with n zero bits.
-  const strictLimit = 1n << BigInt(64 - strictBits);
-  const looseLimit = 1n << BigInt(64 - looseBits);
+  const { normalSizeBytes, strictMask, looseMask } = fastCdcRules(parameters, gear);
   const buffer = new Uint8Array(bufferSizeBytesFor(maxSizeBytes));
-  const gear = createGearTable();
 
   function addByte(hash: bigint, offset: number): bigint {
-    return BigInt.asUintN(64, (hash << 1n) + gear[buffer[offset]!]!);
+    return BigInt.asUintN(64, (hash << 1n) + gear.table[buffer[offset]!]!);
   }
 
   function cut(start: number, end: number): number {
@@ -30,7 +27,7 @@ export function createReferenceChunker(parameters: FastCdcParameters): Chunker {
     for (let length = minSizeBytes - WINDOW_SIZE_BYTES + 1; length < sizeBytes; length++) {
       hash = addByte(hash, start + length - 1);
       if (length < minSizeBytes) continue;
-      if (hash < (length < normalSizeBytes ? strictLimit : looseLimit)) return length;
+      if ((hash & (length < normalSizeBytes ? strictMask : looseMask)) === 0n) return length;
     }
     return sizeBytes;
   }

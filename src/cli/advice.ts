@@ -1,4 +1,5 @@
-import type { Advice, AdviceCode, LdmError, SubjectAdviceCode } from '../errors.ts';
+import type { LdmError } from '../errors.ts';
+import type { Advice, AdviceCode, SubjectAdviceCode } from '../util/advice.ts';
 
 const FORGET =
   '`ldm repair` restores the manifest if its copy or the filter image still exists. To give it up, run `ldm compact --forget-lost`.';
@@ -24,6 +25,7 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'restore-directory-or-forget-snapshot': `If it was empty, create it again. ${FORGET}`,
   'choose-other-place':
     'Name another place with -r or LDM_REPOSITORY. `ldm init` creates a repository in a new or empty directory.',
+  'choose-other-destination': 'Name another repository with --to. `ldm init` creates one in a new or empty directory.',
   'mount-or-create-repository': `Mount it, or ${OTHER_PLACE}. \`ldm init\` creates a repository.`,
   'wait-for-lock': 'Try again when that process has finished, or wait for it with --lock-wait 10m.',
   'take-over-lock':
@@ -37,11 +39,22 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'give-path-as-listed': 'Give the path as `ldm ls` shows it, without a leading slash.',
   'free-space-and-repeat-restore': 'Free some space and run the restore again with `--overwrite if-changed`.',
   'name-sources': 'Name the files or directories to back up, such as `ldm backup ~/data`.',
+  'give-password':
+    'Give --password-file or --password-command, or set LDM_PASSWORD_FILE, LDM_PASSWORD_COMMAND or LDM_PASSWORD.',
+  'give-other-password': 'Nothing was changed. Give the password of one of the keys that `ldm key list` shows.',
+  'override-append-only': 'Nothing was changed. If it is up to you, repeat the command with --override-append-only.',
+  'import-key':
+    'If you have a page that `ldm key export` wrote, run `ldm key import`. Without it and without another copy of the directory keys, nobody can read this repository.',
+  'list-keys': 'See `ldm key list`.',
+  'keep-another-key':
+    'Another key must remain: add one with `ldm key add` and give its password, or change this one with `ldm key passwd`.',
+  'give-new-password': 'Give --new-password-file or --new-password-command.',
   'use-exported-filter': 'Use a file that `ldm filter export` wrote, or a Guava BloomFilter.',
 };
 
 export const HINTS_ABOUT: Readonly<Record<SubjectAdviceCode, (subject: string) => string>> = {
   'create-repository': (place) => `Create one with \`ldm -r ${place} init\`, or ${OTHER_PLACE}.`,
+  'create-destination': (place) => `Create one with \`ldm -r ${place} init\`, or name another place with --to.`,
   'list-files': (id) => `List its files with \`ldm ls ${id.slice(0, 8)}\`.`,
 };
 
@@ -50,6 +63,7 @@ export function hintFor({ hint, advice }: LdmError): string | undefined {
   return hint ?? (advice === undefined ? undefined : hintOf(advice));
 }
 
-function hintOf(advice: Advice): string {
+/** Returns the commands and options that help. */
+export function hintOf(advice: Advice): string {
   return 'subject' in advice ? HINTS_ABOUT[advice.code](advice.subject) : HINTS[advice.code];
 }

@@ -1,6 +1,5 @@
-import { escapeForTerminal } from './display-path.ts';
 import { initRepository, repositoryExists } from '../operations/init.ts';
-import { initFields } from './reports/init-report.ts';
+import { describeCreated, initFields } from './reports/init-report.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -10,7 +9,7 @@ import type { Session } from './session.ts';
 export async function ensureRepository({ context, output, isDefaultRepository }: Session): Promise<void> {
   if (!isDefaultRepository || (await repositoryExists(context.backend))) return;
   const result = await initRepository(context);
-  output.remark(`created repository ${result.repositoryId.slice(0, 10)} at ${escapeForTerminal(result.location)}`);
+  output.remark(describeCreated(result));
   output.message('initialized', initFields(result));
   output.flush();
 }

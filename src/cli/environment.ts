@@ -6,13 +6,17 @@ const MAX_FPS = 60;
 const TRUE_VALUES = ['1', 'true'];
 const FALSE_VALUES = ['0', 'false'];
 
-/** Returns the global options, with values from the environment for those not given. */
+/**
+ * Returns the global options, with values from the environment for those not given. The password has an order of its
+ * own, see `findPasswordOrigin`.
+ */
 export function withEnvironment(options: GlobalOptions, environment: NodeJS.ProcessEnv): GlobalOptions {
   const { repo, json, quiet, verbose, lockWait, progress } = options;
   const read = <T>(name: string, parse: (text: string) => T | undefined, wanted: string): T | undefined =>
     readVariable(environment, name, { parse, wanted });
   const readFlag = (name: string): boolean | undefined => read(name, parseFlag, '1 or 0');
   const given = {
+    ...options,
     repo: repo ?? read('LDM_REPOSITORY', (text) => text, 'a place'),
     json: json ?? readFlag('LDM_JSON'),
     quiet: quiet ?? readFlag('LDM_QUIET'),

@@ -1,6 +1,7 @@
 import { CancelledError } from '../errors.ts';
 import type { LdmError } from '../errors.ts';
 import type { BackupResult } from '../operations/backup.ts';
+import type { CopyResult } from '../operations/copy.ts';
 import type { CheckResult } from '../operations/check.ts';
 import type { RepairResult } from '../operations/repair.ts';
 import type { RestoreResult } from '../operations/restore.ts';
@@ -15,12 +16,13 @@ export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [5, 'an id is definitely absent'],
   [10, 'no repository'],
   [11, 'the repository is locked'],
+  [12, 'no password, or a wrong one'],
   [130, 'interrupted by SIGINT (129: SIGHUP, 143: SIGTERM)'],
 ]);
 
 export const ALL_EXIT_CODES: readonly number[] = [...EXIT_CODES.keys()];
 /** The exit codes of every command that opens a repository. */
-export const REPOSITORY_EXIT_CODES: readonly number[] = [0, 1, 2, 10, 11, 130];
+export const REPOSITORY_EXIT_CODES: readonly number[] = [0, 1, 2, 10, 11, 12, 130];
 
 export const EXIT_SUCCESS = 0;
 export const EXIT_FAILURE = 1;
@@ -36,6 +38,8 @@ const ERROR_EXIT_CODES: ReadonlyMap<string, number> = new Map([
   ['USAGE', EXIT_USAGE],
   ['REPOSITORY_NOT_FOUND', 10],
   ['REPOSITORY_LOCKED', 11],
+  ['NO_PASSWORD', 12],
+  ['WRONG_PASSWORD', 12],
 ]);
 
 /** As a shell reports them: 128 + signal number. */
@@ -65,4 +69,9 @@ const DAMAGE_CODES = new Set(['CORRUPT_DATA', 'BACKEND']);
 export function exitCodeOfRestore({ problems }: Pick<RestoreResult, 'problems'>): number {
   if (problems.length === 0) return EXIT_SUCCESS;
   return problems.some(({ code }) => DAMAGE_CODES.has(code)) ? EXIT_FAILURE : EXIT_INCOMPLETE;
+}
+
+/** A snapshot that cannot be read is not copied. */
+export function exitCodeOfCopy({ problems }: Pick<CopyResult, 'problems'>): number {
+  return problems.length > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -29,6 +29,12 @@ export class NoticePrinter {
     const message = describeNotice(notice);
     if (notice.kind === 'source-problem' || notice.kind === 'restore-problem')
       return this.#printOfFile(notice, message);
+    if (notice.kind === 'copy-problem')
+      return output.problem(`ldm: ${escapeForTerminal(message)}`, 'error', {
+        error: { message },
+        during: 'copy',
+        snapshot_id: notice.snapshotId,
+      });
     const prefix = level === 'warning' ? 'ldm: warning: ' : 'ldm: ';
     output.problem(`${prefix}${escapeForTerminal(message)}`, 'notice', { kind: level, message });
   }

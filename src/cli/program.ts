@@ -3,10 +3,12 @@ import type { CommandRunner } from './command-runner.ts';
 import { defineBackup } from './commands/backup.ts';
 import { defineCheck } from './commands/check.ts';
 import { defineCompact } from './commands/compact.ts';
+import { defineCopy } from './commands/copy.ts';
 import { defineDelete } from './commands/delete.ts';
 import { defineFilter } from './commands/filter.ts';
 import { defineHelp } from './commands/help.ts';
 import { defineInit } from './commands/init.ts';
+import { defineKey } from './commands/key.ts';
 import { defineLs } from './commands/ls.ts';
 import { defineRepair } from './commands/repair.ts';
 import { defineRestore } from './commands/restore.ts';
@@ -25,6 +27,7 @@ const DEFINITIONS: readonly ((program: Command, runner: CommandRunner) => void)[
   defineSnapshots,
   defineLs,
   defineRestore,
+  defineCopy,
   defineDelete,
   defineUndelete,
   defineCompact,
@@ -33,6 +36,7 @@ const DEFINITIONS: readonly ((program: Command, runner: CommandRunner) => void)[
   defineCheck,
   defineRepair,
   defineInit,
+  defineKey,
   defineVersion,
 ];
 
@@ -70,8 +74,16 @@ function defineGlobalOptions(program: Command): void {
     .option('-v, --verbose', 'print more; may be repeated (LDM_VERBOSE=1)', count, 0)
     .option(
       '--lock-wait <duration>',
-      'wait this long for a locked repository: 30s, 5m, 1h (LDM_LOCK_WAIT; default: 1m; compact and repair: not at all)',
+      'wait this long for a locked repository: 30s, 5m, 1h (LDM_LOCK_WAIT; default: 1m; compact, repair, key passwd and key remove: not at all)',
       durationValue,
     )
-    .option('--no-progress', 'show no progress (LDM_NO_PROGRESS=1)');
+    .option('--no-progress', 'show no progress (LDM_NO_PROGRESS=1)')
+    .option(
+      '--password-file <file>',
+      'take the password of an encrypted repository from this file (LDM_PASSWORD_FILE); default: ask on the terminal',
+    )
+    .option(
+      '--password-command <command>',
+      'take it from what this command prints (LDM_PASSWORD_COMMAND); no shell: quotes work, variables do not',
+    );
 }

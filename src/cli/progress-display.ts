@@ -9,6 +9,13 @@ import { formatStatus, statusFields } from './status.ts';
 /** Shows the progress of an operation until `stop` is called. */
 export interface ProgressDisplay {
   stop(): void;
+  /** Runs work that needs the terminal for itself, such as a question. Nothing is drawn meanwhile. */
+  suspendedDuring<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** Draws the progress. */
+interface Drawing {
+  stop(): void;
 }
 
 export interface ProgressDisplayOptions {
@@ -42,10 +49,33 @@ export function startProgressDisplay(options: ProgressDisplayOptions): ProgressD
   setStatusDescription(() =>
     output.json ? describeAsJson() : `ldm: ${formatStatus(progress, rate, { ascii: isAscii })}`,
   );
-  if (!options.enabled || !(output.json || process.stderr.isTTY)) return { stop: () => {} };
+  if (!options.enabled || !(output.json || process.stderr.isTTY)) {
+    return { stop: () => {}, suspendedDuring: async (work) => work() };
+  }
   progress.isShown = true;
-  if (output.json) return startStatusLines(display, startedAt);
-  return canRedraw() ? startSpinnerLater(display) : startPlainLines(display);
+  return suspendable(() => {
+    if (output.json) return startStatusLines(display, startedAt);
+    return canRedraw() ? startSpinnerLater(display) : startPlainLines(display);
+  });
+}
+
+function suspendable(start: () => Drawing): ProgressDisplay {
+  let drawing = start();
+  let isStopped = false;
+  return {
+    stop: () => {
+      isStopped = true;
+      drawing.stop();
+    },
+    suspendedDuring: async (work) => {
+      drawing.stop();
+      try {
+        return await work();
+      } finally {
+        if (!isStopped) drawing = start();
+      }
+    },
+  };
 }
 
 /** A terminal of unknown width has 0 columns, for which ora would clear lines forever. */
@@ -53,7 +83,7 @@ function canRedraw(): boolean {
   return process.stderr.columns > 0 && process.env['TERM'] !== 'dumb';
 }
 
-function startStatusLines({ progress, output, rate, jsonFps }: Display, startedAt: number): ProgressDisplay {
+function startStatusLines({ progress, output, rate, jsonFps }: Display, startedAt: number): Drawing {
   return repeat(1000 / jsonFps, () => {
     rate.sample(performance.now());
     output.message('status', statusFields(progress, rate, performance.now() - startedAt));
@@ -61,7 +91,7 @@ function startStatusLines({ progress, output, rate, jsonFps }: Display, startedA
   });
 }
 
-function startPlainLines({ progress, rate, isAscii }: Display): ProgressDisplay {
+function startPlainLines({ progress, rate, isAscii }: Display): Drawing {
   const columns = process.stderr.columns || 80;
   rate.sample(performance.now());
   return repeat(PLAIN_LINE_INTERVAL_MS, () => {
@@ -70,12 +100,12 @@ function startPlainLines({ progress, rate, isAscii }: Display): ProgressDisplay 
   });
 }
 
-function repeat(intervalMs: number, action: () => void): ProgressDisplay {
+function repeat(intervalMs: number, action: () => void): Drawing {
   const timer = setInterval(action, intervalMs);
   return { stop: () => clearInterval(timer) };
 }
 
-function startSpinnerLater(display: Display): ProgressDisplay {
+function startSpinnerLater(display: Display): Drawing {
   let isStopped = false;
   let stopSpinner = (): void => {};
   const begin = async (): Promise<void> => {

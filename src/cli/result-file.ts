@@ -1,5 +1,8 @@
+import { lstatSync } from 'node:fs';
+import { UsageError } from '../errors.ts';
+import { assertReplaceable, createSecretFile, replaceFile } from '../files/replace-file.ts';
+import { fsPath } from '../util/byte-string.ts';
 import { recoverBytes } from './raw-arguments.ts';
-import { assertReplaceable, replaceFile } from '../files/replace-file.ts';
 
 /**
  * Refuses a name that cannot be written, before the long computation starts.
@@ -15,4 +18,24 @@ export function checkResultFile(path: string): void {
  */
 export function writeResultFile(path: string, content: string | Uint8Array): void {
   replaceFile(recoverBytes([path])[0]!, typeof content === 'string' ? Buffer.from(content) : content);
+}
+
+/**
+ * Refuses the name of a file for a secret before the secret is made. Nothing is replaced: the old file could be a page
+ * that still is needed.
+ * @throws UsageError
+ * @throws TargetError
+ */
+export function checkSecretFile(path: string): void {
+  checkResultFile(path);
+  if (lstatSync(fsPath(recoverBytes([path])[0]!), { throwIfNoEntry: false }) === undefined) return;
+  throw new UsageError(`${path} exists already`, { hint: 'Name another file, or remove it.' });
+}
+
+/**
+ * Writes a new file that only its owner may read.
+ * @throws TargetError
+ */
+export function writeSecretFile(path: string, content: string): void {
+  createSecretFile(recoverBytes([path])[0]!, Buffer.from(content));
 }

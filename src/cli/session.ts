@@ -1,14 +1,24 @@
 import { LocalBackend } from '../backend/local-backend.ts';
 import { createProgress } from '../operations/context.ts';
-import type { OperationContext } from '../operations/context.ts';
+import type { OperationContext, OtherRepository, PasswordSource } from '../operations/context.ts';
+import { escapeForTerminal } from './display-path.ts';
 import { NoticePrinter } from './notice-printer.ts';
 import type { Output } from './output.ts';
+import { createPasswordSource, findPasswordOrigin, fromOptions } from './password/password-source.ts';
+import type { PasswordOptions, PasswordQuestions, PasswordSurroundings } from './password/password-source.ts';
 import { startProgressDisplay } from './progress-display.ts';
-import { displayFps } from './settings.ts';
+import { StoredMemory } from './repository-memory.ts';
+import { displayFps, resolveLocation } from './settings.ts';
 import type { GlobalOptions, Settings } from './settings.ts';
 import { interruptionSignal } from './signals.ts';
 
 const DEFAULT_JSON_FPS = 1;
+
+/** Options of the commands that set a new password. */
+export interface NewPasswordFlags {
+  readonly newPasswordFile?: string;
+  readonly newPasswordCommand?: string;
+}
 
 /** The context and the output of one command. */
 export interface Session {
@@ -18,6 +28,10 @@ export interface Session {
   readonly verbosity: number;
   /** No repository was named, so the default place is used. */
   readonly isDefaultRepository: boolean;
+  /** Returns where a new password comes from: what the options say, else the terminal. */
+  newPassword(flags: NewPasswordFlags): PasswordSource;
+  /** Opens the place of a second repository. Its password is that of the first one, unless the options name another source. The session closes it. */
+  openOther(place: string, passwordOptions: PasswordOptions): OtherRepository;
   /** Call this before the summary; it ends the notices about single files. */
   finishNotices(): void;
   close(): Promise<void>;
@@ -26,7 +40,9 @@ export interface Session {
 /** Creates the backend and starts the progress display. Does not access the repository. */
 export function openSession(options: GlobalOptions, settings: Settings, output: Output): Session {
   interruptionSignal.throwIfAborted();
+  const origin = findPasswordOrigin(options, process.env);
   const backend = new LocalBackend(settings.repository);
+  const others: LocalBackend[] = [];
   const progress = createProgress();
   const notices = new NoticePrinter(output, options.verbose);
   const display = startProgressDisplay({
@@ -36,6 +52,12 @@ export function openSession(options: GlobalOptions, settings: Settings, output: 
     terminalFps: displayFps(settings),
     jsonFps: settings.progressFps ?? DEFAULT_JSON_FPS,
   });
+  const passwordSurroundings: PasswordSurroundings = {
+    environment: process.env,
+    signal: interruptionSignal,
+    warn: (message) => warn(output, message),
+    withoutStatus: async (work) => display.suspendedDuring(work),
+  };
   return {
     context: {
       backend,
@@ -43,16 +65,52 @@ export function openSession(options: GlobalOptions, settings: Settings, output: 
       signal: interruptionSignal,
       progress,
       onNotice: (notice) => notices.print(notice),
+      memory: new StoredMemory(settings.memoryDirectory, {
+        warn: (message) => warn(output, message),
+        note: (message) => {
+          if (options.verbose > 0) note(output, message);
+        },
+      }),
+      password: createPasswordSource(origin, questionsAbout(settings.repository), passwordSurroundings),
       awaitOutput: () => output.caughtUp(interruptionSignal),
     },
     output,
     verbosity: options.verbose,
     isDefaultRepository: settings.isDefaultRepository,
+    newPassword: ({ newPasswordFile, newPasswordCommand }) => {
+      const given = { passwordFile: newPasswordFile, passwordCommand: newPasswordCommand };
+      const questions = { ...questionsAbout(settings.repository), advice: 'give-new-password' } as const;
+      return createPasswordSource(fromOptions(given, '--new-'), questions, passwordSurroundings);
+    },
+    openOther: (place, passwordOptions) => {
+      const other = new LocalBackend(resolveLocation(place));
+      others.push(other);
+      const otherOrigin = fromOptions(passwordOptions, '--to-') ?? origin;
+      const password = createPasswordSource(otherOrigin, questionsAbout(other.location), passwordSurroundings);
+      return { backend: other, password };
+    },
     finishNotices: () => notices.finish(),
     close: async () => {
       display.stop();
       notices.finish();
-      await backend.close();
+      for (const each of [backend, ...others]) await each.close();
     },
   };
+}
+
+function questionsAbout(repository: string): PasswordQuestions {
+  const place = escapeForTerminal(repository);
+  return {
+    current: `Password of the repository ${place}: `,
+    new: `New password for the repository ${place}: `,
+    advice: 'give-password',
+  };
+}
+
+function note(output: Output, message: string): void {
+  output.problem(`ldm: ${escapeForTerminal(message)}`, 'notice', { kind: 'note', message });
+}
+
+function warn(output: Output, message: string): void {
+  output.problem(`ldm: warning: ${escapeForTerminal(message)}`, 'notice', { kind: 'warning', message });
 }

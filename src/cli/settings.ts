@@ -18,6 +18,8 @@ export interface GlobalOptions {
   readonly verbose: number;
   readonly lockWait?: number;
   readonly progress: boolean;
+  readonly passwordFile?: string;
+  readonly passwordCommand?: string;
 }
 
 /** The settings from options, environment and configuration file, in this order of precedence. */
@@ -29,6 +31,8 @@ export interface Settings {
   readonly lockWaitMs: number | undefined;
   /** How often to show progress per second; undefined for the default. */
   readonly progressFps: number | undefined;
+  /** What this machine remembers of repositories. Undefined if there is no home directory. */
+  readonly memoryDirectory: string | undefined;
 }
 
 /** `options`: from the command line and the environment. */
@@ -36,11 +40,13 @@ export function resolveSettings(options: GlobalOptions, environment: NodeJS.Proc
   const directory = xdgDirectory(environment, 'XDG_CONFIG_HOME', '.config');
   const configuration = directory === undefined ? {} : readConfiguration(join(directory, 'ldm', 'config.json'));
   const named = options.repo ?? configuration.repository;
+  const state = xdgDirectory(environment, 'XDG_STATE_HOME', '.local/state');
   return {
     repository: named === undefined ? defaultLocation(environment) : resolveLocation(named),
     isDefaultRepository: named === undefined,
     lockWaitMs: options.lockWait ?? configuration.lockWaitMs,
     progressFps: readProgressFps(environment),
+    memoryDirectory: state === undefined ? undefined : join(state, 'ldm', 'repositories'),
   };
 }
 
@@ -65,7 +71,8 @@ function defaultLocation(environment: NodeJS.ProcessEnv): string {
   });
 }
 
-function resolveLocation(location: string): string {
+/** Returns the place of a repository that was named. */
+export function resolveLocation(location: string): string {
   const [, start, slashes] = REMOTE_PLACE.exec(location) ?? [];
   if (start !== undefined) throw remotePlace(start, slashes);
   return assertText(resolve(expandHome(location)));

@@ -47,15 +47,17 @@ export function statusFields(progress: Progress, speed: Speed, elapsedMs: number
     seconds_remaining: speed.secondsRemaining,
     phase: progress.phase === '' ? undefined : progress.phase,
     percent_done: shareOf(progress),
-    ...(progress.unit === 'pack'
-      ? { total_packs: progress.filesTotal, packs_done: progress.filesDone }
-      : { total_files: progress.filesTotal, files_done: progress.filesDone }),
+    ...countFields(progress),
     total_bytes: progress.bytesTotal,
     bytes_done: progress.bytesDone,
     stored_bytes: progress.storedBytes,
     error_count: progress.errorCount,
     ...(progress.currentFile === undefined ? {} : { current_files: [textOf(shownPathOf(progress.currentFile))] }),
   };
+}
+
+function countFields({ unit = 'file', filesTotal, filesDone }: Progress): Record<string, unknown> {
+  return { [`total_${unit}s`]: filesTotal, [`${unit}s_done`]: filesDone };
 }
 
 /** Returns the completed share. Undefined if the total is unknown, or is an estimate that has been exceeded. */

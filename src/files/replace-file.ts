@@ -15,26 +15,39 @@ import { dirname } from 'node:path';
 import { UsageError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringFromBytes, fsPath, textOf } from '../util/byte-string.ts';
-import { targetError } from './path-failures.ts';
+import { errnoOf, targetError } from './path-failures.ts';
 
 /** The system writes less than 2 GiB at a time. */
 const WRITE_BYTES_MAX = 2 ** 30;
 
 /**
  * Writes a file completely or not at all: a temporary file beside it, forced to the disk, then renamed. Replaces an
- * existing file, and follows a symlink. Writes to a device directly, since a rename would remove it.
+ * existing file, and follows a symlink. Writes to a device directly, since a rename would remove it. `mode`: of the file.
  * @throws UsageError for a directory, and for a FIFO, since opening one blocks until it has a reader
  * @throws TargetError if the file cannot be written; leaves nothing behind then
  */
-export function replaceFile(path: ByteString, bytes: Uint8Array): void {
+export function replaceFile(path: ByteString, bytes: Uint8Array, mode?: number): void {
   const kind = kindOf(path);
   try {
     if (kind === 'special') {
       writeBytes(path, 'w', bytes);
       return;
     }
-    replaceByRename(kind === 'file' ? realPathOf(path) : path, bytes);
+    replaceByRename(kind === 'file' ? realPathOf(path) : path, bytes, mode);
   } catch (cause) {
+    throw targetError({ operation: 'write', path, cause });
+  }
+}
+
+/**
+ * Creates a file that only its owner may read, and forces it to the disk.
+ * @throws TargetError also if the file exists; leaves nothing behind then
+ */
+export function createSecretFile(path: ByteString, bytes: Uint8Array): void {
+  try {
+    writeBytes(path, 'wx', bytes, 0o600);
+  } catch (cause) {
+    if (errnoOf(cause) !== 'EEXIST') rmSync(fsPath(path), { force: true });
     throw targetError({ operation: 'write', path, cause });
   }
 }
@@ -75,19 +88,34 @@ function realPathOf(path: ByteString): ByteString {
   return byteStringFromBytes(realpathSync.native(fsPath(path), 'buffer'));
 }
 
-function replaceByRename(path: ByteString, bytes: Uint8Array): void {
+function replaceByRename(path: ByteString, bytes: Uint8Array, mode?: number): void {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp` as ByteString;
   try {
-    writeBytes(temporary, 'wx', bytes);
+    writeBytes(temporary, 'wx', bytes, mode);
     renameSync(fsPath(temporary), fsPath(path));
   } catch (cause) {
     rmSync(fsPath(temporary), { force: true });
     throw cause;
   }
+  syncDirectory(dirname(path) as ByteString);
 }
 
-function writeBytes(path: ByteString, flags: 'w' | 'wx', bytes: Uint8Array): void {
-  const descriptor = openSync(fsPath(path), flags);
+/** The file is there all the same if its name cannot be forced to the disk. */
+function syncDirectory(path: ByteString): void {
+  try {
+    const descriptor = openSync(fsPath(path), 'r');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+  }
+}
+
+function writeBytes(path: ByteString, flags: 'w' | 'wx', bytes: Uint8Array, mode = 0o666): void {
+  const descriptor = openSync(fsPath(path), flags, mode);
   try {
     for (let done = 0; done < bytes.length;) {
       done += writeSync(descriptor, bytes, done, Math.min(bytes.length - done, WRITE_BYTES_MAX));

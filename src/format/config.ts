@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { CorruptDataError, UnsupportedFormatError } from '../errors.ts';
-import { CONFIG_VERSION, FILE_ID_BYTES, MAX_CHUNK_BYTES, MAX_CONFIG_BYTES } from './constants.ts';
-import { JsonReader, hexPattern, isUtcTime, parseJson } from './json-reader.ts';
+import { CONFIG_VERSION, FILE_ID_BYTES, MAX_CHUNK_BYTES, MAX_CONFIG_BYTES, MAX_KEY_EPOCH } from './constants.ts';
+import { JsonReader, encodeChecked, hexPattern, isUtcTime, parseChecked, parseJson } from './json-reader.ts';
 
 /** Chunking parameters. Structurally the same as the parameters of the chunkers. */
 type ChunkerConfig =
@@ -29,25 +29,63 @@ export interface RepositoryConfig {
   readonly idKey: string;
   readonly ldm: { readonly fprTarget: number; readonly hashes: number; readonly capacity: number };
   readonly compression: { readonly algorithm: 'zstd'; readonly level: number };
+  /** Nothing may be removed unless a person asks for it explicitly. */
+  readonly isAppendOnly?: true;
+  /** Undefined in a plain repository. */
+  readonly encryption?: EncryptionConfig | undefined;
+}
+
+/** What only encrypted repositories have. */
+export interface EncryptionConfig {
+  /** Key of the chunker: 64 hex digits. */
+  readonly chunkerKey: string;
+  /** The master keys before the last rotation, in hex, which open what was sealed with them. */
+  readonly earlierKeys: readonly { readonly epoch: number; readonly key: string }[];
+}
+
+/** What can be read without a key. */
+export interface ConfigHead {
+  readonly repositoryId: string;
+  readonly isEncrypted: boolean;
+  readonly isAppendOnly: boolean;
+  readonly packHash: RepositoryConfig['packHash'];
+}
+
+/** Seals all but the head of the configuration of an encrypted repository. */
+export interface ConfigSeals {
+  seal(plain: Uint8Array): Uint8Array;
+  open(sealed: Uint8Array): Uint8Array;
 }
 
 /** Packs are named by BLAKE3. A program that supports only SHA-256 would consider every pack damaged. */
 export const BLAKE3_PACKS = 'blake3-packs';
+/** Everything is sealed, except for `keys/` and the head of `config`. */
+export const ENCRYPTION = 'encryption';
+/** Nothing is removed. A program that does not know this could remove something by mistake. */
+export const APPEND_ONLY = 'append-only';
 /** A program that does not know a required feature must not access the repository. */
-const KNOWN_FEATURES: readonly string[] = [BLAKE3_PACKS];
+const KNOWN_FEATURES: readonly string[] = [BLAKE3_PACKS, ENCRYPTION, APPEND_ONLY];
 
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const HEX_256 = hexPattern(FILE_ID_BYTES);
-/** The last byte. Without it the file is truncated, even if the rest is valid JSON. */
-const LINE_FEED = 0x0a;
 const MAX_HASHES = 32;
 const MIN_LEVEL = -131_072;
 const MAX_LEVEL = 22;
 
-export function encodeConfig(config: RepositoryConfig): Buffer {
-  const body = {
+/** `seals`: needed for an encrypted repository. */
+export function encodeConfig(config: RepositoryConfig, seals?: ConfigSeals): Buffer {
+  const { encryption } = config;
+  const head = {
     format_version: config.formatVersion,
-    required_features: config.packHash === 'blake3' ? [BLAKE3_PACKS] : [],
+    required_features: [
+      ...(config.packHash === 'blake3' ? [BLAKE3_PACKS] : []),
+      ...(encryption === undefined ? [] : [ENCRYPTION]),
+      ...(config.isAppendOnly === true ? [APPEND_ONLY] : []),
+    ],
     repository_id: config.repositoryId,
+  };
+  const settings = {
+    ...head,
     created: config.created,
     chunker: encodeChunker(config.chunker),
     chunk_hash: config.chunkHash,
@@ -55,9 +93,16 @@ export function encodeConfig(config: RepositoryConfig): Buffer {
     ldm: { fpr_target: config.ldm.fprTarget, hashes: config.ldm.hashes, capacity: config.ldm.capacity },
     compression: { algorithm: config.compression.algorithm, level: config.compression.level },
   };
-  const bytes = Buffer.from(`${JSON.stringify({ ...body, checksum: checksumOf(body) }, undefined, 2)}\n`);
-  assert.deepEqual(decodeConfig(bytes), config, 'a configuration must decode to its original value');
+  const body = encryption === undefined ? settings : { ...head, sealed: sealSettings(settings, encryption, seals) };
+  const bytes = encodeChecked(body);
+  assert.deepEqual(decodeConfig(bytes, { seals }), config, 'a configuration must decode to its original value');
   return bytes;
+}
+
+function sealSettings(settings: object, { chunkerKey, earlierKeys }: EncryptionConfig, seals?: ConfigSeals): string {
+  assert(seals !== undefined, 'an encrypted configuration needs a key');
+  const secret = { ...settings, chunker_key: chunkerKey, earlier_keys: earlierKeys };
+  return Buffer.from(seals.seal(Buffer.from(JSON.stringify(secret)))).toString('base64');
 }
 
 function encodeChunker(chunker: ChunkerConfig): Record<string, number | string> {
@@ -71,16 +116,52 @@ function encodeChunker(chunker: ChunkerConfig): Record<string, number | string> 
 }
 
 /**
+ * Decodes what can be read without a key.
  * @throws CorruptDataError
  * @throws UnsupportedFormatError if the version or a required feature is unknown
  */
-export function decodeConfig(bytes: Uint8Array, what = 'config'): RepositoryConfig {
-  if (bytes.at(-1) !== LINE_FEED) throw new CorruptDataError(`${what}: its last line is incomplete`);
-  const parsed = parseJson(bytes, { maxBytes: MAX_CONFIG_BYTES, what });
-  const reader = new JsonReader(parsed, what);
-  // Every version has the same checksum, so that damage is never mistaken for a newer version.
-  const { checksum, ...body } = parsed as Record<string, unknown>;
-  if (checksum !== checksumOf(body)) throw new CorruptDataError(`${what}: wrong checksum`);
+export function decodeConfigHead(bytes: Uint8Array, what = 'config'): ConfigHead {
+  return readHead(verifiedReader(bytes, what), what);
+}
+
+/**
+ * Returns what is sealed of the configuration of an encrypted repository.
+ * @throws CorruptDataError
+ */
+export function sealedPartOf(bytes: Uint8Array, what = 'config'): Buffer {
+  return readSealed(verifiedReader(bytes, what));
+}
+
+/**
+ * `seals`: needed for an encrypted repository.
+ * @throws as `decodeConfigHead`
+ */
+export function decodeConfig(
+  bytes: Uint8Array,
+  options: { readonly seals?: ConfigSeals | undefined; readonly what?: string } = {},
+): RepositoryConfig {
+  const { seals, what = 'config' } = options;
+  const reader = verifiedReader(bytes, what);
+  const head = readHead(reader, what);
+  if (!head.isEncrypted) return readSettings(reader, head);
+  assert(seals !== undefined, 'an encrypted configuration needs a key');
+  const sealed = readSealed(reader);
+  const secret = new JsonReader(parseJson(seals.open(sealed), { maxBytes: MAX_CONFIG_BYTES, what }), what);
+  // The head outside the seal could have been changed.
+  if (!isDeepStrictEqual(readHead(secret, what), head)) throw new CorruptDataError(`${what}: its head was changed`);
+  return { ...readSettings(secret, head), encryption: readEncryption(secret) };
+}
+
+function readSealed(reader: JsonReader): Buffer {
+  const sealed = reader.string('sealed', (text) => BASE64.test(text));
+  return Buffer.from(sealed, 'base64');
+}
+
+function verifiedReader(bytes: Uint8Array, what: string): JsonReader {
+  return new JsonReader(parseChecked(bytes, { maxBytes: MAX_CONFIG_BYTES, what }), what);
+}
+
+function readHead(reader: JsonReader, what: string): ConfigHead {
   const version = reader.count('format_version');
   if (version !== CONFIG_VERSION) {
     throw new UnsupportedFormatError(`${what}: repository version ${version} is not supported`);
@@ -92,17 +173,26 @@ export function decodeConfig(bytes: Uint8Array, what = 'config'): RepositoryConf
       `${what}: the repository needs features that this version of ldm does not have: ${unknown.join(', ')}`,
     );
   }
+  return {
+    repositoryId: reader.string('repository_id', HEX_256),
+    isEncrypted: requiredFeatures.includes(ENCRYPTION),
+    isAppendOnly: requiredFeatures.includes(APPEND_ONLY),
+    packHash: requiredFeatures.includes(BLAKE3_PACKS) ? 'blake3' : 'sha256',
+  };
+}
+
+function readSettings(reader: JsonReader, { repositoryId, packHash, isAppendOnly }: ConfigHead): RepositoryConfig {
   const ldm = reader.object('ldm');
   const fprTarget = ldm.number('fpr_target');
   if (fprTarget <= 0 || fprTarget >= 1) ldm.fail('fpr_target', `is ${fprTarget}, which is not between 0 and 1`);
   const compression = reader.object('compression');
   return {
-    formatVersion: version,
-    repositoryId: reader.string('repository_id', HEX_256),
+    formatVersion: CONFIG_VERSION,
+    repositoryId,
     created: reader.string('created', isUtcTime),
     chunker: readChunker(reader.object('chunker')),
     chunkHash: reader.oneOf('chunk_hash', ['sha1', 'sha256']),
-    packHash: requiredFeatures.includes(BLAKE3_PACKS) ? 'blake3' : 'sha256',
+    packHash,
     idKey: reader.string('id_key', HEX_256),
     ldm: {
       fprTarget,
@@ -113,7 +203,16 @@ export function decodeConfig(bytes: Uint8Array, what = 'config'): RepositoryConf
       algorithm: compression.oneOf('algorithm', ['zstd']),
       level: compression.integer('level', MIN_LEVEL, MAX_LEVEL),
     },
+    ...(isAppendOnly ? { isAppendOnly } : {}),
   };
+}
+
+function readEncryption(reader: JsonReader): EncryptionConfig {
+  const earlierKeys = reader.objects('earlier_keys').map((earlier) => ({
+    epoch: earlier.integer('epoch', 1, MAX_KEY_EPOCH),
+    key: earlier.string('key', HEX_256),
+  }));
+  return { chunkerKey: reader.string('chunker_key', HEX_256), earlierKeys };
 }
 
 function readChunker(reader: JsonReader): ChunkerConfig {
@@ -123,9 +222,4 @@ function readChunker(reader: JsonReader): ChunkerConfig {
   const averageSizeBytes = reader.integer('average_size_bytes', 1, maxSizeBytes);
   const minSizeBytes = reader.integer('min_size_bytes', 1, averageSizeBytes);
   return { kind, minSizeBytes, averageSizeBytes, maxSizeBytes };
-}
-
-/** SHA-256 of the members in their given order, without whitespace. */
-function checksumOf(body: object): string {
-  return createHash('sha256').update(JSON.stringify(body)).digest('hex');
 }

@@ -31,6 +31,8 @@ export const BLOCK_TABLE_ENTRY_BYTES = 4;
 export const PACK_MAGIC = 'LDMPACK1';
 export const PACK_END_MAGIC = 'LDMPEND1';
 export const PACK_VERSION = 2;
+/** Its blocks and its footer are encrypted. */
+export const SEALED_PACK_VERSION = 3;
 export const PACK_HEADER_BYTES = 32;
 /** Version 1 has no nonce, so equal packs had equal names. */
 export const PACK_HEADER_BYTES_V1 = 16;
@@ -40,8 +42,21 @@ export const PACK_FOOTER_BLOCK_BYTES = 20;
 /** Footer entry of a chunk: id and length. */
 export const PACK_FOOTER_CHUNK_BYTES: number = CHUNK_ID_BYTES + 4;
 
+/** Envelopes have 16 bits for the epoch of a master key. */
+export const MAX_KEY_EPOCH = 0xffff;
+/** What an envelope adds to the size of its contents: header and tag. */
+export const SEAL_BYTES = 40;
+/** Sealed footers begin with the kind of the pack. */
+export const SEALED_FOOTER_KIND_BYTES = 4;
+export const SEALED_PACK_END_MAGIC = 'LDMXEND1';
+export const SEALED_PACK_TRAILER_BYTES = 16;
+/** What a sealed pack has between its last block and its end, besides footer and trailer. */
+export const SEALED_FOOTER_BYTES: number = SEALED_FOOTER_KIND_BYTES + SEAL_BYTES + SEALED_PACK_TRAILER_BYTES;
+
 export const SEGMENT_MAGIC = 'LDMSEGM1';
 export const SEGMENT_VERSION = 2;
+/** It lists sealed packs. */
+export const SEALED_SEGMENT_VERSION = 3;
 export const SEGMENT_HEADER_BYTES = 32;
 export const SEGMENT_PACK_BYTES = 48;
 
@@ -75,12 +90,28 @@ export const CONFIG_VERSION = 1;
 export const MAX_SNAPSHOT_BYTES: number = 64 * MIB;
 export const MAX_CONFIG_BYTES: number = MIB;
 
+export const KEY_FILE_VERSION = 1;
+export const MAX_KEY_FILE_BYTES: number = 64 * 1024;
+/** Host name, user name and label, in UTF-16 code units. */
+export const MAX_KEY_TEXT_LENGTH = 255;
+export const KEY_SALT_BYTES = 32;
+/** Nonce, master key and tag. */
+export const SEALED_KEY_BYTES: number = 12 + 32 + 16;
+/** Bounds for Argon2id. The cost is memory times passes: it is about what has to be written to memory for a guess. */
+export const MIN_KDF_MEMORY_KIB: number = 8 * 1024;
+export const MAX_KDF_MEMORY_KIB: number = 1024 * 1024;
+export const MAX_KDF_PASSES = 64;
+export const MAX_KDF_LANES = 16;
+export const MIN_KDF_COST_KIB: number = 64 * 1024;
+export const MAX_KDF_COST_KIB: number = 8 * 1024 * 1024;
+
 assert(BLOCK_CHECKSUM_OFFSET + 4 === BLOCK_HEADER_BYTES);
 assert(
   PACK_MAGIC.length === 8 &&
     PACK_END_MAGIC.length === 8 &&
     SEGMENT_MAGIC.length === 8 &&
-    CONDEMNATION_MAGIC.length === 8,
+    CONDEMNATION_MAGIC.length === 8 &&
+    SEALED_PACK_END_MAGIC.length === 8,
 );
 assert(PACK_TRAILER_CHECKSUM_OFFSET + 4 + PACK_END_MAGIC.length === PACK_TRAILER_BYTES);
 assert(MAX_BLOCK_RAW_BYTES >= MAX_CHUNK_BYTES && MAX_BLOCK_STORED_BYTES >= MAX_BLOCK_RAW_BYTES);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { CorruptDataError } from '../errors.ts';
 import { MAX_U32 } from './constants.ts';
 
@@ -21,6 +22,12 @@ export class JsonReader {
 
   object(name: string): JsonReader {
     return new JsonReader(this.#get(name), `${this.#what}: ${name}`);
+  }
+
+  objects(name: string): JsonReader[] {
+    const values = this.#get(name);
+    if (!Array.isArray(values)) this.fail(name, 'is not a list');
+    return values.map((value) => new JsonReader(value, `${this.#what}: ${name}`));
   }
 
   /** `isValid` is a pattern or a further condition for the text. */
@@ -62,6 +69,12 @@ export class JsonReader {
     return this.integer(name, 0, MAX_U32);
   }
 
+  /** Returns the members with other names, or undefined if there are none. */
+  others(names: ReadonlySet<string>): Readonly<Record<string, unknown>> | undefined {
+    const others = Object.entries(this.#members).filter(([name]) => !names.has(name));
+    return others.length === 0 ? undefined : Object.fromEntries(others);
+  }
+
   fail(name: string, problem: string): never {
     throw new CorruptDataError(`${this.#what}: "${name}" ${problem}`);
   }
@@ -90,6 +103,37 @@ export function parseJson(bytes: Uint8Array, options: { readonly maxBytes: numbe
   } catch (cause) {
     throw new CorruptDataError(`${what}: not JSON`, { cause });
   }
+}
+
+/** The last byte of a file. Without it the file is truncated, even if the rest is valid JSON. */
+const LINE_FEED = 0x0a;
+
+/** Encodes members as a JSON file that ends with their checksum. */
+export function encodeChecked(members: object): Buffer {
+  return Buffer.from(`${JSON.stringify({ ...members, checksum: checksumOf(members) }, undefined, 2)}\n`);
+}
+
+/**
+ * Parses a JSON file with a checksum, and returns its other members in their order. Every version has the same checksum,
+ * so that damage is never mistaken for a newer version.
+ * @throws CorruptDataError
+ */
+export function parseChecked(
+  bytes: Uint8Array,
+  options: { readonly maxBytes: number; readonly what: string },
+): Record<string, unknown> {
+  const { what } = options;
+  if (bytes.at(-1) !== LINE_FEED) throw new CorruptDataError(`${what}: its last line is incomplete`);
+  const parsed = parseJson(bytes, options);
+  void new JsonReader(parsed, what);
+  const { checksum, ...members } = parsed as Record<string, unknown>;
+  if (checksum !== checksumOf(members)) throw new CorruptDataError(`${what}: wrong checksum`);
+  return members;
+}
+
+/** SHA-256 of the members in their given order, without whitespace. */
+function checksumOf(members: object): string {
+  return createHash('sha256').update(JSON.stringify(members)).digest('hex');
 }
 
 /** Returns a pattern for lowercase hex digits, two per byte. */

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
+/** Only encrypted repositories have it. */
+export const KEYS_DIRECTORY = 'keys';
 /** The names in a repository, as described in docs/format.md. */
 export const DIRECTORIES = [
+  'keys',
   'packs',
   'index',
   'snapshots',
@@ -37,6 +40,11 @@ export function condemnationName(id: string): string {
   return `condemned/${id}`;
 }
 
+/** A file with a master key, sealed under a password. */
+export function keyName(id: string): string {
+  return `${KEYS_DIRECTORY}/${id}`;
+}
+
 export function deletedName(id: string): string {
   return `deleted/${id}`;
 }
@@ -68,6 +76,11 @@ const ID = /^[0-9a-f]{64}$/;
 /** Returns whether a name is an id (64 hex digits). Other files in a directory of ids do not belong to ldm. */
 export function isId(name: string): boolean {
   return ID.test(name);
+}
+
+/** Returns whether a name is that of a key file. Other files in `keys/` do not belong to ldm. */
+export function isKeyName(name: string): boolean {
+  return directoryOf(name) === KEYS_DIRECTORY && isId(baseName(name));
 }
 
 const GENERATION_DIGITS = 12;

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import { UnsupportedFormatError } from '../errors.ts';
 import { blockBytes, codecOfCode, codeOfCodec, findLengthProblem, findSizeProblem } from './block.ts';
-import type { Codec } from './block.ts';
 import { ByteReader, checksumOf } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
-import { chunkKindOfCode, codeOfChunkKind } from './chunk-kind.ts';
 import type { ChunkKind } from './chunk-kind.ts';
 import {
   CHUNK_ID_BYTES,
@@ -12,35 +9,25 @@ import {
   PACK_END_MAGIC,
   PACK_FOOTER_BLOCK_BYTES,
   PACK_FOOTER_CHUNK_BYTES,
-  NONCE_BYTES,
   PACK_HEADER_BYTES,
   PACK_HEADER_BYTES_V1,
-  PACK_MAGIC,
   PACK_TRAILER_BYTES,
   PACK_TRAILER_CHECKSUM_OFFSET,
-  PACK_VERSION,
+  SEALED_FOOTER_BYTES,
+  SEAL_BYTES,
 } from './constants.ts';
+import { headerBytesOf } from './pack-header.ts';
+import type { PackedBlock } from './packed-block.ts';
 
 export { PACK_HEADER_BYTES, PACK_TRAILER_BYTES } from './constants.ts';
-
-/** A block in a pack, and its chunks. */
-export interface PackedBlock {
-  /** Offset of its header in the pack. */
-  readonly offset: number;
-  readonly codec: Codec;
-  readonly rawBytes: number;
-  /** Size of the payload only. */
-  readonly storedBytes: number;
-  /** 20 bytes per chunk. */
-  readonly chunkIds: Uint8Array;
-  readonly chunkLengths: Uint32Array;
-}
 
 export interface PackContents {
   /** Hex digest of the file, 32 bytes; docs/format.md specifies the hash. */
   readonly id: string;
   readonly kind: ChunkKind;
   readonly sizeBytes: number;
+  /** Whether its blocks and its footer are encrypted. */
+  readonly isSealed: boolean;
   readonly blocks: readonly PackedBlock[];
 }
 
@@ -48,44 +35,6 @@ interface Trailer {
   readonly blockCount: number;
   readonly chunkCount: number;
   readonly footerBytes: number;
-}
-
-/**
- * Encodes the header of a pack. `nonce`: 16 random bytes, so that two packs with the same chunks never share a name.
- */
-export function encodePackHeader(kind: ChunkKind, nonce: Uint8Array): Buffer {
-  assert(nonce.length === NONCE_BYTES);
-  const writer = new ByteWriter(PACK_HEADER_BYTES);
-  writer.latin1(PACK_MAGIC);
-  writer.u32(PACK_VERSION);
-  writer.u8(codeOfChunkKind(kind));
-  writer.skip(3);
-  writer.bytes(nonce);
-  return writer.finish();
-}
-
-/**
- * Decodes the header of a pack from its first 32 bytes; version 1 uses only 16 of them.
- * @throws CorruptDataError
- * @throws UnsupportedFormatError if the version is unknown
- */
-export function decodePackHeader(bytes: Uint8Array, what = 'pack'): { kind: ChunkKind; headerBytes: number } {
-  const reader = new ByteReader(bytes, what);
-  reader.magic(PACK_MAGIC);
-  const version = reader.u32();
-  if (version !== 1 && version !== PACK_VERSION) {
-    throw new UnsupportedFormatError(`${what}: pack version ${version} is not supported`);
-  }
-  const kind = chunkKindOfCode(reader.u8(), what);
-  reader.zeros(3);
-  if (version === 1) return { kind, headerBytes: PACK_HEADER_BYTES_V1 };
-  reader.view(NONCE_BYTES);
-  return { kind, headerBytes: PACK_HEADER_BYTES };
-}
-
-/** Size of the header of a pack, which equals the offset of its first block. */
-export function headerBytesOf(blocks: readonly Pick<PackedBlock, 'offset'>[]): number {
-  return blocks[0]?.offset === PACK_HEADER_BYTES_V1 ? PACK_HEADER_BYTES_V1 : PACK_HEADER_BYTES;
 }
 
 /** Encodes the list of blocks and chunks of a pack, and the trailer that locates it. */
@@ -99,7 +48,7 @@ export function encodePackFooter(blocks: readonly PackedBlock[]): Buffer {
     const problem = findSizeProblem(block) ?? findLengthProblem(block.chunkLengths, block.rawBytes);
     assert(problem === undefined, problem);
     writeBlock(writer, block);
-    offset += blockBytes(block.chunkLengths.length, block.storedBytes);
+    offset += block.sizeBytes;
   }
   assert(offset + writer.buffer.length <= MAX_PACK_BYTES, 'a pack is below 4 GiB');
   writer.u32(blocks.length);
@@ -162,10 +111,10 @@ function readTrailer(reader: ByteReader): Trailer {
  */
 export function decodePackFooter(
   bytes: Uint8Array,
-  pack: { readonly id: string; readonly kind: ChunkKind; readonly sizeBytes: number },
+  pack: Omit<PackContents, 'blocks'>,
   what = 'pack footer',
 ): PackContents {
-  const { id, kind, sizeBytes } = pack;
+  const { sizeBytes, isSealed } = pack;
   const reader = new ByteReader(bytes, what);
   if (bytes.length < PACK_TRAILER_BYTES) reader.fail(`${bytes.length} bytes are too few for a trailer`);
   const trailerOffset = bytes.length - PACK_TRAILER_BYTES;
@@ -176,23 +125,24 @@ export function decodePackFooter(
   const checksumOffset = trailerOffset + PACK_TRAILER_CHECKSUM_OFFSET;
   const checksum = new ByteReader(bytes, what, checksumOffset).u32();
   if (checksum !== checksumOf(bytes.subarray(0, checksumOffset))) reader.fail('wrong checksum');
-  return { id, kind, sizeBytes, blocks: readBlocks(reader, trailer, { endOffset: sizeBytes - bytes.length, what }) };
+  const endOffset = sizeBytes - bytes.length - (isSealed ? SEALED_FOOTER_BYTES : 0);
+  return { ...pack, blocks: readBlocks(reader, trailer, { endOffset, isSealed, what }) };
 }
 
 function readBlocks(
   reader: ByteReader,
   trailer: Trailer,
-  options: { readonly endOffset: number; readonly what: string },
+  options: { readonly endOffset: number; readonly isSealed: boolean; readonly what: string },
 ): PackedBlock[] {
   const blocks: PackedBlock[] = [];
   const isEmptyV1 = trailer.blockCount === 0 && options.endOffset === PACK_HEADER_BYTES_V1;
   let offset = isEmptyV1 ? PACK_HEADER_BYTES_V1 : PACK_HEADER_BYTES;
   let chunkCount = 0;
   for (let i = 0; i < trailer.blockCount; i++) {
-    const block = readBlock(reader, options.what);
+    const block = readBlock(reader, options);
     if (i === 0) offset = headerBytesOf([block]);
     if (block.offset !== offset) reader.fail(`block ${i} begins at byte ${block.offset} instead of ${offset}`);
-    offset += blockBytes(block.chunkLengths.length, block.storedBytes);
+    offset += block.sizeBytes;
     chunkCount += block.chunkLengths.length;
     blocks.push(block);
   }
@@ -203,7 +153,10 @@ function readBlocks(
   return blocks;
 }
 
-function readBlock(reader: ByteReader, what: string): PackedBlock {
+function readBlock(
+  reader: ByteReader,
+  { isSealed, what }: { readonly isSealed: boolean; readonly what: string },
+): PackedBlock {
   const offset = reader.u32();
   const storedBytes = reader.u32();
   const rawBytes = reader.u32();
@@ -216,33 +169,6 @@ function readBlock(reader: ByteReader, what: string): PackedBlock {
   const chunkLengths = reader.u32Array(chunkCount);
   const lengthProblem = findLengthProblem(chunkLengths, rawBytes);
   if (lengthProblem !== undefined) reader.fail(lengthProblem);
-  return { offset, codec, rawBytes, storedBytes, chunkIds, chunkLengths };
-}
-
-/**
- * Size of the part of the complete block (header, table and payload) that represents its first `endBytes` raw bytes.
- * The differences of these shares add up to the block exactly, despite rounding.
- */
-export function shareOfBlock(block: PackedBlock, endBytes: number): number {
-  return Math.floor((endBytes / block.rawBytes) * blockBytes(block.chunkLengths.length, block.storedBytes));
-}
-
-/**
- * Visits the chunks of a block in order; `idOffset` is an offset in `chunkIds`, and the `storedBytes` add up to the
- * block.
- */
-export function forEachChunk(
-  block: PackedBlock,
-  visit: (idOffset: number, offsetInBlock: number, lengthBytes: number, storedBytes: number) => void,
-): void {
-  const { chunkLengths } = block;
-  let offset = 0;
-  let share = 0;
-  for (let i = 0; i < chunkLengths.length; i++) {
-    const length = chunkLengths[i]!;
-    const nextShare = shareOfBlock(block, offset + length);
-    visit(i * CHUNK_ID_BYTES, offset, length, nextShare - share);
-    offset += length;
-    share = nextShare;
-  }
+  const sizeBytes = blockBytes(chunkCount, storedBytes) + (isSealed ? SEAL_BYTES : 0);
+  return { offset, sizeBytes, codec, rawBytes, storedBytes, chunkIds, chunkLengths };
 }

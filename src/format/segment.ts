@@ -6,6 +6,7 @@ import { chunkKindOfCode, codeOfChunkKind } from './chunk-kind.ts';
 import {
   FILE_ID_BYTES,
   NONCE_BYTES,
+  SEALED_SEGMENT_VERSION,
   SEGMENT_HEADER_BYTES,
   SEGMENT_MAGIC,
   SEGMENT_PACK_BYTES,
@@ -19,14 +20,16 @@ import type { PackContents } from './pack.ts';
  */
 export function encodeSegment(packs: readonly PackContents[], nonce: Uint8Array): Buffer {
   assert(nonce.length === NONCE_BYTES);
+  const isSealed = packs[0]?.isSealed === true;
   const footers = packs.map((pack) => encodePackFooter(pack.blocks));
   const footerBytes = footers.reduce((sum, footer) => sum + footer.length, 0);
   const writer = new ByteWriter(SEGMENT_HEADER_BYTES + packs.length * SEGMENT_PACK_BYTES + footerBytes);
   writer.latin1(SEGMENT_MAGIC);
-  writer.u32(SEGMENT_VERSION);
+  writer.u32(isSealed ? SEALED_SEGMENT_VERSION : SEGMENT_VERSION);
   writer.u32(packs.length);
   writer.bytes(nonce);
   for (const [i, pack] of packs.entries()) {
+    assert(pack.isSealed === isSealed, 'either all packs are sealed or none');
     assert(/^[0-9a-f]{64}$/.test(pack.id), 'a pack is named by 64 hex digits');
     writer.bytes(Buffer.from(pack.id, 'hex'));
     writer.u64(pack.sizeBytes);
@@ -58,9 +61,10 @@ export function forEachPack(bytes: Uint8Array, visit: (pack: PackContents) => vo
   const reader = new ByteReader(bytes, what);
   reader.magic(SEGMENT_MAGIC);
   const version = reader.u32();
-  if (version !== 1 && version !== SEGMENT_VERSION) {
+  if (version < 1 || version > SEALED_SEGMENT_VERSION) {
     throw new UnsupportedFormatError(`${what}: segment version ${version} is not supported`);
   }
+  const isSealed = version === SEALED_SEGMENT_VERSION;
   const packCount = reader.u32();
   if (version !== 1) reader.view(NONCE_BYTES);
   for (let i = 0; i < packCount; i++) {
@@ -69,7 +73,7 @@ export function forEachPack(bytes: Uint8Array, visit: (pack: PackContents) => vo
     const kind = chunkKindOfCode(reader.u8(), what);
     reader.zeros(3);
     const footer = reader.view(reader.u32());
-    visit(decodePackFooter(footer, { id, kind, sizeBytes }, `${what}: pack ${id}`));
+    visit(decodePackFooter(footer, { id, kind, sizeBytes, isSealed }, `${what}: pack ${id}`));
   }
   reader.end();
 }

@@ -3,7 +3,11 @@ import { bytesOf, byteStringFromBytes, byteStringFromText, isUtf8, joinPath, tex
 import type { ByteString } from '../util/byte-string.ts';
 import { CHUNK_ID_BYTES, FILE_ID_BYTES, MAX_SNAPSHOT_BYTES, SNAPSHOT_VERSION } from './constants.ts';
 import { JsonReader, hexPattern, isUtcTime, parseJson } from './json-reader.ts';
+import { encodeSummary, readSummary } from './snapshot-summary.ts';
+import type { SnapshotSummary, UnknownMembers } from './snapshot-summary.ts';
 import { isEntryName } from './tree-entry-encoder.ts';
+
+export type { SnapshotSummary } from './snapshot-summary.ts';
 
 /** The manifest of one backup. Its id is the hex SHA-256 of its bytes. */
 export interface Snapshot {
@@ -25,28 +29,33 @@ export interface Snapshot {
   readonly tags: readonly string[];
   /** Hex id of the snapshot that this backup was compared with. */
   readonly parent?: string;
+  /** Hex id that this snapshot has in the repository where it was made. Only if it was copied from another one. */
+  readonly original?: string;
   readonly programVersion: string;
   readonly summary: SnapshotSummary;
+  /** Members that this version of the program does not know. They are kept when a snapshot is copied. */
+  readonly others?: UnknownMembers;
 }
 
-export interface SnapshotSummary {
-  readonly filesNew: number;
-  readonly filesChanged: number;
-  readonly filesUnmodified: number;
-  readonly dirsNew: number;
-  readonly dirsChanged: number;
-  readonly dirsUnmodified: number;
-  readonly dataBlobs: number;
-  readonly treeBlobs: number;
-  readonly dataAdded: number;
-  readonly dataAddedPacked: number;
-  readonly totalFilesProcessed: number;
-  readonly totalBytesProcessed: number;
-  readonly backupStart: string;
-  readonly backupEnd: string;
-  readonly errorCount: number;
-}
-
+const MEMBERS: ReadonlySet<string> = new Set([
+  'format_version',
+  'nonce',
+  'time',
+  'tree',
+  'base',
+  'base_b64',
+  'paths',
+  'paths_b64',
+  'hostname',
+  'username',
+  'uid',
+  'gid',
+  'tags',
+  'parent',
+  'original',
+  'program_version',
+  'summary',
+]);
 const NONCE = /^[0-9A-Za-z_-]{1,128}$/;
 const TREE_ID = hexPattern(CHUNK_ID_BYTES);
 const SNAPSHOT_ID = hexPattern(FILE_ID_BYTES);
@@ -69,8 +78,10 @@ export function encodeSnapshot(snapshot: Snapshot): Buffer {
       gid: snapshot.gid,
       tags: snapshot.tags,
       ...(snapshot.parent === undefined ? {} : { parent: snapshot.parent }),
+      ...(snapshot.original === undefined ? {} : { original: snapshot.original }),
       program_version: snapshot.programVersion,
       summary: encodeSummary(snapshot.summary),
+      ...snapshot.others,
     })}\n`,
   );
   // Verify the encoding, because an unreadable manifest must never be committed.
@@ -78,28 +89,8 @@ export function encodeSnapshot(snapshot: Snapshot): Buffer {
   return bytes;
 }
 
-function encodeSummary(summary: SnapshotSummary): Record<string, number | string> {
-  return {
-    files_new: summary.filesNew,
-    files_changed: summary.filesChanged,
-    files_unmodified: summary.filesUnmodified,
-    dirs_new: summary.dirsNew,
-    dirs_changed: summary.dirsChanged,
-    dirs_unmodified: summary.dirsUnmodified,
-    data_blobs: summary.dataBlobs,
-    tree_blobs: summary.treeBlobs,
-    data_added: summary.dataAdded,
-    data_added_packed: summary.dataAddedPacked,
-    total_files_processed: summary.totalFilesProcessed,
-    total_bytes_processed: summary.totalBytesProcessed,
-    backup_start: summary.backupStart,
-    backup_end: summary.backupEnd,
-    error_count: summary.errorCount,
-  };
-}
-
 /**
- * Ignores unknown members.
+ * Keeps unknown members without checking them.
  * @throws CorruptDataError
  * @throws UnsupportedFormatError if the version is unknown
  */
@@ -113,6 +104,7 @@ export function decodeSnapshot(bytes: Uint8Array, what = 'snapshot'): Snapshot {
   const paths = readPaths(reader);
   const problem = findPathProblem(base, paths);
   if (problem !== undefined) throw new CorruptDataError(`${what}: ${problem}`);
+  const others = reader.others(MEMBERS);
   return {
     formatVersion: version,
     nonce: reader.string('nonce', NONCE),
@@ -126,8 +118,10 @@ export function decodeSnapshot(bytes: Uint8Array, what = 'snapshot'): Snapshot {
     gid: reader.u32('gid'),
     tags: reader.strings('tags'),
     ...(reader.has('parent') ? { parent: reader.string('parent', SNAPSHOT_ID) } : {}),
+    ...(reader.has('original') ? { original: reader.string('original', SNAPSHOT_ID) } : {}),
     programVersion: reader.string('program_version'),
     summary: readSummary(reader.object('summary')),
+    ...(others === undefined ? {} : { others }),
   };
 }
 
@@ -147,26 +141,6 @@ function readPaths(reader: JsonReader): ByteString[] {
     reader.fail('paths_b64', 'contradicts "paths"');
   }
   return paths;
-}
-
-function readSummary(reader: JsonReader): SnapshotSummary {
-  return {
-    filesNew: reader.count('files_new'),
-    filesChanged: reader.count('files_changed'),
-    filesUnmodified: reader.count('files_unmodified'),
-    dirsNew: reader.count('dirs_new'),
-    dirsChanged: reader.count('dirs_changed'),
-    dirsUnmodified: reader.count('dirs_unmodified'),
-    dataBlobs: reader.count('data_blobs'),
-    treeBlobs: reader.count('tree_blobs'),
-    dataAdded: reader.count('data_added'),
-    dataAddedPacked: reader.count('data_added_packed'),
-    totalFilesProcessed: reader.count('total_files_processed'),
-    totalBytesProcessed: reader.count('total_bytes_processed'),
-    backupStart: reader.string('backup_start', isUtcTime),
-    backupEnd: reader.string('backup_end', isUtcTime),
-    errorCount: reader.count('error_count'),
-  };
 }
 
 function findPathProblem(base: ByteString, paths: readonly ByteString[]): string | undefined {

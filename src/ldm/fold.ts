@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isDamage } from '../errors.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
-import { forEachChunk } from '../format/pack.ts';
+import { forEachChunk } from '../format/packed-block.ts';
 import type { PackContents } from '../format/pack.ts';
 import { forEachChild } from '../format/tree.ts';
 import { RebuildNeededError } from './filter-state.ts';

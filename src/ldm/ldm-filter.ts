@@ -49,9 +49,9 @@ export class LdmFilter {
   }
 
   /**
-   * Restores the filter that `parts()` described. It adopts counters, dead heads and pages without verifying or copying
-   * them (except for a short last page), so the caller must have verified that they are unchanged. It changes the pages: it joins
-   * chains in them.
+   * Restores the filter that `parts()` described. It adopts counters, dead heads and pages without verifying them, so
+   * the caller must have verified that they are unchanged. It does not copy them either (except for a short last page),
+   * and joins chains in the pages.
    */
   static restore(parts: FilterParts): LdmFilter {
     return new LdmFilter(parts.plan, parts);

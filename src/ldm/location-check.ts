@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CorruptDataError } from '../errors.ts';
 import type { PackContents } from '../format/pack.ts';
-import { forEachChunk } from '../format/pack.ts';
+import { forEachChunk } from '../format/packed-block.ts';
 import type { ChunkLocation } from './entry-table.ts';
 import { BLOCK_OFFSET, LENGTH, OFFSET_IN_BLOCK, PACK, STORED } from './entry-table.ts';
 import type { FilterState } from './filter-state.ts';

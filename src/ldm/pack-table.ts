@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { blockBytes } from '../format/block.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 
@@ -75,7 +74,7 @@ export function packInfoOf(pack: PackContents): PackInfo {
   let storedBytes = 0;
   for (const block of pack.blocks) {
     chunkCount += block.chunkLengths.length;
-    storedBytes += blockBytes(block.chunkLengths.length, block.storedBytes);
+    storedBytes += block.sizeBytes;
   }
   return { id: pack.id, kind: pack.kind, sizeBytes: pack.sizeBytes, chunkCount, storedBytes };
 }

@@ -1,5 +1,4 @@
 import { hostname as systemHostname } from 'node:os';
-import { createChunker } from '../chunking/create-chunker.ts';
 import { UsageError } from '../errors.ts';
 import { openOwnerNames } from '../files/owner-names.ts';
 import { encodeSnapshot } from '../format/snapshot.ts';
@@ -14,7 +13,7 @@ import type { BackupEntry } from './backup/entry-listing.ts';
 import { Exclusion } from './backup/exclusion.ts';
 import { FileSaver } from './backup/file-saver.ts';
 import { FileStore } from './backup/file-store.ts';
-import { copyManifests } from './backup/manifest-copies.ts';
+import { manifestsWithoutCopy } from './backup/manifest-copies.ts';
 import { OwnRepository } from './backup/own-repository.ts';
 import type { SkippedRepository } from './backup/own-repository.ts';
 import { findParent } from './backup/parent-snapshot.ts';
@@ -32,11 +31,12 @@ import { announceTotals } from './backup/source-scan.ts';
 import { ParentTrees } from './backup/parent-tree.ts';
 import { TreeBuilder } from './backup/tree-builder.ts';
 import { TreeSaver } from './backup/tree-saver.ts';
+import { chunkerOf } from './chunker-of.ts';
 import { refreshCheckpoint } from './checkpointing.ts';
+import { commitSnapshots } from './commit-snapshots.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import type { PathInput } from '../util/byte-string.ts';
-import { isSnapshotWhole } from './live-walk.ts';
 
 export type { BackupEntry } from './backup/entry-listing.ts';
 export type { SkippedRepository } from './backup/own-repository.ts';
@@ -66,6 +66,7 @@ export interface BackupResult {
   readonly snapshotId: string | undefined;
   readonly snapshot: Snapshot;
   readonly parentId: string | undefined;
+  readonly isEncrypted: boolean;
   readonly summary: SnapshotSummary;
   /** Undefined if some directories of the parent snapshot could not be read. */
   readonly removed: RemovedCounts | undefined;
@@ -92,7 +93,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
   };
   const plan = await planSources(options.sources, options.cwd, onProblem);
   const exclusion = new Exclusion(options.exclude ?? [], plan.base);
-  return await withRepository(context, 'shared', async (repository) => {
+  return await withRepository(context, 'add', async (repository) => {
     beginPhase(context.progress, 'opening');
     const opened = await repository.openState();
     assertCondemnationsReadable(opened.listing.condemned);
@@ -106,22 +107,19 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const summary = summarize(tally, chunks.counts, startedAt, problems.length);
     const { hostname = systemHostname(), tags = [] } = options;
     const snapshot = describeSnapshot({ hostname, tags, plan, tree, time, summary, parentId: parent?.id });
-    const bytes = encodeSnapshot(snapshot);
     const counts = { removed, reused: chunks.reused, socketCount: tally.socketCount };
     const found = { excludesUnmatched: exclusion.unmatched(), skippedRepositories: ownRepository.skipped };
-    const result = { snapshot, summary, parentId: parent?.id, problems, ...counts, ...found };
+    const isEncrypted = repository.config.encryption !== undefined;
+    const result = { snapshot, isEncrypted, summary, parentId: parent?.id, problems, ...counts, ...found };
     if (options.dryRun === true) return { ...result, snapshotId: undefined };
-    const verify = async (): Promise<void> => {
-      await repository.assertLocked();
-      await chunks.assertPacksPresent();
-    };
-    // Without the lock, others may have deleted the snapshot, brought it back and reported that.
-    const mayStay = async (id: string): Promise<boolean> =>
-      (await repository.isLockLost()) && (await isSnapshotWhole(repository, id));
-    const snapshotId = await repository.order.commitSnapshot(bytes, verify, mayStay);
-    await copyManifests(context, repository, opened, { id: snapshotId, bytes });
-    await refreshCheckpoint(context, repository, opened, chunks);
-    return { ...result, snapshotId };
+    const [committed] = await commitSnapshots(
+      given,
+      chunks,
+      [() => encodeSnapshot(snapshot)],
+      manifestsWithoutCopy(opened),
+    );
+    await refreshCheckpoint(given, chunks);
+    return { ...result, snapshotId: committed!.id };
   });
 }
 
@@ -156,7 +154,7 @@ class BackupRun {
   /** Throws SourceError if nothing could be read. */
   async store(nowMs: number): Promise<StoredSources> {
     const { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem } = this.#given;
-    const { hasher, threads, config } = repository;
+    const { hasher, threads } = repository;
     const chunks = new RepositoryChunkSaver(repository, opened.state, {
       writes: options.dryRun !== true,
       condemnedPackIds: opened.listing.condemned.packIds,
@@ -164,7 +162,7 @@ class BackupRun {
     });
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context);
-    const chunker = createChunker(config.chunker);
+    const chunker = chunkerOf(repository);
     const ahead = new ReadAhead({ threads, hasher, chunkBytesMin: chunker.minSizeBytes });
     const saver = new FileSaver({ chunker, ahead, hasher, threads, chunks, pacer, tally });
     const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));

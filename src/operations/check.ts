@@ -1,4 +1,4 @@
-import { UsageError, isDamage } from '../errors.ts';
+import { isDamage } from '../errors.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import { snapshotName } from '../format/layout.ts';
@@ -8,18 +8,21 @@ import { findWrongCheckpoints } from './findings/state-comparison.ts';
 import type { Finding } from './findings/findings.ts';
 import { findDamage } from './findings/damage-findings.ts';
 import { PackCheck } from './check/pack-check.ts';
+import { packSelector } from './check/pack-selector.ts';
+import type { ReadData } from './check/pack-selector.ts';
 import { FileSizeCheck } from './findings/file-sizes.ts';
 import { SHARED_BLOCK_BYTES, surveyRepository } from './findings/repository-survey.ts';
 import type { Survey } from './findings/repository-survey.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
+import type { Notice } from './notices.ts';
 
 export type { AffectedPath, Disagreement, Finding, Impact } from './findings/findings.ts';
 export type { PackProblem } from '../store/pack-verifier.ts';
 
 export interface CheckOptions {
   /** Reads every byte of every pack, or of part `part` of `of`. By default only sizes and footers are read. */
-  readonly readData?: true | { readonly part: number; readonly of: number };
+  readonly readData?: ReadData;
 }
 
 export interface CheckResult {
@@ -33,8 +36,14 @@ export interface CheckResult {
 
 /** Verifies that everything is present and unchanged since it was stored. Changes nothing. */
 export async function check(context: OperationContext, options: CheckOptions = {}): Promise<CheckResult> {
-  const readsData = packSelector(options.readData);
-  return await withRepository(context, 'read', async (repository) => {
+  const isRead = packSelector(options.readData);
+  const readsData = ({ id }: PackContents): boolean => isRead(id);
+  const older: Finding[] = [];
+  const onNotice = (notice: Notice): void => {
+    if (notice.kind === 'older-state') older.push({ severity: 'warning', ...notice });
+    else context.onNotice?.(notice);
+  };
+  return await withRepository({ ...context, onNotice }, 'read', async (repository) => {
     beginPhase(context.progress, 'checking');
     repository.shareBlocks(SHARED_BLOCK_BYTES);
     // Before the trees are read, so that those in verified packs are read with them.
@@ -49,6 +58,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
     const sizes = new FileSizeCheck();
     const recounted = await repository.openState({ ignoreCheckpoints: true, onTree: sizes.onTree });
     const findings = [
+      ...older,
       ...survey.findings,
       ...unindexed.findings,
       ...lostSegments(opened),
@@ -90,16 +100,6 @@ async function findUnindexedPacks(
 function unreadablePack(packId: string): Finding {
   const problems = [{ kind: 'footer-unreadable' }] as const;
   return { severity: 'error', kind: 'pack-damaged', packId, problems, impact: undefined };
-}
-
-/** Returns which packs are read completely. The id decides, so a pack stays in its part when others come and go. */
-function packSelector(readData: CheckOptions['readData']): (pack: PackContents) => boolean {
-  if (readData === undefined || readData === true) return () => readData === true;
-  const { part, of } = readData;
-  if (!Number.isInteger(part) || !Number.isInteger(of) || part < 1 || part > of) {
-    throw new UsageError(`part ${part}/${of} does not exist`, { hint: 'Give n/m with 1 <= n <= m, such as 1/7.' });
-  }
-  return ({ id }) => Number.parseInt(id.slice(0, 12), 16) % of === part - 1;
 }
 
 async function lostSnapshots({ files }: Repository, { damage, listing }: OpenedState): Promise<Finding[]> {

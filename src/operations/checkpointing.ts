@@ -10,20 +10,20 @@ const CHANGED_PART = 10;
 const SNAPSHOTS_MAX = 16;
 
 /**
- * Writes a checkpoint after a commit if enough has changed since the last one. It is only a cache, so a failure only
- * causes a warning. `opened` is the state of the backup; the call changes it.
+ * Writes a checkpoint after commits if enough has changed since the last one. It is only a cache, so a failure only
+ * causes a warning. `opened` is the state before the commits; the call changes it.
  */
 export async function refreshCheckpoint(
-  context: OperationContext,
-  repository: Repository,
-  opened: OpenedState,
+  { context, repository, opened }: { context: OperationContext; repository: Repository; opened: OpenedState },
   chunks: RepositoryChunkSaver,
+  snapshotCount = 1,
 ): Promise<void> {
   const { filter } = opened.state;
   const storedCount = chunks.counts.dataBlobs + chunks.counts.treeBlobs;
-  const changedCount = opened.foldedCount + storedCount + 1;
+  const changedCount = opened.foldedCount + storedCount + snapshotCount;
   const knownCount = filter.liveCount + filter.deadCount + storedCount;
-  const isWorthIt = changedCount * CHANGED_PART > knownCount || opened.foldedSnapshotCount + 1 >= SNAPSHOTS_MAX;
+  const isWorthIt =
+    changedCount * CHANGED_PART > knownCount || opened.foldedSnapshotCount + snapshotCount >= SNAPSHOTS_MAX;
   if (!isWorthIt) return;
   try {
     const from = canContinue(opened) ? opened : undefined;

@@ -1,12 +1,14 @@
 import { isDiskFull } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import { isCheckpointName } from '../format/layout.ts';
+import { isCheckpointName, RESERVE_NAME } from '../format/layout.ts';
 import type { Listing } from '../repository/listing.ts';
 import { assertTrusted, markLive } from './compact/compaction-guard.ts';
 import { estimateFreed, planCompaction, limitRewriting } from './compact/compaction-plan.ts';
 import type { CompactionPlan } from './compact/compaction-plan.ts';
 import { Compaction } from './compact/compaction.ts';
+import { describeReseal, findEarlierSeals } from './compact/earlier-seals.ts';
+import type { EarlierSeals, ResealResult } from './compact/earlier-seals.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 
@@ -15,6 +17,8 @@ export interface CompactOptions {
   readonly maxUnusedPercent?: number;
   /** Only plans; changes nothing. */
   readonly dryRun?: boolean;
+  /** Also rewrites every pack that is sealed under an earlier master key. */
+  readonly reseal?: boolean;
   /** Gives up snapshots that are missing although they were not deleted. Only a person may decide that. */
   readonly forgetLost?: boolean;
 }
@@ -34,6 +38,8 @@ export interface CompactResult {
   readonly reclaimedBytes: number;
   readonly deadBytesRemaining: number;
   readonly dryRun: boolean;
+  /** Only with the option `reseal`. */
+  readonly reseal?: ResealResult;
 }
 
 /** With less dead space, rewriting packs costs more than the space is worth. */
@@ -47,9 +53,10 @@ export async function compact(context: OperationContext, options: CompactOptions
     const { listing } = first.opened;
     const bytesBefore = await repository.files.measure();
     const isDryRun = options.dryRun === true;
-    const { plans, bytesCopied } = isDryRun
-      ? { plans: [first.plan], bytesCopied: 0 }
+    const { rounds, bytesCopied } = isDryRun
+      ? { rounds: [first], bytesCopied: 0 }
       : await carryOut({ context, repository, options, first });
+    const plans = rounds.map(({ plan }) => plan);
     if (!isDryRun) await restoreImageAndReserve(repository);
     const bytesAfter = isDryRun ? bytesBefore - estimateFreed(first.plan, listing) : await repository.files.measure();
     const removedCount = sum(plans.map(({ removed, orphanIds }) => removed.length + orphanIds.length));
@@ -65,6 +72,7 @@ export async function compact(context: OperationContext, options: CompactOptions
       reclaimedBytes: bytesBefore - bytesAfter,
       deadBytesRemaining: plans.at(-1)!.deadBytesRemaining,
       dryRun: isDryRun,
+      ...(options.reseal === true ? { reseal: await describeReseal(repository, rounds) } : {}),
     };
   });
 }
@@ -83,15 +91,21 @@ interface Round {
   /** The snapshots whose chunks were marked as live. */
   readonly markedIds: ReadonlySet<string>;
   readonly plan: CompactionPlan;
+  readonly earlier: EarlierSeals;
 }
+
+const NOTHING = { packIds: [], checkpoints: [] };
 
 async function planRound(repository: Repository, options: CompactOptions): Promise<Round> {
   const opened = await repository.openState();
   await assertTrusted(opened, options.forgetLost === true);
   const markedIds = await markLive(repository, opened);
   repository.throwIfAborted();
-  const plan = planCompaction(opened.state, opened.listing, options.maxUnusedPercent ?? MAX_UNUSED_PERCENT);
-  return { opened, markedIds, plan };
+  const { state, listing } = opened;
+  const given = options.reseal === true ? { packIds: state.packs.ids(), checkpoints: listing.checkpoints } : NOTHING;
+  const earlier = await findEarlierSeals(repository, given);
+  const plan = planCompaction(state, listing, options.maxUnusedPercent ?? MAX_UNUSED_PERCENT, earlier.packs);
+  return { opened, markedIds, plan, earlier };
 }
 
 interface CarryOutOptions {
@@ -105,10 +119,11 @@ interface CarryOutOptions {
 async function carryOut(given: CarryOutOptions): Promise<CarriedOut> {
   const { repository, first } = given;
   try {
-    return { plans: [first.plan], bytesCopied: await new Compaction({ repository, ...first }).run() };
+    const replacesCheckpoints = first.earlier.hasCheckpoints;
+    return { rounds: [first], bytesCopied: await new Compaction({ repository, ...first, replacesCheckpoints }).run() };
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    await repository.order.makeRoom(imagesToGiveUp(first.opened.listing), repository.assertLocked);
+    await repository.order.remove([RESERVE_NAME, ...imagesToGiveUp(first.opened.listing)], repository.assertLocked);
   }
   return await carryOutInRounds(given);
 }
@@ -118,7 +133,7 @@ async function carryOut(given: CarryOutOptions): Promise<CarriedOut> {
  * time as fit on the disk. Each round needs a new plan, because the previous round changed the repository.
  */
 async function carryOutInRounds({ context, repository, options }: CarryOutOptions): Promise<CarriedOut> {
-  const plans: CompactionPlan[] = [];
+  const rounds: Pick<Round, 'plan' | 'earlier'>[] = [];
   let bytesCopied = 0;
   let countMax = 0;
   for (;;) {
@@ -126,15 +141,15 @@ async function carryOutInRounds({ context, repository, options }: CarryOutOption
     const plan = limitRewriting(round.plan, countMax);
     try {
       bytesCopied += await new Compaction({ repository, ...round, plan, isDiskFull: true }).run();
-      plans.push(plan);
-      if (plan.rewritten.length === round.plan.rewritten.length) return { plans, bytesCopied };
-      if (plans.length === 1) countMax = Infinity;
+      rounds.push({ plan, earlier: round.earlier });
+      if (plan.rewritten.length === round.plan.rewritten.length) return { rounds, bytesCopied };
+      if (rounds.length === 1) countMax = Infinity;
     } catch (error) {
-      if (!isDiskFull(error) || plans.length === 0) throw error;
+      if (!isDiskFull(error) || rounds.length === 0) throw error;
       countMax = Math.floor(plan.rewritten.length / 2);
       if (countMax > 0) continue;
       context.onNotice?.({ kind: 'disk-full', packCount: round.plan.rewritten.length });
-      return { plans, bytesCopied };
+      return { rounds, bytesCopied };
     }
   }
 }
@@ -162,7 +177,7 @@ async function restoreImageAndReserve(repository: Repository): Promise<void> {
 }
 
 interface CarriedOut {
-  readonly plans: readonly CompactionPlan[];
+  readonly rounds: readonly Pick<Round, 'plan' | 'earlier'>[];
   /** Uncompressed bytes of live chunks. */
   readonly bytesCopied: number;
 }

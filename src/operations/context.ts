@@ -1,10 +1,17 @@
 import { BackendError, CancelledError } from '../errors.ts';
 import { assertEnoughOpenFiles } from '../files/open-files.ts';
 import { Repository } from '../repository/repository.ts';
-import type { AccessMode } from '../repository/access.ts';
+import { Unlocker } from '../repository/unlocker.ts';
+import type { AccessMode, AccessOptions } from '../repository/access.ts';
+import type { OpenedConfig } from '../repository/config-file.ts';
 import type { OpenRepositoryOptions } from '../repository/repository.ts';
 import type { PathNode } from '../util/path-node.ts';
+import { unlockOptions, withPassword } from './keys/unlock.ts';
 import type { Notice } from './notices.ts';
+import { assertPermitted } from './permissions.ts';
+import type { Access } from './permissions.ts';
+import { RepositoryWatch, assertNotReplaced } from './repository-memory.ts';
+import type { RepositoryMemory } from './repository-memory.ts';
 
 /** The progress of an operation. The operation updates the fields; a display reads them whenever it likes. */
 export interface Progress {
@@ -12,7 +19,7 @@ export interface Progress {
   isShown: boolean;
   phase: string;
   /** The unit of `filesDone` and `filesTotal`. Default: files. */
-  unit?: 'file' | 'pack';
+  unit?: 'file' | 'pack' | 'snapshot';
   filesDone: number;
   filesTotal: number | undefined;
   bytesDone: number;
@@ -43,6 +50,19 @@ export function beginPhase(progress: Progress | undefined, phase: string): void 
   if (progress !== undefined) progress.phase = phase;
 }
 
+/** Where the password of an encrypted repository comes from. */
+export interface PasswordSource {
+  /** Whether the user has named a source. If not, somebody may be asked, who may also mistype. */
+  readonly isConfigured: boolean;
+  /**
+   * Returns the password. The caller fills it with zeros after use.
+   * @throws NoPasswordError
+   */
+  read(): Promise<Uint8Array>;
+  /** The same for a password that is not in use yet. Whoever is asked is asked twice. */
+  readNew(): Promise<Uint8Array>;
+}
+
 /** The environment of every operation. */
 export interface OperationContext extends Pick<
   OpenRepositoryOptions,
@@ -54,8 +74,38 @@ export interface OperationContext extends Pick<
   readonly signal?: AbortSignal | undefined;
   readonly progress?: Progress | undefined;
   readonly onNotice?: ((notice: Notice) => void) | undefined;
+  /** Only asked if the repository is encrypted. */
+  readonly password?: PasswordSource | undefined;
+  /** Changes even an append-only repository. */
+  readonly overridesAppendOnly?: boolean | undefined;
+  /** Remembers encrypted repositories. Default: nothing is remembered. */
+  readonly memory?: RepositoryMemory | undefined;
   /** Returns a promise while the receiver of results and notices is too slow. Long operations wait for it. */
   readonly awaitOutput?: (() => Promise<void> | undefined) | undefined;
+}
+
+/** One for each source, so that a command that opens a repository twice asks for its password once. */
+const unlockers = new WeakMap<PasswordSource, Unlocker>();
+
+function unlockerOf(context: OperationContext): Unlocker | undefined {
+  const { password, memory } = context;
+  if (password === undefined) return undefined;
+  const firstOf = (place: string, repositoryId: string): string | undefined =>
+    memory?.recall(place, repositoryId)?.keyId;
+  const options = { ...unlockOptions(context), firstOf };
+  const unlocker = unlockers.get(password) ?? new Unlocker(async (use) => withPassword(context, use), options);
+  unlockers.set(password, unlocker);
+  return unlocker;
+}
+
+/** The second repository of an operation, and how to open it. Everything else is as for the first. */
+export type OtherRepository = Pick<OperationContext, 'backend' | 'password'>;
+
+/** Returns the context for one of two repositories: its notices say which one they are about. */
+export function contextAt(context: OperationContext, other: OtherRepository = context): OperationContext {
+  const { onNotice } = context;
+  const place = other.backend.location;
+  return { ...context, ...other, onNotice: onNotice && ((notice) => onNotice({ ...notice, place })) };
 }
 
 /** A backup that starts while a delete is reclaiming space must not fail because of the lock. */
@@ -66,34 +116,33 @@ const SHARED_WAIT_MS = 60_000;
  */
 export async function withRepository<T>(
   context: OperationContext,
-  mode: AccessMode,
+  access: Access,
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
   assertEnoughOpenFiles();
-  const { backend, lockOwner, lockClock, onNotice, storeSizes, threads, signal } = context;
-  const lockWaitMs = context.lockWaitMs ?? (mode === 'exclusive' ? 0 : SHARED_WAIT_MS);
-  const onWait = (holder: string): void => onNotice?.({ kind: 'lock-wait', holder });
-  const onUnlocked = (reason: string): void => onNotice?.({ kind: 'read-without-lock', reason });
+  const { onNotice, storeSizes, threads } = context;
   const onDamagedCheckpoint = (name: string, reason: string): void =>
     onNotice?.({ kind: 'checkpoint-damaged', name, reason });
-  const options = {
-    backend,
-    mode,
-    lockWaitMs,
-    lockOwner,
-    lockClock,
-    onWait,
-    onUnlocked,
-    onDamagedCheckpoint,
-    storeSizes,
-    threads,
-    signal,
+  const unlock = unlockerOf(context)?.unlock;
+  const mode = access === 'add' ? 'shared' : access;
+  let opened: OpenedConfig | undefined;
+  const onConfig = (given: OpenedConfig): void => {
+    const { repositoryId, encryption } = given.config;
+    assertNotReplaced(context, { repositoryId, isEncrypted: encryption !== undefined });
+    assertPermitted(access, given, context.overridesAppendOnly === true);
+    opened = given;
   };
+  const options = { ...accessOptions(context, mode), onDamagedCheckpoint, storeSizes, threads, unlock, onConfig };
   const repository = await Repository.open(options);
   let result: T;
   try {
     repository.throwIfAborted();
+    const watch = watchOf(context, repository, opened?.keyId);
+    await watch?.begin(mode === 'exclusive', (older) => onNotice?.({ kind: 'older-state', ...older }));
     result = await work(repository);
+    const staleness = await repository.staleness();
+    if (staleness !== undefined) throw staleness;
+    if (mode !== 'read') await watch?.end();
   } catch (error) {
     const reported = await repository.explain(error);
     // The first error is the one to report.
@@ -105,6 +154,31 @@ export async function withRepository<T>(
     onNotice?.({ kind: 'lock-not-released', reason: error.message });
   });
   return result;
+}
+
+/** Returns the options for the lock of an operation. */
+export function accessOptions(context: OperationContext, mode: AccessMode): AccessOptions {
+  const { backend, lockOwner, lockClock, onNotice, signal } = context;
+  return {
+    backend,
+    mode,
+    lockWaitMs: context.lockWaitMs ?? (mode === 'exclusive' ? 0 : SHARED_WAIT_MS),
+    lockOwner,
+    lockClock,
+    onWait: (holder) => onNotice?.({ kind: 'lock-wait', holder }),
+    onUnlocked: (reason) => onNotice?.({ kind: 'read-without-lock', reason }),
+    signal,
+  };
+}
+
+/** A plain repository is not remembered, since everybody could change it unnoticed. */
+function watchOf(
+  { memory, backend }: OperationContext,
+  repository: Repository,
+  keyId: string | undefined,
+): RepositoryWatch | undefined {
+  if (memory === undefined || repository.config.encryption === undefined) return undefined;
+  return new RepositoryWatch({ memory, place: backend.location, repository, keyId });
 }
 
 /** How long synchronous work may run before timers and signals are handled. */

@@ -21,6 +21,7 @@ import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { findMissing, isSnapshotWhole } from './live-walk.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
+import { forgetSnapshots } from './repository-memory.ts';
 import { assertCountable, selectSnapshot } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 
@@ -55,7 +56,7 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
     const opened = await repository.openState();
     assertCountable(options.selectors, opened.damage.lostSnapshots);
     const measured = await measure(opened, selected);
-    if (!dryRun) await commit(repository, selected);
+    if (!dryRun) await commit(context, repository, selected);
     return { snapshots: selected, freed: measured };
   });
   const result = { snapshots, freed, dryRun, compaction: undefined, notReclaimed: undefined };
@@ -116,9 +117,17 @@ async function measure(opened: OpenedState, selected: readonly SnapshotListing[]
   return await measureRelease(opened.state, ids, opened.reader.readTree);
 }
 
-async function commit(repository: Repository, selected: readonly SnapshotListing[]): Promise<void> {
+async function commit(
+  context: OperationContext,
+  repository: Repository,
+  selected: readonly SnapshotListing[],
+): Promise<void> {
   const ids = selected.map(({ id }) => id);
-  if ((await repository.order.commitDelete(ids, repository.assertLocked)) > 0) return;
+  forgetSnapshots(context, repository, ids);
+  const deletedCount = await repository.order.commitDelete(ids, repository.assertLocked);
+  // Again, since a command that ended in between has seen them.
+  forgetSnapshots(context, repository, ids);
+  if (deletedCount > 0) return;
   const names = ids.map((id) => id.slice(0, 8)).join(', ');
   throw new SnapshotNotFoundError(`already deleted by another process: ${names}`, {
     advice: { code: 'list-snapshots' },
@@ -142,7 +151,7 @@ function afterDelete(error: unknown): unknown {
   if (error instanceof CorruptDataError) {
     return new CorruptDataError(prefix + error.message, { ...helpOf(error), cause: error });
   }
-  if (error instanceof CancelledError) return error.after('delete');
+  if (error instanceof CancelledError) return new CancelledError(error.signal, 'delete');
   if (!(error instanceof BackendError)) return error;
   return error.rephrase(prefix + error.message);
 }

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { createChunker } from '../chunking/create-chunker.ts';
 import { DEFAULT_CHUNKER } from '../chunking/chunker.ts';
 import type { ChunkerParameters } from '../chunking/chunker.ts';
-import { UsageError } from '../errors.ts';
+import { NoPasswordError, UsageError } from '../errors.ts';
 import { planFilter } from '../ldm/formulas.ts';
 import type { FilterPlan } from '../ldm/formulas.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import { createRepository } from '../repository/create-repository.ts';
 import type { OperationContext } from './context.ts';
+import { assertNoneRemembered } from './repository-memory.ts';
 
 export { repositoryExists } from '../repository/create-repository.ts';
 
@@ -22,6 +23,12 @@ export interface InitOptions {
   readonly capacity?: number;
   /** The zstd level, -7 to 22. */
   readonly compressionLevel?: number;
+  /** Nothing is ever removed from it, unless somebody asks for that explicitly. */
+  readonly appendOnly?: boolean;
+  /**
+   * Whether the repository is encrypted with the password of the context: always (somebody may be asked for it), only if a source is configured (default), or never.
+   */
+  readonly encryption?: 'always' | 'if-configured' | 'never';
 }
 
 export interface InitResult {
@@ -31,6 +38,8 @@ export interface InitResult {
   readonly chunkHash: 'sha1' | 'sha256';
   readonly packHash: RepositoryConfig['packHash'];
   readonly plan: FilterPlan;
+  readonly isEncrypted: boolean;
+  readonly isAppendOnly: boolean;
 }
 
 /** The filter grows automatically. A small initial filter keeps the checkpoints of a small repository small. */
@@ -52,7 +61,7 @@ export async function initRepository(context: OperationContext, options: InitOpt
     throw new UsageError(`compression level ${level} does not exist`, { hint: 'Choose a level from -7 to 22.' });
   }
   const plan = planFilter({ capacity: CAPACITY, ...options });
-  const { chunkHash = 'sha1', packHash = 'blake3' } = options;
+  const { chunkHash = 'sha1', packHash = 'blake3', appendOnly: isAppendOnly = false } = options;
   const repositoryId = randomBytes(32).toString('hex');
   const config: RepositoryConfig = {
     formatVersion: 1,
@@ -64,7 +73,29 @@ export async function initRepository(context: OperationContext, options: InitOpt
     idKey: randomBytes(32).toString('hex'),
     ldm: { fprTarget: plan.fprTarget, hashes: plan.hashes, capacity: plan.capacity },
     compression: { algorithm: 'zstd', level },
+    ...(isAppendOnly ? { isAppendOnly } : {}),
   };
-  await createRepository(backend, config, plan);
-  return { repositoryId, location: backend.location, chunker, chunkHash, packHash, plan };
+  const encryption = options.encryption ?? 'if-configured';
+  if (encryption === 'if-configured') assertNoneRemembered(context);
+  const password = await newPassword(context, encryption);
+  try {
+    await createRepository(backend, { config, plan, password });
+  } finally {
+    password?.fill(0);
+  }
+  const isEncrypted = password !== undefined;
+  if (isEncrypted) {
+    context.memory?.remember(backend.location, repositoryId, { keyId: undefined, generation: 0, snapshots: new Map() });
+  } else context.memory?.forgetPlace(backend.location);
+  const { location } = backend;
+  return { repositoryId, location, chunker, chunkHash, packHash, plan, isEncrypted, isAppendOnly };
+}
+
+async function newPassword(
+  { password }: OperationContext,
+  encryption: NonNullable<InitOptions['encryption']>,
+): Promise<Uint8Array | undefined> {
+  if (encryption === 'never' || (encryption === 'if-configured' && password?.isConfigured !== true)) return undefined;
+  if (password !== undefined) return await password.readNew();
+  throw new NoPasswordError('a new encrypted repository needs a password', { advice: { code: 'give-password' } });
 }

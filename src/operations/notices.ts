@@ -1,10 +1,17 @@
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import type { SourceProblem } from './backup/problems.ts';
+import type { CopyProblem } from './copy/select-for-copy.ts';
+import type { OlderState } from './repository-memory.ts';
 import type { RestoreProblem } from './restore/restore-result.ts';
 
 /** Something that the user should know while an operation runs. The command line has the sentences. */
-export type Notice =
+export type Notice = NoticeOfKind & {
+  /** The place of the repository that it is about. Only if the operation works on two. */
+  readonly place?: string;
+};
+
+type NoticeOfKind =
   | { readonly kind: 'lock-wait'; readonly holder: string }
   /** The repository is read without a lock, so nothing may be removed meanwhile. */
   | { readonly kind: 'read-without-lock'; readonly reason: string }
@@ -12,7 +19,12 @@ export type Notice =
   | { readonly kind: 'lock-not-released'; readonly reason: string }
   /** Nothing is lost, but opening the repository takes longer. */
   | { readonly kind: 'checkpoint-damaged'; readonly name: string; readonly reason: string }
+  /** A key file that is damaged, or belongs to another repository. The other ones work. */
+  | { readonly kind: 'key-unusable'; readonly keyId: string; readonly reason: string }
+  /** It may be typed again. */
+  | { readonly kind: 'wrong-password' }
   | { readonly kind: 'checkpoint-not-written'; readonly reason: string }
+  | ({ readonly kind: 'older-state' } & OlderState)
   | { readonly kind: 'manifest-damaged'; readonly snapshotId: string; readonly reason: string }
   | { readonly kind: 'manifest-copy-not-written'; readonly reason: string }
   /** Things that cannot be read, and that a new snapshot may depend on. */
@@ -24,6 +36,7 @@ export type Notice =
   /** The repository itself, or a copy of it, was among the sources. */
   | { readonly kind: 'repository-left-out'; readonly path: ByteString }
   | ({ readonly kind: 'restore-problem' } & RestoreProblem)
+  | ({ readonly kind: 'copy-problem' } & CopyProblem)
   | { readonly kind: 'times-in-milliseconds' }
   /** `latest` was chosen among snapshots of different hosts or paths. */
   | {

@@ -1,5 +1,5 @@
 import { CorruptDataError } from '../errors.ts';
-import { condemnationName } from '../format/layout.ts';
+import { condemnationName, RESERVE_NAME } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import { withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -25,6 +25,7 @@ import type { PackSurvey } from './repair/pack-survey.ts';
 import { predictState } from './repair/prediction.ts';
 import { RepairPlan } from './repair/repair-plan.ts';
 import type { RepairAction } from './repair/repair-plan.ts';
+import { forgetSnapshots } from './repository-memory.ts';
 
 export type { RepairAction } from './repair/repair-plan.ts';
 
@@ -58,7 +59,8 @@ export async function repair(context: OperationContext, options: RepairOptions =
     const dryRun = options.dryRun === true;
     if (!dryRun) {
       // The filter images stay: they may be all that is left of a manifest.
-      const makeRoom = async (): Promise<void> => repository.order.makeRoom([], repository.assertLocked);
+      const makeRoom = async (): Promise<void> => repository.order.remove([RESERVE_NAME], repository.assertLocked);
+      forgetSnapshots(context, repository, setAside(plan));
       await plan.carryOut(repository.assertLocked, makeRoom);
       if (plan.actions.length > 0) await repository.order.keepReserve();
     }
@@ -68,12 +70,17 @@ export async function repair(context: OperationContext, options: RepairOptions =
       ? await predictState(repository, { opened, survey, onTree })
       : await repository.openState({ ignoreCheckpoints: true, onTree });
     const remaining = [
+      ...findings.filter(({ kind }) => kind === 'key-damaged'),
       ...findLostSnapshots(opened, findings),
       ...(await findDamage(after, [])),
       ...(await sizes.findings(after)),
     ];
     return { actions: plan.actions, remaining, dryRun };
   });
+}
+
+function setAside({ actions }: RepairPlan): string[] {
+  return actions.flatMap((action) => (action.kind === 'snapshot-quarantined' ? [action.snapshotId] : []));
 }
 
 /** What a disk cannot read now may be sound later, or in a copy of the disk: it is not set aside, and repair ends. */

@@ -1,6 +1,6 @@
+import type { RepositoryFiles } from '../repository/repository-files.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
 import type { FilterStatistics } from '../ldm/filter-statistics.ts';
-import { decodeSnapshot } from '../format/snapshot.ts';
 import { withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { measurePacks } from './pack-usage.ts';
@@ -46,7 +46,7 @@ export interface PackStatistics {
 export async function collectStats(context: OperationContext): Promise<StatsResult> {
   return await withRepository(context, 'read', async (repository) => {
     const { state, listing } = await repository.openState();
-    const logical = sumSnapshots(state);
+    const logical = sumSnapshots(state, repository.files);
     const unique = sumChunks(state);
     return {
       snapshotsCount: listing.snapshotIds.length,
@@ -63,11 +63,11 @@ export async function collectStats(context: OperationContext): Promise<StatsResu
   });
 }
 
-function sumSnapshots(state: FilterState): { logicalBytes: number; logicalFileCount: number } {
+function sumSnapshots(state: FilterState, files: RepositoryFiles): { logicalBytes: number; logicalFileCount: number } {
   let logicalBytes = 0;
   let logicalFileCount = 0;
   for (const { manifest } of state.snapshots.values()) {
-    const { summary } = decodeSnapshot(manifest);
+    const { summary } = files.decodeManifest(manifest);
     logicalBytes += summary.totalBytesProcessed;
     logicalFileCount += summary.totalFilesProcessed;
   }

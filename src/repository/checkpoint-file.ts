@@ -1,18 +1,18 @@
-import type { Backend } from '../backend/backend.ts';
+import type { Seals } from '../crypto/seals.ts';
 import { sha256 } from '../crypto/sha256.ts';
+import { openStream } from '../crypto/stream-seal.ts';
 import { CorruptDataError, UnsupportedFormatError, isAbsent, isDamage } from '../errors.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
 import { readImage } from '../ldm/image-reader.ts';
 import { LocationCheck } from '../ldm/location-check.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
-import { decodeSnapshot } from '../format/snapshot.ts';
+import type { FilePlace } from '../store/pack-end.ts';
 import { readPackContents } from '../store/pack-reader.ts';
 import { prefetch } from '../util/prefetch.ts';
-import { readSegment } from './manifests.ts';
+import { decodeManifest, readSegment } from './manifests.ts';
 
-interface CheckpointPlace {
-  readonly backend: Backend;
+interface CheckpointPlace extends FilePlace {
   readonly config: RepositoryConfig;
 }
 
@@ -27,20 +27,20 @@ interface CheckpointPlace {
  * @throws UnsupportedFormatError for an unknown version
  */
 export async function readCheckpoint(
-  { backend, config }: CheckpointPlace,
+  place: CheckpointPlace,
   name: string,
   segmentIds: ReadonlySet<string>,
 ): Promise<FilterState | undefined> {
+  const { backend, seals, config } = place;
   const sizeBytes = await backend.sizeOf(name);
   if (sizeBytes === undefined) return undefined;
-  const state = await readImage({
-    sizeBytes,
-    readRange: async (offset, target) => backend.readRange(name, offset, target),
-  });
+  const readRange = async (offset: number, target: Uint8Array): Promise<void> =>
+    backend.readRange(name, offset, target);
+  const state = await readImage(await openStream({ sizeBytes, readRange }, seals.keys));
   const { hashes, fprTarget } = state.filter.plan;
   if (hashes !== config.ldm.hashes || fprTarget !== config.ldm.fprTarget) fail('its filter is not as configured');
-  checkSnapshots(state);
-  if ([...state.segments].every((id) => segmentIds.has(id))) await checkLocations(backend, state);
+  checkSnapshots(state, seals);
+  if ([...state.segments].every((id) => segmentIds.has(id))) await checkLocations(place, state);
   return state;
 }
 
@@ -66,11 +66,12 @@ export async function* loadCheckpoints(
 }
 
 /** The id of a snapshot is the digest of its manifest, and the manifest contains the id of the root tree. */
-function checkSnapshots({ filter, snapshots }: FilterState): void {
+function checkSnapshots({ filter, snapshots }: FilterState, seals: Seals): void {
   const rootRefs = new Map<number, number>();
   for (const [id, { tree, manifest }] of snapshots) {
     if (sha256(manifest) !== id) fail(`the manifest of snapshot ${id} has a wrong SHA-256`);
-    if (!Buffer.from(decodeSnapshot(manifest).tree, 'hex').equals(tree)) fail(`snapshot ${id} has another root tree`);
+    if (!Buffer.from(decodeManifest(seals, manifest).tree, 'hex').equals(tree))
+      fail(`snapshot ${id} has another root tree`);
     const entry = filter.find(tree, 0);
     if (entry < 0) fail(`the root tree of snapshot ${id} is in no pack`);
     rootRefs.set(entry, (rootRefs.get(entry) ?? 0) + 1);
@@ -79,7 +80,8 @@ function checkSnapshots({ filter, snapshots }: FilterState): void {
 }
 
 /** A pack whose segment is unreadable is compared with its own footer. If that is damaged too, it is not checked. */
-async function checkLocations(backend: Backend, state: FilterState): Promise<void> {
+async function checkLocations(place: FilePlace, state: FilterState): Promise<void> {
+  const { backend } = place;
   const check = new LocationCheck(state);
   const seen = new Set<string>();
   const verify = (pack: PackContents): void => {
@@ -87,7 +89,7 @@ async function checkLocations(backend: Backend, state: FilterState): Promise<voi
     seen.add(pack.id);
   };
   let isComplete = true;
-  const read = async (id: string): Promise<PackContents[]> => readSegment(backend, id);
+  const read = async (id: string): Promise<PackContents[]> => readSegment(place, id);
   for await (const [, segment] of prefetch(state.segments, backend.readsAtOnce, read)) {
     const packs = await unlessDamaged(async () => segment);
     if (packs === undefined) isComplete = false;
@@ -96,7 +98,7 @@ async function checkLocations(backend: Backend, state: FilterState): Promise<voi
   const unseen = [...state.packs.ids(), ...state.absentPacks].filter((id) => !seen.has(id));
   if (isComplete && unseen[0] !== undefined) fail(`no segment lists pack ${unseen[0]}`);
   const unlisted = unseen.filter((id) => !state.absentPacks.has(id));
-  const readContents = async (id: string): Promise<PackContents> => readPackContents(backend, id);
+  const readContents = async (id: string): Promise<PackContents> => readPackContents(place, id);
   for await (const [, contents] of prefetch(unlisted, backend.readsAtOnce, readContents)) {
     const pack = await unlessDamaged(async () => contents);
     if (pack !== undefined) verify(pack);

@@ -1,7 +1,7 @@
-import type { Backend } from '../backend/backend.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import type { Condemned } from '../format/condemnation.ts';
 import { condemnationName } from '../format/layout.ts';
+import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { readCondemnation } from './manifests.ts';
 
@@ -18,14 +18,14 @@ export interface Condemnations {
 }
 
 /** Reads the files in `condemned/`. One that vanished was the last step of a removal: nothing that it lists is left. */
-export async function readCondemnations(backend: Backend, listedIds: readonly string[]): Promise<Condemnations> {
+export async function readCondemnations(place: FilePlace, listedIds: readonly string[]): Promise<Condemnations> {
   const ids: string[] = [];
   const segmentIds = new Set<string>();
   const packIds = new Set<string>();
   const damagedIds = new Set<string>();
   const damaged = new Map<string, string>();
-  const read = async (id: string): Promise<Condemned> => readCondemnation(backend, id);
-  for await (const [id, reading] of prefetch(listedIds, backend.readsAtOnce, read)) {
+  const read = async (id: string): Promise<Condemned> => readCondemnation(place, id);
+  for await (const [id, reading] of prefetch(listedIds, place.backend.readsAtOnce, read)) {
     try {
       const condemned = await reading;
       for (const segmentId of condemned.segmentIds) segmentIds.add(segmentId);

@@ -1,52 +1,168 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Backend } from '../backend/backend.ts';
 import { isNothingThere } from '../backend/repository-exists.ts';
-import { CorruptDataError, isDamage } from '../errors.ts';
+import { keepMasterKey } from '../crypto/master-key.ts';
+import type { KeptMasterKey } from '../crypto/master-key.ts';
+import { KeyRing, PLAIN } from '../crypto/seals.ts';
+import type { Seals } from '../crypto/seals.ts';
+import { CorruptDataError, NoPasswordError, RefusedError, UsageError, isDamage } from '../errors.ts';
+import { planFilter } from '../ldm/formulas.ts';
+import type { FilterPlan } from '../ldm/formulas.ts';
 import { decodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
+import type { KeyRole } from '../format/key-file.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from '../format/layout.ts';
-import { missingRepository } from './missing-repository.ts';
+import { configSeals, differing, readConfigCopies, unreadable } from './config-copies.ts';
+import type { ConfigCopy, ConfigProblem, ReadCopies } from './config-copies.ts';
+import { sealedConfigOf } from './sealed-config.ts';
+import type { Unlock } from './unlocker.ts';
 
-export interface ConfigProblem {
-  readonly name: string;
-  readonly message: string;
+export { configSeals };
+
+/** A configuration, and how the other files are sealed. */
+export interface OpenedConfig {
+  readonly config: RepositoryConfig;
+  readonly seals: Seals;
+  /** What the owner of the password may do. */
+  readonly role: KeyRole;
+  /** The key file that the password opened. Undefined in a plain repository. */
+  readonly keyId: string | undefined;
+  /**
+   * Throws if a master key may have been replaced since. Does nothing in a plain repository.
+   * @throws RefusedError
+   */
+  readonly assertCurrent: () => Promise<void>;
 }
 
-/** Reads the configuration, or its copy if the first file is damaged or missing. */
-export async function readConfig(backend: Backend): Promise<RepositoryConfig> {
-  return (await inspectConfig(backend)).config;
+/** A configuration, and what is wrong with its files. */
+export interface InspectedConfig {
+  readonly config: RepositoryConfig;
+  readonly problems: readonly ConfigProblem[];
+  /** Epoch of the newest master key that both files contain; 0 in a plain repository. */
+  readonly sealEpoch: number;
 }
 
 /**
- * Like `readConfig`, but also returns the problems of both files. Throws errors for which `isFinding` is false.
- * @throws CorruptDataError also if both files are valid but differ: with the wrong one, every chunk or pack would seem
- * damaged
+ * Reads the configuration, or its copy if the first file is damaged or missing. Calls `unlock` at most once for each
+ * repository that they say they belong to.
+ * @throws NoPasswordError if the repository is encrypted, and there is no `unlock`
+ * @throws CorruptDataError if neither can be used
+ */
+export async function openConfig(backend: Backend, unlock?: Unlock): Promise<OpenedConfig> {
+  const read = await readConfigCopies(backend);
+  if (!read.copies[0]!.head.isEncrypted) {
+    const { config } = judgeCopies(read, [], isDamage);
+    return { config, seals: PLAIN, role: 'full', keyId: undefined, assertCurrent: async () => undefined };
+  }
+  if (unlock === undefined)
+    throw new NoPasswordError(`${backend.location} is encrypted`, { advice: { code: 'give-password' } });
+  const unlocked = await unlock(backend, sealedConfigOf(read.copies));
+  const { config, sealEpoch } = judgeCopies(read, unlocked.masterKeys, isDamage);
+  const newest = Math.max(...unlocked.masterKeys.map(({ epoch }) => epoch));
+  if (config.encryption?.earlierKeys.some(({ epoch }) => epoch >= newest) === true)
+    throw new CorruptDataError(`config: not all of its earlier keys are earlier than epoch ${newest}`);
+  const masterKeys = [...earlierKeysOf(config), ...unlocked.masterKeys];
+  return {
+    config,
+    // While a rotation is incomplete, everything is sealed under a key that both files have: whichever of them a power
+    // cut or a repair leaves, it opens what was written meanwhile.
+    seals: new KeyRing(config.repositoryId, masterKeys, sealEpoch),
+    role: unlocked.role,
+    keyId: unlocked.keyId,
+    assertCurrent: async () => assertUnchanged(backend, read),
+  };
+}
+
+/** Returns the master keys that a configuration contains. */
+function earlierKeysOf(config: RepositoryConfig | undefined): KeptMasterKey[] {
+  const earlier = config?.encryption?.earlierKeys ?? [];
+  return earlier.map(({ epoch, key }) => keepMasterKey({ epoch, bytes: Buffer.from(key, 'hex') }));
+}
+
+async function assertUnchanged(backend: Backend, { copies }: ReadCopies): Promise<void> {
+  for (const name of [CONFIG_NAME, CONFIG_COPY_NAME]) {
+    const before = copies.find((copy) => copy.name === name)?.bytes;
+    // Nothing that was read relies on it.
+    if (before === undefined) continue;
+    const now = await backend.read(name).catch((error: unknown) => {
+      if (!isNothingThere(error)) throw error;
+      return undefined;
+    });
+    if (now !== undefined && Buffer.compare(before, now) === 0) continue;
+    throw new RefusedError('the configuration was changed meanwhile: another command may have rotated the master key', {
+      hint: 'Run the command again.',
+    });
+  }
+}
+
+/**
+ * Reads both files of the configuration, and returns their problems. `masterKeys`: none in a plain repository. Throws
+ * errors for which `isFinding` is false.
+ * @throws CorruptDataError also if both files are valid but differ in more than the newest master key
  */
 export async function inspectConfig(
   backend: Backend,
+  masterKeys: readonly KeptMasterKey[],
   isFinding: (error: unknown) => boolean = isDamage,
-): Promise<{ readonly config: RepositoryConfig; readonly problems: readonly ConfigProblem[] }> {
-  const problems: ConfigProblem[] = [];
-  const configs: RepositoryConfig[] = [];
-  let absentCount = 0;
-  for (const name of [CONFIG_NAME, CONFIG_COPY_NAME]) {
+): Promise<InspectedConfig> {
+  return judgeCopies(await readConfigCopies(backend, isFinding), masterKeys, isFinding);
+}
+
+interface DecodedCopy extends ConfigCopy {
+  readonly config: RepositoryConfig;
+}
+
+function judgeCopies(
+  { copies, problems: unread }: ReadCopies,
+  masterKeys: readonly KeptMasterKey[],
+  isFinding: (error: unknown) => boolean,
+): InspectedConfig {
+  const problems = [...unread];
+  const decoded: DecodedCopy[] = [];
+  for (const copy of copies) {
+    // The newest one has the key of the other.
+    const ring = new KeyRing(copy.head.repositoryId, [...earlierKeysOf(decoded[0]?.config), ...masterKeys]);
     try {
-      configs.push(decodeConfig(await backend.read(name)));
+      const seals = copy.head.isEncrypted ? configSeals(ring) : undefined;
+      decoded.push({ ...copy, config: decodeConfig(copy.bytes, { seals }) });
     } catch (error) {
-      if (isNothingThere(error)) absentCount += 1;
-      else if (!isFinding(error)) throw error;
-      problems.push({ name, message: `${name}: ${(error as Error).message}` });
+      if (!isFinding(error)) throw error;
+      problems.push({ name: copy.name, message: `${copy.name}: ${(error as Error).message}` });
     }
   }
-  if (configs.length === 2 && !isDeepStrictEqual(configs[0], configs[1])) {
-    throw new CorruptDataError('config and config.bak are both valid, but differ', {
-      advice: { code: 'tell-configurations-apart' },
-    });
+  const [newest, other] = decoded;
+  if (newest === undefined) throw unreadable(problems);
+  const { config, epoch } = newest;
+  if (other === undefined || isDeepStrictEqual(config, other.config)) return { config, problems, sealEpoch: epoch };
+  if (epoch === other.epoch || !isDeepStrictEqual(withoutKeys(config), withoutKeys(other.config))) throw differing();
+  const message = `${other.name}: it is from before the last rotation of the master key`;
+  problems.push({ name: other.name, message, isOutdated: true });
+  return { config, problems, sealEpoch: commonEpoch(newest, other) };
+}
+
+/** What a rotation of the master key does not change. */
+function withoutKeys({ encryption, ...settings }: RepositoryConfig): unknown {
+  return { ...settings, chunkerKey: encryption?.chunkerKey };
+}
+
+function commonEpoch(newest: DecodedCopy, other: DecodedCopy): number {
+  const inOther = new Map(other.config.encryption?.earlierKeys.map(({ epoch, key }) => [epoch, key]));
+  const common = (newest.config.encryption?.earlierKeys ?? []).filter(
+    ({ epoch, key }) => epoch === other.epoch || inOther.get(epoch) === key,
+  );
+  return common.length === 0 ? newest.epoch : Math.max(...common.map(({ epoch }) => epoch));
+}
+
+/**
+ * Returns the plan of an empty filter.
+ * @throws CorruptDataError if there is no such filter
+ */
+export function planOf({ ldm: { capacity, hashes, fprTarget } }: RepositoryConfig): FilterPlan {
+  try {
+    return planFilter({ capacity, hashes, fpr: fprTarget });
+  } catch (error) {
+    // Not the usage of this command: whoever wrote the configuration was wrong.
+    if (!(error instanceof UsageError)) throw error;
+    throw new CorruptDataError(`config: ${error.message}`, { cause: error });
   }
-  const [config] = configs;
-  if (config !== undefined) return { config, problems };
-  if (absentCount === 2) throw await missingRepository(backend);
-  throw new CorruptDataError(`neither copy of the configuration can be read: ${problems[0]?.message ?? ''}`, {
-    hint: 'Restore the file `config` from another copy of this repository: without its key, no chunk can be found.',
-  });
 }

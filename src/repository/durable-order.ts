@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Backend, StagedFile, Verify } from '../backend/backend.ts';
+import type { Seals } from '../crypto/seals.ts';
 import { sha256 } from '../crypto/sha256.ts';
+import { sealStream } from '../crypto/stream-seal.ts';
 import { isDiskFull } from '../errors.ts';
 import { encodeCondemnation } from '../format/condemnation.ts';
 import type { Condemned } from '../format/condemnation.ts';
 import { NONCE_BYTES } from '../format/constants.ts';
 import { encodeSegment } from '../format/segment.ts';
 import type { PackContents } from '../format/pack.ts';
+import type { FilePlace } from '../store/pack-end.ts';
 import type { PackSink } from '../store/pack-writer.ts';
 import {
   RESERVE_BYTES,
@@ -19,12 +22,13 @@ import {
 } from '../format/layout.ts';
 import { freeQuarantineName, moveUnlessGone } from './moves.ts';
 
-/** Whether a snapshot that is committed may stay although the commit cannot be reported. It must be whole. */
+/** Whether a committed snapshot may stay although the commit cannot be reported. It must be whole. */
 export type MayStay = (snapshotId: string) => Promise<boolean>;
-
+/** Makes a manifest, given the ids of the snapshots that are committed with it and before it. */
+export type MakeManifest = (ids: readonly string[]) => Uint8Array;
+export type Committed = { readonly id: string; readonly bytes: Uint8Array };
 /** A condemnation that is written and not yet in force. */
 export type PreparedCondemnation = { readonly id: string; readonly file: StagedFile };
-
 /** Writes the bytes of a new file in any number of pieces. */
 export type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
 
@@ -42,12 +46,13 @@ export type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
  */
 export class DurableOrder implements PackSink {
   readonly #backend: Backend;
+  readonly #seals: Seals;
 
-  constructor(backend: Backend) {
+  constructor({ backend, seals }: FilePlace) {
     this.#backend = backend;
+    this.#seals = seals;
   }
 
-  /** A new pack. */
   async create(): Promise<StagedFile> {
     return await this.#backend.stage();
   }
@@ -55,7 +60,7 @@ export class DurableOrder implements PackSink {
   /** Indexes packs, after making them durable. Returns the segment's id; the segment itself is durable on return. */
   async publishSegment(packs: readonly PackContents[]): Promise<string> {
     await this.#backend.barrier();
-    const bytes = encodeSegment(packs, randomBytes(NONCE_BYTES));
+    const bytes = this.#seals.seal('segments', encodeSegment(packs, randomBytes(NONCE_BYTES)));
     const id = sha256(bytes);
     await this.#backend.publish(segmentName(id), bytes);
     // When this fails the segment stays: another process may have opened the repository with it by now.
@@ -64,37 +69,39 @@ export class DurableOrder implements PackSink {
   }
 
   /**
-   * The commit of a backup. `verify` runs right before it, and once more after it, since this process may have been
-   * suspended in between. If the second one throws, the snapshot is withdrawn by deleting it, unless it `mayStay`.
-   * Returns the snapshot's id.
+   * Commits snapshots. Each manifest is made when the ids of those before it are known. `verify` runs before each, and
+   * after the last, since this process may have been suspended in between. If it throws, the snapshots are withdrawn by
+   * deleting them, unless they `mayStay`.
    */
-  async commitSnapshot(bytes: Uint8Array, verify: Verify, mayStay: MayStay): Promise<string> {
+  async commitSnapshots(manifests: readonly MakeManifest[], verify: Verify, mayStay: MayStay): Promise<Committed[]> {
     await this.#backend.barrier();
-    const id = sha256(bytes);
-    await this.#backend.publish(snapshotName(id), bytes, verify);
-    try {
-      await this.#backend.barrier();
-    } catch (error) {
-      // Better no snapshot than one that may vanish in a power cut.
-      await this.#withdraw(id);
-      throw error;
-    }
-    try {
-      await verify();
-    } catch (error) {
-      await this.#withdrawUnless(mayStay, [id]);
-      throw error;
-    }
-    return id;
-  }
-
-  async #withdrawUnless(mayStay: MayStay, snapshotIds: readonly string[]): Promise<void> {
-    for (const id of snapshotIds) if (!(await mayStay(id).catch(() => false))) await this.#withdraw(id);
+    const committed: Committed[] = [];
+    const ids = (): string[] => committed.map(({ id }) => id);
+    const never: MayStay = async () => false;
+    const orWithdraw = async (step: () => Promise<void>, stays: MayStay): Promise<void> =>
+      step().catch(async (error: unknown) => {
+        await this.#withdrawUnless(stays, ids());
+        throw error;
+      });
+    await orWithdraw(async () => {
+      for (const make of manifests) {
+        const bytes = this.#seals.seal('snapshots', make(ids()));
+        const id = sha256(bytes);
+        await this.#backend.publish(snapshotName(id), bytes, verify);
+        committed.push({ id, bytes });
+      }
+    }, mayStay);
+    // Better no snapshot than one that may vanish in a power cut.
+    await orWithdraw(async () => this.#backend.barrier(), never);
+    await orWithdraw(verify, mayStay);
+    return committed;
   }
 
   /** Moved, not removed, so that a process that has counted the snapshot by now does not take it for lost. */
-  async #withdraw(snapshotId: string): Promise<void> {
-    await this.commitDelete([snapshotId]).catch(() => undefined);
+  async #withdrawUnless(mayStay: MayStay, snapshotIds: readonly string[]): Promise<void> {
+    for (const id of snapshotIds) {
+      if (!(await mayStay(id).catch(() => false))) await this.commitDelete([id]).catch(() => undefined);
+    }
   }
 
   /**
@@ -121,8 +128,8 @@ export class DurableOrder implements PackSink {
   }
 
   /** A checkpoint, piece by piece. `verify` runs right before its name appears, and once more after that. */
-  async publishCheckpoint(name: string, write: WriteFile, verify: Verify): Promise<void> {
-    await this.publishStream(name, write, verify);
+  async publishCheckpoint(name: string, write: WriteFile, verify: Verify = async () => undefined): Promise<void> {
+    await this.#publishStream(name, async (append) => sealStream(this.#seals.keys, append, write), verify);
     await this.#takeBackUnless(verify, name);
   }
 
@@ -144,7 +151,7 @@ export class DurableOrder implements PackSink {
     return deletedCount;
   }
 
-  /** `verify` runs before it and after it, as for `commitSnapshot`, which also says what happens if it throws. */
+  /** `verify` runs before it and after it, as for `commitSnapshots`, which also says what happens if it throws. */
   async undoDelete(snapshotIds: readonly string[], verify: Verify, mayStay: MayStay): Promise<void> {
     await verify();
     const restored: string[] = [];
@@ -166,7 +173,7 @@ export class DurableOrder implements PackSink {
    * removal could give back.
    */
   async prepareCondemnation(condemned: Condemned): Promise<PreparedCondemnation> {
-    const bytes = encodeCondemnation(condemned, randomBytes(NONCE_BYTES));
+    const bytes = this.#seals.seal('condemnations', encodeCondemnation(condemned, randomBytes(NONCE_BYTES)));
     const file = await this.#stage(async (staged) => {
       await staged.append(bytes);
       await staged.flush();
@@ -186,7 +193,7 @@ export class DurableOrder implements PackSink {
   }
 
   /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */
-  async publishStream(name: string, write: WriteFile, verify?: Verify): Promise<void> {
+  async #publishStream(name: string, write: WriteFile, verify?: Verify): Promise<void> {
     const file = await this.#stage(async (staged) => write(async (bytes) => staged.append(bytes)));
     await file.publish(name, verify);
     await this.#backend.barrier();
@@ -203,8 +210,8 @@ export class DurableOrder implements PackSink {
     }
   }
 
-  async publishFile(name: string, bytes: Uint8Array): Promise<void> {
-    await this.publishStream(name, async (append) => append(bytes));
+  async publishFile(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
+    await this.#publishStream(name, async (append) => append(bytes), verify);
   }
 
   /**
@@ -232,19 +239,12 @@ export class DurableOrder implements PackSink {
     await this.publishFile(await freeQuarantineName(this.#backend, name), await this.#backend.read(name));
   }
 
-  /** Gives up the reserve and the files named, so that a full disk has room for what a reclaim must write first. */
-  async makeRoom(names: readonly string[], verify: Verify): Promise<void> {
-    await this.remove([RESERVE_NAME, ...names], verify);
-  }
-
   /** Puts the reserve back; no error if there is no room. */
   async keepReserve(): Promise<void> {
     if ((await this.#backend.sizeOf(RESERVE_NAME)) === RESERVE_BYTES) return;
-    try {
-      // Random, so that a file system that compresses still sets the space aside.
-      await this.publishFile(RESERVE_NAME, randomBytes(RESERVE_BYTES));
-    } catch (error) {
+    // Random, so that a file system that compresses still sets the space aside.
+    await this.publishFile(RESERVE_NAME, randomBytes(RESERVE_BYTES)).catch((error: unknown) => {
       if (!isDiskFull(error)) throw error;
-    }
+    });
   }
 }

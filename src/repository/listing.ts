@@ -1,6 +1,7 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { isAbsent } from '../errors.ts';
 import { isCheckpointName, CONFIG_COPY_NAME, CONFIG_NAME, baseName, isId } from '../format/layout.ts';
+import type { FilePlace } from '../store/pack-end.ts';
 import { readCondemnations } from './condemned.ts';
 import type { Condemnations } from './condemned.ts';
 
@@ -26,8 +27,9 @@ export interface Listing {
  * nothing removed during the listing looks safe to rely on. A failed listing is an error, never an empty repository.
  * Only a missing directory counts as empty: git and object stores do not keep empty ones.
  */
-export async function listRepository(backend: Backend): Promise<Listing> {
-  const condemned = await readCondemnations(backend, idsOf(await listOptional(backend, 'condemned')));
+export async function listRepository(place: FilePlace): Promise<Listing> {
+  const { backend } = place;
+  const condemned = await readCondemnations(place, idsOf(await listOptional(backend, 'condemned')));
   const manifestCopyIds = idsOf(await listOptional(backend, 'manifests.bak'));
   const missingDirectories: string[] = [];
   const list = async (directory: string): Promise<BackendFile[]> => {

@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
-import { RefusedError, RepositoryLockedError } from '../errors.ts';
+import { BackendError, RefusedError, RepositoryLockedError } from '../errors.ts';
 import type { ErrorDetails } from '../errors.ts';
 import { decodeLockName } from './lock-name.ts';
 import type { LockMode, LockName } from './lock-name.ts';
@@ -57,7 +57,10 @@ async function judgeLock(search: LockSearch, name: string): Promise<LockConflict
   if (lock === undefined) return unknownFileConflict(name);
   const state = search.abandoned.has(lock.nonce) ? 'dead' : ownerState(lock.owner, search.self);
   if (state === 'dead' || (await isStale(search, name, state))) {
-    await search.backend.release(name);
+    const removal = search.backend.release(name);
+    // A dead holder does nothing more, so its lock may stay. A stale one may only be suspended: that its lock is gone
+    // tells it to stop.
+    await (state === 'dead' ? removal.catch(unlessDenied) : removal);
     return undefined;
   }
   if (search.mode === 'shared' && lock.mode === 'shared') return undefined;
@@ -65,6 +68,11 @@ async function judgeLock(search: LockSearch, name: string): Promise<LockConflict
   const origin = isOtherBoot ? ', left from before this machine was restarted or held by a clone of it' : '';
   const help = { advice: { code: state === 'unknown' ? 'take-over-lock' : 'wait-for-lock' } } as const;
   return { holder: describeHolder(lock) + origin, help, isOtherBoot };
+}
+
+/** Storage may let a user create files, and not remove them. */
+export function unlessDenied(error: unknown): void {
+  if (!(error instanceof BackendError) || error.kind !== 'denied') throw error;
 }
 
 /** A holder whose process is not visible counts as dead if its heartbeat has not changed for long enough. */

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Backend } from '../backend/backend.ts';
-import { LOCK_DIRECTORY, findLockConflict, lockedError, lostLockError } from './lock-conflict.ts';
+import { LOCK_DIRECTORY, findLockConflict, lockedError, lostLockError, unlessDenied } from './lock-conflict.ts';
 import type { LockConflict } from './lock-conflict.ts';
 import { encodeLockName, fitOwner } from './lock-name.ts';
 import type { LockMode } from './lock-name.ts';
@@ -166,7 +166,7 @@ class Contender {
     const file = { name, nonce };
     const conflict = await this.#claim(file, heldNames);
     if (conflict === undefined) return file;
-    await removeLockFile(this.#backend, file);
+    await removeLockFile(this.#backend, file).catch(unlessDenied);
     return conflict;
   }
 

@@ -1,4 +1,4 @@
-import type { Backend } from '../backend/backend.ts';
+import type { Seals } from '../crypto/seals.ts';
 import { CorruptDataError } from '../errors.ts';
 import { decodeCondemnation } from '../format/condemnation.ts';
 import type { Condemned } from '../format/condemnation.ts';
@@ -7,6 +7,7 @@ import type { PackContents } from '../format/pack.ts';
 import { decodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import { sha256 } from '../crypto/sha256.ts';
+import type { FilePlace } from '../store/pack-end.ts';
 import {
   baseName,
   condemnationName,
@@ -16,44 +17,52 @@ import {
   snapshotName,
 } from '../format/layout.ts';
 
-/** A snapshot and the bytes of its manifest. */
+/** A snapshot and the bytes of its manifest as they are stored. */
 export interface ReadManifest {
   readonly bytes: Uint8Array;
   readonly snapshot: Snapshot;
 }
 
 export async function readManifest(
-  backend: Backend,
+  place: FilePlace,
   id: string,
   options: { readonly deleted?: boolean } = {},
 ): Promise<ReadManifest> {
-  return await readManifestAt(backend, options.deleted === true ? deletedName(id) : snapshotName(id));
+  return await readManifestAt(place, options.deleted === true ? deletedName(id) : snapshotName(id));
 }
 
 /** The second copy of a manifest. */
-export async function readManifestCopy(backend: Backend, id: string): Promise<ReadManifest> {
-  return await readManifestAt(backend, manifestCopyName(id));
+export async function readManifestCopy(place: FilePlace, id: string): Promise<ReadManifest> {
+  return await readManifestAt(place, manifestCopyName(id));
 }
 
-async function readManifestAt(backend: Backend, name: string): Promise<ReadManifest> {
-  const bytes = await readVerified(backend, name, baseName(name));
-  return { bytes, snapshot: decodeNamed(name, () => decodeSnapshot(bytes)) };
+async function readManifestAt(place: FilePlace, name: string): Promise<ReadManifest> {
+  const bytes = await readVerified(place, name, baseName(name));
+  return { bytes, snapshot: decodeNamed(name, () => decodeManifest(place.seals, bytes)) };
 }
 
-export async function readSegment(backend: Backend, id: string): Promise<PackContents[]> {
+/**
+ * Decodes a manifest as it is stored.
+ * @throws CorruptDataError
+ */
+export function decodeManifest(seals: Seals, bytes: Uint8Array): Snapshot {
+  return decodeSnapshot(seals.open('snapshots', bytes));
+}
+
+export async function readSegment(place: FilePlace, id: string): Promise<PackContents[]> {
   const name = segmentName(id);
-  const bytes = await readVerified(backend, name, id);
-  return decodeNamed(name, () => decodeSegment(bytes));
+  const bytes = await readVerified(place, name, id);
+  return decodeNamed(name, () => decodeSegment(place.seals.open('segments', bytes)));
 }
 
-export async function readCondemnation(backend: Backend, id: string): Promise<Condemned> {
+export async function readCondemnation(place: FilePlace, id: string): Promise<Condemned> {
   const name = condemnationName(id);
-  const bytes = await readVerified(backend, name, id);
-  return decodeNamed(name, () => decodeCondemnation(bytes));
+  const bytes = await readVerified(place, name, id);
+  return decodeNamed(name, () => decodeCondemnation(place.seals.open('condemnations', bytes)));
 }
 
 /** Reads a file whose name is the SHA-256 of its bytes. */
-async function readVerified(backend: Backend, name: string, id: string): Promise<Uint8Array> {
+async function readVerified({ backend }: FilePlace, name: string, id: string): Promise<Uint8Array> {
   const bytes = await backend.read(name);
   if (sha256(bytes) === id) return bytes;
   throw new CorruptDataError(`${name}: the content is damaged (its SHA-256 differs from the name)`, {

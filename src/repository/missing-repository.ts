@@ -1,6 +1,6 @@
 import type { Backend, Place } from '../backend/backend.ts';
 import { BackendError, RepositoryNotFoundError } from '../errors.ts';
-import type { Advice } from '../errors.ts';
+import type { Advice } from '../util/advice.ts';
 
 const ELSEWHERE: Advice = { code: 'choose-other-place' };
 

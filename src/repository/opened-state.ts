@@ -1,6 +1,4 @@
-import type { Backend } from '../backend/backend.ts';
 import { isDamage } from '../errors.ts';
-import { planFilter } from '../ldm/formulas.ts';
 import { RebuildNeededError, FilterState } from '../ldm/filter-state.ts';
 import type { FoldedSnapshot } from '../ldm/filter-state.ts';
 import { addSegment, retainSnapshot } from '../ldm/fold.ts';
@@ -11,7 +9,9 @@ import type { PackContents } from '../format/pack.ts';
 import type { BlockCodec } from '../store/block-codec.ts';
 import type { BufferPool } from '../store/buffer-pool.ts';
 import { ChunkReader } from '../store/chunk-reader.ts';
+import type { FilePlace } from '../store/pack-end.ts';
 import { loadCheckpoints } from './checkpoint-file.ts';
+import { planOf } from './config-file.ts';
 import { FoldedSnapshots } from './folded-snapshots.ts';
 import { OpenedDamage } from './opened-damage.ts';
 import { findOtherCopies } from './other-copies.ts';
@@ -45,8 +45,7 @@ export interface OpenedState {
   readonly foldedSnapshotCount: number;
 }
 
-export interface OpenStateOptions {
-  readonly backend: Backend;
+export interface OpenStateOptions extends FilePlace {
   readonly config: RepositoryConfig;
   readonly codec: BlockCodec;
   readonly cacheBytes: number;
@@ -80,7 +79,7 @@ export interface OpenStateOptions {
  * process that was suspended may have committed a snapshot that needs them.
  */
 export async function openState(options: OpenStateOptions): Promise<OpenedState> {
-  const listing = await listRepository(options.backend);
+  const listing = await listRepository(options);
   if (!hasCondemned(listing)) return await openListing(options, listing, false);
   const opened = await openListing(options, withoutCondemned(listing), false);
   if (opened.state.isComplete) return opened;
@@ -106,9 +105,7 @@ async function openListing(options: OpenStateOptions, listing: Listing, needsCon
       if (!(error instanceof RebuildNeededError || isDamage(error))) throw error;
     }
   }
-  const { capacity, hashes, fprTarget } = options.config.ldm;
-  const plan = planFilter({ capacity, hashes, fpr: fprTarget });
-  const state = new FilterState(new LdmFilter(plan));
+  const state = new FilterState(new LdmFilter(planOf(options.config)));
   return await new StateOpening({ options, listing, needsCondemned, known, state, checkpoint: undefined }).fold();
 }
 
@@ -152,11 +149,11 @@ class StateOpening {
     this.#options = given.options;
     this.#listing = given.listing;
     this.#known = given.known;
-    this.#snapshots = new FoldedSnapshots(backend, given.known.snapshots);
+    this.#snapshots = new FoldedSnapshots(given.options, given.known.snapshots);
     this.#state = given.state;
     this.#origin = { needsCondemned: given.needsCondemned, checkpoint: given.checkpoint };
     const chunks = given.options.chunks ?? new ChunkReader(backend, codec, { cacheBytes, buffers });
-    const findCopies: FindCopies = async () => findOtherCopies(backend, given.state);
+    const findCopies: FindCopies = async () => findOtherCopies(given.options, given.state);
     this.#reader = new StateReader(given.state, chunks, { findCopies, onTree: given.options.onTree });
   }
 
@@ -212,9 +209,10 @@ class StateOpening {
 
   async #addSegments(): Promise<void> {
     const { backend, prediction, signal } = this.#options;
+    const read = async (id: string): Promise<PackContents[]> => readSegment(this.#options, id);
     const known = new Set([...this.#state.segments, ...(prediction?.segmentsReplaced ?? [])]);
     const fresh = this.#listing.segmentIds.filter((id) => !known.has(id));
-    for await (const [id, packs] of prefetch(fresh, backend.readsAtOnce, async (one) => readSegment(backend, one))) {
+    for await (const [id, packs] of prefetch(fresh, backend.readsAtOnce, read)) {
       signal?.throwIfAborted();
       try {
         this.#addSegment(id, await packs);

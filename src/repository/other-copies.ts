@@ -1,11 +1,11 @@
-import type { Backend } from '../backend/backend.ts';
 import { isAbsent, isDamage } from '../errors.ts';
 import type { ChunkLocation } from '../ldm/ldm-filter.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
-import { forEachChunk } from '../format/pack.ts';
+import { forEachChunk } from '../format/packed-block.ts';
 import type { PackContents } from '../format/pack.ts';
+import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { idsOf, listOptional } from './listing.ts';
 import { readSegment } from './manifests.ts';
@@ -22,11 +22,12 @@ export type OtherCopy = Pick<ChunkLocation, 'blockOffset' | 'offsetInBlock' | 'l
  * condemned ones, so it is called only after damage was found. Second copies are rare: they come from simultaneous
  * backups, or from a backup that stored a damaged chunk again.
  */
-export async function findOtherCopies(backend: Backend, state: FilterState): Promise<Map<string, OtherCopy[]>> {
+export async function findOtherCopies(place: FilePlace, state: FilterState): Promise<Map<string, OtherCopy[]>> {
+  const { backend } = place;
   const copies = new Map<string, OtherCopy[]>();
   const seen = new Set<string>();
   const ids = idsOf(await listOptional(backend, 'index'));
-  const read = async (id: string): Promise<PackContents[]> => readSegment(backend, id);
+  const read = async (id: string): Promise<PackContents[]> => readSegment(place, id);
   for await (const [, segment] of prefetch(ids, backend.readsAtOnce, read)) {
     try {
       for (const pack of await segment) {

@@ -1,6 +1,7 @@
 import type { Backend } from '../backend/backend.ts';
 import { isAbsent, isDamage } from '../errors.ts';
 import type { Snapshot } from '../format/snapshot.ts';
+import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { manifestCopyName, snapshotName } from '../format/layout.ts';
 import { idsOf, listOptional, listUnlessMissing } from './listing.ts';
@@ -24,22 +25,23 @@ export interface ReadSnapshots {
 
 /** Reads all snapshots, or all deleted ones that can still be undeleted. */
 export async function readSnapshots(
-  backend: Backend,
+  place: FilePlace,
   options: { readonly deleted?: boolean } = {},
 ): Promise<ReadSnapshots> {
+  const { backend } = place;
   const deleted = options.deleted === true;
   const copyIds = deleted ? [] : await listIds(backend, 'manifests.bak');
   const ids = deleted
     ? await listIds(backend, 'deleted')
     : idsOf((await listUnlessMissing(backend, 'snapshots')) ?? []);
-  const reading: SnapshotReading = { backend, deleted, listings: [], copied: new Map(), damaged: new Map() };
+  const reading: SnapshotReading = { place, deleted, listings: [], copied: new Map(), damaged: new Map() };
   await readInto(reading, ids);
   await noteLost(reading, copyIds, ids);
   return { deleted, listings: sortedByTime(reading.listings), copied: reading.copied, damaged: reading.damaged };
 }
 
 interface SnapshotReading {
-  readonly backend: Backend;
+  readonly place: FilePlace;
   readonly deleted: boolean;
   readonly listings: SnapshotListing[];
   readonly copied: Map<string, string>;
@@ -51,25 +53,25 @@ async function listIds(backend: Backend, directory: string): Promise<string[]> {
 }
 
 async function readInto(reading: SnapshotReading, ids: readonly string[]): Promise<void> {
-  const { backend, deleted, listings, copied, damaged } = reading;
-  const read = async (id: string): Promise<Snapshot> => (await readManifest(backend, id, { deleted })).snapshot;
-  for await (const [id, found] of prefetch(ids, backend.readsAtOnce, read)) {
+  const { place, deleted, listings, copied, damaged } = reading;
+  const read = async (id: string): Promise<Snapshot> => (await readManifest(place, id, { deleted })).snapshot;
+  for await (const [id, found] of prefetch(ids, place.backend.readsAtOnce, read)) {
     try {
       listings.push({ id, snapshot: await found });
     } catch (error) {
       // Deleted or undeleted by another process since the listing.
       if (isAbsent(error)) continue;
       if (!isDamage(error)) throw error;
-      const snapshot = deleted ? undefined : await readCopy(backend, id);
+      const snapshot = deleted ? undefined : await readCopy(place, id);
       if (snapshot !== undefined) listings.push({ id, snapshot });
       (snapshot === undefined ? damaged : copied).set(id, error.message);
     }
   }
 }
 
-async function readCopy(backend: Backend, id: string): Promise<Snapshot | undefined> {
+async function readCopy(place: FilePlace, id: string): Promise<Snapshot | undefined> {
   try {
-    return (await readManifestCopy(backend, id)).snapshot;
+    return (await readManifestCopy(place, id)).snapshot;
   } catch (error) {
     if (!isAbsent(error) && !isDamage(error)) throw error;
     return undefined;
@@ -88,7 +90,8 @@ async function noteLost(
   const present = new Set(listed);
   const candidates = copyIds.filter((id) => !present.has(id));
   if (candidates.length === 0) return;
-  const { backend, damaged } = reading;
+  const { damaged } = reading;
+  const { backend } = reading.place;
   const deleted = new Set(await listIds(backend, 'deleted'));
   for (const id of candidates.filter((each) => !deleted.has(each))) {
     // Since the listing, it may have been undeleted, or reclaimed together with its copy.

@@ -1,80 +1,126 @@
-import type { Backend, BackendFile } from '../backend/backend.ts';
+import type { BackendFile } from '../backend/backend.ts';
+import { EPOCH_HEADER_BYTES, epochOfHeader } from '../crypto/envelope.ts';
+import { CorruptDataError } from '../errors.ts';
+import { PACK_HEADER_BYTES } from '../format/constants.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, RESERVE_NAME } from '../format/layout.ts';
+import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
+import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { inspectConfig } from './config-file.ts';
-import type { ConfigProblem } from './config-file.ts';
+import type { ConfigProblem } from './config-copies.ts';
+import { listKeys } from './key-files.ts';
+import type { UnusableKey } from './key-files.ts';
 import { idsOf, listOptional, listRepository, listUnlessMissing } from './listing.ts';
 import type { Listing } from './listing.ts';
-import { readManifest, readManifestCopy, readSegment } from './manifests.ts';
+import { decodeManifest, readManifest, readManifestCopy, readSegment } from './manifests.ts';
 import type { ReadManifest } from './manifests.ts';
+import type { Snapshot } from '../format/snapshot.ts';
 import { readSnapshots } from './read-snapshots.ts';
 import type { ReadSnapshots } from './read-snapshots.ts';
 
 /** Reads the small files of a repository, and lists what exists. */
 export class RepositoryFiles {
-  readonly #backend: Backend;
+  readonly #place: FilePlace;
+  readonly #repositoryId: string;
 
-  constructor(backend: Backend) {
-    this.#backend = backend;
+  constructor(place: FilePlace & { readonly config: RepositoryConfig }) {
+    this.#place = place;
+    this.#repositoryId = place.config.repositoryId;
   }
 
   /** Lists everything in the repository. */
   async listAll(): Promise<Listing> {
-    return await listRepository(this.#backend);
+    return await listRepository(this.#place);
   }
 
   /** Lists a directory. One that does not exist counts as empty. */
   async list(directory: string): Promise<BackendFile[]> {
-    return await listOptional(this.#backend, directory);
+    return await listOptional(this.#place.backend, directory);
   }
 
   /** Ids of the snapshots that are not deleted. */
   async snapshotIds(): Promise<string[]> {
-    return idsOf((await listUnlessMissing(this.#backend, 'snapshots')) ?? []);
+    return idsOf((await listUnlessMissing(this.#place.backend, 'snapshots')) ?? []);
   }
 
   async exists(name: string): Promise<boolean> {
-    return (await this.#backend.sizeOf(name)) !== undefined;
+    return (await this.#place.backend.sizeOf(name)) !== undefined;
   }
 
   async read(name: string): Promise<Uint8Array> {
-    return await this.#backend.read(name);
+    return await this.#place.backend.read(name);
   }
 
   /** Reads all snapshots, or all deleted ones that can still be undeleted. */
   async readSnapshots(options: { readonly deleted?: boolean } = {}): Promise<ReadSnapshots> {
-    return await readSnapshots(this.#backend, options);
+    return await readSnapshots(this.#place, options);
   }
 
   /** @throws CorruptDataError */
   async readManifest(id: string, options: { readonly deleted?: boolean } = {}): Promise<ReadManifest> {
-    return await readManifest(this.#backend, id, options);
+    return await readManifest(this.#place, id, options);
+  }
+
+  /**
+   * Decodes a manifest as it is stored.
+   * @throws CorruptDataError
+   */
+  decodeManifest(bytes: Uint8Array): Snapshot {
+    return decodeManifest(this.#place.seals, bytes);
   }
 
   /** @throws CorruptDataError */
   async readManifestCopy(id: string): Promise<ReadManifest> {
-    return await readManifestCopy(this.#backend, id);
+    return await readManifestCopy(this.#place, id);
   }
 
   /** @throws CorruptDataError */
   async readSegment(id: string): Promise<PackContents[]> {
-    return await readSegment(this.#backend, id);
+    return await readSegment(this.#place, id);
   }
 
   /** Reads files as many at a time as is useful in this place. See `prefetch`. */
   prefetch<T, R>(items: Iterable<T>, read: (item: T) => Promise<R>): AsyncGenerator<readonly [T, Promise<R>]> {
-    return prefetch(items, this.#backend.readsAtOnce, read);
+    return prefetch(items, this.#place.backend.readsAtOnce, read);
+  }
+
+  /** The key files of an encrypted repository that cannot be used; that takes no password. */
+  async unusableKeys(): Promise<readonly UnusableKey[]> {
+    const { backend, seals } = this.#place;
+    return seals.keys === undefined ? [] : (await listKeys(backend, this.#repositoryId)).unusable;
+  }
+
+  /** Whether the master key was rotated. */
+  get hasEarlierKeys(): boolean {
+    return (this.#place.seals.keys?.masterKeys.length ?? 0) > 1;
+  }
+
+  /**
+   * Returns whether a file of an encrypted repository is sealed under an earlier master key; of a pack, its first block.
+   * @throws CorruptDataError
+   */
+  async isSealedEarlier(name: string): Promise<boolean> {
+    const { backend, seals } = this.#place;
+    const header = Buffer.alloc(EPOCH_HEADER_BYTES);
+    await backend.readRange(name, name.startsWith('packs/') ? PACK_HEADER_BYTES : 0, header);
+    try {
+      return seals.keys !== undefined && epochOfHeader(header) < seals.keys.epoch;
+    } catch (error) {
+      if (!(error instanceof CorruptDataError)) throw error;
+      throw new CorruptDataError(`${name}: ${error.message}`, { advice: { code: 'check-data-and-repair' } });
+    }
   }
 
   async inspectConfig(isFinding: (error: unknown) => boolean): Promise<readonly ConfigProblem[]> {
-    return (await inspectConfig(this.#backend, isFinding)).problems;
+    const { backend, seals } = this.#place;
+    return (await inspectConfig(backend, seals.keys?.masterKeys ?? [], isFinding)).problems;
   }
 
   /** Returns the total size of all files in bytes. */
   async measure(): Promise<number> {
     let sizeBytes = 0;
-    const sizes = await this.#backend.sizesOf([CONFIG_NAME, CONFIG_COPY_NAME, RESERVE_NAME]);
+    const sizes = await this.#place.backend.sizesOf([CONFIG_NAME, CONFIG_COPY_NAME, RESERVE_NAME]);
     for (const size of sizes.values()) sizeBytes += size;
     for (const directory of DIRECTORIES) {
       for (const file of await this.list(directory)) sizeBytes += file.sizeBytes;

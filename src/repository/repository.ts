@@ -1,6 +1,7 @@
 import type { Backend, Verify } from '../backend/backend.ts';
 import { repositoryExists } from '../backend/repository-exists.ts';
 import { ChunkHasher } from '../crypto/chunk-hasher.ts';
+import type { Seals } from '../crypto/seals.ts';
 import { CorruptDataError, RefusedError, isAbsent } from '../errors.ts';
 import { writeImage } from '../ldm/image-writer.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
@@ -21,9 +22,12 @@ import { openZstd } from '../workers/zstd.ts';
 import { acquireAccess } from './access.ts';
 import type { AccessOptions } from './access.ts';
 import { checkpointName, generationAfter, isCheckpointName } from '../format/layout.ts';
-import { readConfig } from './config-file.ts';
+import { openConfig } from './config-file.ts';
+import type { OpenedConfig } from './config-file.ts';
+import type { Unlock } from './unlocker.ts';
 import { DurableOrder } from './durable-order.ts';
 import type { RepositoryLock } from './lock.ts';
+import { unlessDenied } from './lock-conflict.ts';
 import { openState } from './opened-state.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
@@ -31,6 +35,10 @@ import { RepositoryFiles } from './repository-files.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 
 export interface OpenRepositoryOptions extends AccessOptions {
+  /** Called if the repository is encrypted. */
+  readonly unlock?: Unlock | undefined;
+  /** Called before anything else is read, and before anything is written. May throw. */
+  readonly onConfig?: ((opened: OpenedConfig) => void) | undefined;
   /** Called for each checkpoint that is damaged and therefore not used. */
   readonly onDamagedCheckpoint?: ((name: string, reason: string) => void) | undefined;
   /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
@@ -42,7 +50,7 @@ export interface OpenRepositoryOptions extends AccessOptions {
 /** Enough for the trees of a large directory and for a run of blocks. */
 const CACHE_BYTES = 32 * 1024 * 1024;
 
-/** Two, so that a damaged checkpoint costs a longer fold and not a rebuild. */
+// Two, so that a damaged checkpoint costs a longer fold and not a rebuild.
 const CHECKPOINTS_KEPT = 2;
 
 /** An opened repository: its configuration, its lock, and access to its contents. */
@@ -51,6 +59,7 @@ export class Repository {
   readonly localDirectory: string | undefined;
   readonly files: RepositoryFiles;
   readonly config: RepositoryConfig;
+  readonly #seals: Seals;
   readonly hasher: ChunkHasher;
   readonly order: DurableOrder;
   readonly packs: PackStore;
@@ -63,35 +72,36 @@ export class Repository {
   readonly #signal: AbortSignal | undefined;
   readonly #onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
   readonly #reportedCheckpoints = new Set<string>();
+  readonly #assertCurrent: () => Promise<void>;
   #sharedChunks: ChunkReader | undefined;
 
-  private constructor(made: {
-    readonly backend: Backend;
-    readonly config: RepositoryConfig;
-    readonly hasher: ChunkHasher;
-    readonly lock: RepositoryLock | undefined;
-    readonly signal: AbortSignal | undefined;
-    readonly sizes: StoreSizes;
-    readonly threads: TaskPool | undefined;
-    readonly onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
-  }) {
+  private constructor(
+    made: OpenedConfig &
+      Pick<OpenRepositoryOptions, 'backend' | 'signal' | 'threads' | 'onDamagedCheckpoint'> & {
+        readonly hasher: ChunkHasher;
+        readonly lock: RepositoryLock | undefined;
+        readonly sizes: StoreSizes;
+      },
+  ) {
     this.#backend = made.backend;
     this.localDirectory = made.backend.localDirectory;
-    this.files = new RepositoryFiles(made.backend);
+    this.files = new RepositoryFiles(made);
     this.config = made.config;
+    this.#seals = made.seals;
     this.hasher = made.hasher;
-    this.order = new DurableOrder(made.backend);
+    this.order = new DurableOrder(made);
     const { pool: threads, release } =
       made.threads === undefined ? acquireSharedPool() : { pool: made.threads, release: () => undefined };
     this.threads = threads;
     this.#releaseThreads = release;
     const compressor = new Compressor(threads, made.config.compression.level);
-    this.#codec = new BlockCodec({ hasher: made.hasher, threads, compressor });
+    this.#codec = new BlockCodec({ hasher: made.hasher, threads, compressor, seals: made.seals });
     this.packs = new PackStore({ backend: made.backend, codec: this.#codec, packHash: made.config.packHash });
     this.sizes = made.sizes;
     this.#lock = made.lock;
     this.#signal = made.signal;
     this.#onDamagedCheckpoint = made.onDamagedCheckpoint;
+    this.#assertCurrent = made.assertCurrent;
   }
 
   /**
@@ -101,10 +111,18 @@ export class Repository {
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
     const { backend, signal, threads, onDamagedCheckpoint, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     openZstd();
-    const config = await readConfig(backend);
-    const hasher = new ChunkHasher(config.chunkHash, Buffer.from(config.idKey, 'hex'));
+    const opened = await openConfig(backend, options.unlock);
+    options.onConfig?.(opened);
+    const hasher = new ChunkHasher(opened.config.chunkHash, Buffer.from(opened.config.idKey, 'hex'));
     const lock = await acquireAccess(options);
-    return new Repository({ backend, config, hasher, lock, signal, sizes, threads, onDamagedCheckpoint });
+    try {
+      // Somebody may have rotated the master key while this process waited: what is new would look damaged.
+      await opened.assertCurrent();
+      return new Repository({ ...opened, backend, hasher, lock, signal, sizes, threads, onDamagedCheckpoint });
+    } catch (error) {
+      await lock?.release().catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Opens the filter state of everything that is present now. */
@@ -116,6 +134,7 @@ export class Repository {
     const signal = this.#signal;
     const opened = await openState({
       backend: this.#backend,
+      seals: this.#seals,
       config: this.config,
       codec: this.#codec,
       signal,
@@ -163,13 +182,23 @@ export class Repository {
    */
   async explain(error: unknown): Promise<unknown> {
     const isFileGone = isAbsent(error) || error instanceof CorruptDataError;
-    if (this.#lock === undefined || !isFileGone) return error;
+    if (!isFileGone) return error;
+    if (this.#lock === undefined) return (await this.staleness()) ?? error;
     try {
       if (await repositoryExists(this.#backend)) await this.#lock.assertHeld();
       return error;
     } catch (lost) {
       return lost instanceof RefusedError ? lost : error;
     }
+  }
+
+  /** Returns the error to report if the master key was rotated since, and no lock prevented it: what is new looks damaged. */
+  async staleness(): Promise<RefusedError | undefined> {
+    if (this.#lock !== undefined) return undefined;
+    return await this.#assertCurrent().then(
+      () => undefined,
+      (error: unknown) => (error instanceof RefusedError ? error : undefined),
+    );
   }
 
   /** Whether another process has taken the lock of this process over. False if that cannot be found out. */
@@ -196,23 +225,20 @@ export class Repository {
     await this.#lock.assertHeld();
   };
 
-  /**
-   * Writes a checkpoint and removes all but the newest two. The state must be complete. Returns the name of the
-   * checkpoint.
-   */
+  /** Writes a checkpoint of a complete state, and removes all but the newest two if it may. Returns its name. */
   async writeCheckpoint(state: FilterState): Promise<string> {
     if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
     const existing = (await this.files.list('filter')).map(({ name }) => name).filter((name) => isCheckpointName(name));
     const name = checkpointName(generationAfter(existing));
     // After a suspension and a lost lock, this process could list files that another process has removed since.
     await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
-    await this.order.remove(existing.slice(0, Math.max(0, existing.length + 1 - CHECKPOINTS_KEPT)));
+    await this.order.remove(existing.slice(0, -CHECKPOINTS_KEPT + 1)).catch(unlessDenied);
     return name;
   }
 
   /** Reads and verifies a checkpoint. Returns undefined if it does not exist. */
   async readCheckpoint(name: string, segmentIds: ReadonlySet<string>): Promise<FilterState | undefined> {
-    return await readCheckpoint({ backend: this.#backend, config: this.config }, name, segmentIds);
+    return await readCheckpoint({ backend: this.#backend, seals: this.#seals, config: this.config }, name, segmentIds);
   }
 
   async close(): Promise<void> {

@@ -6,6 +6,7 @@ import {
   DIRECTORIES,
   RESERVE_BYTES,
   RESERVE_NAME,
+  isKeyName,
   isTemporaryName,
 } from '../format/layout.ts';
 import { listOptional } from './listing.ts';
@@ -31,7 +32,7 @@ export async function assertVacant(backend: Backend): Promise<void> {
 async function foreignFile(backend: Backend): Promise<string | undefined> {
   for (const directory of DIRECTORIES) {
     for (const { name } of await listOptional(backend, directory)) {
-      if (!isTemporaryName(name) && !isCheckpointName(name)) return name;
+      if (!isTemporaryName(name) && !isCheckpointName(name) && !isKeyName(name)) return name;
     }
   }
   const reserveBytes = await backend.sizeOf(RESERVE_NAME);

@@ -1,4 +1,14 @@
 import type { ChunkHasher } from '../crypto/chunk-hasher.ts';
+import {
+  ENVELOPE_BYTES,
+  ENVELOPE_HEADER_BYTES,
+  ENVELOPE_MAGIC,
+  EnvelopeOpener,
+  epochOfEnvelope,
+  sizeOfEnvelope,
+} from '../crypto/envelope.ts';
+import type { Seals } from '../crypto/seals.ts';
+import assert from 'node:assert/strict';
 import { CorruptDataError } from '../errors.ts';
 import {
   BLOCK_HEADER_BYTES,
@@ -9,13 +19,16 @@ import {
 } from '../format/block.ts';
 import type { BlockHeader, Codec } from '../format/block.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
+import { BLOCK_MAGIC, MAX_BLOCK_CHUNKS, MAX_BLOCK_STORED_BYTES } from '../format/constants.ts';
 import type { Compressor } from '../workers/compression.ts';
-import type { IdInputs } from '../workers/task-messages.ts';
+import type { BlockEnvelope, IdInputs } from '../workers/task-messages.ts';
 import type { StartedTask, TaskPool } from '../workers/task-pool.ts';
 
 /** A block ready to be written. */
-export interface SealedBlock {
+export interface EncodedBlock {
   readonly codec: Codec;
+  /** Size of the whole block. */
+  readonly sizeBytes: number;
   readonly rawBytes: number;
   /** Size of the payload. */
   readonly storedBytes: number;
@@ -37,45 +50,83 @@ export interface OpenedBlock extends VerifiedBlock {
   readonly raw: Uint8Array;
 }
 
-/** Returns the size of a whole block. `prefix`: its first `BLOCK_PREFIX_BYTES` bytes or more. */
+/** The part of a stored block that is decompressed, and how. */
+interface TakenBlock {
+  readonly header: BlockHeader;
+  /** The payload, or the whole envelope. */
+  readonly payload: Uint8Array;
+  readonly envelope: BlockEnvelope | undefined;
+  readonly idInputs: IdInputs;
+}
+
+/** Returns the size of a whole block, sealed or not. `prefix`: its first `BLOCK_PREFIX_BYTES` bytes or more. */
 export function sizeOfBlock(prefix: Uint8Array): number {
+  if (isSealed(prefix)) {
+    const sizeBytes = sizeOfEnvelope(prefix);
+    if (sizeBytes <= MAX_SEALED_BYTES) return sizeBytes;
+    throw new CorruptDataError(`a block cannot have ${sizeBytes} bytes`);
+  }
   const { chunkCount, storedBytes } = decodeBlockPrefix(prefix);
   return blockBytes(chunkCount, storedBytes);
 }
 
+const MAX_SEALED_BYTES: number = blockBytes(MAX_BLOCK_CHUNKS, MAX_BLOCK_STORED_BYTES) + ENVELOPE_BYTES;
+
 /** So many bytes of a block are needed to learn its size. */
 export const BLOCK_PREFIX_BYTES: number = BLOCK_HEADER_BYTES;
+assert(BLOCK_PREFIX_BYTES === ENVELOPE_HEADER_BYTES);
+
+function isSealed(bytes: Uint8Array): boolean {
+  return ENVELOPE_MAGIC.every((byte, index) => bytes[index] === byte);
+}
 
 /**
- * The only place where the blocks of packs are made and taken apart: compression, checksums and chunk ids. The work is
- * done in the task pool.
+ * The only place where the blocks of packs are made and taken apart: compression, sealing, checksums and chunk ids. The
+ * work is done in the task pool.
  */
 export class BlockCodec {
   readonly #hasher: ChunkHasher;
   readonly #threads: TaskPool;
   readonly #compressor: Compressor;
+  readonly seals: Seals;
 
-  constructor(made: { readonly hasher: ChunkHasher; readonly threads: TaskPool; readonly compressor: Compressor }) {
+  constructor(made: {
+    readonly hasher: ChunkHasher;
+    readonly threads: TaskPool;
+    readonly compressor: Compressor;
+    readonly seals: Seals;
+  }) {
     this.#hasher = made.hasher;
     this.#threads = made.threads;
     this.#compressor = made.compressor;
+    this.seals = made.seals;
   }
 
   /**
-   * Compresses the chunks of a block. The output overwrites `raw`, so the caller must not use it until the block is
+   * Compresses and seals the chunks of a block. The output overwrites `raw`, so the caller must not use it until the block is
    * written. `isDense` marks bytes that are probably incompressible.
    */
-  async seal(
+  async encode(
     kind: ChunkKind,
     block: { readonly raw: Buffer; readonly chunkIds: Uint8Array; readonly chunkLengths: Uint32Array },
     options: { readonly isDense: boolean },
-  ): Promise<SealedBlock> {
+  ): Promise<EncodedBlock> {
     const { raw, chunkIds, chunkLengths } = block;
     const rawBytes = raw.length;
+    const { keys } = this.seals;
+    if (keys !== undefined) {
+      const key = keys.keyOf('blocks');
+      const sealed = await this.#compressor.seal({ raw, key, kind, chunkLengths }, options);
+      const { codec, head, payload, tag } = sealed;
+      const sizeBytes = head.length + payload.length + tag.length;
+      const storedBytes = payload.length;
+      return { codec, sizeBytes, rawBytes, storedBytes, chunkIds, chunkLengths, pieces: [head, payload, tag] };
+    }
     const { codec, bytes } = await this.#compressor.compress(raw, options);
     const storedBytes = bytes.length;
     const header = encodeBlockHeader({ kind, codec, rawBytes, storedBytes, chunkLengths });
-    return { codec, rawBytes, storedBytes, chunkIds, chunkLengths, pieces: [header, bytes] };
+    const sizeBytes = header.length + storedBytes;
+    return { codec, sizeBytes, rawBytes, storedBytes, chunkIds, chunkLengths, pieces: [header, bytes] };
   }
 
   /**
@@ -87,10 +138,10 @@ export class BlockCodec {
    * @throws CorruptDataError
    */
   async open(stored: Uint8Array, allocate?: (sizeBytes: number) => Uint8Array): Promise<OpenedBlock> {
-    const { header, payload, idInputs } = this.#take(stored);
+    const { header, ...taken } = this.#take(stored);
     const { codec, rawBytes } = header;
     const target = codec === 'raw' ? undefined : allocate?.(rawBytes);
-    return { header, ...(await this.#threads.run({ name: 'decompress', codec, payload, rawBytes, target, idInputs })) };
+    return { header, ...(await this.#threads.run({ name: 'decompress', codec, rawBytes, target, ...taken })) };
   }
 
   /**
@@ -98,9 +149,32 @@ export class BlockCodec {
    * @throws CorruptDataError
    */
   async verify(stored: Uint8Array): Promise<VerifiedBlock> {
-    const { header, payload, idInputs } = this.#take(stored);
+    const { header, ...taken } = this.#take(stored);
     const { codec, rawBytes } = header;
-    return { header, chunkIds: await this.#threads.run({ name: 'verify', codec, payload, rawBytes, idInputs }) };
+    return { header, chunkIds: await this.#threads.run({ name: 'verify', codec, rawBytes, ...taken }) };
+  }
+
+  /** Returns the same block under the present key: all blocks of a pack have the same. Does not compress it again. */
+  reseal(stored: Uint8Array): Uint8Array {
+    const { keys } = this.seals;
+    if (keys === undefined || epochOfEnvelope(stored) === keys.epoch) return stored;
+    return this.seals.seal('blocks', this.seals.open('blocks', stored));
+  }
+
+  /** The first bytes of a block. */
+  get blockMagic(): Buffer {
+    if (this.seals.keys !== undefined) return ENVELOPE_MAGIC;
+    const magic = Buffer.alloc(4);
+    magic.writeUInt32LE(BLOCK_MAGIC);
+    return magic;
+  }
+
+  /**
+   * Reads the header of a block without its payload.
+   * @throws CorruptDataError if there is none
+   */
+  assertHeader(stored: Uint8Array): void {
+    this.#take(stored);
   }
 
   /** Starts to compute the id of a chunk. Bytes in shared memory are not copied, and must not change meanwhile. */
@@ -108,12 +182,36 @@ export class BlockCodec {
     return this.#threads.start({ name: 'hash', bytes, key: this.#hasher.keyOf(kind) });
   }
 
-  #take(stored: Uint8Array): { header: BlockHeader; payload: Uint8Array; idInputs: IdInputs } {
+  #take(stored: Uint8Array): TakenBlock {
+    if (this.seals.keys !== undefined) return this.#takeSealed(stored);
     const header = decodeBlockHeader(stored);
     const { kind, storedBytes, chunkLengths } = header;
     const endOffset = blockBytes(chunkLengths.length, storedBytes);
     if (stored.length < endOffset) throw new CorruptDataError('the pack ends before the end of the block');
     const payload = stored.subarray(endOffset - storedBytes, endOffset);
-    return { header, payload, idInputs: { key: this.#hasher.keyOf(kind), chunkLengths } };
+    return { header, payload, envelope: undefined, idInputs: { key: this.#hasher.keyOf(kind), chunkLengths } };
+  }
+
+  /**
+   * Decrypts the header and the table to learn the sizes. Nothing has verified them by then; the thread that decrypts the
+   * payload verifies all of the block.
+   */
+  #takeSealed(stored: Uint8Array): TakenBlock {
+    const sizeBytes = stored.length < ENVELOPE_HEADER_BYTES ? 0 : sizeOfEnvelope(stored);
+    if (stored.length < sizeBytes) throw new CorruptDataError('the pack ends before the end of the block');
+    const payload = stored.subarray(0, sizeBytes);
+    const key = this.seals.keys!.keyOf('blocks', epochOfEnvelope(payload));
+    const opener = new EnvelopeOpener(key, payload);
+    const prefix = Buffer.alloc(BLOCK_HEADER_BYTES);
+    opener.decrypt(prefix);
+    const { chunkCount, storedBytes } = decodeBlockPrefix(prefix);
+    const table = Buffer.alloc(Math.max(0, opener.leftBytes - storedBytes));
+    if (table.length !== blockBytes(chunkCount, 0) - BLOCK_HEADER_BYTES)
+      throw new CorruptDataError('it has a wrong size');
+    opener.decrypt(table);
+    const header = decodeBlockHeader(Buffer.concat([prefix, table]));
+    const { kind, chunkLengths } = header;
+    const envelope = { key, headBytes: prefix.length + table.length };
+    return { header, payload, envelope, idInputs: { key: this.#hasher.keyOf(kind), chunkLengths } };
   }
 }

@@ -21,11 +21,17 @@ const SHRINKING = 63 / 64;
 export class BlockSizeEstimate {
   /** Raw size of a full block of several chunks. */
   #fullRawBytes = DEFAULT_STORE_SIZES.blockRawBytes;
+  readonly #sealBytes: number;
+
+  /** `sealBytes`: what sealing adds to a block. */
+  constructor(sealBytes: number) {
+    this.#sealBytes = sealBytes;
+  }
 
   bytesFor({ offsetInBlock, lengthBytes, storedBytes }: KnownChunk): number {
     // A chunk of more than half a block is alone in its block, and so is one with exactly the size of such a raw block.
     const isLarge = lengthBytes > this.#fullRawBytes / 2;
-    const isAlone = offsetInBlock === 0 && (isLarge || storedBytes === blockBytes(1, lengthBytes));
+    const isAlone = offsetInBlock === 0 && (isLarge || storedBytes === blockBytes(1, lengthBytes) + this.#sealBytes);
     if (isAlone) return storedBytes;
     const rawBytes = Math.max(this.#fullRawBytes, offsetInBlock + lengthBytes);
     return Math.ceil((storedBytes / lengthBytes) * rawBytes * (1 + MARGIN));

@@ -2,7 +2,7 @@ import type { Backend } from '../backend/backend.ts';
 import { CorruptDataError } from '../errors.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
-import type { PackedBlock } from '../format/pack.ts';
+import type { PackedBlock } from '../format/packed-block.ts';
 import { BlockCache } from './block-cache.ts';
 import type { BlockCodec, VerifiedBlock } from './block-codec.ts';
 import type { CachedBlock } from './block-cache.ts';
@@ -46,7 +46,7 @@ export class ChunkReader {
   readonly #codec: BlockCodec;
   readonly #pool: BufferPool;
   readonly #blocks: BlockCache<HashedBlock>;
-  readonly #sizes = new BlockSizeEstimate();
+  readonly #sizes: BlockSizeEstimate;
   /** Memory for blocks that `keep` is decompressing. */
   #reservedBytes = 0;
 
@@ -58,6 +58,7 @@ export class ChunkReader {
   ) {
     this.#backend = backend;
     this.#codec = codec;
+    this.#sizes = new BlockSizeEstimate(codec.seals.sealBytes);
     this.#pool = options.buffers ?? new BufferPool({ sizeBytesMin: BUFFER_BYTES_MIN });
     this.#blocks = new BlockCache(options.cacheBytes, ({ buffer }) => this.#pool.give(buffer));
   }

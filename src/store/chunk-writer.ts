@@ -4,7 +4,7 @@ import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 import { copyBytes } from '../util/copy-bytes.ts';
 import type { StartedTask } from '../workers/task-pool.ts';
-import type { BlockCodec, SealedBlock } from './block-codec.ts';
+import type { BlockCodec, EncodedBlock } from './block-codec.ts';
 import { BlockGatherer, loneBlock } from './block-gatherer.ts';
 import type { RawBlock } from './block-gatherer.ts';
 import { BufferPool } from './buffer-pool.ts';
@@ -69,7 +69,7 @@ export class ChunkWriter {
     this.#inFlightBytesMax = IN_FLIGHT_BLOCKS_MAX * blockRawBytes;
     this.#pool = new BufferPool({ sizeBytesMin: Math.min(blockRawBytes, BUFFER_BYTES_MIN) });
     this.#slabs = new SlabPool(this.#pool, blockRawBytes);
-    this.#packs = new PackWriter({ sink, kind, packHash, packBytes, onPack });
+    this.#packs = new PackWriter({ sink, kind, packHash, seals: options.codec.seals, packBytes, onPack });
     this.#plain = new BlockGatherer(this.#pool, blockRawBytes);
     this.#dense = new BlockGatherer(this.#pool, blockRawBytes);
     this.#kind = kind;
@@ -126,7 +126,7 @@ export class ChunkWriter {
   }
 
   /** Writes an already compressed block after everything that was added before. */
-  async addSealed(block: SealedBlock): Promise<void> {
+  async addEncoded(block: EncodedBlock): Promise<void> {
     this.#enqueue(async () => this.#packs.writeBlock(block));
     await this.#settled();
   }
@@ -164,11 +164,11 @@ export class ChunkWriter {
   #submit(block: RawBlock, isDense: boolean): void {
     this.#inFlightBytes += block.buffer.length;
     const raw = block.buffer.subarray(0, block.rawBytes);
-    const sealed = this.#codec.seal(this.#kind, { ...block, raw }, { isDense });
+    const encoded = this.#codec.encode(this.#kind, { ...block, raw }, { isDense });
     // The failure is handled in order, where the block is awaited; until then it must not count as unhandled.
-    sealed.catch(() => undefined);
+    encoded.catch(() => undefined);
     this.#enqueue(async () => {
-      await this.#packs.writeBlock(await sealed);
+      await this.#packs.writeBlock(await encoded);
       this.#release(block);
     });
   }

@@ -1,18 +1,15 @@
 import type { Backend } from '../backend/backend.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import { packName } from '../format/layout.ts';
-import {
-  PACK_HEADER_BYTES,
-  PACK_TRAILER_BYTES,
-  decodePackFooter,
-  decodePackHeader,
-  decodePackTrailer,
-} from '../format/pack.ts';
+import { PACK_HEADER_BYTES, PACK_TRAILER_BYTES, decodePackFooter } from '../format/pack.ts';
+import { decodePackHeader } from '../format/pack-header.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 import { BLOCK_PREFIX_BYTES, sizeOfBlock } from './block-codec.ts';
 import type { BlockCodec } from './block-codec.ts';
 import type { BufferPool } from './buffer-pool.ts';
+import { locatePackEnd, openPackEnd, trailerBytesOf } from './pack-end.ts';
+import type { FilePlace } from './pack-end.ts';
 
 /** Where a block is stored, from a verified segment or filter state. */
 export interface BlockPlace {
@@ -74,6 +71,7 @@ async function readBeginning(
 }
 
 const MISSING = 'the pack is missing';
+const OTHER_SEALING = 'only one of the pack and the repository is encrypted';
 
 /**
  * The raw bytes of a block, and the ids of its chunks computed from these bytes. The user of a chunk compares its id.
@@ -129,7 +127,8 @@ const TAIL_BYTES = 64 * 1024;
  * Reads the contents of a pack from its own footer. With `listedBytes`, its size as it was listed, that takes two calls;
  * three if the footer is long.
  */
-export async function readPackContents(backend: Backend, packId: string, listedBytes?: number): Promise<PackContents> {
+export async function readPackContents(place: FilePlace, packId: string, listedBytes?: number): Promise<PackContents> {
+  const { backend, seals } = place;
   const name = packName(packId);
   try {
     const sizeBytes = listedBytes ?? (await backend.sizeOf(name));
@@ -138,15 +137,18 @@ export async function readPackContents(backend: Backend, packId: string, listedB
       throw new CorruptDataError(`it is only ${sizeBytes} bytes long`);
     const header = Buffer.allocUnsafe(PACK_HEADER_BYTES);
     await backend.readRange(name, 0, header);
-    const { kind } = decodePackHeader(header);
-    return decodePackFooter(await readFooter(backend, name, sizeBytes), { id: packId, kind, sizeBytes });
+    const isSealed = seals.keys !== undefined;
+    const { kind: plainKind } = decodePackHeader(header);
+    const { kind = plainKind, footer } = openPackEnd(await readPackEnd(place, name, sizeBytes), seals);
+    if (kind === undefined || (plainKind === undefined) !== isSealed) throw new CorruptDataError(OTHER_SEALING);
+    return decodePackFooter(footer, { id: packId, kind, sizeBytes, isSealed });
   } catch (error) {
     throw located(error, name);
   }
 }
 
-/** Reads footer and trailer. */
-async function readFooter(backend: Backend, name: string, packBytes: number): Promise<Buffer> {
+/** Reads what comes after the last block. */
+async function readPackEnd({ backend, seals }: FilePlace, name: string, packBytes: number): Promise<Buffer> {
   const readLast = async (sizeBytes: number): Promise<Buffer> => {
     const bytes = Buffer.allocUnsafe(sizeBytes);
     await backend.readRange(name, packBytes - sizeBytes, bytes);
@@ -155,15 +157,14 @@ async function readFooter(backend: Backend, name: string, packBytes: number): Pr
   const tail = await readLast(Math.min(TAIL_BYTES, packBytes)).catch(async (error: unknown) => {
     // The unreadable part may lie before the footer.
     if (!isDamage(error)) throw error;
-    return await readLast(PACK_TRAILER_BYTES);
+    return await readLast(trailerBytesOf(seals));
   });
-  const { footerOffset } = decodePackTrailer(tail.subarray(-PACK_TRAILER_BYTES), packBytes);
-  const sizeBytes = packBytes - footerOffset;
+  const sizeBytes = locatePackEnd(tail, packBytes, seals);
   if (sizeBytes > tail.length) return await readLast(sizeBytes);
   // A copy in memory of its own, because the contents refer to these bytes, and a check keeps those of many packs.
-  const footer = Buffer.allocUnsafeSlow(sizeBytes);
-  tail.copy(footer, 0, tail.length - sizeBytes);
-  return footer;
+  const end = Buffer.allocUnsafeSlow(sizeBytes);
+  tail.copy(end, 0, tail.length - sizeBytes);
+  return end;
 }
 
 /** Adds to the message of an error of a damaged pack where it is damaged. Returns other errors as they are. */

@@ -1,8 +1,7 @@
 import { CorruptDataError } from '../errors.ts';
-import { blockBytes } from '../format/block.ts';
-import { BLOCK_MAGIC, PACK_HEADER_BYTES_V1 } from '../format/constants.ts';
+import { PACK_HEADER_BYTES_V1 } from '../format/constants.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
-import type { PackedBlock } from '../format/pack.ts';
+import type { PackedBlock } from '../format/packed-block.ts';
 import { sizeOfBlock } from './block-codec.ts';
 import type { BlockCodec } from './block-codec.ts';
 
@@ -22,25 +21,24 @@ export async function scanBlocks(
   codec: BlockCodec,
   visit: (scanned: ScannedBlock) => Promise<void>,
 ): Promise<void> {
-  const magic = Buffer.alloc(4);
-  magic.writeUInt32LE(BLOCK_MAGIC);
+  const magic = codec.blockMagic;
   let offset = bytes.indexOf(magic, Math.min(PACK_HEADER_BYTES_V1, bytes.length));
   while (offset >= 0) {
     const scanned = await readAt(bytes, offset, codec);
     if (scanned !== undefined) await visit(scanned);
-    const { block } = scanned ?? { block: undefined };
-    const next = block === undefined ? offset + 1 : offset + blockBytes(block.chunkLengths.length, block.storedBytes);
-    offset = bytes.indexOf(magic, next);
+    offset = bytes.indexOf(magic, offset + (scanned?.block.sizeBytes ?? 1));
   }
 }
 
 async function readAt(bytes: Buffer, offset: number, codec: BlockCodec): Promise<ScannedBlock | undefined> {
   try {
-    const end = offset + sizeOfBlock(bytes.subarray(offset));
+    const sizeBytes = sizeOfBlock(bytes.subarray(offset));
+    const end = offset + sizeBytes;
     if (end > bytes.length) return undefined;
+    codec.assertHeader(bytes.subarray(offset, end));
     // A copy, because its memory is transferred to a thread.
     const { header, raw, chunkIds } = await codec.open(new Uint8Array(bytes.subarray(offset, end)));
-    return { kind: header.kind, raw, block: { ...header, offset, chunkIds } };
+    return { kind: header.kind, raw, block: { ...header, offset, sizeBytes, chunkIds } };
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
     return undefined;

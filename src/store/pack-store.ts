@@ -1,11 +1,13 @@
 import type { Backend } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
+import { sha256 } from '../crypto/sha256.ts';
 import { CorruptDataError, UnsupportedFormatError } from '../errors.ts';
-import { blockBytes } from '../format/block.ts';
 import { bufferOver } from '../format/byte-reader.ts';
 import { baseName, packName } from '../format/layout.ts';
-import type { PackContents, PackedBlock } from '../format/pack.ts';
+import { encodePackFooter } from '../format/pack.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { PackedBlock } from '../format/packed-block.ts';
 import type { BlockCodec, OpenedBlock, VerifiedBlock } from './block-codec.ts';
 import { located, readPackContents, readStoredBlock } from './pack-reader.ts';
 import { scanBlocks } from './pack-scan.ts';
@@ -13,7 +15,7 @@ import type { ScannedBlock } from './pack-scan.ts';
 import { PackVerifier } from './pack-verifier.ts';
 import type { PackVerifierOptions } from './pack-verifier.ts';
 
-/** A verified block as it is stored. */
+/** A verified block as it is stored, under the present key. */
 export type StoredBlock = VerifiedBlock & { readonly stored: Uint8Array };
 
 /** Reads whole packs and their blocks, for everything but the chunks that a snapshot needs (`ChunkReader`). */
@@ -26,6 +28,16 @@ export class PackStore {
     this.#backend = made.backend;
     this.#codec = made.codec;
     this.#packHash = made.packHash;
+  }
+
+  /** Whether packs are encrypted. */
+  get isSealed(): boolean {
+    return this.#codec.seals.keys !== undefined;
+  }
+
+  /** A digest of what is said about a pack. Segments that list the same pack may contradict each other. */
+  digestOfListing({ kind, sizeBytes, blocks }: PackContents): string {
+    return `${kind} ${sizeBytes} ${sha256(encodePackFooter(blocks))}`;
   }
 
   /** Returns the size of a pack in bytes, or undefined if it does not exist. */
@@ -45,7 +57,7 @@ export class PackStore {
    * @throws UnsupportedFormatError if the pack is of a newer format
    */
   async readContents(packId: string, listedBytes?: number): Promise<PackContents> {
-    return await readPackContents(this.#backend, packId, listedBytes);
+    return await readPackContents({ backend: this.#backend, seals: this.#codec.seals }, packId, listedBytes);
   }
 
   /**
@@ -76,19 +88,21 @@ export class PackStore {
   }
 
   /**
-   * Reads a block as it is stored, and computes the ids of its chunks.
+   * Reads a block as it is to be stored in another pack, and computes the ids of its chunks.
    * @throws CorruptDataError
    */
   async verifyBlock(pack: PackContents, block: PackedBlock): Promise<StoredBlock> {
-    return await this.#located(pack, block, async (stored) => ({ stored, ...(await this.#codec.verify(stored)) }));
+    return await this.#located(pack, block, async (stored) => {
+      const verified = await this.#codec.verify(stored);
+      return { stored: this.#codec.reseal(stored), ...verified };
+    });
   }
 
   async #located<T>(
     { id: packId, sizeBytes: packBytes }: PackContents,
-    { offset, chunkLengths, storedBytes }: PackedBlock,
+    { offset, sizeBytes: expectedBytes }: PackedBlock,
     decode: (stored: Uint8Array) => Promise<T>,
   ): Promise<T> {
-    const expectedBytes = blockBytes(chunkLengths.length, storedBytes);
     const stored = await readStoredBlock(this.#backend, { packId, offset, packBytes, expectedBytes });
     try {
       return await decode(stored);

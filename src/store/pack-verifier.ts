@@ -3,13 +3,16 @@ import { packName } from '../format/layout.ts';
 import type { Backend } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
+import type { Seals } from '../crypto/seals.ts';
 import { BackendError, CorruptDataError, isAbsent } from '../errors.ts';
-import { blockBytes } from '../format/block.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
-import { decodePackHeader, encodePackFooter, headerBytesOf } from '../format/pack.ts';
-import type { PackContents, PackedBlock } from '../format/pack.ts';
+import { decodePackHeader, headerBytesOf } from '../format/pack-header.ts';
+import { encodePackFooter } from '../format/pack.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { PackedBlock } from '../format/packed-block.ts';
 import { BufferPool } from './buffer-pool.ts';
 import type { BlockCodec } from './block-codec.ts';
+import { endBytesOf, openPackEnd } from './pack-end.ts';
 import type { ChunkReader } from './chunk-reader.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
 
@@ -114,8 +117,8 @@ export class PackVerifier {
     } catch (error) {
       problems.push(unreadable(error));
       bytes.fill(0);
-      for (const { offset, storedBytes, chunkLengths } of pack.blocks) {
-        const block = bytes.subarray(offset, offset + blockBytes(chunkLengths.length, storedBytes));
+      for (const { offset, sizeBytes } of pack.blocks) {
+        const block = bytes.subarray(offset, offset + sizeBytes);
         await this.#backend.readRange(name, offset, block).catch(unreadable);
       }
     }
@@ -124,7 +127,7 @@ export class PackVerifier {
   /** Returns the hex ids of the chunks with wrong bytes. */
   async #verifyBytes(bytes: Buffer, pack: PackContents, problems: PackProblem[]): Promise<string[]> {
     if (packDigestOf(this.#packHash, bytes) === pack.id) {
-      problems.push(...footerProblems(bytes, pack));
+      problems.push(...footerProblems(bytes, pack, this.#codec.seals));
     } else {
       problems.push({ kind: 'digest-differs' });
     }
@@ -137,10 +140,10 @@ export class PackVerifier {
   async #structureProblem(pack: PackContents): Promise<PackProblem | undefined> {
     const problem = sizeProblem(pack, await this.#sizeOf(pack));
     if (problem !== undefined) return problem;
-    const expected = encodePackFooter(pack.blocks);
-    const footer = Buffer.allocUnsafe(expected.length);
-    await this.#backend.readRange(packName(pack.id), pack.sizeBytes - footer.length, footer);
-    return footer.equals(expected) ? undefined : { kind: 'footer-differs' };
+    const { seals } = this.#codec;
+    const end = Buffer.allocUnsafe(endBytesOf(pack, seals));
+    await this.#backend.readRange(packName(pack.id), pack.sizeBytes - end.length, end);
+    return isEndOf(end, pack, seals) ? undefined : { kind: 'footer-differs' };
   }
 
   async #sizeOf({ id, sizeBytes }: PackContents): Promise<number | undefined> {
@@ -191,16 +194,26 @@ function sizeProblem({ sizeBytes }: PackContents, foundBytes: number | undefined
   return foundBytes === sizeBytes ? undefined : { kind: 'size', foundBytes, expectedBytes: sizeBytes };
 }
 
-function footerProblems(bytes: Buffer, pack: PackContents): PackProblem[] {
-  const expected = encodePackFooter(pack.blocks);
-  const isSame = bytes.subarray(Math.max(0, bytes.length - expected.length)).equals(expected);
+function footerProblems(bytes: Buffer, pack: PackContents, seals: Seals): PackProblem[] {
+  const isSame = isEndOf(bytes.subarray(Math.max(0, bytes.length - endBytesOf(pack, seals))), pack, seals);
   return isSame && isHeaderOf(bytes, pack) ? [] : [{ kind: 'header-or-footer-differs' }];
+}
+
+/** Returns whether these are the last bytes of the pack. Two ends of the same sealed pack differ in the nonce. */
+function isEndOf(bytes: Buffer, pack: PackContents, seals: Seals): boolean {
+  try {
+    const { kind = pack.kind, footer } = openPackEnd(bytes, seals);
+    return kind === pack.kind && Buffer.compare(footer, encodePackFooter(pack.blocks)) === 0;
+  } catch (error) {
+    if (!(error instanceof CorruptDataError)) throw error;
+    return false;
+  }
 }
 
 function isHeaderOf(bytes: Buffer, pack: PackContents): boolean {
   try {
     const { kind, headerBytes } = decodePackHeader(bytes);
-    return kind === pack.kind && headerBytes === headerBytesOf(pack.blocks);
+    return kind === (pack.isSealed ? undefined : pack.kind) && headerBytes === headerBytesOf(pack.blocks);
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
     return false;

@@ -2,12 +2,15 @@ import { randomBytes } from 'node:crypto';
 import type { StagedFile } from '../backend/backend.ts';
 import { createPackDigest } from '../crypto/pack-digest.ts';
 import type { PackHash, RunningDigest } from '../crypto/pack-digest.ts';
+import type { Seals } from '../crypto/seals.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
-import { encodePackFooter, encodePackHeader } from '../format/pack.ts';
+import { encodePackHeader } from '../format/pack-header.ts';
 import { NONCE_BYTES } from '../format/constants.ts';
 import { packName } from '../format/layout.ts';
-import type { PackContents, PackedBlock } from '../format/pack.ts';
-import type { SealedBlock } from './block-codec.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { PackedBlock } from '../format/packed-block.ts';
+import type { EncodedBlock } from './block-codec.ts';
+import { encodePackEnd } from './pack-end.ts';
 
 /** Destination of finished packs. The repository implements it, because it controls the order of durable writes. */
 export interface PackSink {
@@ -20,6 +23,7 @@ export class PackWriter {
   readonly #sink: PackSink;
   readonly #kind: ChunkKind;
   readonly #packHash: PackHash;
+  readonly #seals: Seals;
   readonly #packBytes: number;
   readonly #onPack: (pack: PackContents) => void;
   #open: { readonly file: StagedFile; readonly digest: RunningDigest } | undefined;
@@ -30,6 +34,7 @@ export class PackWriter {
     readonly sink: PackSink;
     readonly kind: ChunkKind;
     readonly packHash: PackHash;
+    readonly seals: Seals;
     /** A pack is closed once it reaches this size. */
     readonly packBytes: number;
     /** Called with each pack after it is published. */
@@ -38,16 +43,17 @@ export class PackWriter {
     this.#sink = options.sink;
     this.#kind = options.kind;
     this.#packHash = options.packHash;
+    this.#seals = options.seals;
     this.#packBytes = options.packBytes;
     this.#onPack = options.onPack;
   }
 
-  async writeBlock(block: SealedBlock): Promise<void> {
+  async writeBlock(block: EncodedBlock): Promise<void> {
     if (this.#open === undefined) await this.#begin();
-    const { codec, rawBytes, storedBytes, pieces, chunkIds, chunkLengths } = block;
+    const { sizeBytes, codec, rawBytes, storedBytes, pieces, chunkIds, chunkLengths } = block;
     const offset = this.#offset;
     for (const piece of pieces) await this.#append(piece);
-    this.#blocks.push({ offset, codec, rawBytes, storedBytes, chunkIds, chunkLengths });
+    this.#blocks.push({ offset, sizeBytes, codec, rawBytes, storedBytes, chunkIds, chunkLengths });
     if (this.#offset >= this.#packBytes) await this.finish();
   }
 
@@ -55,13 +61,13 @@ export class PackWriter {
   async finish(): Promise<void> {
     if (this.#open === undefined) return;
     const { file, digest } = this.#open;
-    await this.#append(encodePackFooter(this.#blocks));
+    const blocks = this.#blocks;
+    await this.#append(encodePackEnd({ kind: this.#kind, blocks }, this.#seals));
     const id = digest.end();
     await file.publish(packName(id));
     this.#open = undefined;
-    const blocks = this.#blocks;
     this.#blocks = [];
-    this.#onPack({ id, kind: this.#kind, sizeBytes: this.#offset, blocks });
+    this.#onPack({ id, kind: this.#kind, sizeBytes: this.#offset, isSealed: this.#isSealed, blocks });
   }
 
   async abort(): Promise<void> {
@@ -76,7 +82,11 @@ export class PackWriter {
     this.#open = { file: await this.#sink.create(), digest };
     this.#offset = 0;
     this.#blocks = [];
-    await this.#append(encodePackHeader(this.#kind, randomBytes(NONCE_BYTES)));
+    await this.#append(encodePackHeader(this.#isSealed ? undefined : this.#kind, randomBytes(NONCE_BYTES)));
+  }
+
+  get #isSealed(): boolean {
+    return this.#seals.keys !== undefined;
   }
 
   async #append(bytes: Uint8Array): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Codec } from '../format/block.ts';
+import type { SealTask, SealedBlock } from './task-messages.ts';
 import type { TaskPool } from './task-pool.ts';
 import { shrinks } from './tasks.ts';
 import { openZstd } from './zstd.ts';
@@ -32,6 +33,15 @@ export class Compressor {
     if (options.isDense === true && !looksCompressible(raw)) return { codec: 'raw', bytes: raw };
     const bytes = await this.#threads.run({ name: 'compress', raw, level: this.#level });
     return bytes === undefined ? { codec: 'raw', bytes: raw } : { codec: 'zstd', bytes };
+  }
+
+  /** Like `compress`, and seals the block in the same task. */
+  async seal(
+    { raw, ...block }: Pick<SealTask, 'key' | 'kind' | 'chunkLengths'> & { readonly raw: Buffer },
+    options: { readonly isDense?: boolean } = {},
+  ): Promise<SealedBlock> {
+    const level = options.isDense === true && !looksCompressible(raw) ? undefined : this.#level;
+    return await this.#threads.run({ name: 'seal', raw, level, ...block });
   }
 }
 

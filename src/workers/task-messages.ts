@@ -1,6 +1,7 @@
 import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
+import type { EnvelopeKey } from '../crypto/envelope.ts';
 import type { TargetPolicy } from '../files/target-policy.ts';
-import type { Codec } from '../format/block.ts';
+import type { BlockHeader, Codec } from '../format/block.ts';
 import type { FilesToWrite, ListedFiles } from './file-lists.ts';
 
 /** Everything that the main thread and the threads of the pool send to each other. */
@@ -12,11 +13,41 @@ export interface CompressTask {
   readonly level: number;
 }
 
+/**
+ * Compresses `raw` in place like `CompressTask`, unless `level` is undefined, and seals the whole block; its payload
+ * stays in this memory.
+ */
+export interface SealTask {
+  readonly name: 'seal';
+  readonly raw: Uint8Array;
+  readonly level: number | undefined;
+  readonly key: EnvelopeKey;
+  readonly kind: BlockHeader['kind'];
+  readonly chunkLengths: Uint32Array;
+}
+
+/** A sealed block in three pieces: the beginning of the envelope up to the payload, the payload, and the tag. */
+export interface SealedBlock {
+  readonly codec: Codec;
+  readonly head: Uint8Array;
+  readonly payload: Uint8Array;
+  readonly tag: Uint8Array;
+}
+
+/** How to open the envelope around a block. */
+export interface BlockEnvelope {
+  readonly key: EnvelopeKey;
+  /** Size of header and table, which come before the payload. */
+  readonly headBytes: number;
+}
+
 /** Decompresses a stored block. */
 export interface DecompressTask {
   readonly name: 'decompress';
   readonly codec: Codec;
+  /** The payload, or the whole envelope. */
   readonly payload: Uint8Array;
+  readonly envelope?: BlockEnvelope | undefined;
   readonly rawBytes: number;
   /** Shared memory for `rawBytes` bytes, used if the payload is compressed; by default new memory is allocated. */
   readonly target?: Uint8Array | undefined;
@@ -42,6 +73,7 @@ interface VerifyTask {
   readonly name: 'verify';
   readonly codec: Codec;
   readonly payload: Uint8Array;
+  readonly envelope?: BlockEnvelope | undefined;
   readonly rawBytes: number;
   readonly idInputs: IdInputs;
 }
@@ -79,10 +111,11 @@ export interface WriteTask {
   readonly policy: TargetPolicy;
 }
 
-export type Task = CompressTask | DecompressTask | VerifyTask | HashTask | ReadTask | WriteTask;
+export type Task = CompressTask | SealTask | DecompressTask | VerifyTask | HashTask | ReadTask | WriteTask;
 
 interface TaskResults {
   readonly compress: Uint8Array | undefined;
+  readonly seal: SealedBlock;
   readonly decompress: DecompressedBlock;
   readonly verify: Uint8Array;
   readonly hash: Uint8Array;

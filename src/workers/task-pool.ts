@@ -163,7 +163,7 @@ export class TaskPool {
    * the main thread often waits for an id.
    */
   #takeNext(): QueuedTask | undefined {
-    const urgent = this.#queue.findIndex(({ task }) => task.name !== 'compress');
+    const urgent = this.#queue.findIndex(({ task }) => task.name !== 'compress' && task.name !== 'seal');
     return this.#queue.splice(Math.max(0, urgent), 1)[0];
   }
 
@@ -201,7 +201,7 @@ function defaultThreadCount(): number {
 
 /** Cost of a task, in bytes to decompress or hash. */
 function workBytes(task: Task): number {
-  if (task.name === 'compress') return task.raw.length * BYTES_PER_BYTE_COMPRESSED;
+  if (task.name === 'compress' || task.name === 'seal') return task.raw.length * BYTES_PER_BYTE_COMPRESSED;
   if (task.name === 'decompress' || task.name === 'verify') return task.rawBytes;
   if (task.name === 'read') return task.files.count * BYTES_PER_FILE_READ + task.target.length;
   if (task.name === 'write') return task.files.count * BYTES_PER_FILE_WRITTEN;

@@ -13,7 +13,7 @@ import { findTools } from './tools/find-tools.ts';
 import { boundTouched, touchedSizeBytes, touchMemory } from './touch-memory.ts';
 import { createWorkspace } from './workspace.ts';
 
-const ldm = findTools(['ldm']);
+const ldm = findTools(['ldm']).slice(0, 1);
 /** By the first letters of their names; to install: restic, borgbackup, tar and zstd. */
 const PEERS = ['restic', 'borg zstd', 'tar + zstd -1', 'cp -a'];
 const peers = findTools(PEERS);

@@ -68,19 +68,23 @@ function formatLimit(limit: CheckedLimit, measure: CheckedTarget['measure']): st
   ];
 }
 
+/** The time of an encrypted run includes the hash of the password. */
+const RATIOS = ['ldm / restic', 'encrypted / not'];
+
+function formatRatios(values: ReadonlyMap<string, number | undefined>): string[] {
+  const encrypted = divide(values.get('ldm, encrypted'), values.get('ldm'));
+  return [formatRatio(divide(values.get('ldm'), values.get('restic'))), formatRatio(encrypted)];
+}
+
 function formatTimes(results: readonly ScenarioResult[]): string {
   const timed = results.filter(({ measurements }) => measurements.length > 0);
   if (timed.length === 0) return '';
   const tools = toolNamesOf(timed);
   const rows = timed.map(({ title, measurements }) => {
     const medians = new Map(measurements.map(({ tool, seconds }) => [tool, medianOf(seconds)]));
-    return [
-      title,
-      ...tools.map((tool) => formatSeconds(medians.get(tool))),
-      formatRatio(divide(medians.get('ldm'), medians.get('restic'))),
-    ];
+    return [title, ...tools.map((tool) => formatSeconds(medians.get(tool))), ...formatRatios(medians)];
   });
-  return formatTable(['seconds (median)', ...tools, 'ldm / restic'], rows);
+  return formatTable(['seconds (median)', ...tools, ...RATIOS], rows);
 }
 
 function formatColumns(
@@ -92,10 +96,9 @@ function formatColumns(
   const tools = toolNamesOf(sized);
   const rows = sized.map(({ title, measurements }) => {
     const values = new Map(measurements.map((one) => [one.tool, options.valueOf(one)]));
-    const ratio = divide(values.get('ldm'), values.get('restic'));
-    return [title, ...tools.map((tool) => formatSize(values.get(tool))), formatRatio(ratio)];
+    return [title, ...tools.map((tool) => formatSize(values.get(tool))), ...formatRatios(values)];
   });
-  return formatTable([options.title, ...tools, 'ldm / restic'], rows);
+  return formatTable([options.title, ...tools, ...RATIOS], rows);
 }
 
 function formatFigures(results: readonly ScenarioResult[]): string {

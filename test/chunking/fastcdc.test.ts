@@ -1,13 +1,31 @@
 import { expect, test } from 'vitest';
 import { createWasmChunker } from '../../src/chunking/wasm-chunker.ts';
 import { fastCdcRules } from '../../src/chunking/fastcdc.ts';
+import { createPublicGear } from '../../src/chunking/gear.ts';
 import { createPrng } from '../support/prng.ts';
 import { streamCuts } from '../support/stream-cuts.ts';
 
+const DEFAULT_SIZES = {
+  kind: 'fastcdc',
+  minSizeBytes: 2 ** 18,
+  averageSizeBytes: 2 ** 20,
+  maxSizeBytes: 2 ** 22,
+} as const;
+
 test('the rules for the default sizes', () => {
-  expect(
-    fastCdcRules({ kind: 'fastcdc', minSizeBytes: 2 ** 18, averageSizeBytes: 2 ** 20, maxSizeBytes: 2 ** 22 }),
-  ).toEqual({ normalSizeBytes: 891_289, strictBits: 22, looseBits: 18 });
+  expect(fastCdcRules(DEFAULT_SIZES, createPublicGear())).toEqual({
+    normalSizeBytes: 891_289,
+    strictMask: 0xffff_fc00_0000_0000n,
+    looseMask: 0xffff_c000_0000_0000n,
+  });
+});
+
+test('the masks take the bits in the order of the gear', () => {
+  const bitOrder = [40, 63, 32, ...createPublicGear().bitOrder.filter((bit) => ![32, 40, 63].includes(bit))];
+  const sizes = { kind: 'fastcdc', minSizeBytes: 64, averageSizeBytes: 128, maxSizeBytes: 256 } as const;
+  const { strictMask, looseMask } = fastCdcRules(sizes, { ...createPublicGear(), bitOrder });
+  expect(looseMask).toBe(0xe000_0101_0000_0000n);
+  expect(strictMask).toBe(0xfe00_0101_0000_0000n);
 });
 
 test.each([

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { ChunkerParameters } from '../../src/chunking/chunker.ts';
 import { createChunker } from '../../src/chunking/create-chunker.ts';
+import { createPublicGear } from '../../src/chunking/gear.ts';
+import { createKeyedGear } from '../../src/chunking/keyed-gear.ts';
 import { createReferenceChunker } from '../../src/chunking/reference-chunker.ts';
 import { createPrng } from '../support/prng.ts';
 import { streamCuts } from '../support/stream-cuts.ts';
@@ -10,6 +12,8 @@ import { streamCuts } from '../support/stream-cuts.ts';
 interface GoldenVector {
   readonly name: string;
   readonly parameters: ChunkerParameters;
+  /** 64 hex digits, if the boundaries are secret. */
+  readonly key?: string;
   readonly data: {
     readonly seed: number;
     readonly patternSizeBytes: number;
@@ -28,7 +32,7 @@ function createData({ seed, patternSizeBytes, sizeBytes, zeroSizeBytes }: Golden
   return Buffer.concat([Buffer.alloc(sizeBytes, pattern), Buffer.alloc(zeroSizeBytes)]);
 }
 
-describe.each(vectors)('golden cut points: $name', ({ parameters, data, cuts }) => {
+describe.each(vectors)('golden cut points: $name', ({ parameters, key, data, cuts }) => {
   const bytes = createData(data);
 
   test('the data are those that the cut points were made from', () => {
@@ -36,12 +40,13 @@ describe.each(vectors)('golden cut points: $name', ({ parameters, data, cuts }) 
   });
 
   test('the chunker of the command line', () => {
-    expect(streamCuts(createChunker(parameters), bytes)).toEqual(cuts);
+    expect(streamCuts(createChunker(parameters, key), bytes)).toEqual(cuts);
   });
 
   if (parameters.kind === 'fastcdc') {
     test('the reference', () => {
-      expect(streamCuts(createReferenceChunker(parameters), bytes)).toEqual(cuts);
+      const gear = key === undefined ? createPublicGear() : createKeyedGear(Buffer.from(key, 'hex'));
+      expect(streamCuts(createReferenceChunker(parameters, gear), bytes)).toEqual(cuts);
     });
   }
 });

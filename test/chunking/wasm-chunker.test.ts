@@ -1,25 +1,28 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { FastCdcParameters } from '../../src/chunking/chunker.ts';
+import { createPublicGear } from '../../src/chunking/gear.ts';
+import type { Gear } from '../../src/chunking/gear.ts';
+import { createKeyedGear } from '../../src/chunking/keyed-gear.ts';
 import { createReferenceChunker } from '../../src/chunking/reference-chunker.ts';
 import { createWasmChunker } from '../../src/chunking/wasm-chunker.ts';
 import { runChunkerContract } from '../contracts/chunker-contract.ts';
 import { createPrng } from '../support/prng.ts';
 import { streamCuts } from '../support/stream-cuts.ts';
 
-runChunkerContract('the WebAssembly chunker', createWasmChunker, {
-  kind: 'fastcdc',
-  minSizeBytes: 256,
-  averageSizeBytes: 1024,
-  maxSizeBytes: 4096,
-});
-
-runChunkerContract('the WebAssembly chunker with odd sizes', createWasmChunker, {
+const SIZES: FastCdcParameters = { kind: 'fastcdc', minSizeBytes: 256, averageSizeBytes: 1024, maxSizeBytes: 4096 };
+const ODD_SIZES: FastCdcParameters = {
   kind: 'fastcdc',
   minSizeBytes: 1001,
   averageSizeBytes: 2048,
   maxSizeBytes: 5003,
-});
+};
+const GEAR = createKeyedGear(Buffer.alloc(32, 1));
+
+runChunkerContract('the WebAssembly chunker', (sizes) => createWasmChunker(sizes), SIZES);
+runChunkerContract('the WebAssembly chunker with odd sizes', (sizes) => createWasmChunker(sizes), ODD_SIZES);
+runChunkerContract('the WebAssembly chunker with a key', (sizes) => createWasmChunker(sizes, GEAR), SIZES);
+runChunkerContract('the WebAssembly chunker with a key, odd sizes', (s) => createWasmChunker(s, GEAR), ODD_SIZES);
 
 const anyParameters: fc.Arbitrary<FastCdcParameters> = fc
   .tuple(fc.integer({ min: 7, max: 11 }), fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 5000 }))
@@ -48,11 +51,15 @@ const anyData: fc.Arbitrary<Buffer> = fc
     ),
   );
 
-test('the cut points are those of the reference, for any parameters and any bytes', () => {
+const anyGear: fc.Arbitrary<Gear> = fc
+  .option(fc.uint8Array({ minLength: 32, maxLength: 32 }))
+  .map((key) => (key === null ? createPublicGear() : createKeyedGear(key)));
+
+test('the cut points are those of the reference, for any parameters, any key and any bytes', () => {
   fc.assert(
-    fc.property(anyParameters, anyData, (parameters, data) => {
-      const cuts = streamCuts(createWasmChunker(parameters), data);
-      expect(cuts).toEqual(streamCuts(createReferenceChunker(parameters), data));
+    fc.property(anyParameters, anyGear, anyData, (parameters, gear, data) => {
+      const cuts = streamCuts(createWasmChunker(parameters, gear), data);
+      expect(cuts).toEqual(streamCuts(createReferenceChunker(parameters, gear), data));
     }),
     { numRuns: 150 },
   );

@@ -29,10 +29,11 @@ describe('the default repository', () => {
     const first = await home.run(['backup', 'work']);
     expect(first.stderr).toBe('');
     expect(first.stdout).toMatch(/^created repository [0-9a-f]{10} at /);
-    expect(first.stdout).toContain(` at ${home.repository}\n`);
+    expect(first.stdout).toContain(` at ${home.repository}, not encrypted\n`);
     expect(first.code).toBe(0);
     const second = await home.run(['backup', 'work']);
     expect(second.stdout).not.toContain('created');
+    expect(second.stdout).toMatch(/^the repository is not encrypted: [^\n]*$/m);
     expect(second.code).toBe(0);
   });
 
@@ -82,7 +83,7 @@ describe('a repository that was named', () => {
     writeFileSync(join(directory, 'file'), '');
     const place = join(directory, name);
     const problem = `cannot create a repository at ${place}: ${reason.replace('DIRECTORY', directory)}`;
-    expect(await home.run(['-r', place, 'init'])).toMatchObject({
+    expect(await home.run(['-r', place, 'init', '--no-encryption'])).toMatchObject({
       code: 1,
       stdout: '',
       stderr: `ldm: ${problem}\nNothing was changed. Name a new or empty directory.\n`,
@@ -94,6 +95,7 @@ describe('a repository that was named', () => {
     const place = join(home.directory, 'place');
     const args = [
       'init',
+      '--no-encryption',
       '-r',
       place,
       '--chunker',
@@ -123,6 +125,7 @@ describe('a repository that was named', () => {
     const home = makeHome();
     const { stdout } = await home.run([
       'init',
+      '--no-encryption',
       '-r',
       join(home.directory, 'place'),
       '--json',

@@ -22,7 +22,7 @@ function typedLines(text: string): string[] {
     const all = block!.split('\n');
     return kind === 'console' ? all.filter((line) => line.startsWith('$ ')) : all.filter((line) => !/^ *#/.test(line));
   });
-  const spans = text.replaceAll(/^ *```[^]*?^ *```$/gm, '').matchAll(/`(ldm (?!tree id`)[^`]+)`/g);
+  const spans = text.replaceAll(/^ *```[^]*?^ *```$/gm, '').matchAll(/`(ldm (?!(?:tree id|stream|gear)`)[^`]+)`/g);
   return [...lines, ...[...spans].map((match) => match[1]!)];
 }
 

@@ -9,12 +9,14 @@ import {
   BackendError,
   CancelledError,
   CorruptDataError,
+  NoPasswordError,
   RefusedError,
   RepositoryLockedError,
   RepositoryNotFoundError,
   SourceError,
   TargetError,
   UsageError,
+  WrongPasswordError,
 } from '../../src/errors.ts';
 import type { LdmError } from '../../src/errors.ts';
 import { RepositoryLock } from '../../src/repository/lock.ts';
@@ -25,6 +27,8 @@ describe('exit codes', () => {
     [2, new UsageError('')],
     [10, new RepositoryNotFoundError('')],
     [11, new RepositoryLockedError('')],
+    [12, new NoPasswordError('')],
+    [12, new WrongPasswordError('')],
     [129, new CancelledError('SIGHUP')],
     [130, new CancelledError('SIGINT', 'delete')],
     [143, new CancelledError('SIGTERM')],
@@ -88,7 +92,7 @@ describe('exit codes', () => {
         string,
         unknown
       >;
-      const newer = { ...body, required_features: ['blake3-packs', 'encryption'] };
+      const newer = { ...body, required_features: ['blake3-packs', 'time-travel'] };
       const checksum = createHash('sha256').update(JSON.stringify(newer)).digest('hex');
       writeFileSync(join(repository, name), `${JSON.stringify({ ...newer, checksum })}\n`);
     }
@@ -96,7 +100,7 @@ describe('exit codes', () => {
     for (const command of [['backup', 'source'], ['snapshots'], ['repair'], ['compact'], ['check']]) {
       const { code, stdout, stderr } = await run(command);
       expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' });
-      expect(stderr).toMatch(/^ldm: .*does not have: encryption\n.*newer version of ldm.*\n$/);
+      expect(stderr).toMatch(/^ldm: .*does not have: time-travel\n.*newer version of ldm.*\n$/);
     }
     expect(readdirSync(repository, { recursive: true })).toEqual(before);
   });

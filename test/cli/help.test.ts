@@ -12,10 +12,12 @@ describe('help', () => {
       'backup',
       'check',
       'compact',
+      'copy',
       'delete',
       'filter',
       'help',
       'init',
+      'key',
       'ls',
       'repair',
       'restore',
@@ -54,7 +56,7 @@ describe('help', () => {
   });
 
   it.each([
-    [['help', 'nope'], "ldm: unknown command 'nope'\nSee `ldm --help`.\n"],
+    [['help', 'nothing'], "ldm: unknown command 'nothing'\nSee `ldm --help`.\n"],
     [['help', 'bakup'], "ldm: unknown command 'bakup'\nDid you mean backup?\n"],
     [['help', 'filter', 'pln'], "ldm: unknown command 'pln'\nDid you mean plan?\n"],
     [['filter', 'help', 'pln'], "ldm: unknown command 'pln'\nDid you mean plan?\n"],

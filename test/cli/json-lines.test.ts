@@ -9,12 +9,13 @@ describe('--json', () => {
     // Each command once by the built program, since every other test runs the sources.
     const { runBuilt, directory } = await makeScenario();
     const commands = [
-      ['init', '-r', join(directory, 'other')],
+      ['init', '--no-encryption', '-r', join(directory, 'other')],
       ['backup', 'source', '--tag', 'one'],
       ['backup', 'source', '--dry-run'],
       ['snapshots'],
       ['ls', 'latest'],
       ['restore', 'latest', '--target', join(directory, 'restored')],
+      ['copy', '--to', join(directory, 'other')],
       ['stats'],
       ['check', '--read-data'],
       ['delete', '--dry-run', 'latest'],
@@ -47,12 +48,12 @@ describe('--json', () => {
     ] as const;
     for (const [options, packHash, chunkHash] of choices) {
       const place = join(directory, packHash);
-      const { messages } = await runJson(['init', '-r', place, ...options]);
+      const { messages } = await runJson(['init', '--no-encryption', '-r', place, ...options]);
       expect(messages[0]).toMatchObject({ message_type: 'initialized', pack_hash: packHash, chunk_hash: chunkHash });
       const features = packHash === 'blake3' ? ['blake3-packs'] : [];
       const config: unknown = JSON.parse(readFileSync(join(place, 'config'), 'utf8'));
       expect(config).toMatchObject({ required_features: features, chunk_hash: chunkHash });
-      const { stdout } = await run(['init', '-v', '-r', `${place}-told`, ...options]);
+      const { stdout } = await run(['init', '--no-encryption', '-v', '-r', `${place}-told`, ...options]);
       expect(stdout).toMatch(packHash === 'blake3' ? /pack names +BLAKE3\n/ : /pack names +SHA-256\n/);
     }
   });

@@ -27,6 +27,18 @@ describe('messages', () => {
     ]);
   });
 
+  it('name the repository if there are two', () => {
+    const lines: string[] = [];
+    const output = { json: false, quiet: false, problem: (text: string) => lines.push(text) };
+    const printer = new NoticePrinter(output as unknown as Output, 0);
+    printer.print({ kind: 'lock-wait', holder: 'process 1', place: '/mnt/b' });
+    printer.print({ kind: 'repository-damaged', unreadableCount: 2, place: '/mnt/c' });
+    expect(lines).toEqual([
+      'ldm: /mnt/b: waiting for the lock held by process 1',
+      expect.stringMatching(/^ldm: warning: \/mnt\/c: the repository is damaged: 2 /),
+    ]);
+  });
+
   it('list several packages with commas', () => {
     const { message } = missingPackageError('this', ['vega', 'lmdb', 'dejavu-fonts-ttf'], undefined);
     expect(message).toBe('this needs the packages vega, lmdb, and dejavu-fonts-ttf, which cannot be loaded');

@@ -52,11 +52,11 @@ describe('output in a pipe', () => {
 
   it('names the next step after init, and the plan of the filter with -v', async () => {
     const { run, directory } = await makeScenario();
-    const plain = await run(['init', '-r', 'new place']);
+    const plain = await run(['init', '--no-encryption', '-r', 'new place']);
     const place = join(directory, 'new place');
     expect(plain.stdout).toMatch(/^created repository [0-9a-f]{10} at .*\nnext: [^\n]*\n$/);
-    expect(plain.stdout).toContain(`at ${place}\nnext: ldm -r '${place}' backup <path>\n`);
-    const verbose = await run(['init', '-v', '-r', join(directory, 'b')]);
+    expect(plain.stdout).toContain(`at ${place}, not encrypted\nnext: ldm -r '${place}' backup <path>\n`);
+    const verbose = await run(['init', '--no-encryption', '-v', '-r', join(directory, 'b')]);
     expect(verbose.stdout).toMatch(/^ +positions \(m\) +[\d,]+$/m);
   });
 

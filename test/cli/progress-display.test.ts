@@ -40,3 +40,29 @@ it('a terminal that cannot redraw gets a line each 30 seconds', () => {
 it('a pipe gets nothing, and no work is done for it', () => {
   expect(linesWithin(95, false)).toEqual({ lines: [], isShown: false });
 });
+
+it('nothing is drawn while somebody is asked, and everything goes on afterwards', async () => {
+  vi.useFakeTimers();
+  vi.stubEnv('TERM', 'dumb');
+  process.stderr.isTTY = true;
+  const lines: string[] = [];
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
+  const output = new Output({ json: false, quiet: false });
+  const progress = createProgress();
+  const display = startProgressDisplay({ progress, output, enabled: true, terminalFps: 10, jsonFps: 1 });
+  let answer = (): void => undefined;
+  const asked = display.suspendedDuring(async () => new Promise<void>((resolve) => (answer = resolve)));
+  vi.advanceTimersByTime(100_000);
+  expect(lines).toHaveLength(0);
+  answer();
+  await asked;
+  vi.advanceTimersByTime(31_000);
+  expect(lines).toHaveLength(1);
+  const failing = display.suspendedDuring(async () => {
+    display.stop();
+    return Promise.reject(new Error('nobody answers'));
+  });
+  await expect(failing).rejects.toThrow('nobody answers');
+  vi.advanceTimersByTime(100_000);
+  expect(lines).toHaveLength(1);
+});

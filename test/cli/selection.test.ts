@@ -46,7 +46,7 @@ it('~/ in a repository and a target is the home directory', async () => {
   const home = join(directory, 'home');
   mkdirSync(home);
   const env = { HOME: home, LDM_REPOSITORY: undefined };
-  expect((await run(['init', '-r', '~/r'], { env })).code).toBe(0);
+  expect((await run(['init', '--no-encryption', '-r', '~/r'], { env })).code).toBe(0);
   expect((await run(['backup', 'source'], { env: { ...env, LDM_REPOSITORY: '~/r' } })).code).toBe(0);
   const { code, stdout } = await run(['restore', 'latest', '-r', '~/r', '--target=~/out'], { env });
   expect([code, stdout.includes(join(home, 'out'))]).toEqual([0, true]);

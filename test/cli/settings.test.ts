@@ -81,6 +81,15 @@ describe('other settings', () => {
     expect(resolveSettings({ ...noOptions, lockWait: 7 }, { LDM_LOCK_WAIT: '2m' }).lockWaitMs).toBe(7);
   });
 
+  it('take the place of the memory of repositories from the environment', () => {
+    const memory = (environment: NodeJS.ProcessEnv): string | undefined =>
+      resolveSettings({ ...noOptions, repo: '/r' }, environment).memoryDirectory;
+    const { XDG_CONFIG_HOME } = configured({});
+    expect(memory({ XDG_CONFIG_HOME, XDG_STATE_HOME: '/state' })).toBe('/state/ldm/repositories');
+    const usual = join(homedir(), '.local/state/ldm/repositories');
+    for (const state of ['', 'relative']) expect(memory({ XDG_CONFIG_HOME, XDG_STATE_HOME: state })).toBe(usual);
+  });
+
   it('take the other global options from the environment where none is given', () => {
     const variables = { LDM_JSON: '1', LDM_QUIET: 'true', LDM_VERBOSE: '2', LDM_NO_PROGRESS: '1' };
     const expected = { json: true, quiet: true, verbose: 2, progress: false };

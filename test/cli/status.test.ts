@@ -38,6 +38,9 @@ describe('formatStatus', () => {
     const packs = { ...progress, unit: 'pack' as const };
     expect(formatStatus(packs, UNKNOWN_SPEED)).toContain('1,234 of 5,678 packs, ');
     expect(statusFields(packs, UNKNOWN_SPEED, 0)).toMatchObject({ total_packs: 5678, packs_done: 1234 });
+    const snapshots = { ...progress, unit: 'snapshot' as const };
+    expect(formatStatus(snapshots, UNKNOWN_SPEED)).toContain('1,234 of 5,678 snapshots, ');
+    expect(statusFields(snapshots, UNKNOWN_SPEED, 0)).toMatchObject({ total_snapshots: 5678, snapshots_done: 1234 });
     expect(Object.keys(statusFields(packs, UNKNOWN_SPEED, 0)).filter((name) => /files/.test(name))).toEqual([
       'current_files',
     ]);

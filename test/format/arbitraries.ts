@@ -4,7 +4,8 @@ import type { Codec } from '../../src/format/block.ts';
 import type { ChunkKind } from '../../src/format/chunk-kind.ts';
 import { CHUNK_ID_BYTES, PACK_HEADER_BYTES } from '../../src/format/constants.ts';
 import { encodePackFooter } from '../../src/format/pack.ts';
-import type { PackContents, PackedBlock } from '../../src/format/pack.ts';
+import type { PackContents } from '../../src/format/pack.ts';
+import type { PackedBlock } from '../../src/format/packed-block.ts';
 import type { EntryType, TreeEntry } from '../../src/format/tree.ts';
 import { byteStringFromBytes, byteStringFromText } from '../../src/util/byte-string.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
@@ -128,8 +129,11 @@ export const arbTree: fc.Arbitrary<TreeEntry[]> = fc.uniqueArray(arbName, { maxL
   ),
 );
 
+/** A block before its place in the pack is known. */
+export type UnplacedBlock = Omit<PackedBlock, 'offset' | 'sizeBytes'>;
+
 /** The numbers of a block that agree with one another. */
-export const arbBlock: fc.Arbitrary<Omit<PackedBlock, 'offset'>> = fc
+export const arbBlock: fc.Arbitrary<UnplacedBlock> = fc
   .record({
     codec: fc.constantFrom<Codec>('raw', 'zstd'),
     lengths: fc.array(fc.integer({ min: 1, max: 10_000 }), { minLength: 1, maxLength: 90 }),
@@ -148,19 +152,20 @@ export const arbBlock: fc.Arbitrary<Omit<PackedBlock, 'offset'>> = fc
   });
 
 /** Blocks one behind the other, as in a pack. */
-export function placeBlocks(blocks: readonly Omit<PackedBlock, 'offset'>[]): PackedBlock[] {
+export function placeBlocks(blocks: readonly UnplacedBlock[]): PackedBlock[] {
   let offset = PACK_HEADER_BYTES;
   return blocks.map((block) => {
-    const placed = { ...block, offset };
-    offset += blockBytes(block.chunkLengths.length, block.storedBytes);
+    const sizeBytes = blockBytes(block.chunkLengths.length, block.storedBytes);
+    const placed = { ...block, offset, sizeBytes };
+    offset += sizeBytes;
     return placed;
   });
 }
 
 /** What is in a pack that holds just these blocks. */
 export function packOf(blocks: readonly PackedBlock[], pack: { id: string; kind: ChunkKind }): PackContents {
-  const stored = blocks.reduce((sum, block) => sum + blockBytes(block.chunkLengths.length, block.storedBytes), 0);
-  return { ...pack, blocks, sizeBytes: PACK_HEADER_BYTES + stored + encodePackFooter(blocks).length };
+  const stored = blocks.reduce((sum, block) => sum + block.sizeBytes, 0);
+  return { ...pack, isSealed: false, blocks, sizeBytes: PACK_HEADER_BYTES + stored + encodePackFooter(blocks).length };
 }
 
 export const arbPack: fc.Arbitrary<PackContents> = fc

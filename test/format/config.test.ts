@@ -36,6 +36,7 @@ describe('config', () => {
     ['with chunks of one size', { chunker: { kind: 'fixed', sizeBytes: 64 * MIB } }],
     ['with SHA-256', { chunkHash: 'sha256' }],
     ['with packs named by BLAKE3', { packHash: 'blake3' }],
+    ['append-only', { isAppendOnly: true }],
     ['with a negative level', { compression: { algorithm: 'zstd', level: -5 } }],
   ])('reads back as it was written: %s', (_, fields) => {
     const config = { ...SAMPLE, ...fields };
@@ -99,7 +100,7 @@ describe('config', () => {
     expect(() => decodeConfig(forge({ format_version: 2 }))).toThrow(
       new UnsupportedFormatError('config: repository version 2 is not supported'),
     );
-    expect(() => decodeConfig(forge({ required_features: ['encryption'] }))).toThrow(UnsupportedFormatError);
+    expect(() => decodeConfig(forge({ required_features: ['another-feature'] }))).toThrow(UnsupportedFormatError);
     const damaged = encodeConfig(SAMPLE).toString().replace('"format_version": 1', '"format_version": 2');
     expect(() => decodeConfig(Buffer.from(damaged))).toThrow(new CorruptDataError('config: wrong checksum'));
   });

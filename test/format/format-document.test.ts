@@ -5,9 +5,10 @@ import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import { codeOfCodec, decodeBlockHeader, encodeBlockHeader } from '../../src/format/block.ts';
 import { codeOfChunkKind } from '../../src/format/chunk-kind.ts';
 import * as checkpoint from '../../src/format/checkpoint.ts';
-import { BLAKE3_PACKS, decodeConfig, encodeConfig } from '../../src/format/config.ts';
+import { APPEND_ONLY, BLAKE3_PACKS, ENCRYPTION, decodeConfig, encodeConfig } from '../../src/format/config.ts';
 import * as constants from '../../src/format/constants.ts';
-import { decodePackFooter, decodePackHeader, decodePackTrailer, encodePackFooter } from '../../src/format/pack.ts';
+import { decodePackFooter, decodePackTrailer, encodePackFooter } from '../../src/format/pack.ts';
+import { decodePackHeader } from '../../src/format/pack-header.ts';
 import { decodeCondemnation, encodeCondemnation } from '../../src/format/condemnation.ts';
 import { decodeSegment, encodeSegment } from '../../src/format/segment.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/format/snapshot.ts';
@@ -89,7 +90,7 @@ describe('byte tables', () => {
 
 describe('numbers', () => {
   test('the features are those of the program', () => {
-    expect(tableWith('| feature |').map(([feature]) => feature)).toEqual([BLAKE3_PACKS]);
+    expect(tableWith('| feature |').map(([feature]) => feature)).toEqual([BLAKE3_PACKS, ENCRYPTION, APPEND_ONLY]);
   });
 
   test('limits are the constants', () => {
@@ -134,9 +135,14 @@ describe('examples', () => {
   test('pack', async () => {
     const file = bytesOfDump('hex pack');
     expect(DOCUMENT).toContain(`Its id is \`${sha256(file)}\`; with \`blake3-packs\` it would be \`${blake3(file)}\``);
-    const { kind } = decodePackHeader(file);
+    const { kind = 'tree' } = decodePackHeader(file);
     const { footerOffset } = decodePackTrailer(file.subarray(-constants.PACK_TRAILER_BYTES), file.length);
-    const pack = decodePackFooter(file.subarray(footerOffset), { id: sha256(file), kind, sizeBytes: file.length });
+    const pack = decodePackFooter(file.subarray(footerOffset), {
+      id: sha256(file),
+      kind,
+      sizeBytes: file.length,
+      isSealed: false,
+    });
     expect(encodePackFooter(pack.blocks)).toEqual(file.subarray(footerOffset));
     const block = file.subarray(pack.blocks[0]!.offset, footerOffset);
     const header = decodeBlockHeader(block);

@@ -55,7 +55,7 @@ describe('segment', () => {
 
   test('another version is not guessed at', () => {
     const bytes = encodeSegment(SAMPLE, NONCE);
-    bytes.writeUInt32LE(3, 8);
+    bytes.writeUInt32LE(4, 8);
     expect(() => decodeSegment(bytes)).toThrow(UnsupportedFormatError);
   });
 

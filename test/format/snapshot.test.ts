@@ -87,8 +87,21 @@ describe('snapshot', () => {
     expect(() => decodeSnapshot(bytesOfJson({ ...ofBase, base: '/b' }))).toThrow('"base_b64" contradicts');
   });
 
-  test('members of a newer program are ignored', () => {
-    expect(decodeSnapshot(bytesOfJson({ ...jsonOf(SAMPLE), excludes: ['*.o'] }))).toEqual(SAMPLE);
+  test('members of a newer program are kept as they are, and not looked at', () => {
+    const others = { excludes: ['*.o', { nested: [1, null, true] }] };
+    const summary = { ...jsonOf(SAMPLE)['summary']!, files_moved: -0.5 };
+    const json = JSON.stringify({ ...jsonOf(SAMPLE), summary, ...others, ['__proto__x']: 1 }).replace('__x"', '__"');
+    const decoded = decodeSnapshot(Buffer.from(json));
+    const { others: kept, ...known } = decoded;
+    expect(Object.keys(kept!)).toEqual(['excludes', '__proto__']);
+    expect(known).toEqual({ ...SAMPLE, summary: { ...SAMPLE.summary, others: { files_moved: -0.5 } } });
+    expect(JSON.parse(encodeSnapshot(decoded).toString())).toEqual(JSON.parse(json));
+  });
+
+  test('a copy names the original', () => {
+    const copy = { ...SAMPLE, original: 'cd'.repeat(32) };
+    expect(decodeSnapshot(encodeSnapshot(copy))).toEqual(copy);
+    expect(() => encodeSnapshot({ ...SAMPLE, original: 'cd' })).toThrow(CorruptDataError);
   });
 
   test('another version is not guessed at', () => {

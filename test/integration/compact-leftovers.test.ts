@@ -17,6 +17,7 @@ import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { plainPlace } from '../support/plain-place.ts';
 
 let backend: MemoryBackend;
 let source: string;
@@ -78,13 +79,13 @@ describe('a segment that names packs which are gone', () => {
   test('goes with the next compaction; the other packs that it names stay named', async () => {
     await save();
     const [name] = namesIn('index');
-    const packs = await readSegment(backend, name!.slice('index/'.length));
+    const packs = await readSegment(plainPlace(backend), name!.slice('index/'.length));
     const absent = { ...packs[0]!, id: 'ab'.repeat(32) };
     const bytes = encodeSegment([...packs, absent], Buffer.alloc(16));
     await backend.remove(name!);
     backend.poke(`index/${sha256(bytes)}`, bytes);
     await compact({ backend });
-    const left = await Promise.all(namesIn('index').map(async (one) => readSegment(backend, one.slice(6))));
+    const left = await Promise.all(namesIn('index').map(async (one) => readSegment(plainPlace(backend), one.slice(6))));
     expect(
       left
         .flat()

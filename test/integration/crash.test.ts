@@ -130,7 +130,7 @@ describe('an interrupted backup', () => {
     const stage = await setStage(memoryDirectory(), BACKUP);
     const before = namesIn(stage.backend, '');
     const only = (operation: string): boolean => operation === 'readRange';
-    const faulty = new FaultyBackend(stage.backend, { only, failAt: 9, errno: 'EACCES' });
+    const faulty = new FaultyBackend(stage.backend, { only, failAt: 5, errno: 'EACCES' });
     const options = { sources: [stage.work], cwd: '/', dryRun: true, hostname: 'stage' };
     await expect(backup(simulatedProcess(faulty), options)).rejects.toMatchObject({ errno: 'EACCES' });
     faulty.assertFired();

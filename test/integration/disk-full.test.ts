@@ -159,7 +159,7 @@ async function fillDisk(skip: (condition: boolean, note: string) => void): Promi
       expect(diffTrees(join(directory, name), join(target, name))).toEqual([]);
     }
   };
-  await expectSuccess('init');
+  await expectSuccess('init', '--no-encryption');
   const ids: string[] = [];
   for (const name of ['first', 'second']) {
     await expectSuccess('backup', work(name, 4));

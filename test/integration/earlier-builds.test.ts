@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, lstatSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -13,11 +13,14 @@ import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { filesOfSnapshot, openStranger, readStoredFiles } from '../format/stranger-repository.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { testPassword } from '../support/test-password.ts';
 
 const FIXTURES = new URL('../../fixtures/repositories/', import.meta.url).pathname;
 
-const RECURSIVELY = { recursive: true, force: true };
+/** That of the encrypted ones. */
+const PASSWORD = 'correct horse battery staple';
 
 /** SHA-256 of the files of the newest snapshot. */
 const FILES = new Map([
@@ -33,8 +36,10 @@ const FILES = new Map([
 function copyOf(name: string): OperationContext {
   const directory = join(memoryDirectory(), 'repository');
   cpSync(join(FIXTURES, name), directory, { recursive: true });
-  for (const empty of ['deleted', 'locks', 'quarantine', 'tmp']) rmSync(join(directory, empty), RECURSIVELY);
-  return { backend: new LocalBackend(directory) };
+  for (const path of readdirSync(directory).map((inner) => join(directory, inner))) {
+    if (lstatSync(path).isDirectory() && readdirSync(path).length === 0) rmdirSync(path);
+  }
+  return { backend: new LocalBackend(directory), password: testPassword(PASSWORD) };
 }
 
 async function expectFiles(context: OperationContext, selector: string): Promise<string> {
@@ -84,3 +89,15 @@ describe.each(readdirSync(FIXTURES).filter((name) => name.startsWith('v')))(
     });
   },
 );
+
+test.each([PASSWORD, 'second password'])('an encrypted one opens by each of its passwords: %s', async (password) => {
+  const context = { ...copyOf('v1-encrypted'), password: testPassword(password) };
+  await expectFiles(context, 'latest');
+  const opened = await openStranger(readStoredFiles(join(FIXTURES, 'v1-encrypted')), password);
+  const newest = (await listSnapshots(context)).at(-1)!;
+  const files = filesOfSnapshot(opened, newest.id);
+  for (const [path, digest] of FILES) {
+    const { content } = files.get(path)!;
+    if (content !== undefined) expect(sha256(content), path).toBe(digest);
+  }
+});

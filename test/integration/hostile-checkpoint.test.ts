@@ -12,7 +12,7 @@ import type { RepositoryConfig } from '../../src/format/config.ts';
 import { check } from '../../src/operations/check.ts';
 import { compareStates } from '../../src/operations/findings/state-comparison.ts';
 import { repair } from '../../src/operations/repair.ts';
-import { readConfig } from '../../src/repository/config-file.ts';
+import { openConfig } from '../../src/repository/config-file.ts';
 import { openState } from '../../src/repository/opened-state.ts';
 import type { OpenedState } from '../../src/repository/opened-state.ts';
 import { backupWork } from '../support/crash-stage.ts';
@@ -28,6 +28,8 @@ import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { writeImage } from '../support/spoil-counts.ts';
 import { makeTemporaryDirectory } from '../support/temp-directory.ts';
+import { PLAIN } from '../../src/crypto/seals.ts';
+import { plainPlace } from '../support/plain-place.ts';
 
 const REFS_WORD = 10;
 
@@ -42,7 +44,7 @@ beforeAll(async () => {
   directory = makeTemporaryDirectory();
   stage = await setDamageStage(directory);
   const { backend } = stage;
-  config = await readConfig(backend);
+  config = (await openConfig(backend)).config;
   for (const file of filesIn(backend, 'filter')) await backend.remove(file);
   await writeImage(backend);
   name = filesIn(backend, 'filter')[0]!;
@@ -59,9 +61,10 @@ async function open(
   options: { readonly ignoreCheckpoints?: boolean } = {},
 ): Promise<OpenedState> {
   return await openState({
-    backend,
+    ...plainPlace(backend),
     config,
     codec: new BlockCodec({
+      seals: PLAIN,
       hasher: hasherOf(config),
       threads,
       compressor: new Compressor(threads, config.compression.level),

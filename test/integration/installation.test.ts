@@ -56,7 +56,7 @@ describe('an installation without zstd', () => {
       ['restore', 'latest', '--target', target],
       ['backup', 'source'],
       ['delete', 'latest'],
-      ['init', '-r', place],
+      ['init', '--no-encryption', '-r', place],
       // It is not even looked for.
       ['check', '-r', place],
     ];

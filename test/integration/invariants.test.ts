@@ -12,6 +12,7 @@ import { runInterrupted } from '../support/interruption.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { unlockOfTests } from '../support/test-password.ts';
 
 // What docs/architecture.md calls invariants, as far as crashes and power cuts do not show them.
 
@@ -88,7 +89,7 @@ describe('check', () => {
 describe('right before its commit a backup', () => {
   it.each([
     ['its lock was taken away', /^locks\//, 'the lock of this process'],
-    ['a pack that it relies on vanished', /^packs\//, 'disappeared while it ran'],
+    ['a pack that it relies on vanished', /^packs\//, 'disappeared meanwhile'],
   ])('finds out that %s, and commits nothing', async (_what, taken, message) => {
     const stage = await setStage(memoryDirectory(), BACKUP);
     const thief = new Thief(stage.backend, taken);
@@ -128,7 +129,7 @@ class Thief extends FaultyBackend {
 
 /** A checkpoint in which one chunk that a snapshot needs has lost its references. */
 async function plantWrongCount(backend: MemoryBackend): Promise<void> {
-  const repository = await Repository.open({ backend, mode: 'exclusive' });
+  const repository = await Repository.open({ backend, mode: 'exclusive', unlock: unlockOfTests });
   const { state } = await repository.openState();
   let victim = -1;
   state.filter.forEachEntry((entry, isLive) => {

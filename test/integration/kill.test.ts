@@ -75,7 +75,7 @@ describe('a signal in the middle of a backup', () => {
     // Before the endless file, so that a pack is begun when the signal comes.
     writeFileSync(join(work, 'bytes'), createPrng(1).bytes(5_000_000));
     const repository = join(home, 'repository');
-    await expectSuccess(['-r', repository, 'init']);
+    await expectSuccess(['-r', repository, 'init', '--no-encryption']);
     const running = startLdm(['-r', repository, 'backup', work, '--json'], { home, env: { LDM_PROGRESS_FPS: '50' } });
     for (let lines = 1; readdirSync(join(repository, 'tmp')).length === 0; lines += 1) {
       await running.stdoutMatching(new RegExp(`(?:"files_done"[^]*){${lines}}`));

@@ -35,7 +35,7 @@ function makeLimited({ heapMiB, openFiles }: Limits): {
     });
     return { status, stderr: stderr.slice(0, 2000) };
   };
-  expect(run('init')).toEqual({ status: 0, stderr: '' });
+  expect(run('init', '--no-encryption')).toEqual({ status: 0, stderr: '' });
   return { source, target, run };
 }
 

@@ -58,7 +58,7 @@ describe('a backup that lost its lock while it was suspended', () => {
     loseLock(scenario, suspended);
     await scenario.runWell('delete', id);
     writeFileSync(join(scenario.repository, 'locks', suspended.lockName), '');
-    const said = suspended.running.stderrMatching(/pack [0-9a-f]+, which this backup needs, disappeared/);
+    const said = suspended.running.stderrMatching(/pack [0-9a-f]+, which the new snapshot needs, disappeared/);
     expect(await suspended.finish()).toBe(1);
     await said;
     expect(scenario.snapshotIds()).toEqual([]);

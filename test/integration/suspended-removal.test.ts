@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { initRepository } from '../../src/operations/init.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
-import { SMALL_SIZES } from '../support/simulated-process.ts';
+import { optionsOfTests } from '../support/simulated-process.ts';
 import { inSoak } from '../support/soak.ts';
 import { SuspensionModel } from '../support/suspension-model.ts';
 import type { Lie, ModelProcess } from '../support/scheduled-process.ts';
@@ -33,7 +33,7 @@ afterAll(() => giveThreadsBack());
 
 async function runSchedules(seeds: Iterable<number>, lie?: Lie): Promise<RunResult> {
   const empty = new MemoryBackend();
-  await initRepository({ backend: empty, storeSizes: SMALL_SIZES }, { capacity: 64 });
+  await initRepository({ backend: empty, ...optionsOfTests() }, { capacity: 64 });
   const directory = memoryDirectory();
   const sources = Array.from({ length: 6 }, (_, index) => join(directory, `file-${index}`));
   for (const [index, path] of sources.entries()) writeFileSync(path, createPrng(index).bytes(500 + 700 * index));

@@ -3,7 +3,8 @@ import { CorruptDataError } from '../../src/errors.ts';
 import { blockBytes } from '../../src/format/block.ts';
 import type { ChunkKind } from '../../src/format/chunk-kind.ts';
 import { PACK_HEADER_BYTES } from '../../src/format/pack.ts';
-import type { PackContents, PackedBlock } from '../../src/format/pack.ts';
+import type { PackContents } from '../../src/format/pack.ts';
+import type { PackedBlock } from '../../src/format/packed-block.ts';
 import { encodeTree } from '../../src/format/tree.ts';
 import type { TreeEntry } from '../../src/format/tree.ts';
 import { FilterState } from '../../src/ldm/filter-state.ts';
@@ -47,10 +48,10 @@ export function pack(id: string, chunks: readonly Chunk[], chunksPerBlock = 3): 
   let offset = PACK_HEADER_BYTES;
   for (let start = 0; start < chunks.length; start += chunksPerBlock) {
     const block = blockOf(chunks.slice(start, start + chunksPerBlock), offset);
-    offset += blockBytes(block.chunkLengths.length, block.storedBytes);
+    offset += block.sizeBytes;
     blocks.push(block);
   }
-  return { id, kind: chunks[0]?.kind ?? 'data', sizeBytes: offset + 100, blocks };
+  return { id, kind: chunks[0]?.kind ?? 'data', sizeBytes: offset + 100, isSealed: false, blocks };
 }
 
 /** A file id that is the smaller, the smaller the number. */
@@ -198,6 +199,7 @@ function blockOf(chunks: readonly Chunk[], offset: number): PackedBlock {
   const storedBytes = Math.ceil(rawBytes / 3);
   return {
     offset,
+    sizeBytes: blockBytes(chunkLengths.length, storedBytes),
     codec: 'zstd',
     rawBytes,
     storedBytes,

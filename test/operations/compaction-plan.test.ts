@@ -13,6 +13,7 @@ import { checkAll, filesIn, presentIds, setDamageStage, tryRestoreAll } from '..
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { unlockOfTests } from '../support/test-password.ts';
 
 test('0: no dead byte stays; every pack with one is rewritten', async () => {
   const { backend } = await partlyDead();
@@ -101,7 +102,7 @@ async function planOf(
   backend: MemoryBackend,
   percent: number,
 ): Promise<{ readonly plan: CompactionPlan; readonly usages: PackUsage[] }> {
-  const repository = await Repository.open({ backend, mode: 'shared' });
+  const repository = await Repository.open({ backend, mode: 'shared', unlock: unlockOfTests });
   try {
     const { state, listing } = await repository.openState();
     return { plan: planCompaction(state, listing, percent), usages: measurePacks(state) };

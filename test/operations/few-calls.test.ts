@@ -11,6 +11,7 @@ import { FaultyBackend } from '../support/faulty-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
+import { plainPlace } from '../support/plain-place.ts';
 
 // In a remote place each call takes tens of milliseconds.
 
@@ -57,7 +58,7 @@ test('a block is mostly one call, the packs of an unchanged backup two, a sound 
   let blockCount = 0;
   const packs = await context.backend.list('packs');
   for (const { name } of packs) {
-    blockCount += (await readPackContents(context.backend, name.slice('packs/ab/'.length))).blocks.length;
+    blockCount += (await readPackContents(plainPlace(context.backend), name.slice('packs/ab/'.length))).blocks.length;
   }
   expect(blockCount).toBeGreaterThan(15);
 

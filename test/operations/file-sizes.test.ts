@@ -3,58 +3,16 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { RepositoryChunkSaver } from '../../src/operations/backup/repository-chunk-saver.ts';
 import { exitCodeOfCheck, exitCodeOfRepair, exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { check } from '../../src/operations/check.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { restore } from '../../src/operations/restore.ts';
-import { decodeSnapshot, encodeSnapshot } from '../../src/format/snapshot.ts';
-import { decodeTree, encodeTree } from '../../src/format/tree.ts';
 import type { TreeEntry } from '../../src/format/tree.ts';
-import { Repository } from '../../src/repository/repository.ts';
 import { textOf } from '../../src/util/byte-string.ts';
 import { backupWork, setStage, BACKUP } from '../support/crash-stage.ts';
-import type { MemoryBackend } from '../support/memory-backend.ts';
+import { forgeSnapshot } from '../support/forge-snapshot.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
-
-/** Replaces the newest snapshot by one whose files in `work` are changed. */
-async function forgeSnapshot(
-  backend: MemoryBackend,
-  id: string,
-  change: (file: TreeEntry) => Partial<TreeEntry>,
-): Promise<string> {
-  const repository = await Repository.open({ backend, mode: 'exclusive' });
-  try {
-    const { state, reader } = await repository.openState();
-    const snapshot = decodeSnapshot(state.snapshots.get(id)!.manifest);
-    const chunks = new RepositoryChunkSaver(repository, state, { writes: true, condemnedPackIds: new Set() });
-    const store = async (entries: readonly TreeEntry[]): Promise<Uint8Array> => {
-      const bytes = encodeTree(entries);
-      const treeId = repository.hasher.treeId(bytes);
-      await chunks.put('tree', treeId, bytes);
-      return treeId;
-    };
-    const [work] = decodeTree(Uint8Array.from(await reader.read(Buffer.from(snapshot.tree, 'hex'), 0)));
-    const files = decodeTree(Uint8Array.from(await reader.read(work!.treeId!, 0)));
-    const treeId = await store(files.map((file) => ({ ...file, ...(file.type === 'file' ? change(file) : {}) })));
-    const tree = await store([{ ...work!, treeId }]);
-    await chunks.finish();
-    // So late that no file can have changed while it was read.
-    const summary = { ...snapshot.summary, backupStart: '2100-01-01T00:00:00.000Z' };
-    const forged = encodeSnapshot({ ...snapshot, summary, tree: Buffer.from(tree).toString('hex') });
-    await backend.remove(`snapshots/${id}`);
-    await backend.remove(`manifests.bak/${id}`);
-    for (const file of backend.names().filter((name) => name.startsWith('filter/'))) await backend.remove(file);
-    return await repository.order.commitSnapshot(
-      forged,
-      () => Promise.resolve(),
-      () => Promise.resolve(true),
-    );
-  } finally {
-    await repository.close();
-  }
-}
 
 const CHANGES: ReadonlyArray<[string, string, (file: TreeEntry) => Partial<TreeEntry>]> = [
   ['a size and no chunks', 'empty', ({ name }) => (textOf(name) === 'empty' ? { sizeBytes: 77 } : {})],

@@ -24,6 +24,8 @@ import { createPrng } from '../support/prng.ts';
 import { contents } from '../support/repair-aftermath.ts';
 import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { plainPlace } from '../support/plain-place.ts';
+import { unlockOfTests } from '../support/test-password.ts';
 
 test('exactly the live chunks are copied, and a block that is wholly live byte for byte', async () => {
   const disk = await thinnedStage();
@@ -33,7 +35,7 @@ test('exactly the live chunks are copied, and a block that is wholly live byte f
     const live = new Set<string>();
     const verbatim: string[] = [];
     for (const { pack } of usages) {
-      const blocks = await describeBlocks(disk, await readPackContents(disk, pack.id));
+      const blocks = await describeBlocks(disk, await readPackContents(plainPlace(disk), pack.id));
       for (const { ids, payload } of blocks) {
         const liveIds = ids.filter((id) => isLive(state, id, pack.id));
         for (const id of liveIds) live.add(id);
@@ -71,7 +73,7 @@ test('a live chunk whose bytes are wrong stops the compaction, and nothing is re
 test('a wrong byte in a block that is stored as it is stops the compaction too: only the ids show it', async () => {
   const disk = await thinnedStage();
   const [pack] = packsOfKind(disk, 'data');
-  const { blocks } = await readPackContents(disk, pack!.slice('packs/00/'.length));
+  const { blocks } = await readPackContents(plainPlace(disk), pack!.slice('packs/00/'.length));
   const before = contents(disk);
   let refusalCount = 0;
   for (const { offset, codec, chunkLengths, storedBytes } of blocks) {
@@ -125,7 +127,12 @@ async function withOpened(
   backend: MemoryBackend,
   run: (repository: Repository, opened: OpenedState) => Promise<void>,
 ): Promise<void> {
-  const repository = await Repository.open({ backend, mode: 'exclusive', storeSizes: SMALL_SIZES });
+  const repository = await Repository.open({
+    backend,
+    mode: 'exclusive',
+    storeSizes: SMALL_SIZES,
+    unlock: unlockOfTests,
+  });
   try {
     await run(repository, await repository.openState());
   } finally {

@@ -6,6 +6,7 @@ import { Repository } from '../../src/repository/repository.ts';
 import type { OpenedState } from '../../src/repository/opened-state.ts';
 import { presentIds, setDamageStage } from '../support/damage.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { unlockOfTests } from '../support/test-password.ts';
 
 // The state may come from a checkpoint; the manifests say what is live.
 
@@ -13,7 +14,7 @@ async function withOpened(
   run: (repository: Repository, opened: OpenedState, ids: string[]) => Promise<void>,
 ): Promise<void> {
   const stage = await setDamageStage(memoryDirectory());
-  const repository = await Repository.open({ backend: stage.backend, mode: 'exclusive' });
+  const repository = await Repository.open({ backend: stage.backend, mode: 'exclusive', unlock: unlockOfTests });
   try {
     await run(repository, await repository.openState(), presentIds(stage));
   } finally {

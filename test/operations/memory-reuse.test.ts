@@ -74,7 +74,7 @@ test('small files that threads write leave their memory to the next', async () =
 test('the chunks of a file that could not be read to its end are let go', async () => {
   const chunks = new RecordingSaver();
   const queue = new ChunkQueue(chunks);
-  for (let count = 0; count < 3; count += 1) await queue.append(Buffer.alloc(KIB));
+  for (let count = 0; count < 3; count += 1) await queue.append(Buffer.alloc(KIB), () => undefined);
   expect(chunks.staged.size).toBe(3);
   queue.dispose();
   queue.dispose();

@@ -91,7 +91,7 @@ test.each(['blake3', 'sha256'] as const)(
     for (const name of [...filesIn(disk, 'index'), ...filesIn(disk, 'filter')]) await disk.remove(name);
     const pack = packsOfKind(disk, 'data')[0]!;
     const newer = disk.peek(pack)!;
-    newer[8] = 3;
+    newer[8] = 4;
     const damaged = disk.copy();
     damaged.poke(pack, newer);
     expect((await repair(simulatedProcess(damaged))).actions.length).toBeGreaterThan(0);

@@ -9,6 +9,7 @@ import { tryRestoreAll } from '../support/damage.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { writeImage } from '../support/spoil-counts.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { unlockOfTests } from '../support/test-password.ts';
 
 /** As a sync that copies a renamed manifest before it removes the old name leaves it. */
 test('a snapshot in both snapshots/ and deleted/ keeps its references, whether or not a checkpoint knows it', async () => {
@@ -17,7 +18,7 @@ test('a snapshot in both snapshots/ and deleted/ keeps its references, whether o
   await writeImage(backend);
   const id = snapshotIds[0]!;
   backend.poke(`deleted/${id}`, backend.peek(`snapshots/${id}`)!);
-  const repository = await Repository.open({ backend, mode: 'shared' });
+  const repository = await Repository.open({ backend, mode: 'shared', unlock: unlockOfTests });
   const opened = await repository.openState();
   const recounted = await repository.openState({ ignoreCheckpoints: true });
   await repository.close();

@@ -18,6 +18,7 @@ import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { withTemporaryDirectory } from '../support/temp-directory.ts';
+import { plainPlace } from '../support/plain-place.ts';
 
 interface Block {
   readonly name: string;
@@ -33,7 +34,7 @@ let packBytes = 0;
 beforeAll(async () => {
   await withTemporaryDirectory(fill);
   for (const name of filesIn(disk, 'index')) {
-    for (const pack of await readSegment(disk, baseName(name))) {
+    for (const pack of await readSegment(plainPlace(disk), baseName(name))) {
       for (const { offset, chunkLengths, storedBytes } of pack.blocks) {
         const end = offset + blockBytes(chunkLengths.length, storedBytes);
         blocks.push({ name: packName(pack.id), kind: pack.kind, start: offset, end });

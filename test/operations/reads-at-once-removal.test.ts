@@ -27,6 +27,8 @@ import { simulatedProcess } from '../support/simulated-process.ts';
 import { SlowBackend } from '../support/slow-backend.ts';
 import { withTemporaryDirectory } from '../support/temp-directory.ts';
 import { TINY_CHUNKS } from '../support/test-repository.ts';
+import { plainPlace } from '../support/plain-place.ts';
+import { unlockOfTests } from '../support/test-password.ts';
 
 const SNAPSHOTS = 12;
 /** Packs of about ten blocks, each read as a whole where its contents are read. */
@@ -72,7 +74,12 @@ interface Opened {
 }
 
 async function withOpened<T>(backend: Place, run: (given: Opened) => Promise<T>): Promise<T> {
-  const repository = await Repository.open({ ...processOn(backend), mode: 'exclusive', lockWaitMs: 0 });
+  const repository = await Repository.open({
+    ...processOn(backend),
+    mode: 'exclusive',
+    lockWaitMs: 0,
+    unlock: unlockOfTests,
+  });
   try {
     const opened = await repository.openState();
     if (backend instanceof SlowBackend) backend.forget();
@@ -100,7 +107,7 @@ async function withoutSegments(): Promise<MemoryBackend> {
 
 test('a search for other copies reads segments a few at a time, and finds the copies in the same order', async () => {
   const slow = await expectSame(async ({ backend, opened: { state } }) => {
-    const copies = [...(await findOtherCopies(backend, state))];
+    const copies = [...(await findOtherCopies(plainPlace(backend), state))];
     expect(copies.length).toBeGreaterThan(3);
     return copies;
   });
@@ -109,7 +116,7 @@ test('a search for other copies reads segments a few at a time, and finds the co
 
 test('condemnations are read a few at a time, and the damaged and absent ones treated as ever', async () => {
   const disk = made.copy();
-  const order = new DurableOrder(disk);
+  const order = new DurableOrder(plainPlace(disk));
   for (let count = 0; count < 9; count += 1) {
     const packIds = [`${count}0`.repeat(32)];
     await order.condemn(await order.prepareCondemnation({ segmentIds: [], packIds, damagedIds: [] }), async () => {});
@@ -118,7 +125,7 @@ test('condemnations are read a few at a time, and the damaged and absent ones tr
   for (const name of [names[1]!, names[6]!]) disk.poke(name, Buffer.from('damaged'));
   const ids = names.map((name) => name.slice('condemned/'.length)).toSpliced(3, 0, 'ab'.repeat(32));
   const read = async (backend: Place): Promise<unknown> => {
-    const { ids: readIds, packIds, damaged } = await readCondemnations(backend, ids);
+    const { ids: readIds, packIds, damaged } = await readCondemnations(plainPlace(backend), ids);
     return [readIds, [...packIds], [...damaged]];
   };
   const slow = new SlowBackend(disk);

@@ -97,7 +97,7 @@ describe('the npm package', () => {
 describe('without the optional packages', () => {
   it('a backup and a check work', () => {
     writeFileSync(join(directory, 'file'), 'content');
-    expect(run('-r', 'repository', 'init')).toMatchObject({ status: 0, stderr: '' });
+    expect(run('-r', 'repository', 'init', '--no-encryption')).toMatchObject({ status: 0, stderr: '' });
     expect(run('-r', 'repository', 'backup', 'file')).toMatchObject({ status: 0, stderr: '' });
     expect(run('-r', 'repository', 'check', '--read-data')).toMatchObject({ status: 0, stderr: '' });
   });

@@ -37,3 +37,19 @@ test('two sound copies that differ: nobody guesses which one is right, and nothi
     }
   }
 });
+
+test('a filter that cannot be made is the fault of the configuration, not of the command', async () => {
+  const disk = new MemoryBackend();
+  await initRepository(simulatedProcess(disk));
+  const config = decodeConfig(disk.peek('config')!);
+  for (const ldm of [
+    { ...config.ldm, capacity: Number.MAX_SAFE_INTEGER },
+    { ...config.ldm, fprTarget: Number.MIN_VALUE },
+  ]) {
+    for (const name of ['config', 'config.bak']) disk.poke(name, encodeConfig({ ...config, ldm }));
+    await expect(check(simulatedProcess(disk))).rejects.toMatchObject({
+      code: 'CORRUPT_DATA',
+      message: expect.stringMatching(/^config: .*out of range/) as string,
+    });
+  }
+});

@@ -7,6 +7,7 @@ import { DIRECTORIES, packName } from '../../src/format/layout.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { PowerCutBackend } from '../support/power-cut-backend.ts';
+import { plainPlace } from '../support/plain-place.ts';
 
 const MANIFEST = Buffer.from('a manifest');
 const ID = sha256(MANIFEST);
@@ -37,13 +38,13 @@ function loggedOrder(failAt: number): {
     verifyCount += 1;
     if (verifyCount === failAt) throw new RefusedError('the lock is gone');
   };
-  return { order: new DurableOrder(backend), log, verify, disk };
+  return { order: new DurableOrder(plainPlace(backend)), log, verify, disk };
 }
 
 describe('the commit of a snapshot', () => {
   test('verifies right before the rename, after everything slow, and once more after the name is durable', async () => {
     const { order, log, verify } = loggedOrder(0);
-    await order.commitSnapshot(MANIFEST, verify, async () => true);
+    await order.commitSnapshots([() => MANIFEST], verify, async () => true);
     expect(log).toEqual([
       'create tmp/*',
       'append tmp/*',
@@ -58,7 +59,7 @@ describe('the commit of a snapshot', () => {
 
   test('leaves nothing if the first look fails', async () => {
     const { order, verify, disk } = loggedOrder(1);
-    await expect(order.commitSnapshot(MANIFEST, verify, async () => true)).rejects.toThrow(RefusedError);
+    await expect(order.commitSnapshots([() => MANIFEST], verify, async () => true)).rejects.toThrow(RefusedError);
     expect(disk.names()).toEqual([]);
   });
 
@@ -68,15 +69,50 @@ describe('the commit of a snapshot', () => {
     [true, 'snapshots'],
   ] as const)('if the second look fails, a snapshot that is whole (%s) is left in %s', async (isWhole, left) => {
     const { order, verify, disk } = loggedOrder(2);
-    await expect(order.commitSnapshot(MANIFEST, verify, async () => isWhole)).rejects.toThrow(RefusedError);
+    await expect(order.commitSnapshots([() => MANIFEST], verify, async () => isWhole)).rejects.toThrow(RefusedError);
     expect(disk.names()).toEqual([`${left}/${ID}`]);
   });
 
   test('withdraws the snapshot if it cannot be told whether it is whole', async () => {
     const { order, verify, disk } = loggedOrder(2);
     const isWhole = async (): Promise<boolean> => Promise.reject(new Error('unreadable'));
-    await expect(order.commitSnapshot(MANIFEST, verify, isWhole)).rejects.toThrow(RefusedError);
+    await expect(order.commitSnapshots([() => MANIFEST], verify, isWhole)).rejects.toThrow(RefusedError);
     expect(disk.names()).toEqual([`deleted/${ID}`]);
+  });
+});
+
+describe('the commit of several snapshots', () => {
+  const made = (name: string) => (ids: readonly string[]) => Buffer.from(`${name} after ${ids.join()}`);
+  const makers = [made('one'), made('two'), made('three')];
+
+  test('names each in the next ones, and makes them durable together', async () => {
+    const { order, log, verify, disk } = loggedOrder(0);
+    const committed = await order.commitSnapshots(makers, verify, async () => true);
+    const [one, two] = committed;
+    expect(committed.map(({ bytes }) => bytes.toString())).toEqual([
+      'one after ',
+      `two after ${one!.id}`,
+      `three after ${one!.id},${two!.id}`,
+    ]);
+    expect(disk.names()).toEqual(committed.map(({ id }) => `snapshots/${id}`).sort());
+    expect(log.filter((line) => line === 'syncDirectory snapshots')).toHaveLength(1);
+    expect(log.slice(-2)).toEqual(['syncDirectory snapshots', 'verify']);
+    expect(log.filter((line) => line === 'verify')).toHaveLength(4);
+  });
+
+  test.each([
+    [1, false, 0, 0],
+    [3, false, 2, 0],
+    [3, true, 0, 2],
+    [4, false, 3, 0],
+    [4, true, 0, 3],
+  ] as const)('whose look %i fails, of whole ones: %s', async (failAt, isWhole, deletedCount, leftCount) => {
+    const { order, verify, disk } = loggedOrder(failAt);
+    await expect(order.commitSnapshots(makers, verify, async () => isWhole)).rejects.toThrow(RefusedError);
+    const counts = ['deleted/', 'snapshots/'].map(
+      (name) => disk.names().filter((each) => each.startsWith(name)).length,
+    );
+    expect(counts).toEqual([deletedCount, leftCount]);
   });
 });
 
@@ -111,7 +147,7 @@ async function condemn(order: DurableOrder, segmentIds: readonly string[]): Prom
 
 test('a segment and a condemnation are durable on return', async () => {
   const disk = withDirectories(new PowerCutBackend());
-  const order = new DurableOrder(disk);
+  const order = new DurableOrder(plainPlace(disk));
   const segment = await order.publishSegment([]);
   expect(disk.cut().names()).toEqual([`index/${segment}`]);
   const id = await condemn(order, [segment]);
@@ -120,14 +156,14 @@ test('a segment and a condemnation are durable on return', async () => {
 
 test('equal contents never get a name twice', async () => {
   const disk = withDirectories(new MemoryBackend());
-  const order = new DurableOrder(disk);
+  const order = new DurableOrder(plainPlace(disk));
   expect(await order.publishSegment([])).not.toBe(await order.publishSegment([]));
   expect(await condemn(order, [])).not.toBe(await condemn(order, []));
 });
 
 test('a pack that appears while its directory is being synced is synced before the next segment', async () => {
   const disk = withDirectories(new PowerCutBackend());
-  const order = new DurableOrder(disk);
+  const order = new DurableOrder(plainPlace(disk));
   const ids = ['ab'.repeat(32), `ab${'cd'.repeat(31)}`];
   await disk.makeDirectory('packs/ab');
   const publishPack = async (id: string): Promise<void> => (await order.create()).publish(packName(id));

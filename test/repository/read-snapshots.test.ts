@@ -13,6 +13,7 @@ import { readSnapshots } from '../../src/repository/read-snapshots.ts';
 import type { ReadSnapshots } from '../../src/repository/read-snapshots.ts';
 import { filesOf, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
+import { plainPlace } from '../support/plain-place.ts';
 
 describe('readSnapshots', () => {
   interface Three {
@@ -32,7 +33,7 @@ describe('readSnapshots', () => {
     return {
       repository,
       made,
-      read: async () => await readSnapshots(repository.context.backend),
+      read: async () => await readSnapshots(plainPlace(repository.context.backend)),
       pathOf: (kind, id) => join(repository.directory, 'repository', kind, id),
     };
   }

@@ -8,7 +8,7 @@ import { compact } from '../../src/operations/compact.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
-test.each(['letter.txt', 'tmp/letter.txt', 'filter/letter', 'reserve', 'snapshots/letter', '.hidden'])(
+test.each(['letter.txt', 'tmp/letter.txt', 'filter/letter', 'reserve', 'snapshots/letter', 'keys/letter', '.hidden'])(
   'somebody who has %s there keeps it, and gets no repository',
   async (name) => {
     const directory = memoryDirectory();
@@ -20,6 +20,16 @@ test.each(['letter.txt', 'tmp/letter.txt', 'filter/letter', 'reserve', 'snapshot
     expect(readFileSync(join(directory, name), 'utf8')).toBe('precious');
   },
 );
+
+test('what an interrupted init has left is no obstacle, and a plain repository needs no directory for keys', async () => {
+  const directory = memoryDirectory();
+  await initRepository({ backend: new LocalBackend(directory) });
+  expect(readdirSync(directory)).not.toContain('keys');
+  const interrupted = memoryDirectory();
+  mkdirSync(join(interrupted, 'keys'));
+  writeFileSync(join(interrupted, 'keys', 'ab'.repeat(32)), '{}');
+  await initRepository({ backend: new LocalBackend(interrupted) });
+});
 
 test('an empty directory will do, and what comes to lie among the files of ldm is left alone', async () => {
   const directory = memoryDirectory();

@@ -35,7 +35,7 @@ function makePlaces(): { readonly directory: string; readonly source: string; re
   const [source, target] = [join(directory, 'source'), join(directory, 'target')];
   mkdirSync(source);
   onTestFinished(() => removeTree(target));
-  run(directory, 'init');
+  run(directory, 'init', '--no-encryption');
   return { directory, source, target };
 }
 

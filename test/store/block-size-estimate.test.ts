@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 
 import { blockBytes } from '../../src/format/block.ts';
-import { forEachChunk } from '../../src/format/pack.ts';
-import type { PackedBlock } from '../../src/format/pack.ts';
+import { forEachChunk } from '../../src/format/packed-block.ts';
+import type { PackedBlock } from '../../src/format/packed-block.ts';
 import { BlockSizeEstimate } from '../../src/store/block-size-estimate.ts';
 
 const MIB = 1024 * 1024;
@@ -10,7 +10,9 @@ const MIB = 1024 * 1024;
 function blockOf(chunkLengths: readonly number[], storedBytes: number): PackedBlock {
   const rawBytes = chunkLengths.reduce((sum, length) => sum + length, 0);
   const chunkIds = new Uint8Array(chunkLengths.length * 20);
-  return { offset: 16, codec: 'zstd', rawBytes, storedBytes, chunkIds, chunkLengths: Uint32Array.from(chunkLengths) };
+  const sizeBytes = blockBytes(chunkLengths.length, storedBytes);
+  const sizes = { offset: 16, sizeBytes, rawBytes, storedBytes };
+  return { ...sizes, codec: 'zstd', chunkIds, chunkLengths: Uint32Array.from(chunkLengths) };
 }
 
 /** What is expected for each chunk, divided by the size of the block. */
@@ -28,7 +30,7 @@ test('a full block is expected whole from any of its chunks, and little more', (
     Array.from({ length: 500 }, (_, index) => (4 * MIB) / 500 - (index % 7) * 100),
     1_400_000,
   );
-  for (const ratio of ratiosOf(new BlockSizeEstimate(), block)) {
+  for (const ratio of ratiosOf(new BlockSizeEstimate(0), block)) {
     expect(ratio).toBeGreaterThanOrEqual(1);
     expect(ratio).toBeLessThan(1.1);
   }
@@ -38,12 +40,12 @@ test.each([
   ['incompressible', 700_000, 700_000],
   ['large', 3 * MIB, 1_000_000],
 ])('a chunk that is alone in its block, because it is %s, is expected exactly', (_, lengthBytes, storedBytes) => {
-  expect(ratiosOf(new BlockSizeEstimate(), blockOf([lengthBytes], storedBytes))).toEqual([1]);
+  expect(ratiosOf(new BlockSizeEstimate(0), blockOf([lengthBytes], storedBytes))).toEqual([1]);
 });
 
 test('the size of full blocks is learnt, whether they are smaller or larger, and small ones do not matter', () => {
   for (const mebibytes of [1, 16]) {
-    const estimate = new BlockSizeEstimate();
+    const estimate = new BlockSizeEstimate(0);
     const block = blockOf(
       Array.from({ length: 64 }, () => (mebibytes * MIB) / 64),
       (mebibytes * MIB) / 3,

@@ -47,3 +47,17 @@ test('no two holders ever share memory', () => {
   for (const [index, buffer] of held.entries()) buffer.fill(index);
   expect(held.map((buffer) => buffer[99])).toEqual([0, 1, 2, 3, 4, 5]);
 });
+
+test('the free buffers of another pool are used in pieces, each by one holder', () => {
+  const [pool, other] = [makePool(), makePool()];
+  const long = other.take(400);
+  const held = other.take(400);
+  other.give(long);
+  pool.adopt(other, 200);
+  const pieces = [pool.take(200), pool.take(200)];
+  expect(pieces.every((piece) => piece.length === 200 && piece.buffer === long.buffer)).toBe(true);
+  for (const [index, piece] of pieces.entries()) piece.fill(index + 1);
+  expect(pieces.map((piece) => piece[199])).toEqual([1, 2]);
+  const more = [pool.take(200), other.take(400)].map(({ buffer }) => buffer);
+  expect(more.every((memory) => memory !== long.buffer && memory !== held.buffer)).toBe(true);
+});

@@ -94,8 +94,8 @@ describe('chunks that are staged until their ids are known', () => {
 
 describe('the memory of blocks', () => {
   test('that are parts of larger pieces is limited too, whatever their own size', async () => {
-    const { writer, codec: sealing } = beginWriting(emptyStorage(), { ...SIZES, blockRawBytes: 4 << 20 });
-    vi.spyOn(sealing, 'seal').mockImplementation(async () => new Promise(() => undefined));
+    const { writer, codec: encoding } = beginWriting(emptyStorage(), { ...SIZES, blockRawBytes: 4 << 20 });
+    vi.spyOn(encoding, 'encode').mockImplementation(async () => new Promise(() => undefined));
     const memory = new Set<ArrayBufferLike>();
     let full: Promise<void> | undefined;
     while (full === undefined) {

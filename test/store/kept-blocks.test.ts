@@ -2,7 +2,8 @@ import { beforeEach, expect, test } from 'vitest';
 
 import { CorruptDataError } from '../../src/errors.ts';
 import { packName } from '../../src/format/layout.ts';
-import type { PackContents, PackedBlock } from '../../src/format/pack.ts';
+import type { PackContents } from '../../src/format/pack.ts';
+import type { PackedBlock } from '../../src/format/packed-block.ts';
 import { ChunkReader } from '../../src/store/chunk-reader.ts';
 import { ChunkWriter } from '../../src/store/chunk-writer.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';

@@ -13,6 +13,8 @@ import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { codec, emptyStorage, hasher, rawBlock, sinkOf, placeOf } from './store-support.ts';
+import { plainPlace } from '../support/plain-place.ts';
+import { PLAIN } from '../../src/crypto/seals.ts';
 
 const payload = createPrng(20261120).bytes(300);
 let backend: MemoryBackend;
@@ -24,7 +26,14 @@ async function writePack(blocks: readonly Uint8Array[]): Promise<void> {
   const onPack = (published: PackContents): void => {
     pack = published;
   };
-  const writer = new PackWriter({ sink: sinkOf(backend), kind: 'tree', packHash: 'blake3', packBytes: 1e9, onPack });
+  const writer = new PackWriter({
+    sink: sinkOf(backend),
+    kind: 'tree',
+    seals: PLAIN,
+    packHash: 'blake3',
+    packBytes: 1e9,
+    onPack,
+  });
   for (const bytes of blocks) await writer.writeBlock(rawBlock('tree', bytes));
   await writer.finish();
   whole = backend.peek(packName(pack.id))!;
@@ -56,7 +65,7 @@ test('blocks and contents read back', async () => {
     kind: 'tree',
     rawBytes: 300,
   });
-  expect(JSON.stringify(await readPackContents(backend, pack.id))).toBe(JSON.stringify(pack));
+  expect(JSON.stringify(await readPackContents(plainPlace(backend), pack.id))).toBe(JSON.stringify(pack));
 });
 
 describe('damage', () => {
@@ -95,7 +104,9 @@ describe('damage', () => {
   test('by a cut is noticed wherever it is', async () => {
     for (let length = 0; length < whole.length; length += 1) {
       damage((bytes) => bytes.subarray(0, length));
-      await expect(readPackContents(backend, pack.id), `${length}`).rejects.toBeInstanceOf(CorruptDataError);
+      await expect(readPackContents(plainPlace(backend), pack.id), `${length}`).rejects.toBeInstanceOf(
+        CorruptDataError,
+      );
     }
   });
 
@@ -107,13 +118,15 @@ describe('damage', () => {
         bytes[position]! ^= 1;
         return bytes;
       });
-      await expect(readPackContents(backend, pack.id), `${position}`).rejects.toBeInstanceOf(CorruptDataError);
+      await expect(readPackContents(plainPlace(backend), pack.id), `${position}`).rejects.toBeInstanceOf(
+        CorruptDataError,
+      );
     }
   });
 
   test('a pack that is missing is damage to whoever asks what it holds', async () => {
     await backend.remove(packName(pack.id));
-    await expect(readPackContents(backend, pack.id)).rejects.toBeInstanceOf(CorruptDataError);
+    await expect(readPackContents(plainPlace(backend), pack.id)).rejects.toBeInstanceOf(CorruptDataError);
     await expect(readStoredBlock(backend, placeOf(pack, pack.blocks[0]!))).rejects.toBeInstanceOf(CorruptDataError);
   });
 });
@@ -121,7 +134,9 @@ describe('damage', () => {
 describe('the contents of a pack', () => {
   async function callsFor(listedBytes?: number): Promise<string[]> {
     const counted = new FaultyBackend(backend);
-    expect(JSON.stringify(await readPackContents(counted, pack.id, listedBytes))).toBe(JSON.stringify(pack));
+    expect(JSON.stringify(await readPackContents(plainPlace(counted), pack.id, listedBytes))).toBe(
+      JSON.stringify(pack),
+    );
     return counted.operations.map(({ operation }) => operation);
   }
 
@@ -136,14 +151,14 @@ describe('the contents of a pack', () => {
     const { offset } = pack.blocks[1]!;
     const name = packName(pack.id);
     await unreadable(name, offset + 50).apply(backend);
-    expect(JSON.stringify(await readPackContents(backend, pack.id))).toBe(JSON.stringify(pack));
+    expect(JSON.stringify(await readPackContents(plainPlace(backend), pack.id))).toBe(JSON.stringify(pack));
     await unreadable(name, pack.sizeBytes - 30).apply(backend);
-    await expect(readPackContents(backend, pack.id)).rejects.toMatchObject({ kind: 'damaged' });
+    await expect(readPackContents(plainPlace(backend), pack.id)).rejects.toMatchObject({ kind: 'damaged' });
   });
 
   test('do not keep more memory than the footer', async () => {
     await writePack([payload, createPrng(1).bytes(30_000)]);
-    const { blocks } = await readPackContents(backend, pack.id);
+    const { blocks } = await readPackContents(plainPlace(backend), pack.id);
     expect(blocks[0]!.chunkIds.buffer.byteLength).toBeLessThan(pack.sizeBytes);
   });
 });

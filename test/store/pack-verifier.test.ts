@@ -7,6 +7,7 @@ import { PackWriter } from '../../src/store/pack-writer.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { codec, emptyStorage, hasher, rawBlock, sinkOf } from './store-support.ts';
+import { PLAIN } from '../../src/crypto/seals.ts';
 
 let backend: MemoryBackend;
 let pack: PackContents;
@@ -16,7 +17,14 @@ beforeEach(async () => {
   const onPack = (published: PackContents): void => {
     pack = published;
   };
-  const writer = new PackWriter({ sink: sinkOf(backend), kind: 'data', packHash: 'blake3', packBytes: 1e9, onPack });
+  const writer = new PackWriter({
+    sink: sinkOf(backend),
+    kind: 'data',
+    seals: PLAIN,
+    packHash: 'blake3',
+    packBytes: 1e9,
+    onPack,
+  });
   for (const sizeBytes of [100, 300]) {
     const bytes = Buffer.alloc(sizeBytes, 'content');
     await writer.writeBlock(rawBlock('data', bytes, hasher.dataId(bytes)));

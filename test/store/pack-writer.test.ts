@@ -7,16 +7,18 @@ import { BackendError } from '../../src/errors.ts';
 import { decodeBlockHeader } from '../../src/format/block.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
-import type { SealedBlock } from '../../src/store/block-codec.ts';
+import type { EncodedBlock } from '../../src/store/block-codec.ts';
 import { PackWriter } from '../../src/store/pack-writer.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { emptyStorage, rawBlock, sinkOf, placeOf } from './store-support.ts';
+import { plainPlace } from '../support/plain-place.ts';
+import { PLAIN } from '../../src/crypto/seals.ts';
 
 const prng = createPrng(20261120);
 
-function makeBlock(sizeBytes: number): SealedBlock {
+function makeBlock(sizeBytes: number): EncodedBlock {
   return rawBlock('data', prng.bytes(sizeBytes));
 }
 
@@ -27,7 +29,10 @@ function makeWriter(
 ): { writer: PackWriter; packs: PackContents[] } {
   const packs: PackContents[] = [];
   const onPack = (pack: PackContents): void => void packs.push(pack);
-  return { writer: new PackWriter({ sink: sinkOf(backend), kind: 'data', packHash, packBytes, onPack }), packs };
+  return {
+    writer: new PackWriter({ sink: sinkOf(backend), kind: 'data', seals: PLAIN, packHash, packBytes, onPack }),
+    packs,
+  };
 }
 
 describe('a pack', () => {
@@ -44,7 +49,7 @@ describe('a pack', () => {
     digest.update(bytes);
     expect(digest.end()).toBe(pack!.id);
     expect(pack!.sizeBytes).toBe(bytes.length);
-    const contents = await readPackContents(backend, pack!.id);
+    const contents = await readPackContents(plainPlace(backend), pack!.id);
     expect(JSON.stringify(contents)).toBe(JSON.stringify(pack));
     for (const [index, block] of contents.blocks.entries()) {
       const stored = await readStoredBlock(backend, placeOf(contents, block));
@@ -66,7 +71,8 @@ describe('a pack', () => {
     expect(packs.map(({ blocks }) => blocks.length)).toEqual([4, 4, 2]);
     expect(new Set(packs.map(({ id }) => id)).size).toBe(3);
     expect((await backend.list('packs')).length).toBe(3);
-    for (const { id, blocks } of packs) expect((await readPackContents(backend, id)).blocks.length).toBe(blocks.length);
+    for (const { id, blocks } of packs)
+      expect((await readPackContents(plainPlace(backend), id)).blocks.length).toBe(blocks.length);
   });
 
   test('without a block is none', async () => {
@@ -89,7 +95,7 @@ describe('a pack', () => {
     await writer.writeBlock(makeBlock(50));
     await writer.finish();
     expect(packs.map(({ blocks }) => blocks.length)).toEqual([1]);
-    expect((await readPackContents(backend, packs[0]!.id)).blocks.length).toBe(1);
+    expect((await readPackContents(plainPlace(backend), packs[0]!.id)).blocks.length).toBe(1);
   });
 });
 

@@ -3,22 +3,30 @@ import type { Backend } from '../../src/backend/backend.ts';
 import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import { CHUNK_ID_BYTES } from '../../src/format/constants.ts';
 import { blockBytes, encodeBlockHeader } from '../../src/format/block.ts';
-import { forEachChunk } from '../../src/format/pack.ts';
+import { forEachChunk } from '../../src/format/packed-block.ts';
 import type { ChunkKind } from '../../src/format/chunk-kind.ts';
-import type { PackContents, PackedBlock } from '../../src/format/pack.ts';
+import type { PackContents } from '../../src/format/pack.ts';
+import type { PackedBlock } from '../../src/format/packed-block.ts';
 import { DurableOrder } from '../../src/repository/durable-order.ts';
 import { BlockCodec } from '../../src/store/block-codec.ts';
-import type { SealedBlock } from '../../src/store/block-codec.ts';
+import type { EncodedBlock } from '../../src/store/block-codec.ts';
 import type { StoredChunk } from '../../src/store/chunk-reader.ts';
 import type { BlockPlace } from '../../src/store/pack-reader.ts';
 import type { PackSink } from '../../src/store/pack-writer.ts';
 import { Compressor } from '../../src/workers/compression.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
+import { plainPlace } from '../support/plain-place.ts';
+import { PLAIN } from '../../src/crypto/seals.ts';
 
 export const hasher: ChunkHasher = new ChunkHasher('sha1', Buffer.alloc(32, 1));
 export const threads: TaskPool = new TaskPool();
-export const codec: BlockCodec = new BlockCodec({ hasher, threads, compressor: new Compressor(threads, 3) });
+export const codec: BlockCodec = new BlockCodec({
+  seals: PLAIN,
+  hasher,
+  threads,
+  compressor: new Compressor(threads, 3),
+});
 
 /** A repository's storage without the repository, and so with every directory: none is made where there is none. */
 export function emptyStorage(): MemoryBackend {
@@ -30,19 +38,19 @@ export function emptyStorage(): MemoryBackend {
 
 /** The sink that the product uses. */
 export function sinkOf(backend: Backend): PackSink {
-  return new DurableOrder(backend);
+  return new DurableOrder(plainPlace(backend));
 }
 
 /** A block of one chunk, stored as it is. */
-export function rawBlock(kind: ChunkKind, bytes: Uint8Array, chunkId: Uint8Array = randomId()): SealedBlock {
+export function rawBlock(kind: ChunkKind, bytes: Uint8Array, chunkId: Uint8Array = randomId()): EncodedBlock {
   const chunkLengths = Uint32Array.of(bytes.length);
   const sizes = { codec: 'raw', rawBytes: bytes.length, storedBytes: bytes.length, chunkLengths } as const;
-  return { ...sizes, chunkIds: chunkId, pieces: [encodeBlockHeader({ kind, ...sizes }), bytes] };
+  const sizeBytes = blockBytes(1, bytes.length);
+  return { ...sizes, sizeBytes, chunkIds: chunkId, pieces: [encodeBlockHeader({ kind, ...sizes }), bytes] };
 }
 
 /** Where a block of a pack is. */
-export function placeOf(pack: PackContents, { offset, chunkLengths, storedBytes }: PackedBlock): BlockPlace {
-  const expectedBytes = blockBytes(chunkLengths.length, storedBytes);
+export function placeOf(pack: PackContents, { offset, sizeBytes: expectedBytes }: PackedBlock): BlockPlace {
   return { packId: pack.id, packBytes: pack.sizeBytes, offset, expectedBytes };
 }
 

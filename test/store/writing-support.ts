@@ -5,6 +5,7 @@ import { ChunkWriter } from '../../src/store/chunk-writer.ts';
 import type { StoreSizes } from '../../src/store/store-sizes.ts';
 import { Compressor } from '../../src/workers/compression.ts';
 import { hasher, sinkOf, threads } from './store-support.ts';
+import { PLAIN } from '../../src/crypto/seals.ts';
 
 export const SIZES: StoreSizes = { blockRawBytes: 4096, packBytes: 30_000, segmentBytes: 1e9 };
 
@@ -18,7 +19,7 @@ export interface Writing {
 export function beginWriting(backend: Backend, sizes: StoreSizes = SIZES): Writing {
   const packs: PackContents[] = [];
   const compressor = new Compressor(threads, 3);
-  const codec = new BlockCodec({ hasher, threads, compressor });
+  const codec = new BlockCodec({ seals: PLAIN, hasher, threads, compressor });
   const onPack = (pack: PackContents): void => void packs.push(pack);
   return {
     writer: new ChunkWriter({ sink: sinkOf(backend), kind: 'data', packHash: 'blake3', codec, sizes, onPack }),

@@ -8,6 +8,7 @@ import { Repository } from '../../src/repository/repository.ts';
 import { readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
 import type { BlockPlace } from '../../src/store/pack-reader.ts';
 import { perform } from '../../src/workers/tasks.ts';
+import { plainPlace } from './plain-place.ts';
 
 const ID_BYTES = 20;
 const FOOTER_CHUNK_BYTES = 24;
@@ -53,7 +54,7 @@ async function readRaw(backend: Backend, place: BlockPlace): Promise<Uint8Array>
 }
 
 async function readPack(backend: Backend, packId: string, sizeBytes: number): Promise<Map<string, PackedChunk>> {
-  const { kind, blocks } = await readPackContents(backend, packId);
+  const { kind, blocks } = await readPackContents(plainPlace(backend), packId);
   const chunkCount = blocks.reduce((count, block) => count + block.chunkLengths.length, 0);
   const footerBytes = blocks.length * FOOTER_BLOCK_BYTES + chunkCount * FOOTER_CHUNK_BYTES + TRAILER_BYTES;
   const chunks = new Map<string, PackedChunk>();

@@ -8,6 +8,7 @@ import { LdmError } from '../../src/errors.ts';
 import type { BackendError } from '../../src/errors.ts';
 import { check } from '../../src/operations/check.ts';
 import type { CheckOptions, CheckResult } from '../../src/operations/check.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
 import { restore } from '../../src/operations/restore.ts';
 import type { RestoreResult } from '../../src/operations/restore.ts';
 import { describeTree, diffTrees } from './compare-trees.ts';
@@ -19,6 +20,7 @@ import type { DescribedFinding } from './described.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { simulatedProcess } from './simulated-process.ts';
 import { withTemporaryDirectory } from './temp-directory.ts';
+import { kindOfPack } from './pack-kind.ts';
 
 /** Something bad that happens to one file of a repository. */
 export interface Damage {
@@ -43,7 +45,9 @@ export function filesIn(disk: MemoryBackend, directory: string): string[] {
 
 /** The packs of one kind, which the 13th byte tells. */
 export function packsOfKind(disk: MemoryBackend, kind: 'data' | 'tree'): string[] {
-  return filesIn(disk, 'packs').filter((file) => disk.peek(file)![12] === (kind === 'data' ? 1 : 2));
+  const keyName = filesIn(disk, 'keys')[0];
+  const keyFile = keyName === undefined ? undefined : disk.peek(keyName);
+  return filesIn(disk, 'packs').filter((file) => kindOfPack(disk.peek(file)!, keyFile) === kind);
 }
 
 /** Damaged bytes, truncations and garbage at the end; `positionCount` flips besides those at either end. */
@@ -113,8 +117,16 @@ export interface RestoreOutcome {
 }
 
 export async function tryRestore(backend: Backend, id: string, tree: TreeDescription): Promise<RestoreOutcome> {
+  return await tryRestoreIn(simulatedProcess(backend), id, tree);
+}
+
+export async function tryRestoreIn(
+  context: OperationContext,
+  id: string,
+  tree: TreeDescription,
+): Promise<RestoreOutcome> {
   return await withTemporaryDirectory(async (target) => {
-    const isClaimedWhole = await endsWell(async () => restore(simulatedProcess(backend), { selector: id, target }));
+    const isClaimedWhole = await endsWell(async () => restore(context, { selector: id, target }));
     const work = join(target, 'work');
     const actual = existsSync(work) ? describeTree(work) : new Map<string, string>();
     const strangers = readdirSync(target).filter((name) => name !== 'work');

@@ -3,6 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { restore } from '../../src/operations/restore.ts';
+import { encryption } from './test-password.ts';
 
 // A child process of the tests of restores: kill-before-metadata-child.js <repository> <target> <mode of the type>
 const [directory = '', target = '', typeMode = ''] = process.argv.slice(2);
@@ -19,4 +20,4 @@ function lstatOrDie(...words: Parameters<typeof lstatSync>): ReturnType<typeof l
 
 Object.assign(fs, { lstatSync: lstatOrDie });
 syncBuiltinESMExports();
-await restore({ backend: new LocalBackend(directory) }, { selector: 'latest', target });
+await restore({ backend: new LocalBackend(directory), ...encryption }, { selector: 'latest', target });

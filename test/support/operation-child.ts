@@ -5,12 +5,13 @@ import type { OperationContext } from '../../src/operations/context.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { FaultyBackend } from './faulty-backend.ts';
+import { encryption } from './test-password.ts';
 import { SMALL_SIZES } from './simulated-process.ts';
 
 // A child process of the kill tests: operation-child.js <repository> <operation to die at> <action> <arguments...>
 const [directory = '', failAt = '', action = '', ...selectors] = process.argv.slice(2);
 const backend = new FaultyBackend(new LocalBackend(directory), { failAt: Number(failAt), mode: 'kill', torn: true });
-const context: OperationContext = { backend, storeSizes: SMALL_SIZES };
+const context: OperationContext = { backend, storeSizes: SMALL_SIZES, ...encryption };
 
 const actions: Readonly<Record<string, () => Promise<unknown>>> = {
   backup: async () => backup(context, { sources: selectors, cwd: '/' }),

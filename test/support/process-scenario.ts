@@ -57,7 +57,7 @@ export async function makeProcessScenario(): Promise<ProcessScenario> {
   const start = (...args: readonly string[]): RunningLdm =>
     startLdm(args, { home, env: { LDM_REPOSITORY: repository } });
   const namesIn = (directory: string): string[] => readdirSync(join(repository, directory));
-  await runWell('init');
+  await runWell('init', '--no-encryption');
   return {
     home,
     repository,

@@ -3,15 +3,18 @@ import type { OperationContext } from '../../src/operations/context.ts';
 import { currentLockOwner } from '../../src/repository/lock-owner.ts';
 import type { StoreSizes } from '../../src/store/store-sizes.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
+import { encryption } from './test-password.ts';
 import { threadsOfTests } from './test-threads.ts';
 
 /** So small that a few kilobytes make several blocks, packs and segments. */
 export const SMALL_SIZES: StoreSizes = { blockRawBytes: 4096, packBytes: 12_000, segmentBytes: 20_000 };
 
 /** The small sizes, and the threads that all tests of a process share. */
-export function optionsOfTests(): { readonly storeSizes: StoreSizes; readonly threads: TaskPool } {
-  return { storeSizes: SMALL_SIZES, threads: threadsOfTests() };
+export function optionsOfTests(): Pick<OperationContext, 'password' | 'storeSizes' | 'threads'> {
+  return { storeSizes: SMALL_SIZES, threads: threadsOfTests(), ...encryption };
 }
+
+export { unlockOfTests } from './test-password.ts';
 
 let processCount = 0;
 
@@ -22,5 +25,5 @@ let processCount = 0;
 export function simulatedProcess(backend: Backend): OperationContext {
   processCount += 1;
   const lockOwner = { ...currentLockOwner(), startTime: `simulated${processCount}` };
-  return { backend, lockOwner, storeSizes: SMALL_SIZES, threads: new TaskPool() };
+  return { backend, lockOwner, storeSizes: SMALL_SIZES, threads: new TaskPool(), ...encryption };
 }

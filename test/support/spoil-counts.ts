@@ -1,6 +1,7 @@
 import type { Backend } from '../../src/backend/backend.ts';
 import type { FilterState } from '../../src/ldm/filter-state.ts';
 import { Repository } from '../../src/repository/repository.ts';
+import { unlockOfTests } from './test-password.ts';
 
 /** Writes a filter image, sound in itself, that counts one reference too many of a live chunk or of a dead one. */
 export async function spoilCounts(backend: Backend, which: 'live' | 'dead'): Promise<void> {
@@ -15,7 +16,7 @@ export async function spoilCounts(backend: Backend, which: 'live' | 'dead'): Pro
 
 /** Writes a filter image of the repository as it is, after a change if one is wanted. */
 export async function writeImage(backend: Backend, change?: (state: FilterState) => void): Promise<void> {
-  const repository = await Repository.open({ backend, mode: 'exclusive' });
+  const repository = await Repository.open({ backend, mode: 'exclusive', unlock: unlockOfTests });
   try {
     const { state } = await repository.openState();
     change?.(state);

@@ -13,7 +13,7 @@ import { createPrng } from './prng.ts';
 import type { Prng } from './prng.ts';
 import { ModelProcess, ScheduledBackend } from './scheduled-process.ts';
 import type { Lie } from './scheduled-process.ts';
-import { optionsOfTests } from './simulated-process.ts';
+import { optionsOfTests, unlockOfTests } from './simulated-process.ts';
 
 type RunOperation = (context: OperationContext, process: ModelProcess) => Promise<void>;
 
@@ -195,7 +195,7 @@ export class SuspensionModel {
     }
     const copy = this.#disk.copy();
     for (const lock of copy.names().filter((name) => name.startsWith('locks/'))) await copy.remove(lock);
-    const repository = await Repository.open({ backend: copy, mode: 'shared' });
+    const repository = await Repository.open({ backend: copy, mode: 'shared', unlock: unlockOfTests });
     const opened = await repository.openState({ ignoreCheckpoints: true });
     const { reached, missing } = await walkLive(opened, [opened.state.snapshots.get(id)!.tree]);
     if (missing.length > 0) this.loss ??= `snapshot ${id} was reported without chunk ${missing[0]}`;

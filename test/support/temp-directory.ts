@@ -47,6 +47,7 @@ function removeTree(directory: string): void {
     rmSync(directory, { recursive: true, force: true });
   } catch {
     spawnSync('chmod', ['-R', 'u+rwX', directory]);
-    rmSync(directory, { recursive: true, force: true });
+    // Unlike Node, it removes paths of any length.
+    spawnSync('rm', ['-rf', directory]);
   }
 }

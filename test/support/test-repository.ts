@@ -17,6 +17,7 @@ import { restore } from '../../src/operations/restore.ts';
 import type { RestoreOptions, RestoreResult } from '../../src/operations/restore.ts';
 import { diffTrees } from './compare-trees.ts';
 import { memoryDirectory } from './temp-directory.ts';
+import { encryption } from './test-password.ts';
 import { threadsOfTests } from './test-threads.ts';
 
 /** The result of a restore, and how the command would end. */
@@ -61,7 +62,7 @@ export async function makeTestRepository(
   const notices: Notice[] = [];
   const backend = new LocalBackend(join(directory, 'repository'));
   const onNotice = (notice: Notice): void => void notices.push(notice);
-  const context = { backend, onNotice, threads: threadsOfTests() };
+  const context = { backend, onNotice, threads: threadsOfTests(), ...encryption };
   await initRepository(context, { capacity: SMALL_CAPACITY, ...options });
   let targetCount = 0;
   const restoreNewest: TestRepository['restore'] = async (given = {}) => {

@@ -10,6 +10,7 @@ import { MemoryBackend } from './memory-backend.ts';
 import { createPrng } from './prng.ts';
 import { simulatedProcess } from './simulated-process.ts';
 import { memoryDirectory } from './temp-directory.ts';
+import { plainPlace } from './plain-place.ts';
 
 /** A repository after two backups of the same files that ran at the same time: each stored every chunk. */
 export interface TwinCopies {
@@ -36,7 +37,7 @@ export async function makeTwinCopies(): Promise<TwinCopies> {
     if (!/^(config|filter|reserve|locks)/.test(name)) disk.poke(name, before.peek(name)!);
   const dataPacks = new Map<string, string[]>();
   for (const segment of filesIn(disk, 'index')) {
-    const packs = await readSegment(disk, segment.slice('index/'.length));
+    const packs = await readSegment(plainPlace(disk), segment.slice('index/'.length));
     dataPacks.set(
       segment,
       packs.filter(({ kind }) => kind === 'data').map(({ id }) => packName(id)),

@@ -7,6 +7,8 @@ import { partValue } from '../option-values.ts';
 
 interface CheckFlags {
   readonly readData?: true | { readonly part: number; readonly of: number };
+  /** False with --no-key. */
+  readonly key: boolean;
 }
 
 export function defineCheck(program: Command, runner: CommandRunner): void {
@@ -14,6 +16,7 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
     .command('check')
     .description('Verify the repository. Changes nothing; `ldm repair` does.')
     .option('--read-data [n/m]', 'also read and verify all data, or the n-th of m parts', partValue)
+    .option('--no-key', 'need no password: only compare every stored file with the digest in its name')
     .addHelpText(
       'after',
       formatHelpFooter({
@@ -21,13 +24,23 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
           ['ldm check', 'structure and reference counts'],
           ['ldm check --read-data', 'all data'],
           ['ldm check --read-data=1/7', 'a seventh of it, for every day of the week'],
+          ['ldm check --no-key', 'on the machine that stores the repository: finds damaged files, not missing ones'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,
         meanings: { 4: 'damage was found' },
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }, { readData }: CheckFlags) => {
+      runner.inSession(async ({ context, output }, { readData, key }: CheckFlags) => {
+        if (!key) {
+          const [{ checkStorage }, { reportStorageCheck }] = await Promise.all([
+            import('../../operations/check-storage.ts'),
+            import('../reports/check-report.ts'),
+          ]);
+          const found = await checkStorage(context, omitUndefined({ readData }));
+          reportStorageCheck(output, found);
+          return exitCodeOfCheck(found);
+        }
         const [{ check }, { reportCheck }] = await Promise.all([
           import('../../operations/check.ts'),
           import('../reports/check-report.ts'),

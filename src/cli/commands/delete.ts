@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
+import type { AppendOnlyFlags } from '../append-only-option.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -6,7 +8,7 @@ import { omitUndefined } from '../omit-undefined.ts';
 import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 
-interface DeleteFlags extends SnapshotFilterFlags {
+interface DeleteFlags extends SnapshotFilterFlags, AppendOnlyFlags {
   readonly dryRun?: boolean;
   readonly reclaim: boolean;
 }
@@ -21,7 +23,7 @@ export function defineDelete(program: Command, runner: CommandRunner): void {
     )
     .option('-n, --dry-run', 'delete nothing, only print what would be freed')
     .option('--no-reclaim', 'keep the space until the next `ldm compact` or delete; until then `ldm undelete` works');
-  addSnapshotFilters(command)
+  addAppendOnlyOption(addSnapshotFilters(command))
     .addHelpText(
       'after',
       formatHelpFooter({
@@ -41,7 +43,7 @@ export function defineDelete(program: Command, runner: CommandRunner): void {
         ]);
         const { dryRun, reclaim } = flags;
         const options = { selectors, reclaim, filter: snapshotFilterOf(flags), ...omitUndefined({ dryRun }) };
-        reportDelete(output, await deleteSnapshots(context, options));
+        reportDelete(output, await deleteSnapshots(overriding(context, flags), options));
         return EXIT_SUCCESS;
       }),
     );

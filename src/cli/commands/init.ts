@@ -17,12 +17,19 @@ interface InitFlags {
   readonly hashes?: number;
   readonly capacity?: Capacity;
   readonly compressionLevel?: number;
+  readonly encryption: boolean;
+  readonly appendOnly?: boolean;
 }
 
 export function defineInit(program: Command, runner: CommandRunner): void {
   program
     .command('init')
     .description('Create a repository. With -v, print how it stores data and the plan of its LDM filter.')
+    .option('--no-encryption', 'let everybody who can read the repository read its contents')
+    .option(
+      '--append-only',
+      'let ldm delete nothing by mistake; only the storage can keep others from it (docs/automation.md)',
+    )
     .addOption(
       new Option('--chunker <kind>', 'how files are split into chunks')
         .choices(['fastcdc', 'fixed'])
@@ -63,12 +70,11 @@ export function defineInit(program: Command, runner: CommandRunner): void {
           import('../reports/init-report.ts'),
         ]);
         const chunker: ChunkerParameters = chunkerOf(flags.chunker, flags.chunkSize);
-        const { chunkHash, packHash, fpr, hashes, compressionLevel } = flags;
+        const { chunkHash, packHash, fpr, hashes, compressionLevel, appendOnly } = flags;
         const capacity = flags.capacity === undefined ? undefined : capacityOf(flags.capacity, chunker);
-        const result = await initRepository(
-          session.context,
-          omitUndefined({ chunker, chunkHash, packHash, fpr, hashes, capacity, compressionLevel }),
-        );
+        const encryption = flags.encryption ? ('always' as const) : ('never' as const);
+        const given = { chunker, chunkHash, packHash, fpr, hashes, capacity, compressionLevel, encryption, appendOnly };
+        const result = await initRepository(session.context, omitUndefined(given));
         reportInit(session, result);
         return EXIT_SUCCESS;
       }),

@@ -18,6 +18,8 @@ export function describeAction(action: RepairAction): ActionText {
   switch (action.kind) {
     case 'config-rewritten':
       return about(action.name, (file) => `rewrite ${file} from ${action.from}, and set the damaged file aside`);
+    case 'config-updated':
+      return about(action.name, (file) => `replace ${file}, which is from before the last rotation of the master key`);
     case 'snapshot-rewritten':
       return about(snapshotName(action.snapshotId), (file) => `write ${file} again from its copy or a checkpoint`);
     case 'snapshot-quarantined': {

@@ -57,6 +57,8 @@ export function reportBackup(session: Session, result: BackupResult, durationMs:
       ? 'dry run: nothing was stored'
       : `snapshot ${shortId(snapshotId)} saved in ${formatDuration(durationMs)}`,
   );
+  if (session.isDefaultRepository && !result.isEncrypted)
+    output.remark('the repository is not encrypted: anyone who can read it can read these files');
   if (result.problems.length > 0)
     output.line(
       `${countNoun(result.problems.length, 'problem')}: some sources are missing or incomplete in this snapshot`,
@@ -95,6 +97,7 @@ function backupFields(result: BackupResult, durationMs: number): Record<string, 
   const { summary, removed, reused, socketCount, snapshotId, parentId } = result;
   return {
     dry_run: snapshotId === undefined,
+    encrypted: result.isEncrypted,
     ...summaryFields(summary),
     files_removed: removed?.files,
     dirs_removed: removed?.directories,

@@ -1,24 +1,19 @@
-import type { CheckResult } from '../../operations/check.ts';
+import type { CheckResult, Finding } from '../../operations/check.ts';
+import type { StorageCheckResult } from '../../operations/check-storage.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
-import { countNoun } from '../words.ts';
+import { countNoun, formatCount } from '../words.ts';
 import { WHAT_HELPS, findingFields, formatFindings } from './finding-lines.ts';
 
 /** Reports the findings of `check`. They are results, so they go to stdout, even with `--quiet`. */
 export function reportCheck(output: Output, result: CheckResult): void {
-  const { findings } = result;
-  for (const finding of findings) output.message('finding', findingFields(finding));
-  const errorCount = findings.filter(({ severity }) => severity === 'error').length;
-  output.message('summary', {
-    num_errors: errorCount,
-    num_warnings: findings.length - errorCount,
+  const errorCount = reportFindings(output, result.findings, {
     snapshots_checked: result.snapshotsChecked,
     chunks_checked: result.chunksChecked,
     packs_checked: result.packsChecked,
     read_data: result.readData,
     bytes_read: result.bytesRead,
   });
-  for (const line of output.json ? [] : formatFindings(findings)) output.line(line);
   const read = result.readData
     ? `, ${formatBytes(result.bytesRead)} read and verified`
     : '; data not read (use --read-data)';
@@ -30,4 +25,41 @@ export function reportCheck(output: Output, result: CheckResult): void {
     output.line('`ldm repair --dry-run` prints what can be repaired.');
     output.line(WHAT_HELPS);
   } else output.remark('no errors found');
+}
+
+/** The same for `check --no-key`, with what it cannot see. */
+export function reportStorageCheck(output: Output, result: StorageCheckResult): void {
+  const { filesChecked, packsChecked, bytesRead, checkpointsUnverified } = result;
+  const errorCount = reportFindings(output, result.findings, {
+    no_key: true,
+    encrypted: result.isEncrypted,
+    files_checked: filesChecked,
+    packs_checked: packsChecked,
+    checkpoints_unverified: checkpointsUnverified,
+    bytes_read: bytesRead,
+  });
+  output.remark(
+    `checked ${countNoun(filesChecked, 'file')}, ${formatCount(packsChecked)} of them packs: ${formatBytes(bytesRead)} read and compared with the digests in the names`,
+  );
+  if (checkpointsUnverified > 0)
+    output.remark(
+      `${countNoun(checkpointsUnverified, 'checkpoint')} could only be read: encrypted, and named by a number`,
+    );
+  if (errorCount > 0) {
+    output.line(`${countNoun(errorCount, 'error')} found`);
+    output.line('`ldm check` without --no-key shows which files of which snapshots are affected.');
+  } else output.remark('no errors found in the files that are there');
+  output.remark(NOT_SEEN);
+}
+
+const NOT_SEEN =
+  'Missing files and older states that were put back are not seen without a key: `ldm check` on a machine that makes backups sees them.';
+
+/** Prints the findings and the summary. Returns the number of errors. */
+function reportFindings(output: Output, findings: readonly Finding[], summary: Record<string, unknown>): number {
+  for (const finding of findings) output.message('finding', findingFields(finding));
+  const errorCount = findings.filter(({ severity }) => severity === 'error').length;
+  output.message('summary', { num_errors: errorCount, num_warnings: findings.length - errorCount, ...summary });
+  for (const line of output.json ? [] : formatFindings(findings)) output.line(line);
+  return errorCount;
 }

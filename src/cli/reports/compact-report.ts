@@ -2,7 +2,7 @@ import type { CompactResult } from '../../operations/compact.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
 import { formatTable } from '../tables.ts';
-import { formatCount } from '../words.ts';
+import { countNoun, formatCount } from '../words.ts';
 
 /** Reports the space that `compact` returned to the file system. */
 export function reportCompact(output: Output, result: CompactResult): void {
@@ -14,6 +14,7 @@ export function reportCompact(output: Output, result: CompactResult): void {
         ['reclaims', `about ${formatBytes(result.reclaimedBytes)}`],
         ['chunks', `${formatCount(chunksRemoved)} to be removed`],
         ['packs', `${formatCount(packsBefore)}: ${describePacks(result)}`],
+        ...resealRows(result),
       ]),
     );
     output.remark('dry run: nothing was changed');
@@ -25,8 +26,21 @@ export function reportCompact(output: Output, result: CompactResult): void {
       ['chunks', `${formatCount(chunksRemoved)} removed`],
       ['packs', `${formatCount(packsBefore)} before, ${formatCount(packsAfter)} after: ${describePacks(result)}`],
       ['repository', `${formatBytes(bytesBefore)} before, ${formatBytes(bytesAfter)} after`],
+      ...resealRows(result),
     ]),
   );
+}
+
+/** What `--reseal` did, or would do. */
+function resealRows({ reseal, dryRun }: CompactResult): string[][] {
+  if (reseal === undefined) return [];
+  if (!reseal.hasEarlierKeys) return [['resealed', 'nothing: there is no earlier master key']];
+  const packs = `${countNoun(reseal.packs, 'pack')} (${formatBytes(reseal.packBytes)})${dryRun ? ' to be rewritten' : ''}`;
+  if (reseal.snapshotsLeft === 0) return [['resealed', packs]];
+  return [
+    ['resealed', packs],
+    ['not resealed', `${countNoun(reseal.snapshotsLeft, 'snapshot')}: under an earlier key until deleted`],
+  ];
 }
 
 /** Describes how much space was returned to the file system, and how much was not. */
@@ -55,5 +69,14 @@ export function compactFields(result: CompactResult): Record<string, unknown> {
     bytes_after: result.bytesAfter,
     reclaimed_bytes: result.reclaimedBytes,
     dead_bytes_remaining: result.deadBytesRemaining,
+    reseal:
+      result.reseal === undefined
+        ? undefined
+        : {
+            has_earlier_keys: result.reseal.hasEarlierKeys,
+            packs: result.reseal.packs,
+            pack_bytes: result.reseal.packBytes,
+            snapshots_left: result.reseal.snapshotsLeft,
+          },
   };
 }

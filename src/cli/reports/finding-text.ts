@@ -1,17 +1,20 @@
 import {
   condemnationName,
   deletedName,
+  keyName,
   manifestCopyName,
   packName,
   segmentName,
   snapshotName,
 } from '../../format/layout.ts';
+import { describeOlderState } from './older-state-text.ts';
 import type { Disagreement, Finding, Impact, PackProblem } from '../../operations/check.ts';
 
 /** Returns the file of the repository that a finding is about. */
 export function fileOf(finding: Finding): string | undefined {
   switch (finding.kind) {
     case 'config-damaged':
+    case 'config-outdated':
     case 'checkpoint-damaged':
     case 'reference-count':
       return finding.name;
@@ -25,6 +28,8 @@ export function fileOf(finding: Finding): string | undefined {
     case 'segment-damaged':
     case 'segment-missing':
       return segmentName(finding.segmentId);
+    case 'key-damaged':
+      return keyName(finding.keyId);
     case 'condemnation-damaged':
       return condemnationName(finding.condemnationId);
     case 'pack-damaged':
@@ -41,6 +46,8 @@ export function messageOf(finding: Finding): string {
     case 'pack-damaged':
     case 'pack-missing':
       return finding.problems.map((problem) => describeProblem(problem)).join('; ');
+    case 'config-outdated':
+      return 'a rotation of the master key was interrupted before it replaced this file; `ldm repair` or another rotation replaces it';
     case 'segment-missing':
       return 'missing; `ldm repair` rebuilds it from the packs';
     case 'snapshot-lost':
@@ -51,6 +58,10 @@ export function messageOf(finding: Finding): string {
     }
     case 'chunk-missing':
       return `${finding.chunkCount} chunks that snapshots need are missing or unreadable, such as ${finding.exampleId}`;
+    case 'key-damaged':
+      return `${finding.reason}; its password opens nothing any more, and \`ldm key remove\` removes the file`;
+    case 'older-state':
+      return describeOlderState(finding);
     case 'file-size':
       return 'the sizes of files differ from those of their chunks; a new backup stores these files again';
     default:
@@ -61,6 +72,7 @@ export function messageOf(finding: Finding): string {
 /** Returns the affected snapshots and files, as far as they are known. */
 export function impactOf(finding: Finding): Partial<Impact> {
   if ('impact' in finding) return finding.impact ?? {};
+  if (finding.kind === 'older-state') return { snapshots: finding.snapshots.map(({ id }) => id) };
   const isOfSnapshot = finding.kind === 'snapshot-damaged' || finding.kind === 'snapshot-lost';
   return isOfSnapshot ? { snapshots: [finding.snapshotId] } : {};
 }

@@ -11,9 +11,16 @@ export function reportInit(session: Session, result: InitResult): void {
   const place = escapeForTerminal(result.location);
   output.complete(`The repository at ${place} was created.`);
   output.message('initialized', initFields(result));
-  output.remark(`created repository ${result.repositoryId.slice(0, 10)} at ${place}`);
+  output.remark(describeCreated(result));
   if (verbosity > 0) output.remark([describeStorage(result), describePlan(result)].join('\n'));
   output.remark(`next: ldm ${session.isDefaultRepository ? '' : `-r ${quoteForShell(place)} `}backup <path>`);
+}
+
+/** Says whether it is encrypted, so that nobody only believes that it is. */
+export function describeCreated({ repositoryId, location, isEncrypted, isAppendOnly }: InitResult): string {
+  const id = repositoryId.slice(0, 10);
+  const kind = `${isEncrypted ? 'encrypted' : 'not encrypted'}${isAppendOnly ? ', append-only' : ''}`;
+  return `created repository ${id} at ${escapeForTerminal(location)}, ${kind}`;
 }
 
 function describeStorage(result: InitResult): string {
@@ -56,6 +63,8 @@ export function initFields(result: InitResult): Record<string, unknown> {
             average_size: chunker.averageSizeBytes,
             max_size: chunker.maxSizeBytes,
           },
+    encrypted: result.isEncrypted,
+    append_only: result.isAppendOnly,
     chunk_hash: result.chunkHash,
     pack_hash: result.packHash,
     plan: {

@@ -1,16 +1,26 @@
+import type { CopyProblem } from '../../operations/copy.ts';
 import type { Notice } from '../../operations/notices.ts';
 import { describeListing, enumerate } from '../../operations/select-snapshots.ts';
+import { hintOf } from '../advice.ts';
+import { displayPath } from '../display-path.ts';
+import { shortId } from '../words.ts';
+import { describeOlderState } from './older-state-text.ts';
 import { textOf } from '../../util/byte-string.ts';
 
-/** `note` is weaker than `warning`: nothing is wrong. Scripts read these words. */
-export type NoticeLevel = 'lock-wait' | 'source-problem' | 'warning' | 'note';
+/** A problem is an error that costs a source file, or a snapshot of a copy. `note` is weaker than `warning`: nothing is wrong. Scripts read these words. */
+export type NoticeLevel = 'lock-wait' | 'source-problem' | 'copy-problem' | 'warning' | 'note';
 
 export function levelOf({ kind }: Notice): NoticeLevel {
-  if (kind === 'lock-wait' || kind === 'source-problem') return kind;
-  return kind === 'latest-among-groups' ? 'note' : 'warning';
+  if (kind === 'lock-wait' || kind === 'source-problem' || kind === 'copy-problem') return kind;
+  return kind === 'latest-among-groups' || kind === 'wrong-password' ? 'note' : 'warning';
 }
 
 export function describeNotice(notice: Notice): string {
+  const text = describe(notice);
+  return notice.place === undefined ? text : `${notice.place}: ${text}`;
+}
+
+function describe(notice: Notice): string {
   switch (notice.kind) {
     case 'lock-wait':
       return `waiting for the lock held by ${notice.holder}`;
@@ -20,8 +30,14 @@ export function describeNotice(notice: Notice): string {
       return `the lock could not be released: ${notice.reason}`;
     case 'checkpoint-damaged':
       return `${notice.name} is damaged and was not used (${notice.reason}). Nothing is lost, but commands start slower; run \`ldm repair\``;
+    case 'key-unusable':
+      return `the key ${notice.keyId.slice(0, 8)} cannot be used (${notice.reason}); its password opens nothing, the others do`;
+    case 'wrong-password':
+      return 'wrong password';
     case 'checkpoint-not-written':
       return `the filter image could not be saved, so the next command takes longer to start: ${notice.reason}`;
+    case 'older-state':
+      return describeOlderState(notice);
     case 'manifest-damaged':
       return notice.reason;
     case 'manifest-copy-not-written':
@@ -36,6 +52,8 @@ export function describeNotice(notice: Notice): string {
       return `left out ${textOf(notice.path)}: it is this repository seen through another mount, or a copy of it`;
     case 'restore-problem':
       return notice.code === 'EXISTS' ? `${notice.message} (see --overwrite)` : notice.message;
+    case 'copy-problem':
+      return describeCopyProblem(notice);
     case 'times-in-milliseconds':
       return 'modification times are restored to the millisecond only, because the package koffi cannot be loaded here';
     case 'latest-among-groups':
@@ -49,4 +67,10 @@ export function describeNotice(notice: Notice): string {
     default:
       return notice.message;
   }
+}
+
+function describeCopyProblem({ snapshotId, path, message, advice }: CopyProblem): string {
+  const what = path === undefined || path === '' ? message : `${displayPath(path)}: ${message}`;
+  const hint = advice === undefined ? '' : `. ${hintOf(advice)}`;
+  return `snapshot ${shortId(snapshotId)} was not copied: ${what}${hint}`;
 }

@@ -8,6 +8,7 @@ export function snapshotFields({ id, snapshot }: SnapshotListing): Record<string
   return {
     time: snapshot.time,
     parent: snapshot.parent,
+    original: snapshot.original,
     tree: snapshot.tree,
     ...pathListFields(snapshot),
     hostname: snapshot.hostname,

@@ -1,40 +1,44 @@
 import type { ChunkSaver, HashingChunk } from './chunk-saver.ts';
 
-/** Maximum bytes of a file that are being hashed while more of it is read. One chunk is always allowed. */
+/** Maximum bytes that are being hashed while more is read. One chunk is always allowed. */
 const HASHING_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The chunks of one large file: hashed while the file is read, and stored in order. */
+interface QueuedChunk {
+  readonly chunk: HashingChunk;
+  readonly onStored: (id: Uint8Array) => void;
+}
+
+/** Chunks of large files: hashed in other threads while more is read, and stored in order. */
 export class ChunkQueue {
   readonly #saver: ChunkSaver;
-  readonly #hashing: HashingChunk[] = [];
-  readonly #ids: Uint8Array[] = [];
+  readonly #hashing: QueuedChunk[] = [];
   #hashingBytes = 0;
 
   constructor(saver: ChunkSaver) {
     this.#saver = saver;
   }
 
-  /** Copies the bytes. */
-  async append(bytes: Uint8Array): Promise<void> {
+  /** Copies the bytes. `onStored` is called in the order of the calls. */
+  async append(bytes: Uint8Array, onStored: (id: Uint8Array) => void): Promise<void> {
     while (this.#hashing.length > 0 && this.#hashingBytes + bytes.length > HASHING_BYTES_MAX) await this.#takeFirst();
-    this.#hashing.push(this.#saver.stage(bytes));
+    this.#hashing.push({ chunk: this.#saver.stage(bytes), onStored });
     this.#hashingBytes += bytes.length;
   }
 
-  /** Returns the concatenated ids of all chunks. */
-  async finish(): Promise<Uint8Array> {
+  /** Waits until all chunks are stored. */
+  async finish(): Promise<void> {
     while (this.#hashing.length > 0) await this.#takeFirst();
-    return Buffer.concat(this.#ids);
   }
 
   /** Discards the chunks of a file that could not be read completely. */
   dispose(): void {
-    for (const chunk of this.#hashing.splice(0)) this.#saver.drop(chunk);
+    for (const { chunk } of this.#hashing.splice(0)) this.#saver.drop(chunk);
+    this.#hashingBytes = 0;
   }
 
   async #takeFirst(): Promise<void> {
-    const chunk = this.#hashing.shift()!;
+    const { chunk, onStored } = this.#hashing.shift()!;
     this.#hashingBytes -= chunk.lengthBytes;
-    this.#ids.push(await this.#saver.putStaged(chunk));
+    onStored(await this.#saver.putStaged(chunk));
   }
 }

@@ -129,11 +129,13 @@ export class FileSaver {
       return stored;
     }
     const queue = new ChunkQueue(this.#chunks);
+    const ids: Uint8Array[] = [];
+    const onStored = (id: Uint8Array): void => void ids.push(id);
     let cutBytes = 0;
     try {
       while (end > start) {
         for (let length = this.#cut(source, start, end); length > 0; length = this.#cut(source, start, end)) {
-          await queue.append(buffer.subarray(start, start + length));
+          await queue.append(buffer.subarray(start, start + length), onStored);
           this.#tally.addBytes(length);
           start += length;
           cutBytes += length;
@@ -145,7 +147,8 @@ export class FileSaver {
         start = 0;
       }
       assert(cutBytes === source.sizeBytes, 'the chunks of a file do not add up to its size');
-      return { chunkIds: await queue.finish(), sizeBytes: source.sizeBytes };
+      await queue.finish();
+      return { chunkIds: Buffer.concat(ids), sizeBytes: source.sizeBytes };
     } finally {
       queue.dispose();
     }

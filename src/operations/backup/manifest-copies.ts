@@ -3,17 +3,12 @@ import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { OperationContext } from '../context.ts';
 
-/**
- * Writes missing copies of manifests: for the new snapshot, and for snapshots whose backup died right after the commit.
- * A snapshot is valid without its copy, so a failure only causes a warning.
- */
+/** Writes copies of manifests. A snapshot is valid without its copy, so a failure only causes a warning. */
 export async function copyManifests(
   context: OperationContext,
   repository: Repository,
-  opened: OpenedState,
-  made: { readonly id: string; readonly bytes: Uint8Array },
+  manifests: ReadonlyMap<string, Uint8Array>,
 ): Promise<void> {
-  const manifests = new Map([...manifestsWithoutCopy(opened), [made.id, made.bytes]]);
   try {
     await repository.order.copyManifests(manifests, async () => repository.assertLocked());
   } catch (error) {
@@ -24,7 +19,8 @@ export async function copyManifests(
   }
 }
 
-function manifestsWithoutCopy({ listing, state }: OpenedState): Map<string, Uint8Array> {
+/** Returns the manifests of snapshots that have no copy because their backup died right after the commit. */
+export function manifestsWithoutCopy({ listing, state }: OpenedState): Map<string, Uint8Array> {
   const copied = new Set(listing.manifestCopyIds);
   const manifests = new Map<string, Uint8Array>();
   for (const id of listing.snapshotIds) {

@@ -6,7 +6,7 @@ import { parentOf } from '../../files/root-paths.ts';
 import { readMetadataFollowing } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import { readWholeFile } from '../../files/whole-file.ts';
-import { decodeConfig } from '../../format/config.ts';
+import { decodeConfigHead } from '../../format/config.ts';
 import { MAX_CONFIG_BYTES } from '../../format/constants.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, RESERVE_NAME } from '../../format/layout.ts';
 import type { ByteString } from '../../util/byte-string.ts';
@@ -87,7 +87,7 @@ function realPathOf(path: ByteString): ByteString {
 /** Returns undefined if the file is not a readable configuration. */
 function readRepositoryId(path: ByteString): string | undefined {
   try {
-    return decodeConfig(readWholeFile(path, { maxBytes: MAX_CONFIG_BYTES })).repositoryId;
+    return decodeConfigHead(readWholeFile(path, { maxBytes: MAX_CONFIG_BYTES })).repositoryId;
   } catch (error) {
     if (error instanceof LdmError) return undefined;
     throw error;

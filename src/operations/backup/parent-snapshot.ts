@@ -1,10 +1,10 @@
 import { listNames } from '../../files/source-files.ts';
 import { parentOf } from '../../files/root-paths.ts';
-import { decodeSnapshot } from '../../format/snapshot.ts';
 import type { Snapshot, SnapshotSummary } from '../../format/snapshot.ts';
 import { encodeTree } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
+import type { RepositoryFiles } from '../../repository/repository-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { ParentEntries, composeParentTree } from './parent-entries.ts';
@@ -52,7 +52,7 @@ export async function findParent(
 ): Promise<ParentSnapshot | undefined> {
   const { plan, trees } = given;
   const emptyTreeId = repository.hasher.treeId(encodeTree([]));
-  const chosen = await chooseForRoots(findCandidates(opened, given), given, emptyTreeId);
+  const chosen = await chooseForRoots(findCandidates(repository.files, opened, given), given, emptyTreeId);
   const used = [...new Set([...chosen.values()].map(({ candidate }) => candidate))].sort(newestFirst);
   const [newest] = used;
   if (newest === undefined) return undefined;
@@ -100,12 +100,12 @@ async function chooseForRoots(
   return chosen;
 }
 
-function findCandidates(opened: OpenedState, { hostname, nowMs }: Given): Candidate[] {
+function findCandidates(files: RepositoryFiles, opened: OpenedState, { hostname, nowMs }: Given): Candidate[] {
   const present = new Set(opened.listing.snapshotIds);
   const candidates: Candidate[] = [];
   for (const [id, { manifest }] of opened.state.snapshots) {
     if (!present.has(id)) continue;
-    const snapshot = decodeSnapshot(manifest);
+    const snapshot = files.decodeManifest(manifest);
     if (snapshot.hostname !== hostname) continue;
     const timeMs = Date.parse(snapshot.time);
     candidates.push({ id, snapshot, timeMs: timeMs > nowMs ? -Infinity : timeMs });

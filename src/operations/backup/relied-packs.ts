@@ -5,11 +5,11 @@ import type { PackContents } from '../../format/pack.ts';
 
 type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
 
-/** The packs that a new snapshot relies on: existing packs with chunks it uses, and packs written by its backup. */
+/** The packs that new snapshots rely on: existing packs with chunks they use, and packs written by this process. */
 export class ReliedPacks {
   readonly #state: FilterState;
   readonly #stored: Repository['packs'];
-  /** By pack index: whether the snapshot relies on the pack. */
+  /** By pack index: whether a snapshot relies on the pack. */
   readonly #isRelied: Uint8Array;
   /** By pack index: whether the pack is condemned. */
   readonly #isCondemned: Uint8Array;
@@ -37,7 +37,7 @@ export class ReliedPacks {
     return true;
   }
 
-  /** Adds a pack written by this backup. */
+  /** Adds a pack written by this process. */
   addOwn({ id, sizeBytes }: PackSize): void {
     this.#own.push({ id, sizeBytes });
   }
@@ -56,9 +56,9 @@ export class ReliedPacks {
     const gone = packs.find(({ id, sizeBytes }) => (sizes.get(id) ?? -1) < sizeBytes);
     if (gone === undefined) return;
     throw new RefusedError(
-      `pack ${gone.id}, which this backup needs, disappeared while it ran; no snapshot was saved`,
+      `pack ${gone.id}, which the new snapshot needs, disappeared meanwhile; the snapshot was not saved`,
       {
-        hint: 'Run the backup again; it stores the missing data again.',
+        hint: 'Run the command again; it stores the missing data again.',
       },
     );
   }

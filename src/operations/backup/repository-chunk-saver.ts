@@ -152,10 +152,15 @@ export class RepositoryChunkSaver implements ChunkSaver {
     return this.#damagedPacks.size > 0 && this.#damagedPacks.has(this.#packIndexOf(id)!);
   }
 
-  async finish(): Promise<void> {
+  /** Makes all chunks saved so far durable. More may follow. */
+  async flush(): Promise<void> {
     await this.#writers?.data.finish();
     await this.#writers?.tree.finish();
     await this.#segments.flush();
+  }
+
+  async finish(): Promise<void> {
+    await this.flush();
     // The next checkpoint needs as much memory for these chunks again.
     this.#pending = new PendingChunks();
   }

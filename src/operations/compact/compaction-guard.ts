@@ -1,5 +1,5 @@
 import { RefusedError, isAbsent, isDamage } from '../../errors.ts';
-import type { AdviceCode } from '../../errors.ts';
+import type { AdviceCode } from '../../util/advice.ts';
 import type { FilterState } from '../../ldm/filter-state.ts';
 import { releaseSnapshots } from '../../ldm/fold-release.ts';
 import { assertCondemnationsReadable } from '../../repository/condemned.ts';

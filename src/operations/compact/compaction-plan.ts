@@ -19,17 +19,23 @@ export interface CompactionPlan {
 
 /**
  * Packs without live chunks always go. Condemned packs with live chunks are rewritten, since their names must not be
- * relied on any more. Of the others those with the largest dead part are rewritten, until what stays dead is at most
+ * relied on any more, and so are those that are `resealed`. Of the others those with the largest dead part are rewritten, until what stays dead is at most
  * `maxUnusedPercent` of what is stored.
  */
-export function planCompaction(state: FilterState, listing: Listing, maxUnusedPercent: number): CompactionPlan {
+export function planCompaction(
+  state: FilterState,
+  listing: Listing,
+  maxUnusedPercent: number,
+  resealed: ReadonlySet<string> = new Set(),
+): CompactionPlan {
   const usages = measurePacks(state);
   const removed = usages.filter(({ liveCount }) => liveCount === 0);
   const used = usages.filter(({ liveCount }) => liveCount > 0);
   const unindexedIds = [...listing.packs.keys()].filter((id) => state.packs.find(id) === undefined);
   // Where chunks are missing, a pack that was put back may have them until a repair indexes it.
   const orphanIds = state.isComplete ? unindexedIds : [];
-  const mustGo = ({ pack }: PackUsage): boolean => state.isComplete && listing.condemned.packIds.has(pack.id);
+  const mustGo = ({ pack }: PackUsage): boolean =>
+    resealed.has(pack.id) || (state.isComplete && listing.condemned.packIds.has(pack.id));
   let deadBytes = sum(used.map((usage) => usage.deadBytes));
   let storedBytes = sum(used.map((usage) => usage.pack.sizeBytes));
   const rewritten: PackUsage[] = [];

@@ -20,6 +20,8 @@ export interface CompactionOptions {
   /** The snapshots whose chunks were marked as live. */
   readonly markedIds: ReadonlySet<string>;
   readonly plan: CompactionPlan;
+  /** Writes a new checkpoint even if nothing changes. */
+  readonly replacesCheckpoints?: boolean;
   /** Writes no checkpoint, because its space is needed for copies. */
   readonly isDiskFull?: boolean;
 }
@@ -39,13 +41,15 @@ export class Compaction {
   readonly #markedIds: ReadonlySet<string>;
   readonly #plan: CompactionPlan;
   readonly #isDiskFull: boolean;
+  readonly #replacesCheckpoints: boolean;
 
-  constructor({ repository, opened, markedIds, plan, isDiskFull: isFull = false }: CompactionOptions) {
-    this.#repository = repository;
-    this.#opened = opened;
-    this.#markedIds = markedIds;
-    this.#plan = plan;
-    this.#isDiskFull = isFull;
+  constructor(options: CompactionOptions) {
+    this.#repository = options.repository;
+    this.#opened = options.opened;
+    this.#markedIds = options.markedIds;
+    this.#plan = options.plan;
+    this.#isDiskFull = options.isDiskFull === true;
+    this.#replacesCheckpoints = options.replacesCheckpoints === true;
   }
 
   /** Returns the number of uncompressed bytes copied. On a full disk, fails before anything is condemned. */
@@ -117,7 +121,7 @@ export class Compaction {
   #areCheckpointsOutdated(): boolean {
     const { foldedCount, listing, damage } = this.#opened;
     const goneCount = listing.deletedIds.length + damage.lostSnapshots.length;
-    return foldedCount + goneCount + listing.condemned.ids.length > 0;
+    return this.#replacesCheckpoints || foldedCount + goneCount + listing.condemned.ids.length > 0;
   }
 
   /** If a copy remained after its manifest or the chunks of its snapshot, the snapshot would look lost. */

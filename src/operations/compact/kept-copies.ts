@@ -1,7 +1,7 @@
 import { packName } from '../../format/layout.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../../errors.ts';
 import type { Condemned } from '../../format/condemnation.ts';
-import { forEachChunk } from '../../format/pack.ts';
+import { forEachChunk } from '../../format/packed-block.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';

@@ -1,7 +1,8 @@
 import { CorruptDataError } from '../../errors.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
-import { forEachChunk } from '../../format/pack.ts';
-import type { PackContents, PackedBlock } from '../../format/pack.ts';
+import { forEachChunk } from '../../format/packed-block.ts';
+import type { PackContents } from '../../format/pack.ts';
+import type { PackedBlock } from '../../format/packed-block.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { OpenedBlock } from '../../store/block-codec.ts';
@@ -90,7 +91,7 @@ export class LiveCopier {
 
   async #write(writer: ChunkWriter, { block, live }: LiveBlock, read: OpenedBlock | StoredBlock): Promise<void> {
     this.bytesCopied += live.reduce((total, { lengthBytes }) => total + lengthBytes, 0);
-    if ('stored' in read) return await writer.addSealed({ ...block, pieces: [read.stored] });
+    if ('stored' in read) return await writer.addEncoded({ ...block, pieces: [read.stored] });
     for (const { idOffset, offsetInBlock, lengthBytes } of live) {
       const id = block.chunkIds.slice(idOffset, idOffset + CHUNK_ID_BYTES);
       await writer.add(id, read.raw.subarray(offsetInBlock, offsetInBlock + lengthBytes));

@@ -79,10 +79,10 @@ export async function askFiles(
   paths: readonly ByteString[],
   onAnswer: (answer: MembershipAnswer) => void,
 ): Promise<void> {
-  await withRepository(context, 'read', async ({ config: { chunker }, hasher }) => {
+  await withRepository(context, 'read', async (repository) => {
     const pacer = new Pacer(context);
     for (const path of paths) {
-      for (const { id, offset, sizeBytes } of chunkIdsOfFile(path, { chunker, hasher })) {
+      for (const { id, offset, sizeBytes } of chunkIdsOfFile(path, repository)) {
         onAnswer({ id: hexOf(id), isPerhapsIn: membership.has(id), chunk: { path, offset, sizeBytes } });
         await pacer.pause();
       }

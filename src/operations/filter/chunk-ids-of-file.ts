@@ -1,7 +1,6 @@
 import type { Repository } from '../../repository/repository.ts';
 import { closeSync, readSync } from 'node:fs';
-import { createChunker } from '../../chunking/create-chunker.ts';
-import type { ChunkerParameters } from '../../chunking/chunker.ts';
+import { chunkerOf } from '../chunker-of.ts';
 import { sourceError } from '../../files/path-failures.ts';
 import { openSource } from '../../files/source-files.ts';
 import { readMetadata } from '../../files/source-metadata.ts';
@@ -15,11 +14,9 @@ export interface FileChunk {
 }
 
 /** Chunks a file and computes the chunk ids, as a backup to the repository would. Throws SourceError. */
-export function* chunkIdsOfFile(
-  path: ByteString,
-  using: { readonly chunker: ChunkerParameters; readonly hasher: Repository['hasher'] },
-): Generator<FileChunk> {
-  const chunker = createChunker(using.chunker);
+export function* chunkIdsOfFile(path: ByteString, repository: Repository): Generator<FileChunk> {
+  const { hasher } = repository;
+  const chunker = chunkerOf(repository);
   const { buffer, maxSizeBytes } = chunker;
   const descriptor = openFile(path);
   try {
@@ -30,7 +27,7 @@ export function* chunkIdsOfFile(
       // A buffer that is not full means that the file has ended.
       while (end > start && (end < buffer.length || end - start >= maxSizeBytes)) {
         const bytes = buffer.subarray(start, start + chunker.cut(start, end));
-        yield { id: using.hasher.dataId(bytes), offset, sizeBytes: bytes.length };
+        yield { id: hasher.dataId(bytes), offset, sizeBytes: bytes.length };
         start += bytes.length;
         offset += bytes.length;
       }

@@ -1,5 +1,6 @@
 import type { PackProblem } from '../../store/pack-verifier.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import type { OlderState } from '../repository-memory.ts';
 
 /** A file that cannot be restored unchanged, or a directory with everything below it. */
 export interface AffectedPath {
@@ -15,7 +16,7 @@ export interface Impact {
   readonly snapshots: readonly string[];
   /** Some of the affected paths. */
   readonly paths: readonly AffectedPath[];
-  /** The number of all affected paths. */
+  /** The number of all affected paths; too low if a directory occurs in a snapshot again and again. */
   readonly pathCount: number;
 }
 
@@ -35,6 +36,8 @@ export type UnreadableFile =
     >
   | OfKind<'segment-damaged', { severity: 'error'; segmentId: string; reason: string }>
   | OfKind<'condemnation-damaged', { severity: 'error'; condemnationId: string; reason: string }>
+  /** A key file: its password opens nothing. `keyId`: its name. */
+  | OfKind<'key-damaged', { severity: 'error'; keyId: string; reason: string }>
   | OfKind<'config-damaged' | 'checkpoint-damaged', { severity: 'error'; name: string; reason: string }>;
 
 /** What is wrong with a pack, and what needs its damaged chunks. */
@@ -50,6 +53,8 @@ interface PackFields {
 /** A problem in the repository. `kind` is stable, for scripts. */
 export type Finding =
   | UnreadableFile
+  /** A rotation of the master key was interrupted before it replaced this copy of the configuration. */
+  | OfKind<'config-outdated', { severity: 'warning'; name: string }>
   | OfKind<'pack-damaged' | 'pack-missing', PackFields>
   /** A checkpoint lists it. */
   | OfKind<'segment-missing', { severity: 'error'; segmentId: string }>
@@ -65,12 +70,17 @@ export type Finding =
     >
   /** Chunks that snapshots need and that are in no pack, or trees that cannot be read. */
   | OfKind<'chunk-missing', { severity: 'error'; chunkCount: number; exampleId: string; impact: Impact }>
+  /** This machine has seen a newer state: another machine has deleted or repaired something, or it was put back. */
+  | OfKind<'older-state', { severity: 'warning' } & OlderState>
   /** Files whose size differs from that of their chunks. */
   | OfKind<'file-size', { severity: 'error'; impact: Impact }>;
 
 export type FindingOf<Kind extends Finding['kind']> = Extract<Finding, { readonly kind: Kind }>;
 
-/** Returns the names of the damaged files of one kind. */
-export function damagedNames(findings: readonly Finding[], kind: 'config-damaged' | 'checkpoint-damaged'): string[] {
+/** Returns the names of the files with findings of one kind. */
+export function damagedNames(
+  findings: readonly Finding[],
+  kind: 'config-damaged' | 'config-outdated' | 'checkpoint-damaged',
+): string[] {
   return findings.flatMap((finding) => (finding.kind === kind ? [finding.name] : []));
 }

@@ -13,10 +13,18 @@ import type { AffectedPath, Impact } from './findings.ts';
 /** The paths listed for each chunk. The total number is reported as well. */
 const PATHS_MAX = 200;
 
+/**
+ * Steps in directories that have occurred before in the same snapshot. A few trees that refer to each other often enough
+ * are 10^9 paths, so after this many steps no further occurrence is visited, and the counts are too low.
+ */
+const REPEATED_STEPS_MAX = 100_000;
+
 /** A directory whose entries are being visited, and whether there is damage below it. */
 interface OpenDirectory {
   /** Of its tree, in the filter. */
   readonly entry: number;
+  /** Whether it, or a directory around it, has occurred before in this snapshot. */
+  readonly isRepeated: boolean;
   isHit: boolean;
 }
 
@@ -31,6 +39,7 @@ export class ImpactSearch {
   readonly #damaged: ReadonlySet<string>;
   /** Trees without any damage below them. */
   readonly #clean = new EntrySet();
+  #repeatedStepsLeft = REPEATED_STEPS_MAX;
   readonly #hits = new Map<string, { snapshots: Set<string>; paths: AffectedPath[]; pathCount: number }>();
 
   readonly #problemOf: (file: TreeEntry) => string | undefined;
@@ -73,8 +82,11 @@ export class ImpactSearch {
   async #walk(snapshot: string, root: Uint8Array): Promise<void> {
     /** The directories around the current step. */
     const open: OpenDirectory[] = [];
+    const seen = new EntrySet();
     const walk = walkSnapshot(this.#reader, root);
     for (let step = await walk.next(); step !== undefined; step = await walk.next()) {
+      const isInRepeated = open.at(-1)?.isRepeated === true;
+      if (isInRepeated) this.#repeatedStepsLeft -= 1;
       if (step.kind === 'leave') {
         const { entry, isHit } = open.pop()!;
         if (isHit) noteHit(open);
@@ -88,8 +100,12 @@ export class ImpactSearch {
         noteHit(open);
       } else {
         const entry = this.#state.filter.find(step.entry.treeId!, 0);
+        const isRepeated = !seen.add(entry) || isInRepeated;
         if (this.#clean.has(entry)) walk.skip();
-        else open.push({ entry, isHit: false });
+        else if (isRepeated && this.#repeatedStepsLeft <= 0) {
+          walk.skip();
+          noteHit(open);
+        } else open.push({ entry, isRepeated, isHit: false });
       }
     }
   }

@@ -1,7 +1,7 @@
-import { UnsupportedFormatError, isAbsent } from '../../errors.ts';
+import { CorruptDataError, UnsupportedFormatError, isAbsent } from '../../errors.ts';
 import type { LdmError } from '../../errors.ts';
 import type { PackContents } from '../../format/pack.ts';
-import type { ConfigProblem } from '../../repository/config-file.ts';
+import type { ConfigProblem } from '../../repository/config-copies.ts';
 import type { Listing } from '../../repository/listing.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Finding, UnreadableFile } from './findings.ts';
@@ -23,7 +23,7 @@ export interface Survey {
   readonly snapshotCount: number;
 }
 
-/** Reads every configuration, manifest, segment and checkpoint. Throws errors for which `isFinding` is false. */
+/** Reads every configuration, key file, manifest, segment and checkpoint. Throws errors for which `isFinding` is false. */
 export async function surveyRepository(
   repository: Repository,
   listing: Listing,
@@ -31,9 +31,11 @@ export async function surveyRepository(
 ): Promise<Survey> {
   const { files } = repository;
   const findings: Finding[] = [];
-  for (const { name, message: reason } of await configProblems(files, isFinding)) {
-    findings.push({ severity: 'error', kind: 'config-damaged', name, reason });
+  for (const { name, message: reason, isOutdated } of await configProblems(files, isFinding)) {
+    if (isOutdated === true) findings.push({ severity: 'warning', kind: 'config-outdated', name });
+    else findings.push({ severity: 'error', kind: 'config-damaged', name, reason });
   }
+  findings.push(...(await damagedKeys(files, isFinding)));
   for (const [condemnationId, reason] of listing.condemned.damaged) {
     findings.push({ severity: 'error', kind: 'condemnation-damaged', condemnationId, reason });
   }
@@ -75,7 +77,7 @@ export async function surveyRepository(
   const readSegment = async (id: string): Promise<PackContents[]> =>
     twiceIf(isFinding, async () => files.readSegment(id));
   for await (const [segmentId, reading] of files.prefetch(listing.segmentIds, readSegment)) {
-    const adding = reading.then((contents) => contents.forEach((pack) => packs.set(pack.id, pack)));
+    const adding = reading.then((contents) => addPacks(repository, packs, contents));
     await attempt((reason) => ({ severity: 'error', kind: 'segment-damaged', segmentId, reason }), adding);
   }
   const segmentIds = new Set(listing.segmentIds);
@@ -91,6 +93,37 @@ export async function surveyRepository(
     );
   }
   return { findings, packs, snapshotCount };
+}
+
+/**
+ * Adds the packs of a segment. The first listing of a pack counts, as for whoever opens the state; it is verified with
+ * the pack.
+ * @throws CorruptDataError if an earlier segment lists one of them differently
+ */
+function addPacks(
+  { packs: store }: Repository,
+  packs: Map<string, PackContents>,
+  contents: readonly PackContents[],
+): void {
+  let contradicted: string | undefined;
+  for (const pack of contents) {
+    const known = packs.get(pack.id);
+    if (known === undefined) packs.set(pack.id, pack);
+    else if (store.digestOfListing(known) !== store.digestOfListing(pack)) contradicted ??= pack.id;
+  }
+  if (contradicted !== undefined)
+    throw new CorruptDataError(`it contradicts another segment about pack ${contradicted}`);
+}
+
+/** A key file of an unknown version is none of them: a later version of the program can use it. */
+async function damagedKeys(files: Repository['files'], isFinding: (error: unknown) => boolean): Promise<Finding[]> {
+  const damaged = (await files.unusableKeys()).filter(({ error }) => isFinding(error));
+  return damaged.map(({ id: keyId, error }) => ({
+    severity: 'error',
+    kind: 'key-damaged',
+    keyId,
+    reason: error.message,
+  }));
 }
 
 async function configProblems(

@@ -5,13 +5,17 @@ import { damagedNames } from '../findings/findings.ts';
 import type { Finding, UnreadableFile } from '../findings/findings.ts';
 import type { RepairPlan } from './repair-plan.ts';
 
-/** Configuration: the damaged copy is written again from the whole one. */
+/** Configuration: the damaged copy is written again from the whole one, and one of an earlier epoch from the newer. */
 export function repairConfig(plan: RepairPlan, repository: Repository, findings: readonly Finding[]): void {
   const damaged = damagedNames(findings, 'config-damaged');
+  const outdated = damagedNames(findings, 'config-outdated');
   for (const name of [CONFIG_NAME, CONFIG_COPY_NAME]) {
-    if (!damaged.includes(name)) continue;
     const from = name === CONFIG_NAME ? CONFIG_COPY_NAME : CONFIG_NAME;
     const { order, files } = repository;
+    if (outdated.includes(name)) {
+      plan.add({ kind: 'config-updated', name, from }, async () => order.publishFile(name, await files.read(from)));
+    }
+    if (!damaged.includes(name)) continue;
     plan.add({ kind: 'config-rewritten', name, from }, async () => {
       const bytes = await files.read(from);
       await order.quarantine(name);

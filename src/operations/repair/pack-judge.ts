@@ -4,11 +4,12 @@ import type { Listing } from '../../repository/listing.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { PackVerifier } from '../../store/pack-verifier.ts';
 
-/** Remembers the verdict on each pack: several segments may name it. */
+/** Remembers the verdict on each pack: several segments may name it, and one of them may lie about it. */
 export class PackJudge {
   readonly #repository: Repository;
   readonly #verifier: PackVerifier;
-  readonly #verdicts = new Map<string, boolean>();
+  /** By pack: whether it is whole as it is listed, by the digest of the listing. */
+  readonly #verdicts = new Map<string, Map<string, boolean>>();
 
   constructor(repository: Repository) {
     this.#repository = repository;
@@ -16,11 +17,12 @@ export class PackJudge {
   }
 
   get badIds(): string[] {
-    return [...this.#verdicts].filter(([, isWhole]) => !isWhole).map(([id]) => id);
+    return [...this.#verdicts.keys()].filter((id) => this.isBad(id));
   }
 
   isBad(id: string): boolean {
-    return this.#verdicts.get(id) === false;
+    const verdicts = this.#verdicts.get(id);
+    return verdicts !== undefined && ![...verdicts.values()].includes(true);
   }
 
   knows(id: string): boolean {
@@ -51,18 +53,21 @@ export class PackJudge {
   }
 
   async isWhole(pack: PackContents): Promise<boolean> {
-    const known = this.#verdicts.get(pack.id);
+    const verdicts = this.#verdicts.get(pack.id) ?? new Map<string, boolean>();
+    this.#verdicts.set(pack.id, verdicts);
+    const listing = this.#repository.packs.digestOfListing(pack);
+    const known = verdicts.get(listing);
     if (known !== undefined) return known;
-    const isWhole = await twice(async () => ((await this.#isSound(pack)) ? pack : undefined));
-    this.#verdicts.set(pack.id, isWhole !== undefined);
-    return isWhole !== undefined;
+    const isWhole = (await twice(async () => ((await this.#isSound(pack)) ? pack : undefined))) !== undefined;
+    verdicts.set(listing, isWhole);
+    return isWhole;
   }
 
   /** A pack that no segment lists, by its own footer; undefined if it is damaged. */
   async readUnindexed(id: string): Promise<PackContents | undefined> {
     const pack = await twice(async () => this.#repository.packs.readSoundContents(id));
     if (pack !== undefined && (await this.isWhole(pack))) return pack;
-    this.#verdicts.set(id, false);
+    if (!this.#verdicts.has(id)) this.#verdicts.set(id, new Map());
     return undefined;
   }
 

@@ -1,5 +1,5 @@
 import { CorruptDataError } from '../../errors.ts';
-import { forEachChunk } from '../../format/pack.ts';
+import { forEachChunk } from '../../format/packed-block.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { ReadManifest } from '../../repository/manifests.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';

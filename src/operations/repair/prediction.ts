@@ -1,5 +1,6 @@
 import type { ChunkKind } from '../../format/chunk-kind.ts';
-import type { PackContents, PackedBlock } from '../../format/pack.ts';
+import type { PackContents } from '../../format/pack.ts';
+import type { PackedBlock } from '../../format/packed-block.ts';
 import type { OpenedState, OpenStateOptions } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { PackSurvey } from './pack-survey.ts';
@@ -33,5 +34,5 @@ async function salvageable({ packs }: Repository, id: string): Promise<PackConte
     packKind ??= kind;
     if (kind === packKind) blocks.push(block);
   });
-  return packKind === undefined ? [] : [{ id, kind: packKind, sizeBytes, blocks }];
+  return packKind === undefined ? [] : [{ id, kind: packKind, sizeBytes, isSealed: packs.isSealed, blocks }];
 }

@@ -2,7 +2,8 @@ import { isDiskFull } from '../../errors.ts';
 
 /** One thing that repair did, or would do. `kind` is stable, for scripts. `name` is that of a file in the repository. */
 export type RepairAction =
-  | { readonly kind: 'config-rewritten'; readonly name: string; readonly from: string }
+  /** `config-updated`: a rotation of the master key was interrupted before it replaced this copy. */
+  | { readonly kind: 'config-rewritten' | 'config-updated'; readonly name: string; readonly from: string }
   | { readonly kind: 'snapshot-rewritten'; readonly snapshotId: string }
   /** Set aside. `isRewritten`: it is written again from another copy. */
   | {

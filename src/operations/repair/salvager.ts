@@ -1,5 +1,5 @@
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
-import { forEachChunk } from '../../format/pack.ts';
+import { forEachChunk } from '../../format/packed-block.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { ChunkWriter } from '../../store/chunk-writer.ts';

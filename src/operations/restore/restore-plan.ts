@@ -1,10 +1,7 @@
-import { CorruptDataError } from '../../errors.ts';
 import type { FilePlace } from '../../files/target-names.ts';
 import type { EntryMetadata } from '../../files/target-metadata.ts';
 import type { FilterState } from '../../ldm/filter-state.ts';
-import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { TreeEntry } from '../../format/tree.ts';
-import type { StateReader } from '../../repository/state-reader.ts';
 import type { TreeStep } from '../../repository/tree-walk.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { PathNode } from '../../util/path-node.ts';
@@ -106,24 +103,6 @@ export class RestorePlan {
     const fileCount = this.#files.length + this.#empty.length;
     const linkBytes = this.links.length * BYTES_PER_LINK;
     return fileCount * BYTES_PER_FILE + linkBytes + this.#entries.length * BYTES_PER_CHUNK;
-  }
-
-  /**
-   * Returns the numbers of the chunks of a file in the filter. Throws `CorruptDataError` if the repository lacks one of
-   * them, or if their lengths do not add up to the size of the file.
-   */
-  chunksOf({ chunkIds, sizeBytes }: TreeEntry, reader: StateReader): number[] {
-    const entries: number[] = [];
-    let storedBytes = 0;
-    for (let offset = 0; offset < chunkIds.length; offset += CHUNK_ID_BYTES) {
-      const entry = reader.entryOf(chunkIds, offset);
-      entries.push(entry);
-      storedBytes += this.#state.filter.lengthOf(entry);
-    }
-    if (storedBytes === sizeBytes) return entries;
-    throw new CorruptDataError(
-      `it has ${sizeBytes} bytes according to the snapshot, but its chunks have ${storedBytes}`,
-    );
   }
 
   /** `entries`: the numbers of its chunks in the filter, in order. */

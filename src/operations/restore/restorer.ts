@@ -7,6 +7,7 @@ import type { OpenedState } from '../../repository/opened-state.ts';
 import type { TreeStep } from '../../repository/tree-walk.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { Pacer } from '../context.ts';
+import { chunksOfFile } from '../file-chunks.ts';
 import { ContentWriter } from './content-writer.ts';
 import { HardlinkGroups } from './hardlink-groups.ts';
 import { decide } from './overwrite.ts';
@@ -142,7 +143,7 @@ export class Restorer {
       this.#options.tally.countFile(file);
       this.#directories.release(file.directory);
     } else if (waits(entry)) this.#plan.links.push(file);
-    else this.#plan.add(file, this.#plan.chunksOf(entry, this.#options.opened.reader));
+    else this.#plan.add(file, chunksOfFile(this.#options.opened, entry));
   }
 
   /** Returns the files that can become links now. */
@@ -191,7 +192,7 @@ export class Restorer {
     const decision = this.#decide(directory, entry);
     if (decision === 'unchanged') this.#groups.note(entry, directory.location, { isWritten: false });
     if (tally.isSettled(decision, step)) return;
-    const chunks = this.#plan.chunksOf(entry, opened.reader);
+    const chunks = chunksOfFile(opened, entry);
     const file = new PlannedFile(step, directory, { replaces: decision === 'replace' });
     if (dryRun || (file.linked !== undefined && this.#groups.link(entry, file.path, file)))
       return tally.countFile(step);

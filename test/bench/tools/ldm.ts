@@ -6,13 +6,13 @@ import { versionOf } from '../measure.ts';
 /** The built program of this checkout. */
 export const ldmProgram: string = join(findProject(import.meta.dirname), 'bin', 'ldm.js');
 
-/** Undefined while the program is not built. */
-export function findLdm(): Tool | undefined {
+/** The program without encryption, and with it. None while it is not built. */
+export function findLdms(): Tool[] {
   const version = versionOf(process.execPath, [ldmProgram, 'version']);
-  return version === undefined ? undefined : createLdm(version);
+  return version === undefined ? [] : [createLdm(version, false), createLdm(version, true)];
 }
 
-function createLdm(version: string): Tool {
+function createLdm(version: string, isEncrypted: boolean): Tool {
   const repositoryOf = (state: string): string => join(state, 'repository');
   const ldm = (state: string, args: readonly string[]): Command[] => [
     {
@@ -24,15 +24,16 @@ function createLdm(version: string): Tool {
         XDG_CONFIG_HOME: join(state, 'config'),
         XDG_DATA_HOME: join(state, 'data'),
         XDG_STATE_HOME: join(state, 'state'),
+        ...(isEncrypted ? { LDM_PASSWORD: 'benchmark' } : {}),
       },
     },
   ];
   return {
-    name: 'ldm',
+    name: isEncrypted ? 'ldm, encrypted' : 'ldm',
     version,
     kind: 'backup',
     repositoryOf,
-    initialize: (state) => ldm(state, ['init']),
+    initialize: (state) => ldm(state, isEncrypted ? ['init'] : ['init', '--no-encryption']),
     backup: (state, { source, label }) => ldm(state, ['backup', source, '--tag', label]),
     restore: (state, { target }) => ldm(state, ['restore', 'latest', '--target', target]),
     restoredRoot: (target, source) => join(target, basename(source)),

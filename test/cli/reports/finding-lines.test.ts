@@ -71,6 +71,11 @@ describe('findingFields', () => {
     [{ severity: 'error', kind: 'segment-damaged', segmentId: id, reason: 'bad' }, `index/${id}`, 'bad'],
     [{ severity: 'error', kind: 'condemnation-damaged', condemnationId: id, reason: 'bad' }, `condemned/${id}`, 'bad'],
     [
+      { severity: 'error', kind: 'key-damaged', keyId: id, reason: 'bad' },
+      `keys/${id}`,
+      'bad; its password opens nothing any more, and `ldm key remove` removes the file',
+    ],
+    [
       { severity: 'error', kind: 'segment-missing', segmentId: id },
       `index/${id}`,
       'missing; `ldm repair` rebuilds it from the packs',

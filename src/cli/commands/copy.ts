@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../command-runner.ts';
+import { REPOSITORY_EXIT_CODES, exitCodeOfCopy } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { omitUndefined } from '../omit-undefined.ts';
+import { textValue } from '../option-values.ts';
+import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
+import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
+
+interface CopyFlags extends SnapshotFilterFlags {
+  readonly to: string;
+  readonly dryRun?: boolean;
+  readonly toPasswordFile?: string;
+  readonly toPasswordCommand?: string;
+}
+
+const NOTE = `
+Stores only what the other repository lacks. Copies keep their time, host, paths and tags, and are not copied again. If
+the other repository cuts files into chunks in another way, they are cut anew, so that later backups there find their
+chunks. An interrupted copy goes on when it is repeated.`;
+
+export function defineCopy(program: Command, runner: CommandRunner): void {
+  const command = program
+    .command('copy')
+    .description('Copy snapshots to another repository.')
+    .argument('[snapshots...]', 'ids (4 or more digits), latest or latest~N (default: all)')
+    .requiredOption('--to <place>', 'the other repository, which must exist', textValue)
+    .option(
+      '--to-password-file <file>',
+      'the password of the other repository (default: the same source as for this one)',
+    )
+    .option(
+      '--to-password-command <command>',
+      'take the password of the other repository from what this command prints',
+    )
+    .option('-n, --dry-run', 'store nothing, only print what would be added (about, if ids or chunks differ)');
+  addSnapshotFilters(command)
+    .addHelpText('after', NOTE)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm copy --to /mnt/second/ldm', 'all snapshots that are not there yet'],
+          ['ldm copy --to /mnt/second/ldm --dry-run', 'print what that would add'],
+          ['ldm copy latest --host web1 --to /mnt/second/ldm', 'the newest snapshot of a host'],
+        ],
+        exitCodes: REPOSITORY_EXIT_CODES,
+        meanings: { 1: 'error: nothing more was copied, or damaged snapshots were left out' },
+      }),
+    )
+    .action(
+      runner.inSession(async (session, selectors: string[], flags: CopyFlags) => {
+        const [{ copySnapshots }, { createCopyList, reportCopy }, { limitMalloc }] = await Promise.all([
+          import('../../operations/copy.ts'),
+          import('../reports/copy-report.ts'),
+          import('../heap-limits.ts'),
+        ]);
+        limitMalloc();
+        const { to, dryRun } = flags;
+        const startedAt = performance.now();
+        const result = await copySnapshots(session.context, {
+          selectors,
+          filter: snapshotFilterOf(flags),
+          destination: session.openOther(to, {
+            passwordFile: flags.toPasswordFile,
+            passwordCommand: flags.toPasswordCommand,
+          }),
+          onSnapshot: createCopyList(session, dryRun === true),
+          ...omitUndefined({ dryRun }),
+        });
+        reportCopy(session, result, performance.now() - startedAt);
+        return exitCodeOfCopy(result);
+      }),
+    );
+}

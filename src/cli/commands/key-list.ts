@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+
+export function defineKeyList(group: Command, runner: CommandRunner): void {
+  group
+    .command('list')
+    .description('List the keys: one for each password. Needs no password.')
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm key list', 'who can open the repository'],
+          ['ldm key list -v', 'with whole ids'],
+        ],
+        exitCodes: REPOSITORY_EXIT_CODES,
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output, verbosity }) => {
+        const [{ listRepositoryKeys }, { reportKeys }] = await Promise.all([
+          import('../../operations/keys.ts'),
+          import('../reports/key-report.ts'),
+        ]);
+        reportKeys(output, await listRepositoryKeys(context), verbosity);
+        return EXIT_SUCCESS;
+      }),
+    );
+}

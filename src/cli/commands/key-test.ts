@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+
+export function defineKeyTest(group: Command, runner: CommandRunner): void {
+  group
+    .command('test')
+    .description('Prove that an exported page opens the repository. Changes nothing, needs no password.')
+    .argument('[file]', 'file with the page; - for stdin (default: type the lines on the terminal)')
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm key test', 'type the lines from the paper'],
+          ['ldm key test page.txt', 'before it is printed'],
+        ],
+        exitCodes: REPOSITORY_EXIT_CODES,
+        meanings: { 12: 'the page does not open the repository' },
+      }),
+    )
+    .action(
+      runner.inSession(async (session, file: string | undefined) => {
+        const [{ testKeyPage }, { reportTestedPage }, { readKeyPage }] = await Promise.all([
+          import('../../operations/key-pages.ts'),
+          import('../reports/key-export-report.ts'),
+          import('../password/key-page-input.ts'),
+        ]);
+        const page = await readKeyPage(file, session.context.signal);
+        reportTestedPage(session.output, await testKeyPage(session.context, { page }));
+        return EXIT_SUCCESS;
+      }),
+    );
+}

@@ -1,0 +1,126 @@
+import { BackendError } from '../errors.ts';
+import { assertEnoughOpenFiles } from '../files/open-files.ts';
+import { baseName } from '../format/layout.ts';
+import { STORAGE_DIRECTORIES, StorageCheck } from '../repository/storage-check.ts';
+import type { StoredFile } from '../repository/storage-check.ts';
+import type { PackProblem } from '../store/pack-verifier.ts';
+import { packSelector } from './check/pack-selector.ts';
+import type { ReadData } from './check/pack-selector.ts';
+import type { Finding } from './findings/findings.ts';
+import { Pacer, accessOptions, beginPhase } from './context.ts';
+import type { OperationContext } from './context.ts';
+import { assertNotReplaced } from './repository-memory.ts';
+
+export interface StorageCheckOptions {
+  /** Which packs are read. Default: all. */
+  readonly readData?: ReadData;
+}
+
+export interface StorageCheckResult {
+  readonly findings: readonly Finding[];
+  readonly isEncrypted: boolean;
+  /** All files that were read, with packs and both files of the configuration. */
+  readonly filesChecked: number;
+  readonly packsChecked: number;
+  readonly bytesRead: number;
+  /** Encrypted checkpoints, which were read but cannot be verified without the key. */
+  readonly checkpointsUnverified: number;
+}
+
+/**
+ * Verifies without a key that every stored file is as it was written: the digests in the names, and the checksums of the
+ * configuration. Changes nothing. It cannot see that files are missing, or that an older state was put back.
+ */
+export async function checkStorage(
+  context: OperationContext,
+  { readData = true }: StorageCheckOptions = {},
+): Promise<StorageCheckResult> {
+  assertEnoughOpenFiles();
+  beginPhase(context.progress, 'checking');
+  const isRead = packSelector(readData);
+  const storage = await StorageCheck.open(accessOptions(context, 'read'), (head) => assertNotReplaced(context, head));
+  try {
+    return await run(context, storage, ({ directory, name }) => directory !== 'packs' || isRead(baseName(name)));
+  } finally {
+    await storage.close().catch((error: unknown) => {
+      if (!(error instanceof BackendError)) throw error;
+      context.onNotice?.({ kind: 'lock-not-released', reason: error.message });
+    });
+  }
+}
+
+async function run(
+  context: OperationContext,
+  storage: StorageCheck,
+  isRead: (file: StoredFile) => boolean,
+): Promise<StorageCheckResult> {
+  const findings: Finding[] = storage.configProblems.map(({ name, message: reason }) => ({
+    severity: 'error',
+    kind: 'config-damaged',
+    name,
+    reason,
+  }));
+  const { isEncrypted } = storage.head;
+  const pacer = new Pacer(context);
+  const counts = { filesChecked: 2, packsChecked: 0, bytesRead: 0, checkpointsUnverified: 0 };
+  for (const directory of STORAGE_DIRECTORIES) {
+    const files = (await storage.list(directory)).filter(isRead);
+    expectFiles(context, files);
+    for (const file of files) {
+      const problem = await storage.problemWith(file, () => pacer.pause());
+      if (problem !== undefined) findings.push(findingAbout(file, problem));
+      else if (directory === 'filter' && isEncrypted) counts.checkpointsUnverified += 1;
+      counts.filesChecked += 1;
+      counts.packsChecked += directory === 'packs' ? 1 : 0;
+      counts.bytesRead += file.sizeBytes;
+      countFile(context, file);
+    }
+  }
+  return { findings, isEncrypted, ...counts };
+}
+
+/** The total is known as soon as the packs are listed, which are nearly all of it. */
+function expectFiles({ progress }: OperationContext, files: readonly StoredFile[]): void {
+  if (progress === undefined || files[0]?.directory !== 'packs') return;
+  progress.filesTotal = progress.filesDone + files.length;
+  progress.bytesTotal = progress.bytesDone + files.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+}
+
+function countFile({ progress }: OperationContext, { sizeBytes }: StoredFile): void {
+  if (progress === undefined) return;
+  progress.filesDone += 1;
+  progress.bytesDone += sizeBytes;
+}
+
+function findingAbout({ directory, name }: StoredFile, problem: Error): Finding {
+  const id = baseName(name);
+  const found = { severity: 'error', reason: problem.message } as const;
+  switch (directory) {
+    case 'keys':
+      return { ...found, kind: 'key-damaged', keyId: id };
+    case 'condemned':
+      return { ...found, kind: 'condemnation-damaged', condemnationId: id };
+    case 'manifests.bak':
+      return { ...found, kind: 'snapshot-copy-damaged', snapshotId: id };
+    case 'snapshots':
+      return { ...found, kind: 'snapshot-damaged', snapshotId: id };
+    case 'deleted':
+      return { ...found, kind: 'deleted-snapshot-damaged', snapshotId: id };
+    case 'index':
+      return { ...found, kind: 'segment-damaged', segmentId: id };
+    case 'filter':
+      return { ...found, kind: 'checkpoint-damaged', name };
+    default:
+      return {
+        severity: 'error',
+        kind: 'pack-damaged',
+        packId: id,
+        problems: [packProblem(problem)],
+        impact: undefined,
+      };
+  }
+}
+
+function packProblem(problem: Error): PackProblem {
+  return problem instanceof BackendError ? { kind: 'unreadable', reason: problem.message } : { kind: 'digest-differs' };
+}

@@ -1,0 +1,35 @@
+import type { DurableOrder } from '../repository/durable-order.ts';
+import type { Repository } from '../repository/repository.ts';
+import { copyManifests } from './backup/manifest-copies.ts';
+import type { RepositoryChunkSaver } from './backup/repository-chunk-saver.ts';
+import type { OperationContext } from './context.ts';
+import { isSnapshotWhole } from './live-walk.ts';
+
+type Manifests = Parameters<DurableOrder['commitSnapshots']>[0];
+
+/**
+ * Commits snapshots whose chunks are durable, and then writes the copies of their manifests and of others that have
+ * none. Returns the ids and manifests of the snapshots.
+ */
+export async function commitSnapshots(
+  { context, repository }: { readonly context: OperationContext; readonly repository: Repository },
+  chunks: RepositoryChunkSaver,
+  manifests: Manifests,
+  withoutCopy: ReadonlyMap<string, Uint8Array>,
+): ReturnType<DurableOrder['commitSnapshots']> {
+  let verifiedCount = 0;
+  const verify = async (): Promise<void> => {
+    // Between the commits, the lock alone tells: while it exists, nobody removes packs.
+    const isBetween = verifiedCount > 0 && verifiedCount < manifests.length;
+    verifiedCount += 1;
+    await repository.assertLocked();
+    if (!isBetween) await chunks.assertPacksPresent();
+  };
+  // Without the lock, others may have deleted the snapshot, brought it back and reported that.
+  const mayStay = async (id: string): Promise<boolean> =>
+    (await repository.isLockLost()) && (await isSnapshotWhole(repository, id));
+  const committed = await repository.order.commitSnapshots(manifests, verify, mayStay);
+  const copies = new Map([...withoutCopy, ...committed.map(({ id, bytes }) => [id, bytes] as const)]);
+  await copyManifests(context, repository, copies);
+  return committed;
+}

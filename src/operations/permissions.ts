@@ -1,0 +1,34 @@
+import { RefusedError } from '../errors.ts';
+import type { AccessMode } from '../repository/access.ts';
+import type { OpenedConfig } from '../repository/config-file.ts';
+
+/** What an operation does to a repository. `add` adds snapshots, under a shared lock; `shared` changes other things. */
+export type Access = AccessMode | 'add';
+
+/** What the owner of a key with this role may do. */
+const MAY = {
+  read: { access: ['read'], words: 'only read' },
+  backup: { access: ['read', 'add'], words: 'only read and add snapshots' },
+} as const;
+
+/**
+ * Refuses what the role of the key does not include, and what would remove something from an append-only repository.
+ * Both are promises of this program, against mistakes: whoever has the key can do what the storage permits.
+ * @throws RefusedError
+ */
+export function assertPermitted(
+  access: Access,
+  { config, role, keyId }: OpenedConfig,
+  overridesAppendOnly: boolean,
+): void {
+  if (role !== 'full' && !MAY[role].access.some((permitted) => permitted === access)) {
+    throw new RefusedError(`the key ${keyId?.slice(0, 8)} has the role ${role} and may ${MAY[role].words}`, {
+      hint: 'Nothing was changed. Use the password of a key with the role full. A role is a promise of ldm and prevents mistakes: only the storage can keep somebody who has a password from doing more.',
+    });
+  }
+  const mayRemove = access === 'shared' || access === 'exclusive';
+  if (config.isAppendOnly !== true || !mayRemove || overridesAppendOnly) return;
+  throw new RefusedError('the repository is append-only: nothing in it may be deleted, compacted or repaired', {
+    advice: { code: 'override-append-only' },
+  });
+}

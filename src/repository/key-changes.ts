@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { hostname, userInfo } from 'node:os';
+import type { Backend, Verify } from '../backend/backend.ts';
+import { hashPassword, newKdfParameters } from '../crypto/argon2.ts';
+import type { KdfParameters } from '../crypto/argon2.ts';
+import type { MasterKey } from '../crypto/master-key.ts';
+import { sealKey } from '../crypto/sealed-key.ts';
+import { sha256 } from '../crypto/sha256.ts';
+import { CorruptDataError, RefusedError } from '../errors.ts';
+import { KEY_SALT_BYTES, MAX_KEY_TEXT_LENGTH } from '../format/constants.ts';
+import { associatedDataOf, encodeKeyFile } from '../format/key-file.ts';
+import type { KeyHeader, KeyRole } from '../format/key-file.ts';
+import { keyName } from '../format/layout.ts';
+import type { DurableOrder } from './durable-order.ts';
+import { listKeys, opensKey } from './key-files.ts';
+import type { OpenedKey } from './key-files.ts';
+
+/** The repository whose keys change. */
+export interface KeyPlace {
+  readonly backend: Backend;
+  readonly order: DurableOrder;
+  readonly repositoryId: string;
+  /** Epoch of the master key that opens the configuration. */
+  readonly epoch: number;
+}
+
+export interface NewKey {
+  readonly repositoryId: string;
+  readonly masterKey: MasterKey;
+  readonly password: Uint8Array;
+  readonly role: KeyRole;
+  readonly label?: string | undefined;
+  /** RFC 3339, UTC. */
+  readonly created: string;
+  /** Default: what fits this machine. */
+  readonly kdf?: KdfParameters | undefined;
+}
+
+/** Seals the master key under a password in a new key file. Returns its id; the file is durable on return. */
+export async function addKey(order: DurableOrder, key: NewKey, verify?: Verify): Promise<string> {
+  const { kdf = newKdfParameters(), repositoryId, masterKey, role, created, label } = key;
+  const salt = randomBytes(KEY_SALT_BYTES);
+  const header: KeyHeader = {
+    formatVersion: 1,
+    repositoryId,
+    keyEpoch: masterKey.epoch,
+    role,
+    created,
+    host: hostname().slice(0, MAX_KEY_TEXT_LENGTH),
+    user: userName().slice(0, MAX_KEY_TEXT_LENGTH),
+    ...(label === undefined ? {} : { label }),
+    kdf,
+    salt: salt.toString('hex'),
+  };
+  const wrappingKey = await hashPassword(key.password, salt, kdf);
+  const bytes = encodeKeyFile(header, sealKey(wrappingKey, masterKey.bytes, associatedDataOf(header)));
+  wrappingKey.fill(0);
+  const id = sha256(bytes);
+  await order.publishFile(keyName(id), bytes, verify);
+  return id;
+}
+
+/** The user of a container may have no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Removes a key file, so that its password opens nothing any more; durably gone on return. The caller holds the
+ * exclusive lock, which `verify` checks: of two removals at a time each would rely on the key that the other removes.
+ * @throws RefusedError if it is the last one with the role `full` that opens the repository, or does not exist
+ */
+export async function removeKey(place: KeyPlace, id: string, verify: Verify): Promise<void> {
+  const { backend, order, repositoryId, epoch } = place;
+  const { keys, unusable } = await listKeys(backend, repositoryId);
+  if (![...keys, ...unusable].some((key) => key.id === id)) {
+    throw new RefusedError(`the repository has no key ${id.slice(0, 8)}`, { advice: { code: 'list-keys' } });
+  }
+  if (!keys.some((key) => key.id !== id && key.role === 'full' && key.keyEpoch === epoch)) {
+    throw new RefusedError(`${id.slice(0, 8)} is the last key with the role full; it was not removed`, {
+      advice: { code: 'keep-another-key' },
+    });
+  }
+  await order.remove([keyName(id)], verify);
+}
+
+/** Replaces the key files that a password has opened by new ones with another password. Returns the new ids. */
+export async function changePassword(
+  place: KeyPlace,
+  opened: readonly OpenedKey[],
+  change: Pick<NewKey, 'password' | 'created' | 'kdf'>,
+  verify: Verify,
+): Promise<string[]> {
+  const { backend, order, repositoryId } = place;
+  const ids: string[] = [];
+  for (const { masterKey, role, label } of opened) {
+    const id = await addKey(order, { ...change, repositoryId, masterKey, role, label }, verify);
+    ids.push(id);
+    if (await opensKey(backend, { id, repositoryId, password: change.password, masterKey })) continue;
+    throw new CorruptDataError(`the new key ${id.slice(0, 8)} cannot be opened; the old password remains valid`);
+  }
+  // Only now: until the new ones are durable and have proved to work, the old ones are the only way in.
+  await order.remove(
+    opened.map(({ id }) => keyName(id)),
+    verify,
+  );
+  return ids;
+}

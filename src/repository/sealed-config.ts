@@ -1,0 +1,52 @@
+import type { Backend } from '../backend/backend.ts';
+import { keepMasterKey } from '../crypto/master-key.ts';
+import type { KeptMasterKey, MasterKey } from '../crypto/master-key.ts';
+import { KeyRing } from '../crypto/seals.ts';
+import { RefusedError, isDamage } from '../errors.ts';
+import { decodeConfig } from '../format/config.ts';
+import { configSeals, readConfigCopies } from './config-copies.ts';
+import type { ConfigCopy } from './config-copies.ts';
+
+/** What the keys of an encrypted repository need of its configuration. Of two copies, that of the newest epoch counts. */
+export interface SealedConfig {
+  /** 64 hex digits. */
+  readonly repositoryId: string;
+  /** Epoch of the master key that it is sealed under, as its header says. */
+  readonly epoch: number;
+  /** Returns whether the sealed part of the configuration opens with this master key. */
+  opensConfig(masterKey: MasterKey | KeptMasterKey): boolean;
+}
+
+/**
+ * Reads what can be read of the configuration without a key.
+ * @throws RefusedError if the repository is not encrypted
+ */
+export async function readSealedConfig(backend: Backend): Promise<SealedConfig> {
+  const { copies } = await readConfigCopies(backend);
+  if (copies[0]!.head.isEncrypted) return sealedConfigOf(copies);
+  throw new RefusedError('the repository is not encrypted, so it has no keys', {
+    hint: 'Anybody who can read its files can read what is in it.',
+  });
+}
+
+/** `copies`: those that can be read, the newest epoch first. */
+export function sealedConfigOf(copies: readonly ConfigCopy[]): SealedConfig {
+  const { epoch, head } = copies[0]!;
+  const newest = copies.filter((copy) => copy.epoch === epoch);
+  return {
+    repositoryId: head.repositoryId,
+    epoch,
+    opensConfig: (masterKey) => masterKey.epoch === epoch && newest.some((copy) => opens(copy, masterKey)),
+  };
+}
+
+function opens({ name, bytes, head }: ConfigCopy, masterKey: MasterKey | KeptMasterKey): boolean {
+  const kept = 'secret' in masterKey ? masterKey : keepMasterKey({ ...masterKey, bytes: Buffer.from(masterKey.bytes) });
+  try {
+    decodeConfig(bytes, { seals: configSeals(new KeyRing(head.repositoryId, [kept])), what: name });
+    return true;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return false;
+  }
+}

@@ -1,0 +1,125 @@
+import type { Backend } from '../backend/backend.ts';
+import { createPackDigest } from '../crypto/pack-digest.ts';
+import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
+import type { ConfigHead } from '../format/config.ts';
+import { FILE_ID_BYTES } from '../format/constants.ts';
+import { baseName, isCheckpointName, isId } from '../format/layout.ts';
+import { acquireAccess } from './access.ts';
+import type { AccessOptions } from './access.ts';
+import { inspectConfigHeads } from './config-copies.ts';
+import type { ConfigProblem } from './config-copies.ts';
+import { listOptional } from './listing.ts';
+import type { RepositoryLock } from './lock.ts';
+
+/**
+ * The directories with files that can be verified without a key. Snapshots are listed before deleted ones, so that one
+ * that is deleted meanwhile is in one of the listings.
+ */
+export const STORAGE_DIRECTORIES = [
+  'keys',
+  'condemned',
+  'manifests.bak',
+  'snapshots',
+  'deleted',
+  'index',
+  'filter',
+  'packs',
+] as const;
+export type StorageDirectory = (typeof STORAGE_DIRECTORIES)[number];
+
+export interface StoredFile {
+  readonly directory: StorageDirectory;
+  readonly name: string;
+  readonly sizeBytes: number;
+}
+
+type Pause = () => Promise<void> | undefined;
+
+/** Large enough for the full speed of a disk. */
+const PIECE_BYTES = 1024 * 1024;
+
+/**
+ * Verifies stored bytes without a key. Names are digests, so each file shows by itself whether it is as it was written;
+ * not whether it should be there, nor whether another one is missing.
+ */
+export class StorageCheck {
+  readonly head: ConfigHead;
+  readonly configProblems: readonly ConfigProblem[];
+  readonly #backend: Backend;
+  readonly #lock: RepositoryLock | undefined;
+  readonly #piece: Buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+
+  private constructor(made: {
+    readonly backend: Backend;
+    readonly lock: RepositoryLock | undefined;
+    readonly head: ConfigHead;
+    readonly problems: readonly ConfigProblem[];
+  }) {
+    this.#backend = made.backend;
+    this.#lock = made.lock;
+    this.head = made.head;
+    this.configProblems = made.problems;
+  }
+
+  /** `onHead`: called before anything else is read. May throw. */
+  static async open(options: AccessOptions, onHead: (head: ConfigHead) => void): Promise<StorageCheck> {
+    const { head, problems } = await inspectConfigHeads(options.backend);
+    onHead(head);
+    return new StorageCheck({ backend: options.backend, head, problems, lock: await acquireAccess(options) });
+  }
+
+  /** Lists the files of the repository in a directory. Other files there do not belong to it. */
+  async list(directory: StorageDirectory): Promise<StoredFile[]> {
+    const isOwn = directory === 'filter' ? isCheckpointName : (name: string) => isId(baseName(name));
+    const files = await listOptional(this.#backend, directory);
+    return files.filter(({ name }) => isOwn(name)).map((file) => ({ ...file, directory }));
+  }
+
+  /**
+   * Reads a whole file, and again if that fails, since memory and cables can fail too. Returns an error if its bytes are
+   * not those that were written, or cannot be read. A file that is gone is whole: another command has removed it since
+   * the listing. `pause`: called often, and awaited.
+   */
+  async problemWith(file: StoredFile, pause: Pause): Promise<Error | undefined> {
+    return (await this.#attempt(file, pause)) && (await this.#attempt(file, pause));
+  }
+
+  async close(): Promise<void> {
+    await this.#lock?.release();
+  }
+
+  async #attempt(file: StoredFile, pause: Pause): Promise<Error | undefined> {
+    try {
+      const isWhole = await this.#isWhole(file, pause);
+      return isWhole ? undefined : new CorruptDataError(`${file.name}: its digest differs from its name`);
+    } catch (error) {
+      if (isAbsent(error)) return undefined;
+      if (!isDamage(error)) throw error;
+      return error;
+    }
+  }
+
+  async #isWhole(file: StoredFile, pause: Pause): Promise<boolean> {
+    const { directory, name, sizeBytes } = file;
+    if (directory !== 'filter') return (await this.#digest(file, sizeBytes, pause)) === baseName(name);
+    // The digest of a checkpoint is at its end. If it is encrypted, its name and the rest tell nothing without the key.
+    const endBytes = this.head.isEncrypted ? 0 : FILE_ID_BYTES;
+    if (sizeBytes < endBytes) return false;
+    const digest = await this.#digest(file, sizeBytes - endBytes, pause);
+    const end = Buffer.alloc(endBytes);
+    await this.#backend.readRange(name, sizeBytes - endBytes, end);
+    return this.head.isEncrypted || digest === end.toString('hex');
+  }
+
+  /** Computes the digest of the first bytes of a file. */
+  async #digest({ directory, name }: StoredFile, sizeBytes: number, pause: Pause): Promise<string> {
+    const digest = createPackDigest(directory === 'packs' ? this.head.packHash : 'sha256');
+    for (let offset = 0; offset < sizeBytes; offset += PIECE_BYTES) {
+      await pause();
+      const piece = this.#piece.subarray(0, Math.min(PIECE_BYTES, sizeBytes - offset));
+      await this.#backend.readRange(name, offset, piece);
+      digest.update(piece);
+    }
+    return digest.end();
+  }
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+
+import type { InitOptions } from '../../src/operations/init.ts';
+import { SMALL_INIT } from '../support/crash-stage.ts';
+import { CopyAftermath, copyActOf, copyAll, originalsById, originalsIn, setCopyStage } from '../support/copy-stage.ts';
+import type { CopyStage } from '../support/copy-stage.ts';
+import { filesIn } from '../support/damage.ts';
+import { chooseSteps } from '../support/fault-steps.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { judgeEnding, runInterrupted } from '../support/interruption.ts';
+import type { Interruption } from '../support/interruption.ts';
+import { LimitedBackend, usedBytesOf } from '../support/limited-backend.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
+import { PowerCutBackend } from '../support/power-cut-backend.ts';
+import { durableSnapshots } from '../support/power-cut-loop.ts';
+import { RepeatableRuns } from '../support/repeatable-runs.ts';
+import { inSoak, seedsFrom } from '../support/soak.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+
+const LOOP_TIMEOUT_MS = inSoak(3_600_000, 180_000);
+const SEEDS = seedsFrom(0, inSoak(20, 3));
+
+const DESTINATIONS: readonly (readonly [string, InitOptions])[] = [
+  ['with other ids', SMALL_INIT],
+  ['with other chunks', { capacity: 64, chunker: { kind: 'fixed', sizeBytes: 700 } }],
+];
+
+describe.each(DESTINATIONS)(
+  'a copy to a repository %s can be repeated, and leaves nothing wrong, if it',
+  (_, options) => {
+    it.each(['error', 'crash'] as const)(
+      'is interrupted at any operation there (%s)',
+      async (mode) => {
+        const stage = await setCopyStage(memoryDirectory(), options);
+        const given = { stage, act: copyActOf(stage.source), runs: new RepeatableRuns() };
+        const aftermath = new CopyAftermath(stage);
+        const { numbers } = chooseSteps((await runInterrupted({ ...given, fault: { mode } })).faulty, mode);
+        let [firedCount, partlyCount] = [0, 0];
+        for (const failAt of numbers) {
+          const backend = stage.backend.copy();
+          const fault = { mode, failAt, torn: true };
+          const { faulty, ending } = await runInterrupted({ ...given, fault, backend });
+          const at = faulty.operations[failAt - 1];
+          const done = originalsIn(backend).length;
+          const failures = [
+            ...judgeEnding({ ...given, fault }, faulty, ending),
+            ...(mode === 'crash' ? [] : leavings(backend, at?.name ?? '')),
+            ...(await aftermath.examine(backend, ending.succeeded ? stage.snapshotIds : [])),
+          ];
+          expect(failures, `${failAt}: ${at?.operation} ${at?.name}`).toEqual([]);
+          if (faulty.fired) firedCount += 1;
+          if (done > 0 && done < stage.snapshotIds.length) partlyCount += 1;
+        }
+        expect(firedCount).toBeGreaterThan(50);
+        // What was complete by then stays.
+        expect(partlyCount).toBeGreaterThan(10);
+      },
+      LOOP_TIMEOUT_MS,
+    );
+
+    it('finds the disk there full', async () => {
+      const stage = await setCopyStage(memoryDirectory(), options);
+      const whole = stage.backend.copy();
+      await copyAll(stage.source, whole);
+      const [emptyBytes, fullBytes] = [usedBytesOf(stage.backend), usedBytesOf(whole)];
+      const aftermath = new CopyAftermath(stage);
+      for (const part of [0.1, 0.25, 0.4, 0.55, 0.7]) {
+        const disk = stage.backend.copy();
+        const limited = new LimitedBackend(disk, Math.floor(emptyBytes + part * (fullBytes - emptyBytes)));
+        await expect(copyAll(stage.source, limited), `${part}`).rejects.toMatchObject({ kind: 'full' });
+        expect(leavings(disk, '')).toEqual([]);
+        expect(await aftermath.examine(disk, [])).toEqual([]);
+      }
+    });
+
+    it('is interrupted at any operation of the source', async () => {
+      const stage = await setCopyStage(memoryDirectory(), options);
+      const aftermath = new CopyAftermath(stage);
+      const whole = new FaultyBackend(stage.source.copy());
+      await copyAll(whole, stage.backend.copy());
+      for (let failAt = 1; failAt <= whole.operations.length; failAt += 1) {
+        const [source, disk] = [stage.source.copy(), stage.backend.copy()];
+        await copyAll(new FaultyBackend(source, { failAt, mode: 'crash' }), disk).catch(() => undefined);
+        const at = whole.operations[failAt - 1];
+        expect(await aftermath.examine(disk, []), `${failAt}: ${at?.operation} ${at?.name}`).toEqual([]);
+        // Nothing is ever written to the source but locks.
+        const names = (backend: MemoryBackend): string[] =>
+          backend.names().filter((name) => !name.startsWith('locks/'));
+        expect(names(source)).toEqual(names(stage.source));
+      }
+    });
+  },
+);
+
+it.each(inSoak(DESTINATIONS, DESTINATIONS.slice(0, 1)))(
+  `a copy to a repository %s loses nothing that it has committed when the power is cut there (seeds ${SEEDS.join(', ')})`,
+  async (_, options) => {
+    const stage = await setCopyStage(memoryDirectory(), options);
+    const given: Omit<Interruption, 'fault'> = { stage, act: copyActOf(stage.source), runs: new RepeatableRuns() };
+    const aftermath = new CopyAftermath(stage);
+    const { numbers } = chooseSteps((await runInterrupted({ ...given, fault: {} })).faulty, 'crash');
+    let durableCount = 0;
+    for (const failAt of numbers) {
+      const disk = new PowerCutBackend(stage.backend);
+      const fault = { mode: 'crash', failAt } as const;
+      const { faulty, ending } = await runInterrupted({ ...given, fault, backend: disk });
+      const originals = originalsById(disk);
+      const durable = durableSnapshots(faulty).flatMap((id) => originals.get(id) ?? []);
+      durableCount = Math.max(durableCount, ending.succeeded ? 0 : durable.length);
+      for (const seed of SEEDS) {
+        const present = ending.succeeded ? stage.snapshotIds : durable;
+        expect(await aftermath.examine(disk.cut(seed < 2 ? seed : seed + 3 * failAt), present)).toEqual([]);
+      }
+    }
+    expect(durableCount).toBe(3);
+  },
+  LOOP_TIMEOUT_MS,
+);
+
+it.each(DESTINATIONS)('a copy to a repository %s that is repeated stores only the rest', async (_, options) => {
+  const stage: CopyStage = await setCopyStage(memoryDirectory(), options);
+  const whole = await copyAll(stage.source, stage.backend.copy());
+  const isCommit = (operation: string, name: string): boolean =>
+    operation === 'rename' && name.includes(' -> snapshots/');
+  const disk = stage.backend.copy();
+  await expect(
+    copyAll(stage.source, new FaultyBackend(disk, { mode: 'crash', only: isCommit, failAt: 1 })),
+  ).rejects.toThrow('simulated crash');
+  const rest = await copyAll(stage.source, disk);
+  expect(rest.snapshots[0]!.added).toMatchObject({ bytes: 0 });
+  expect(rest.reused.bytes).toBeGreaterThan(10_000);
+  expect(rest.storedBytes).toBeLessThan(whole.storedBytes - 10_000);
+});
+
+/** What a copy that failed and lived leaves. `at`: the file of the operation that failed. */
+function leavings(disk: MemoryBackend, at: string): string[] {
+  return [...filesIn(disk, 'tmp'), ...filesIn(disk, 'locks').filter((name) => name !== at)];
+}

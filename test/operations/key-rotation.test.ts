@@ -1,0 +1,182 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { backendFailure } from '../../src/backend/backend-failure.ts';
+import type { FileWriter } from '../../src/backend/file-system-backend.ts';
+import { NoPasswordError, RefusedError, WrongPasswordError } from '../../src/errors.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { check } from '../../src/operations/check.ts';
+import type { OperationContext, PasswordSource } from '../../src/operations/context.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { exportKeys, importKeys, testKeyPage } from '../../src/operations/key-pages.ts';
+import { rotateMasterKey } from '../../src/operations/key-rotation.ts';
+import { addRepositoryKey, listRepositoryKeys } from '../../src/operations/keys.ts';
+import { repair } from '../../src/operations/repair.ts';
+import { RepositoryLock } from '../../src/repository/lock.ts';
+import { SMALL_INIT } from '../support/crash-stage.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { contents } from '../support/repair-aftermath.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+
+function password(text: string): PasswordSource {
+  const read = async (): Promise<Buffer> => Buffer.from(text);
+  return { isConfigured: true, read, readNew: read };
+}
+
+function contextOf(backend: OperationContext['backend'], text = 'mine'): OperationContext {
+  return { ...simulatedProcess(backend), password: password(text) };
+}
+
+async function backUp(backend: OperationContext['backend'], source: string): Promise<void> {
+  await backup(contextOf(backend), { sources: [source], cwd: '/' });
+}
+
+async function makeRepository(): Promise<{ backend: MemoryBackend; source: string }> {
+  const backend = new MemoryBackend();
+  await initRepository(contextOf(backend), { ...SMALL_INIT, encryption: 'always' });
+  const source = join(memoryDirectory(), 'source');
+  mkdirSync(source);
+  writeFileSync(join(source, 'file'), 'content');
+  await backUp(backend, source);
+  return { backend, source };
+}
+
+test('the result says whose keys must be added again', async () => {
+  const { backend } = await makeRepository();
+  const hers = await addRepositoryKey(contextOf(backend), { newPassword: password('hers'), label: 'anna' });
+  const limited = await addRepositoryKey(contextOf(backend), { newPassword: password('his'), role: 'read' });
+  await expect(rotateMasterKey(contextOf(backend, 'his'))).rejects.toThrow('may not rotate the master key');
+  const result = await rotateMasterKey(contextOf(backend));
+  expect(new Set(result.lost.map(({ id }) => id))).toEqual(new Set([...hers.keyIds, ...limited.keyIds]));
+  expect(result.removedIds).toHaveLength(3);
+  expect((await listRepositoryKeys(contextOf(backend))).keys).toMatchObject([{ id: result.keyId, keyEpoch: 2 }]);
+  await expect(check(contextOf(backend, 'hers'))).rejects.toThrow(WrongPasswordError);
+  expect((await rotateMasterKey(contextOf(backend))).lost).toEqual([]);
+});
+
+test('it needs the repository for itself, and a password', async () => {
+  const { backend } = await makeRepository();
+  const lock = await RepositoryLock.acquire(backend, { mode: 'shared' });
+  const before = contents(backend);
+  await expect(rotateMasterKey(contextOf(backend))).rejects.toMatchObject({ code: 'REPOSITORY_LOCKED' });
+  await expect(rotateMasterKey({ ...contextOf(backend), password: undefined })).rejects.toThrow(NoPasswordError);
+  await expect(rotateMasterKey(contextOf(backend, 'wrong'))).rejects.toThrow(WrongPasswordError);
+  expect(contents(backend)).toEqual(before);
+  await lock.release();
+});
+
+test('a page of the earlier master key opens nothing any more, and says so', async () => {
+  const { backend } = await makeRepository();
+  const page = (await exportKeys(contextOf(backend))).lines.join('\n');
+  await rotateMasterKey(contextOf(backend));
+  const older = 'the page is from before the last rotation of the master key (epoch 1, now 2)';
+  await expect(testKeyPage(contextOf(backend), { page })).rejects.toThrow(older);
+  const imported = importKeys(contextOf(backend), { page, newPassword: password('new') });
+  await expect(imported).rejects.toThrow(WrongPasswordError);
+  const { lines, epochs } = await exportKeys(contextOf(backend));
+  expect(epochs).toEqual([2]);
+  await importKeys(contextOf(backend), { page: lines.join('\n'), newPassword: password('new') });
+  expect((await check(contextOf(backend, 'new'), { readData: true })).findings).toEqual([]);
+});
+
+test('a key that is added meanwhile would open nothing, and is refused', async () => {
+  const { backend } = await makeRepository();
+  const slow = {
+    ...password('hers'),
+    readNew: async () => {
+      await rotateMasterKey(contextOf(backend));
+      return Buffer.from('hers');
+    },
+  };
+  const added = addRepositoryKey(contextOf(backend), { newPassword: slow });
+  await expect(added).rejects.toThrow('the master key was rotated meanwhile; nothing was changed');
+  expect((await listRepositoryKeys(contextOf(backend))).keys).toHaveLength(1);
+});
+
+/** Somebody else rotates the master key and backs up at the first call that `at` matches. */
+class RotatedMeanwhile extends FaultyBackend {
+  readonly #at: RegExp;
+  readonly #isReadOnly: boolean;
+  readonly #meanwhile: () => Promise<void>;
+  hasRotated = false;
+
+  constructor(inner: MemoryBackend, given: { at: RegExp; isReadOnly: boolean; meanwhile: () => Promise<void> }) {
+    super(inner);
+    this.#at = given.at;
+    this.#isReadOnly = given.isReadOnly;
+    this.#meanwhile = given.meanwhile;
+  }
+
+  override async guard<T>(...call: Parameters<FaultyBackend['guard']>): Promise<T> {
+    const [operation, name, action] = call;
+    if (!this.hasRotated && this.#at.test(`${operation} ${name}`)) {
+      this.hasRotated = true;
+      await this.#meanwhile();
+    }
+    return (await action()) as T;
+  }
+
+  override async create(name: string): Promise<FileWriter> {
+    if (!this.#isReadOnly) return await super.create(name);
+    throw backendFailure({ location: this.location, operation: 'create', name, errno: 'EROFS' });
+  }
+}
+
+describe('who opened the repository before', () => {
+  test.each(['backup', 'check', 'repair'] as const)(
+    'and has waited for the lock since is refused (%s), and nothing is taken for damaged',
+    async (kind) => {
+      const { backend, source } = await makeRepository();
+      const meanwhile = async (): Promise<void> => {
+        await rotateMasterKey(contextOf(backend));
+        writeFileSync(join(source, 'new'), 'new');
+        await backUp(backend, source);
+      };
+      const waiting = new RotatedMeanwhile(backend, { at: /^create locks/, isReadOnly: false, meanwhile });
+      const running = async (): Promise<unknown> =>
+        kind === 'backup'
+          ? backUp(waiting, source)
+          : kind === 'check'
+            ? check(contextOf(waiting))
+            : repair(contextOf(waiting));
+      await expect(running()).rejects.toThrow(RefusedError);
+      expect(waiting.hasRotated).toBe(true);
+      expect(backend.names().filter((name) => /^(quarantine|locks)\//.test(name))).toEqual([]);
+      expect((await check(contextOf(backend), { readData: true })).findings).toEqual([]);
+    },
+  );
+
+  test.each([/^list condemned/, /^list index/, /^read snapshots/])(
+    'and reads without a lock is told to run the command again (%s)',
+    async (at) => {
+      const { backend, source } = await makeRepository();
+      const meanwhile = async (): Promise<void> => {
+        await rotateMasterKey(contextOf(backend));
+        writeFileSync(join(source, 'new'), 'new');
+        await backUp(backend, source);
+      };
+      const reader = new RotatedMeanwhile(backend, { at, isReadOnly: true, meanwhile });
+      await expect(check(contextOf(reader))).rejects.toThrow(
+        'the configuration was changed meanwhile: another command may have rotated the master key',
+      );
+      expect((await check(contextOf(reader))).findings).toEqual([]);
+    },
+  );
+});
+
+test('after an interruption between the copies of the configuration, check warns, and a repair replaces the older', async () => {
+  const { backend, source } = await makeRepository();
+  const isLast = (operation: string, name: string): boolean => operation === 'rename' && name.endsWith(' -> config');
+  const faulty = new FaultyBackend(backend, { failAt: 1, mode: 'crash', only: isLast });
+  await expect(rotateMasterKey(contextOf(faulty))).rejects.toThrow('simulated crash');
+  await backUp(backend, source);
+  expect((await check(contextOf(backend))).findings).toEqual([
+    { severity: 'warning', kind: 'config-outdated', name: 'config' },
+  ]);
+  const { actions } = await repair(contextOf(backend));
+  expect(actions[0]).toEqual({ kind: 'config-updated', name: 'config', from: 'config.bak' });
+  expect(backend.peek('config')).toEqual(backend.peek('config.bak'));
+  expect((await check(contextOf(backend), { readData: true })).findings).toEqual([]);
+});

@@ -1,0 +1,250 @@
+import { describe, expect, test } from 'vitest';
+import { createMasterKey, keepMasterKey } from '../../src/crypto/master-key.ts';
+import { KeyRing } from '../../src/crypto/seals.ts';
+import { CorruptDataError, RefusedError, WrongPasswordError } from '../../src/errors.ts';
+import { encodeConfig } from '../../src/format/config.ts';
+import type { RepositoryConfig } from '../../src/format/config.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, keyName } from '../../src/format/layout.ts';
+import { configSeals, openConfig } from '../../src/repository/config-file.ts';
+import type { OpenedConfig } from '../../src/repository/config-file.ts';
+import { DurableOrder } from '../../src/repository/durable-order.ts';
+import { unlock } from '../../src/repository/key-files.ts';
+import { rotate } from '../../src/repository/key-rotation.ts';
+import type { Rotation } from '../../src/repository/key-rotation.ts';
+import { readSealedConfig } from '../../src/repository/sealed-config.ts';
+import { Unlocker } from '../../src/repository/unlocker.ts';
+import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
+import { chooseSteps } from '../support/fault-steps.ts';
+import { FaultyBackend, SimulatedCrash } from '../support/faulty-backend.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { plainPlace } from '../support/plain-place.ts';
+import { PowerCutBackend } from '../support/power-cut-backend.ts';
+import { NEW, REPOSITORY_ID, keyedRepository } from './key-files-support.ts';
+
+const CONFIG: RepositoryConfig = {
+  formatVersion: 1,
+  repositoryId: REPOSITORY_ID,
+  created: '2026-01-02T03:04:05Z',
+  chunker: { kind: 'fixed', sizeBytes: 4096 },
+  chunkHash: 'sha1',
+  packHash: 'blake3',
+  idKey: 'ab'.repeat(32),
+  ldm: { fprTarget: 0.01, hashes: 7, capacity: 1000 },
+  compression: { algorithm: 'zstd', level: 2 },
+  encryption: { chunkerKey: 'cd'.repeat(32), earlierKeys: [] },
+};
+
+const held = async (): Promise<void> => undefined;
+const lost = async (): Promise<void> => Promise.reject(new RefusedError('the lock is gone'));
+
+/** With the passwords `mine` and `hers`, and something that is sealed under the first master key. */
+const repository = keyedRepository(new MemoryBackend());
+const firstRing = new KeyRing(REPOSITORY_ID, [
+  keepMasterKey({ epoch: 1, bytes: Buffer.from(repository.masterKey.bytes) }),
+]);
+const sealedBefore = firstRing.seal('snapshots', Buffer.from('before'));
+for (const name of [CONFIG_NAME, CONFIG_COPY_NAME])
+  repository.backend.poke(name, encodeConfig(CONFIG, configSeals(firstRing)));
+await repository.add('mine', { label: 'laptop' });
+await repository.add('hers', { label: 'anna' });
+
+const mine = new Unlocker(async (use) => use(Buffer.from('mine')), {});
+const hers = new Unlocker(async (use) => use(Buffer.from('hers')), {});
+
+async function open(backend: MemoryBackend, password: string): Promise<OpenedConfig> {
+  return await openConfig(backend, (password === 'mine' ? mine : hers).unlock);
+}
+
+async function rotateIn(backend: FileSystemBackend, password = 'mine', verify = held): Promise<Rotation> {
+  const config = await readSealedConfig(backend);
+  const { opened } = await unlock(backend, REPOSITORY_ID, Buffer.from(password), { config });
+  const { epoch } = config;
+  const place = { backend, order: new DurableOrder(plainPlace(backend)), repositoryId: REPOSITORY_ID, epoch };
+  return await rotate(place, opened[0]!, { password: Buffer.from(password), ...NEW }, verify);
+}
+
+/** Opens what was sealed before, and what this opening seals after `change`, which may rotate. */
+async function expectUsable(backend: MemoryBackend, change: () => Promise<unknown> = held): Promise<OpenedConfig> {
+  const opened = await open(backend, 'mine');
+  expect(opened.seals.open('snapshots', sealedBefore).toString()).toBe('before');
+  const sealed = opened.seals.seal('snapshots', Buffer.from('meanwhile'));
+  await change();
+  const later = await open(backend, 'mine');
+  expect(later.seals.open('snapshots', sealed).toString()).toBe('meanwhile');
+  expect(later.config.idKey).toBe(CONFIG.idKey);
+  expect(later.config.encryption?.chunkerKey).toBe(CONFIG.encryption?.chunkerKey);
+  return later;
+}
+
+test('everything new is sealed under the new key, and only its password opens the repository', async () => {
+  const backend = repository.backend.copy();
+  const before = await open(backend, 'mine');
+  for (const epoch of [2, 3]) {
+    const rotation = await rotateIn(backend);
+    expect(rotation.epoch).toBe(epoch);
+    expect(new Set(rotation.removed.map(({ label }) => label))).toEqual(
+      new Set(epoch === 2 ? ['anna', 'laptop'] : ['laptop']),
+    );
+    expect(backend.names().filter((name) => name.startsWith('keys/'))).toEqual([keyName(rotation.keyId)]);
+    const { seals, config } = await expectUsable(backend);
+    expect(seals.keys?.epoch).toBe(epoch);
+    expect(config.encryption?.earlierKeys.map((earlier) => earlier.epoch)).toEqual(epoch === 2 ? [1] : [1, 2]);
+    await expect(open(backend, 'hers')).rejects.toThrow(WrongPasswordError);
+  }
+  expect(backend.peek(CONFIG_NAME)).toEqual(backend.peek(CONFIG_COPY_NAME));
+  await expect(before.assertCurrent()).rejects.toThrow('the configuration was changed meanwhile');
+});
+
+describe.each(['error', 'crash', 'power cut 0', 'power cut 1', 'power cut 2'])('after a %s', (kind) => {
+  test('at any step, the same password opens the repository, and another rotation mends it', async () => {
+    const epochs = new Set<number>();
+    let hasOutdated = false;
+    const mode = kind === 'error' ? 'error' : 'crash';
+    const whole = new FaultyBackend(repository.backend.copy());
+    await rotateIn(whole);
+    const { numbers, end } = chooseSteps(whole, mode);
+    for (const failAt of numbers) {
+      const disk = new PowerCutBackend(repository.backend);
+      const faulty = new FaultyBackend(disk, { failAt, mode, torn: true });
+      const failed = await rotateIn(faulty).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(faulty.fired, `step ${failAt}`).toBe(failAt <= end);
+      // One of the two copies may be unreadable for a moment.
+      if (failed !== undefined) expect(faulty.fired).toBe(true);
+      if (kind !== 'error' && faulty.fired) expect(failed).toBeInstanceOf(SimulatedCrash);
+      const found = kind.startsWith('power cut') ? disk.cut(Number(kind.at(-1))) : disk;
+      const copies = [CONFIG_NAME, CONFIG_COPY_NAME].map((name) => found.peek(name)!.toString('hex'));
+      hasOutdated ||= copies[0] !== copies[1];
+      epochs.add((await expectUsable(found)).seals.keys!.epoch);
+      // What is written meanwhile may have to be opened by whoever comes after a power cut that takes names back.
+      const sealed = (await open(found, 'mine')).seals.seal('blocks', Buffer.from('block'));
+      for (const seed of [0, 1]) {
+        const cut = disk.cut(seed);
+        if (faulty.fired) expect((await open(cut, 'mine')).seals.open('blocks', sealed).toString()).toBe('block');
+      }
+      const last = await expectUsable(found, async () => rotateIn(found));
+      expect(last.seals.keys!.epoch).toBeGreaterThan(1);
+      expect(found.peek(CONFIG_NAME)).toEqual(found.peek(CONFIG_COPY_NAME));
+      expect(found.names().filter((name) => name.startsWith('keys/'))).toHaveLength(1);
+      if (!faulty.fired) break;
+    }
+    expect(epochs).toEqual(new Set([1, 2]));
+    expect(hasOutdated).toBe(true);
+  });
+});
+
+/** A rotation that crashes when it is about to do this. */
+async function interrupted(at: RegExp): Promise<MemoryBackend> {
+  const backend = repository.backend.copy();
+  const faulty = new FaultyBackend(backend, {
+    failAt: 1,
+    mode: 'crash',
+    only: (kind, name) => at.test(`${kind} ${name}`),
+  });
+  await expect(rotateIn(faulty)).rejects.toThrow(SimulatedCrash);
+  return backend;
+}
+
+describe('a rotation that was interrupted', () => {
+  test('before the configuration is replaced: both passwords open it, and nothing is sealed under the new key', async () => {
+    const backend = await interrupted(/^rename .* config.bak$/);
+    for (const password of ['mine', 'hers']) expect((await open(backend, password)).seals.keys!.epoch).toBe(1);
+  });
+
+  test('leaves a key that opens nothing once its password is changed', async () => {
+    const backend = await interrupted(/^rename .* config.bak$/);
+    const { opened } = await unlock(backend, REPOSITORY_ID, Buffer.from('mine'), {
+      config: await readSealedConfig(backend),
+    });
+    await backend.remove(keyName(opened[0]!.id));
+    const failed = unlock(backend, REPOSITORY_ID, Buffer.from('mine'), { config: await readSealedConfig(backend) });
+    await expect(failed).rejects.toThrow(WrongPasswordError);
+    await expect(failed).rejects.toThrow(/was interrupted \(epoch 2, now 1\)/);
+  });
+
+  test('between the two copies: the newer one counts, and other passwords are refused', async () => {
+    const backend = await interrupted(/^rename .* config$/);
+    expect((await open(backend, 'mine')).config.encryption?.earlierKeys).toHaveLength(1);
+    await expect(open(backend, 'hers')).rejects.toThrow(
+      /from before the last rotation of the master key \(epoch 1, now 2\)/,
+    );
+    backend.poke(CONFIG_COPY_NAME, Buffer.from('damaged'));
+    expect((await open(backend, 'mine')).seals.keys!.epoch).toBe(1);
+  });
+
+  test('before old keys are removed: they open nothing', async () => {
+    const backend = await interrupted(/^remove keys/);
+    await expect(open(backend, 'hers')).rejects.toThrow(WrongPasswordError);
+    expect((await open(backend, 'mine')).seals.keys!.epoch).toBe(2);
+    await expect(rotateIn(backend, 'hers')).rejects.toThrow(WrongPasswordError);
+  });
+});
+
+describe('two copies of different epochs', () => {
+  test.each([
+    ['another key of the chunk ids', { idKey: 'ef'.repeat(32) }],
+    ['another chunker key', { encryption: { chunkerKey: 'ef'.repeat(32), earlierKeys: [] } }],
+  ])('are refused with %s', async (_, change) => {
+    const backend = await interrupted(/^rename .* config$/);
+    backend.poke(CONFIG_NAME, encodeConfig({ ...CONFIG, ...change }, configSeals(firstRing)));
+    await expect(open(backend, 'mine')).rejects.toThrow(CorruptDataError);
+    await expect(open(backend, 'mine')).rejects.toThrow('both valid, but differ');
+  });
+});
+
+describe('a rotation is refused and changes nothing', () => {
+  test('while a copy of the configuration is damaged', async () => {
+    const backend = repository.backend.copy();
+    backend.poke(CONFIG_COPY_NAME, Buffer.from('damaged'));
+    const before = backend.names();
+    await expect(rotateIn(backend)).rejects.toThrow(/^the master key was not rotated: config.bak/);
+    expect(backend.names()).toEqual(before);
+  });
+
+  test('after epoch 65535', async () => {
+    const backend = keyedRepository(repository.backend.copy());
+    await backend.add('other', { masterKey: createMasterKey(65_535) });
+    const before = backend.backend.names();
+    await expect(rotateIn(backend.backend)).rejects.toThrow('there can be no master key after epoch 65535');
+    expect(backend.backend.names()).toEqual(before);
+  });
+});
+
+test('the epoch of a key file that another rotation left is not used again', async () => {
+  const { backend, add } = keyedRepository(repository.backend.copy());
+  await add('mine', { masterKey: createMasterKey(2) });
+  expect((await rotateIn(backend)).epoch).toBe(3);
+  await add('mine', { masterKey: createMasterKey(3) });
+  // A process that was suspended may write its key late: of two keys of an epoch, the right one is found.
+  await expectUsable(backend);
+});
+
+test('a lock that is lost at any moment stops it, and what others did meanwhile stays valid', async () => {
+  for (let count = 0; ; count += 1) {
+    const backend = repository.backend.copy();
+    let left = count;
+    const failed = await rotateIn(backend, 'mine', async () => (left-- > 0 ? held() : lost())).then(
+      () => false,
+      () => true,
+    );
+    if (failed) expect(backend.names().filter((name) => name.startsWith('keys/')).length).toBeGreaterThan(1);
+    await expectUsable(backend, async () => rotateIn(backend));
+    if (!failed) return expect(count).toBeGreaterThan(4);
+  }
+});
+
+test('a process that was suspended before it replaced config.bak puts it back', async () => {
+  const backend = repository.backend.copy();
+  const rename = backend.rename.bind(backend);
+  let isTaken = false;
+  backend.rename = async (source, target) => {
+    // Another process takes the lock over right before the rename.
+    isTaken ||= target === CONFIG_COPY_NAME;
+    await rename(source, target);
+  };
+  await expect(rotateIn(backend, 'mine', async () => (isTaken ? lost() : held()))).rejects.toThrow('the lock is gone');
+  expect(backend.peek(CONFIG_COPY_NAME)).toEqual(backend.peek(CONFIG_NAME));
+  for (const password of ['mine', 'hers']) expect((await open(backend, password)).seals.keys!.epoch).toBe(1);
+});

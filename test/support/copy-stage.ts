@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+
+import type { Backend } from '../../src/backend/backend.ts';
+import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
+import { decodeSnapshot } from '../../src/format/snapshot.ts';
+import { compact } from '../../src/operations/compact.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
+import { copySnapshots } from '../../src/operations/copy.ts';
+import type { CopyResult } from '../../src/operations/copy.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import type { InitOptions } from '../../src/operations/init.ts';
+import { restoreOne } from './aftermath.ts';
+import { BACKUP, setStage } from './crash-stage.ts';
+import type { Act, Stage } from './crash-stage.ts';
+import { checkAll, filesIn } from './damage.ts';
+import { fingerprint } from './interruption.ts';
+import { MemoryBackend } from './memory-backend.ts';
+import { simulatedProcess } from './simulated-process.ts';
+
+/** A repository with three snapshots, and an empty one (`backend`) that they are copied to. */
+export interface CopyStage extends Stage {
+  readonly source: MemoryBackend;
+}
+
+export async function setCopyStage(directory: string, destination: InitOptions): Promise<CopyStage> {
+  const stage = await setStage(directory, BACKUP);
+  const backend = new MemoryBackend();
+  await initRepository(simulatedProcess(backend), destination);
+  return { ...stage, source: stage.backend, backend };
+}
+
+/** The copy of everything; the backend of the context is the destination. */
+export function copyActOf(source: FileSystemBackend): Act {
+  return {
+    name: 'copy',
+    deletedCount: 0,
+    snapshotCount: 0,
+    run: async (context) => copyAll(source, context.backend, context),
+    changedIds: () => [],
+  };
+}
+
+export async function copyAll(
+  source: FileSystemBackend,
+  destination: Backend,
+  context: OperationContext = simulatedProcess(destination),
+): Promise<CopyResult> {
+  return await copySnapshots({ ...context, backend: source }, { destination: { backend: destination } });
+}
+
+/** The ids that the snapshots of a repository had where they were made, by their ids there. */
+export function originalsById(disk: MemoryBackend): Map<string, string> {
+  const names = filesIn(disk, 'snapshots');
+  return new Map(names.map((name) => [name.slice(SNAPSHOTS.length), decodeSnapshot(disk.peek(name)!).original!]));
+}
+
+const SNAPSHOTS = 'snapshots/';
+
+export function originalsIn(disk: MemoryBackend): string[] {
+  return [...originalsById(disk).values()];
+}
+
+/** Uses the destination after an interrupted copy, examining each state only once. Says what is wrong. */
+export class CopyAftermath {
+  readonly #stage: CopyStage;
+  readonly #known = new Map<string, readonly string[]>();
+
+  constructor(stage: CopyStage) {
+    this.#stage = stage;
+  }
+
+  /** `present`: originals that must have a copy. */
+  async examine(disk: MemoryBackend, present: readonly string[]): Promise<readonly string[]> {
+    const key = fingerprint(disk) + present.join();
+    const known = this.#known.get(key) ?? (await this.#examine(disk, present));
+    this.#known.set(key, known);
+    return known;
+  }
+
+  async #examine(disk: MemoryBackend, present: readonly string[]): Promise<readonly string[]> {
+    try {
+      const missing = present.filter((id) => !originalsIn(disk).includes(id));
+      const before = [...missing.map((id) => `${id} is gone`), ...(await this.#findWrong(disk))];
+      const { problems, reused } = await copyAll(this.#stage.source, disk);
+      const again = await copyAll(this.#stage.source, disk);
+      const after = await this.#findWrong(disk);
+      assert.deepEqual(originalsIn(disk).sort(), [...this.#stage.snapshotIds].sort());
+      assert.deepEqual(again.storedBytes, 0);
+      assert(reused.bytes >= 0);
+      await compact(simulatedProcess(disk), { maxUnusedPercent: 0 });
+      const left = [...filesIn(disk, 'tmp'), ...filesIn(disk, 'locks')].map((name) => `${name} was left`);
+      return [
+        ...before,
+        ...problems.map(({ message }) => message),
+        ...after,
+        ...left,
+        ...(await this.#findWrong(disk)),
+      ];
+    } catch (error) {
+      return [String(error)];
+    }
+  }
+
+  /** What a check finds, and what a restore of any copy lacks. */
+  async #findWrong(disk: MemoryBackend): Promise<string[]> {
+    const { findings } = await checkAll(disk);
+    const wrong = findings.map(({ kind, file = '', message }) => `${kind} ${file} ${message}`);
+    for (const [id, original] of originalsById(disk)) {
+      wrong.push(...(await restoreOne(disk, id, this.#stage.trees.get(original)!)));
+    }
+    return wrong;
+  }
+}

@@ -25,8 +25,9 @@ export interface StagedFile {
   flush(): Promise<void>;
   /**
    * Gives the file its name. `verify` runs right before, after everything slow. If either fails, the file is discarded.
+   * With `isNew`, it fails with the kind `exists` if there is a file of this name: of several processes one succeeds.
    */
-  publish(name: string, verify?: Verify): Promise<void>;
+  publish(name: string, verify?: Verify, isNew?: boolean): Promise<void>;
   /** Gives the file up. Ignores errors, since the caller reports why. Does nothing once it is published. */
   discard(): Promise<void>;
 }

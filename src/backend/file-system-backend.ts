@@ -44,6 +44,8 @@ export abstract class FileSystemBackend implements Backend {
   abstract create(name: string): Promise<FileWriter>;
   /** Replaces `target` if it exists. */
   abstract rename(source: string, target: string): Promise<void>;
+  /** As `rename`, but fails with the kind `exists` if there is a target. */
+  abstract renameNew(source: string, target: string): Promise<void>;
   /** Returns false if the file did not exist. */
   abstract unlink(name: string): Promise<boolean>;
   /**
@@ -85,7 +87,7 @@ export abstract class FileSystemBackend implements Backend {
     return {
       append: async (bytes) => writer.append(bytes),
       flush: async () => writer.sync(),
-      publish: async (target, verify) => this.#publish({ name, writer }, target, verify),
+      publish: async (target, verify, isNew) => this.#publish({ name, writer }, { target, verify, isNew }),
       discard: async () => this.#discard({ name, writer }),
     };
   }
@@ -146,12 +148,12 @@ export abstract class FileSystemBackend implements Backend {
   }
 
   /** After a failed fsync, the file is removed, not synced again: the kernel may have dropped its bytes. */
-  async #publish({ name, writer }: TemporaryFile, target: string, verify: Verify | undefined): Promise<void> {
+  async #publish({ name, writer }: TemporaryFile, { target, verify, isNew }: Publication): Promise<void> {
     try {
       await writer.sync();
       await writer.close();
       await verify?.();
-      await this.#renameInto(name, target);
+      await this.#renameInto(name, target, isNew);
     } catch (error) {
       await this.#discard({ name, writer });
       throw error;
@@ -163,8 +165,10 @@ export abstract class FileSystemBackend implements Backend {
     await this.unlink(name).catch(() => false);
   }
 
-  async #renameInto(source: string, target: string): Promise<void> {
-    await this.#inDirectory(directoryOf(target), async () => this.rename(source, target));
+  async #renameInto(source: string, target: string, isNew = false): Promise<void> {
+    await this.#inDirectory(directoryOf(target), async () =>
+      isNew ? this.renameNew(source, target) : this.rename(source, target),
+    );
     this.#markUnsynced(directoryOf(target));
   }
 
@@ -199,6 +203,12 @@ export abstract class FileSystemBackend implements Backend {
   #assertSynced(): void {
     if (this.#failedSync !== undefined) throw this.#failedSync.error;
   }
+}
+
+interface Publication {
+  readonly target: string;
+  readonly verify: Verify | undefined;
+  readonly isNew: boolean | undefined;
 }
 
 interface TemporaryFile {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import {
-  closeSync,
-  fsyncSync,
+  linkSync,
   lstatSync,
   openSync,
   readFileSync,
@@ -11,7 +10,7 @@ import {
   unlinkSync,
   utimesSync,
 } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
 import { CorruptDataError } from '../errors.ts';
@@ -23,14 +22,15 @@ import { FileSystemBackend } from './file-system-backend.ts';
 import type { FileWriter } from './file-system-backend.ts';
 import { examinePath } from './local-place.ts';
 import { LocalWriter } from './local-writer.ts';
+import { syncDirectoryPath, syncOuterDirectories } from './sync-directory.ts';
 import { makeDirectories } from '../util/make-directories.ts';
 
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 const OPEN_FILES_MAX = 32;
 
-/** Errors of file systems that cannot sync a directory and do not need to. */
-const NO_DIRECTORY_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP']);
+/** Errors of file systems without hard links, such as those of memory cards. */
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
 
 /**
  * Matches names that could leave the repository: absolute, with an empty, `.` or `..` component, or with a zero byte.
@@ -131,6 +131,24 @@ export class LocalBackend extends FileSystemBackend {
     });
   }
 
+  /** Without hard links, another process could create the target between the look and the rename. */
+  async renameNew(source: string, target: string): Promise<void> {
+    const isLinked = this.#run('rename', `${source} to ${target}`, () => {
+      try {
+        linkSync(this.#pathOf(source), this.#pathOf(target));
+        return true;
+      } catch (error) {
+        if (!NO_LINKS.has(errnoOf(error) ?? '')) throw error;
+        return false;
+      }
+    });
+    if (isLinked) return void (await this.unlink(source));
+    if ((await this.sizeOf(target)) !== undefined) {
+      throw backendFailure({ location: this.location, operation: 'rename', name: target, errno: 'EEXIST' });
+    }
+    await this.rename(source, target);
+  }
+
   async unlink(name: string): Promise<boolean> {
     return this.#run('remove', name, () => {
       this.#readers.forget(this.#pathOf(name));
@@ -196,31 +214,5 @@ function unlessAbsent(action: () => void): boolean {
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return false;
     throw error;
-  }
-}
-
-function syncDirectoryPath(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } catch (error) {
-    if (!NO_DIRECTORY_SYNC.has(errnoOf(error) ?? '')) throw error;
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/**
- * Syncs the parents of new directories from `first` down to the repository. No other call can sync the directories
- * above the repository.
- */
-function syncOuterDirectories(first: string, location: string): void {
-  for (let path = location; path.length >= first.length; path = dirname(path)) {
-    try {
-      syncDirectoryPath(dirname(path));
-    } catch (error) {
-      // A directory of another user that is writable but not readable cannot be opened, and therefore not synced.
-      if (errnoOf(error) !== 'EACCES') throw error;
-    }
   }
 }

@@ -6,7 +6,8 @@ import { NoPasswordError, UsageError } from '../errors.ts';
 import { planFilter } from '../ldm/formulas.ts';
 import type { FilterPlan } from '../ldm/formulas.ts';
 import type { RepositoryConfig } from '../format/config.ts';
-import { createRepository } from '../repository/create-repository.ts';
+import { assertNoRepository, createRepository } from '../repository/create-repository.ts';
+import { accessOptions } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { assertNoneRemembered } from './repository-memory.ts';
 
@@ -75,11 +76,14 @@ export async function initRepository(context: OperationContext, options: InitOpt
     compression: { algorithm: 'zstd', level },
     ...(isAppendOnly ? { isAppendOnly } : {}),
   };
+  // Before somebody types a new password twice.
+  await assertNoRepository(backend);
   const encryption = options.encryption ?? 'if-configured';
   if (encryption === 'if-configured') assertNoneRemembered(context);
   const password = await newPassword(context, encryption);
   try {
-    await createRepository(backend, { config, plan, password });
+    // A first backup waits like any other for one that has begun before it.
+    await createRepository(accessOptions(context, 'shared'), { config, plan, password });
   } finally {
     password?.fill(0);
   }

@@ -32,14 +32,18 @@ const NOT_WRITABLE: ReadonlyMap<BackendErrorKind, string> = new Map([
 
 /** Acquires the lock for a kind of access. Returns undefined if the repository can be read, but not locked. */
 export async function acquireAccess(options: AccessOptions): Promise<RepositoryLock | undefined> {
-  const { backend, mode, lockWaitMs: waitMs, lockOwner: owner, lockClock: clock, onWait, onUnlocked, signal } = options;
-  const lockMode = mode === 'exclusive' ? 'exclusive' : 'shared';
+  const { mode, onUnlocked } = options;
   try {
-    return await RepositoryLock.acquire(backend, { mode: lockMode, waitMs, owner, clock, onWait, signal });
+    return await acquireLock(options, mode === 'exclusive' ? 'exclusive' : 'shared');
   } catch (error) {
     const reason = mode === 'read' && error instanceof BackendError ? NOT_WRITABLE.get(error.kind) : undefined;
     if (reason === undefined) throw error;
     onUnlocked?.(reason);
     return undefined;
   }
+}
+
+export async function acquireLock(options: Omit<AccessOptions, 'mode'>, mode: LockMode): Promise<RepositoryLock> {
+  const { backend, lockWaitMs: waitMs, lockOwner: owner, lockClock: clock, onWait, signal } = options;
+  return await RepositoryLock.acquire(backend, { mode, waitMs, owner, clock, onWait, signal });
 }

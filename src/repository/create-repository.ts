@@ -1,4 +1,4 @@
-import type { Backend } from '../backend/backend.ts';
+import type { Backend, Verify } from '../backend/backend.ts';
 import { repositoryExists } from '../backend/repository-exists.ts';
 import { createMasterKey, deriveKey, keepMasterKey } from '../crypto/master-key.ts';
 import type { KeptMasterKey, KeyLabel } from '../crypto/master-key.ts';
@@ -14,6 +14,8 @@ import { encodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, KEYS_DIRECTORY, checkpointName } from '../format/layout.ts';
 import { openZstd } from '../workers/zstd.ts';
+import { acquireLock } from './access.ts';
+import type { AccessOptions } from './access.ts';
 import { configSeals } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
 import { addKey } from './key-changes.ts';
@@ -32,56 +34,97 @@ export interface NewRepository {
 }
 
 /**
- * Creates a repository in an empty place. The configuration is written last, and makes it a repository.
+ * Creates a repository in an empty place. The configuration is written last, and makes it a repository. Of several
+ * processes that create one at the same place, only one does.
  * @throws RefusedError if the place is not empty
  * @throws InstallationError if this installation could not use the repository
  */
-export async function createRepository(backend: Backend, given: NewRepository): Promise<void> {
+export async function createRepository(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {
   try {
-    await create(backend, given);
+    await create(access, given);
   } catch (error) {
-    if (!(error instanceof BackendError) || error.kind !== 'denied') throw error;
+    if (!(error instanceof BackendError)) throw error;
+    if (error.kind === 'exists') {
+      throw new RefusedError(`another process is creating a repository at ${access.backend.location}`, {
+        hint: 'Run the command again.',
+        cause: error,
+      });
+    }
+    if (error.kind !== 'denied') throw error;
     // The usual hint names the owner of the repository, but there is no repository yet.
     const hint = 'Name a place where you may create files, or run ldm as a user who may do that there.';
     throw error.rephrase(error.message, hint);
   }
 }
 
-async function create(backend: Backend, { config, plan, password }: NewRepository): Promise<void> {
+/**
+ * @throws RefusedError if there is a repository, or something else
+ */
+export async function assertNoRepository(backend: Backend): Promise<void> {
   if (await repositoryExists(backend)) {
     throw new RefusedError(`${backend.location} is already a repository`, {
       hint: 'It was not changed. Use it, or choose another place.',
     });
   }
   await assertVacant(backend);
-  createPackDigest(config.packHash);
+}
+
+async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {
+  const { backend } = access;
+  await assertNoRepository(backend);
+  createPackDigest(given.config.packHash);
   openZstd();
-  const isPlain = password === undefined;
+  const isPlain = given.password === undefined;
   await backend.prepare(DIRECTORIES.filter((directory) => !isPlain || directory !== KEYS_DIRECTORY));
+  const lock = await acquireLock(access, 'exclusive');
+  try {
+    // While this process waited for the lock, another one may have created a repository.
+    await assertNoRepository(backend);
+    await fill(backend, given, async () => lock.assertHeld());
+  } finally {
+    // The lock of a process that ends does not block others.
+    await lock.release().catch(() => undefined);
+  }
+}
+
+/**
+ * `verify` throws if another process has taken the lock over, and creates a repository too. Until one of them has
+ * published its configuration, which only one can, neither removes what the other may need.
+ */
+async function fill(backend: Backend, { config, plan, password }: NewRepository, verify: Verify): Promise<void> {
   // An earlier attempt may have been killed before there was a configuration. Its key opens nothing of this one.
   const leftovers = [...(await listOptional(backend, KEYS_DIRECTORY)), ...(await listOptional(backend, 'filter'))];
-  await new DurableOrder({ backend, seals: PLAIN }).remove(leftovers.map(({ name }) => name));
-  const setUp = isPlain ? { config, seals: PLAIN } : await setUpEncryption(backend, config, password);
+  const plain = new DurableOrder({ backend, seals: PLAIN });
+  await plain.remove([CONFIG_COPY_NAME], verify);
+  const setUp =
+    password === undefined ? { config, seals: PLAIN } : await setUpEncryption(plain, { config, password, verify });
   const order = new DurableOrder({ backend, seals: setUp.seals });
   await order.keepReserve();
   // With a checkpoint from the start, "no snapshot was ever made" differs from "every manifest was lost".
   const empty = new FilterState(new LdmFilter(plan));
-  await order.publishCheckpoint(checkpointName(1), async (append) => writeImage(empty, append));
+  await order.publishCheckpoint(checkpointName(1), async (append) => writeImage(empty, append), verify);
   const bytes = encodeConfig(setUp.config, configSeals(setUp.seals));
-  await order.publishFile(CONFIG_COPY_NAME, bytes);
-  await order.publishFile(CONFIG_NAME, bytes);
+  await order.publishNew(CONFIG_COPY_NAME, bytes, verify);
+  await order.publishNew(CONFIG_NAME, bytes, verify);
+  // This process may have been suspended after `verify`, and the other one may have replaced the copy.
+  const isOurs = async (): Promise<boolean> => Buffer.compare(await backend.read(CONFIG_COPY_NAME), bytes) === 0;
+  if ((await backend.sizeOf(CONFIG_COPY_NAME)) === undefined || !(await isOurs()))
+    await order.publishFile(CONFIG_COPY_NAME, bytes);
+  await order.remove(leftovers.map(({ name }) => name));
 }
 
 /** Creates the master key, and the file that has it sealed under the password. */
 async function setUpEncryption(
-  backend: Backend,
-  config: RepositoryConfig,
-  password: Uint8Array,
+  order: DurableOrder,
+  {
+    config,
+    password,
+    verify,
+  }: { readonly config: RepositoryConfig; readonly password: Uint8Array; readonly verify: Verify },
 ): Promise<{ readonly config: RepositoryConfig; readonly seals: Seals }> {
   const { repositoryId, created } = config;
-  const order = new DurableOrder({ backend, seals: PLAIN });
   const masterKey = createMasterKey(1);
-  await addKey(order, { repositoryId, masterKey, password, role: 'full', created });
+  await addKey(order, { repositoryId, masterKey, password, role: 'full', created }, verify);
   const kept = keepMasterKey(masterKey);
   const idKey = hexKeyOf(kept, repositoryId, 'data ids');
   const encryption = { chunkerKey: hexKeyOf(kept, repositoryId, 'chunker'), earlierKeys: [] };

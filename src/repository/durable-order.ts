@@ -168,10 +168,7 @@ export class DurableOrder implements PackSink {
     }
   }
 
-  /**
-   * Writes a condemnation under a temporary name. On a full disk this fails before anything was copied that only a
-   * removal could give back.
-   */
+  /** Writes a condemnation under a temporary name. A full disk makes this fail before anything was copied. */
   async prepareCondemnation(condemned: Condemned): Promise<PreparedCondemnation> {
     const bytes = this.#seals.seal('condemnations', encodeCondemnation(condemned, randomBytes(NONCE_BYTES)));
     const file = await this.#stage(async (staged) => {
@@ -193,9 +190,9 @@ export class DurableOrder implements PackSink {
   }
 
   /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */
-  async #publishStream(name: string, write: WriteFile, verify?: Verify): Promise<void> {
+  async #publishStream(name: string, write: WriteFile, verify?: Verify, isNew?: boolean): Promise<void> {
     const file = await this.#stage(async (staged) => write(async (bytes) => staged.append(bytes)));
-    await file.publish(name, verify);
+    await file.publish(name, verify, isNew);
     await this.#backend.barrier();
   }
 
@@ -214,10 +211,12 @@ export class DurableOrder implements PackSink {
     await this.#publishStream(name, async (append) => append(bytes), verify);
   }
 
-  /**
-   * Removes files; durably gone on return. The caller names what nothing durable relies on any more. `verify` runs
-   * right before each removal.
-   */
+  /** Fails with the kind `exists` if there is a file of this name. `verify` runs right before the name appears. */
+  async publishNew(name: string, bytes: Uint8Array, verify: Verify): Promise<void> {
+    await this.#publishStream(name, async (append) => append(bytes), verify, true);
+  }
+
+  /** Durably removes what nothing durable relies on any more. `verify` runs right before each removal. */
   async remove(names: readonly string[], verify?: Verify): Promise<void> {
     for (const name of names) {
       await verify?.();

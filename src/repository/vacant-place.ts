@@ -10,12 +10,14 @@ import {
   isTemporaryName,
 } from '../format/layout.ts';
 import { listOptional } from './listing.ts';
+import { LOCK_DIRECTORY } from './lock-conflict.ts';
+import { decodeLockName } from './lock-name.ts';
 
 const HINT = 'Nothing was changed. Name a new or empty directory.';
 const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, RESERVE_NAME]);
 
 /**
- * Refuses a place that contains anything except the remains of an interrupted `init`. A repository writes and removes
+ * Refuses a place that contains anything except the remains of an interrupted `init` and locks. A repository writes and removes
  * files under its names, so no other files may be among them.
  */
 export async function assertVacant(backend: Backend): Promise<void> {
@@ -32,9 +34,14 @@ export async function assertVacant(backend: Backend): Promise<void> {
 async function foreignFile(backend: Backend): Promise<string | undefined> {
   for (const directory of DIRECTORIES) {
     for (const { name } of await listOptional(backend, directory)) {
-      if (!isTemporaryName(name) && !isCheckpointName(name) && !isKeyName(name)) return name;
+      if (!isOwnName(name)) return name;
     }
   }
   const reserveBytes = await backend.sizeOf(RESERVE_NAME);
   return reserveBytes === undefined || reserveBytes === RESERVE_BYTES ? undefined : RESERVE_NAME;
+}
+
+function isOwnName(name: string): boolean {
+  if (name.startsWith(`${LOCK_DIRECTORY}/`)) return decodeLockName(name.slice(LOCK_DIRECTORY.length + 1)) !== undefined;
+  return isTemporaryName(name) || isCheckpointName(name) || isKeyName(name);
 }

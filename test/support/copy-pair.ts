@@ -59,10 +59,13 @@ async function makeTwin(original: TestRepository): Promise<TestRepository> {
   const backend = new LocalBackend(`${directory}/twin`);
   const { fprTarget: fpr, hashes, capacity } = config.ldm;
   const repositoryId = randomBytes(32).toString('hex');
-  await createRepository(backend, {
-    config: { ...config, repositoryId },
-    plan: planFilter({ fpr, hashes, capacity }),
-  });
+  await createRepository(
+    { backend },
+    {
+      config: { ...config, repositoryId },
+      plan: planFilter({ fpr, hashes, capacity }),
+    },
+  );
   Object.assign(twin.context, { backend });
   return twin;
 }

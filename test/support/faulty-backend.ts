@@ -96,6 +96,10 @@ export class FaultyBackend extends FileSystemBackend {
     return this.guard('rename', `${source} -> ${target}`, async () => this.inner.rename(source, target));
   }
 
+  async renameNew(source: string, target: string): Promise<void> {
+    return this.guard('rename', `${source} -> ${target}`, async () => this.inner.renameNew(source, target));
+  }
+
   async unlink(name: string): Promise<boolean> {
     return this.guard('remove', name, async () => this.inner.unlink(name));
   }

@@ -142,6 +142,11 @@ export class MemoryBackend extends FileSystemBackend {
     this.onRename(source, target, file);
   }
 
+  async renameNew(source: string, target: string): Promise<void> {
+    if (this.filesByName.has(target)) throw this.failure('rename', target, 'EEXIST');
+    await this.rename(source, target);
+  }
+
   async unlink(name: string): Promise<boolean> {
     const file = this.filesByName.get(name);
     if (file === undefined) return false;

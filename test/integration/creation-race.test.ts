@@ -1,0 +1,127 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { BackendOperation } from '../../src/backend/backend-failure.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
+import { check } from '../../src/operations/check.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { withRepository } from '../../src/operations/context.ts';
+import { repositoryExists } from '../../src/repository/create-repository.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { runLdm } from '../support/run-ldm.ts';
+import type { RunLdmResult } from '../support/run-ldm.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+import { testPassword } from '../support/test-password.ts';
+
+/** Two password hashes for each of some fifty operations. */
+const SLOW = { timeout: 300_000 };
+
+/** Suspends its process before one of its operations, until its lock was taken for stale and something else ran. */
+class SuspendedBackend extends FaultyBackend {
+  count = 0;
+  readonly #at: number;
+  readonly #meanwhile: () => Promise<void>;
+
+  constructor(inner: MemoryBackend, at: number, meanwhile: () => Promise<void>) {
+    super(inner);
+    this.#at = at;
+    this.#meanwhile = meanwhile;
+  }
+
+  override async guard<T>(operation: BackendOperation, name: string, action: () => Promise<T>): Promise<T> {
+    this.count += 1;
+    if (this.count === this.#at) await this.#meanwhile();
+    return await super.guard(operation, name, action);
+  }
+}
+
+interface Outcome {
+  readonly id: string | undefined;
+  readonly password: string;
+}
+
+async function tryInit(context: OperationContext, password: string): Promise<Outcome> {
+  const made = await initRepository(
+    { ...context, password: testPassword(password), lockWaitMs: 0 },
+    { capacity: 64, encryption: password === '' ? 'never' : 'always' },
+  ).catch(() => undefined);
+  return { id: made?.repositoryId, password };
+}
+
+async function idOf(context: OperationContext): Promise<string> {
+  return await withRepository(context, 'read', async ({ config }) => config.repositoryId);
+}
+
+test.each(['plain', 'encrypted'])(
+  'of two that create a %s repository, one suspended anywhere, one at most succeeds',
+  SLOW,
+  async (kind) => {
+    const [first, second] = kind === 'plain' ? ['', ''] : ['one', 'two'];
+    const step = kind === 'plain' ? 1 : 3;
+    let overtakenCount = 0;
+    let findingCount = 0;
+    for (let at = 1; ; at += step) {
+      const disk = new MemoryBackend();
+      let rival: Outcome | undefined;
+      const suspended = new SuspendedBackend(disk, at, async () => {
+        for (const name of disk.names().filter((each) => each.startsWith('locks/'))) await disk.unlink(name);
+        rival = await tryInit(simulatedProcess(disk), second);
+      });
+      const own = await tryInit(simulatedProcess(suspended), first);
+      if (rival === undefined) break;
+      const winners = [own, rival].filter(({ id }) => id !== undefined);
+      if (own.id === undefined) overtakenCount += 1;
+      expect(winners.length, `operation ${at}`).toBeLessThan(2);
+      const [winner] = winners;
+      if (winner === undefined) {
+        // Neither may leave anything that keeps a third one from doing it.
+        expect(await repositoryExists(disk), `operation ${at}`).toBe(false);
+        expect((await tryInit(simulatedProcess(disk), first)).id, `operation ${at}`).toBeDefined();
+        continue;
+      }
+      const context = { ...simulatedProcess(disk), password: testPassword(winner.password) };
+      expect(await idOf(context), `operation ${at}`).toBe(winner.id);
+      const { findings } = await check(context, { readData: true });
+      // The copy of the configuration and the key of the other one: `repair` puts the first right, and nobody needs the second.
+      for (const finding of findings) {
+        expect(['config-damaged', 'key-damaged'], `operation ${at}`).toContain(finding.kind);
+        findingCount += 1;
+      }
+    }
+    expect(findingCount).toBeLessThan(4);
+    expect(overtakenCount).toBeGreaterThan(60 / step);
+  },
+);
+
+test('several first backups at the same moment share one repository', SLOW, async () => {
+  for (const password of [undefined, 'secret']) {
+    const directory = memoryDirectory();
+    mkdirSync(join(directory, 'work'));
+    writeFileSync(join(directory, 'work', 'notes'), 'notes');
+    const env = { XDG_DATA_HOME: join(directory, 'data'), LDM_PASSWORD: password };
+    const run = async (...args: string[]): Promise<RunLdmResult> => await runLdm(args, { cwd: directory, env });
+    const results = await Promise.all([1, 2, 3, 4].map(async () => run('backup', 'work')));
+    for (const { code, stderr } of results) expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(results.filter(({ stdout }) => stdout.includes('created repository'))).toHaveLength(1);
+    const repository = join(directory, 'data', 'ldm', 'repository');
+    expect(readdirSync(join(repository, 'snapshots'))).toHaveLength(4);
+    expect(await run('check', '--read-data')).toMatchObject({ code: 0 });
+  }
+});
+
+test('of several init at the same moment one succeeds, with its own password', SLOW, async () => {
+  const directory = memoryDirectory();
+  const place = join(directory, 'repository');
+  const run = async (password: string, ...args: string[]): Promise<RunLdmResult> =>
+    await runLdm(['-r', place, ...args], { env: { LDM_PASSWORD: password } });
+  const passwords = ['one', 'two', 'three', 'four'];
+  const results = await Promise.all(passwords.map(async (password) => run(password, 'init')));
+  expect(results.map(({ code }) => code).filter((code) => code === 0)).toHaveLength(1);
+  for (const { code, stderr } of results) if (code !== 0) expect(stderr).toContain('is already a repository');
+  expect(readdirSync(join(place, 'keys'))).toHaveLength(1);
+  for (const [index, password] of passwords.entries()) {
+    expect((await run(password, 'check')).code).toBe(results[index]!.code === 0 ? 0 : 12);
+  }
+});

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CorruptDataError, LdmError } from '../errors.ts';
+import { exclusively } from '../files/file-lock.ts';
 import { errnoOf, reasonOf } from '../files/path-failures.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { isId } from '../format/layout.ts';
@@ -26,7 +27,7 @@ export interface MemoryMessages {
 /**
  * What this machine remembers of encrypted repositories: a file for each repository at each place, named by its id and
  * the SHA-256 of the path. A copy at another place may be older. The name says enough to refuse a plain repository, so a
- * damaged file does that too. It is replaced as a whole: of two commands at a time, the one that ends last decides.
+ * damaged file does that too. Commands change it in turn.
  */
 export class StoredMemory implements RepositoryMemory {
   readonly #directory: string | undefined;
@@ -68,15 +69,23 @@ export class StoredMemory implements RepositoryMemory {
     }
   }
 
-  remember(place: string, repositoryId: string, seen: SeenRepository): void {
+  update(place: string, repositoryId: string, change: (seen: SeenRepository | undefined) => SeenRepository): void {
     const path = this.#pathOf(place, repositoryId);
     if (path === undefined)
       return this.#messages.note('there is no home directory, so nothing is remembered about the repository');
-    const bytes = encodeChecked({ format_version: VERSION, place, repository_id: repositoryId, ...membersOf(seen) });
-    if (this.#read(path)?.equals(bytes) === true) return;
+    /** Returns undefined if nothing changes. */
+    const encodeChange = (): Uint8Array | undefined => {
+      const seen = change(this.recall(place, repositoryId));
+      const bytes = encodeChecked({ format_version: VERSION, place, repository_id: repositoryId, ...membersOf(seen) });
+      return this.#read(path)?.equals(bytes) === true ? undefined : bytes;
+    };
+    if (encodeChange() === undefined) return;
     this.#attempt('write', path, () => {
       makeDirectories(dirname(path), { mode: 0o700 });
-      replaceFile(byteStringFromText(path), bytes, 0o600);
+      exclusively(path, () => {
+        const bytes = encodeChange();
+        if (bytes !== undefined) replaceFile(byteStringFromText(path), bytes, 0o600);
+      });
     });
   }
 

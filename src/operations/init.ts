@@ -9,7 +9,7 @@ import type { RepositoryConfig } from '../format/config.ts';
 import { assertNoRepository, createRepository } from '../repository/create-repository.ts';
 import { accessOptions } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { assertNoneRemembered } from './repository-memory.ts';
+import { NOTHING_SEEN, assertNoneRemembered } from './repository-memory.ts';
 
 export { repositoryExists } from '../repository/create-repository.ts';
 
@@ -89,7 +89,7 @@ export async function initRepository(context: OperationContext, options: InitOpt
   }
   const isEncrypted = password !== undefined;
   if (isEncrypted) {
-    context.memory?.remember(backend.location, repositoryId, { keyId: undefined, generation: 0, snapshots: new Map() });
+    context.memory?.update(backend.location, repositoryId, (seen = NOTHING_SEEN) => seen);
   } else context.memory?.forgetPlace(backend.location);
   const { location } = backend;
   return { repositoryId, location, chunker, chunkHash, packHash, plan, isEncrypted, isAppendOnly };

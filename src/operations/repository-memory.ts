@@ -25,7 +25,8 @@ export interface RepositoryMemory {
   /** Returns the files that say that a repository was encrypted, at any place. */
   tracesOfId(repositoryId: string): readonly string[];
   recall(place: string, repositoryId: string): SeenRepository | undefined;
-  remember(place: string, repositoryId: string, seen: SeenRepository): void;
+  /** No other command changes it between the call of `change` and the end. */
+  update(place: string, repositoryId: string, change: (seen: SeenRepository | undefined) => SeenRepository): void;
   forgetPlace(place: string): void;
 }
 
@@ -36,6 +37,9 @@ export interface OlderState {
   /** The numbers of the newest checkpoints, if the one found is older. */
   readonly generations: { readonly seen: number; readonly found: number } | undefined;
 }
+
+/** What a machine has seen of a repository that is new to it. */
+export const NOTHING_SEEN: SeenRepository = { keyId: undefined, generation: 0, snapshots: new Map() };
 
 type Remembering = Pick<OperationContext, 'memory' | 'backend'>;
 
@@ -82,11 +86,14 @@ export function assertNoneRemembered({ memory, backend: { location } }: Remember
 /** Call this before and after snapshots are deleted or set aside, so that this machine does not miss them. */
 export function forgetSnapshots(context: Remembering, { config }: Repository, ids: readonly string[]): void {
   const { memory, backend } = context;
-  const seen = memory?.recall(backend.location, config.repositoryId);
-  if (memory === undefined || seen === undefined) return;
+  if (memory?.recall(backend.location, config.repositoryId) === undefined) return;
+  memory.update(backend.location, config.repositoryId, (seen = NOTHING_SEEN) => without(seen, ids));
+}
+
+function without(seen: SeenRepository, ids: readonly string[]): SeenRepository {
   const snapshots = new Map(seen.snapshots);
   for (const id of ids) snapshots.delete(id);
-  memory.remember(backend.location, config.repositoryId, { ...seen, snapshots });
+  return { ...seen, snapshots };
 }
 
 /**
@@ -149,14 +156,21 @@ export class RepositoryWatch {
     const known = this.#recall()?.snapshots;
     const fresh = found.snapshotIds.filter((id) => known?.has(id) !== true);
     const times = await timesOf(this.#files, fresh);
-    // Another command may have deleted some of them since the listing, and has this machine forget them.
-    for (const id of fresh) if (!(await this.#files.exists(snapshotName(id)))) times.delete(id);
-    const seen = this.#recall();
-    const snapshots = new Map([...times, ...(seen?.snapshots ?? [])]);
-    for (const id of gone) snapshots.delete(id);
-    const highest = Math.max(seen?.generation ?? 0, found.generation);
-    const next = { keyId: this.#keyId, generation: generation ?? highest, snapshots };
-    this.#memory.remember(this.#place, this.#repositoryId, next);
+    this.#update((seen) => {
+      const snapshots = new Map([...times, ...seen.snapshots]);
+      for (const id of gone) snapshots.delete(id);
+      const highest = Math.max(seen.generation, found.generation);
+      return { keyId: this.#keyId, generation: generation ?? highest, snapshots };
+    });
+    // Another command may have deleted some of them since the listing, and had this machine forget them before that.
+    const deleted: string[] = [];
+    for (const id of fresh) if (!(await this.#files.exists(snapshotName(id)))) deleted.push(id);
+    if (deleted.length === 0) return;
+    this.#update((seen) => without(seen, deleted));
+  }
+
+  #update(change: (seen: SeenRepository) => SeenRepository): void {
+    this.#memory.update(this.#place, this.#repositoryId, (seen = NOTHING_SEEN) => change(seen));
   }
 }
 

@@ -11,6 +11,8 @@ import type { OperationContext } from '../../src/operations/context.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import type { Notice } from '../../src/operations/notices.ts';
+import { NOTHING_SEEN } from '../../src/operations/repository-memory.ts';
+import type { SeenRepository } from '../../src/operations/repository-memory.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { filesIn, flip } from '../support/damage.ts';
@@ -105,6 +107,28 @@ class BusyBackend extends FaultyBackend {
     await super.rename(source, target);
   }
 }
+
+test('what another command remembers while this one prepares its change stays', async () => {
+  const directory = memoryDirectory();
+  const unexpected = (message: string): never => expect.fail(message);
+  const openMemory = (): StoredMemory => new StoredMemory(directory, { warn: unexpected, note: unexpected });
+  const [one, other] = [openMemory(), openMemory()];
+  const id = (digit: string): string => digit.repeat(64);
+  const add =
+    (added: string) =>
+    (seen: SeenRepository = NOTHING_SEEN): SeenRepository => ({
+      ...seen,
+      snapshots: new Map([...seen.snapshots, [added, undefined]]),
+    });
+  let isFirst = true;
+  one.update('place', id('a'), (seen) => {
+    const changed = add(id('1'))(seen);
+    if (isFirst) other.update('place', id('a'), add(id('2')));
+    isFirst = false;
+    return changed;
+  });
+  expect([...one.recall('place', id('a'))!.snapshots.keys()].toSorted()).toEqual([id('1'), id('2')]);
+});
 
 test('nor do commands that end right before it', async () => {
   const { disk, machine } = await makeStage(2);

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isAbsent, isDamage } from '../../errors.ts';
 import type { Snapshot } from '../../format/snapshot.ts';
+import type { OpenedState } from '../../repository/opened-state.ts';
 import type { SnapshotListing } from '../../repository/read-snapshots.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { findMissing } from '../live-walk.ts';
 
 /** The id of a snapshot in the repository where it was made. */
 export function originalIdOf({ id, snapshot }: SnapshotListing): string {
@@ -14,6 +16,7 @@ export class CopiesThere {
   readonly #files: Repository['files'];
   readonly #byOriginal = new Map<string, SnapshotListing[]>();
   readonly #readIds = new Set<string>();
+  readonly #damagedIds = new Set<string>();
 
   constructor({ files }: Repository) {
     this.#files = files;
@@ -37,10 +40,28 @@ export class CopiesThere {
     this.#byOriginal.set(original, [...(this.#byOriginal.get(original) ?? []), listing]);
   }
 
-  /** Returns the id of the copy of a snapshot, or undefined. One with other tags, for example, is not a copy. */
-  find(listing: SnapshotListing): string | undefined {
+  /**
+   * Returns the id of the copy of a snapshot, or undefined. One with other tags, for example, is not a copy. `storedTree`:
+   * the id of the root of a new copy, all of which is stored. A damaged copy that has it is not damaged any more.
+   */
+  find(listing: SnapshotListing, storedTree?: Uint8Array): string | undefined {
     const candidates = this.#byOriginal.get(originalIdOf(listing)) ?? [];
-    return candidates.find(({ snapshot }) => isSameBackup(snapshot, listing.snapshot))?.id;
+    const stored = storedTree && Buffer.from(storedTree).toString('hex');
+    const isWhole = ({ id, snapshot }: SnapshotListing): boolean =>
+      !this.#damagedIds.has(id) || snapshot.tree === stored;
+    return candidates.find((each) => isSameBackup(each.snapshot, listing.snapshot) && isWhole(each))?.id;
+  }
+
+  /** From now on, `find` ignores those copies of snapshots that lack something in the destination. */
+  async ignoreDamaged(listings: readonly SnapshotListing[], destination: OpenedState): Promise<void> {
+    if (destination.damage.isWhole) return;
+    for (const listing of listings) {
+      for (let id = this.find(listing); id !== undefined; id = this.find(listing)) {
+        const root = destination.state.snapshots.get(id)?.tree;
+        if (root === undefined || (await findMissing(destination, root)) === undefined) break;
+        this.#damagedIds.add(id);
+      }
+    }
   }
 
   /** Returns the id of any copy of the snapshot that was made with this id. */

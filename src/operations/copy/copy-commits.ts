@@ -68,16 +68,16 @@ export class CopyCommits {
     if (pending.length === 0) return;
     await chunks.flush();
     await copies.refresh();
-    const fresh = pending.filter(({ snapshot }) => copies.find(snapshot) === undefined);
+    const fresh = pending.filter(({ snapshot, tree }) => copies.find(snapshot, tree) === undefined);
     if (fresh.length > 0) await this.#commit(fresh);
     this.#pending = [];
-    for (const { snapshot, added } of pending) {
+    for (const { snapshot, tree, added } of pending) {
       const { id, snapshot: members } = snapshot;
-      const isFresh = fresh.some((each) => each.snapshot === snapshot);
+      const isFresh = fresh.some((each) => each.snapshot === snapshot) || copies.find(snapshot) === undefined;
       this.#services.onSnapshot({
         id,
         snapshot: members,
-        copyId: copies.find(snapshot),
+        copyId: copies.find(snapshot, tree),
         added: isFresh ? added : undefined,
       });
     }

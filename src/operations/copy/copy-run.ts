@@ -104,6 +104,7 @@ export class CopyRun {
     const { context, there, destination, from, to, all, dryRun } = this.#given;
     for (const problem of problems) this.#report(problem);
     await this.#copies.refresh();
+    await this.#copies.ignoreDamaged(snapshots, to);
     const missing = snapshots.filter((snapshot) => this.#copies.find(snapshot) === undefined);
     try {
       const copier = await openCopier(this.#given, this.#services, {

@@ -104,6 +104,24 @@ describe.each([
     expect(notices.map(({ kind }) => kind)).toContain('parent-damaged');
   });
 
+  test('a copy that has lost something there is made whole by the next copy', async () => {
+    const stage = await setStage(memoryDirectory(), BACKUP);
+    const whole = await emptyDestination(options);
+    await copyTo(stage.backend, whole);
+    let repairedCount = 0;
+    for (const pack of filesIn(whole, 'packs')) {
+      const destination = await spoil({ ...stage, backend: whole }, missing(pack));
+      const { snapshots, problems } = await copyTo(stage.backend, destination);
+      expect(problems).toEqual([]);
+      for (const { id, copyId, added } of snapshots) {
+        expect(await restoreOne(destination, copyId!, stage.trees.get(id)!), pack).toEqual([]);
+        if (added !== undefined) repairedCount += 1;
+      }
+      expect(filesIn(destination, 'snapshots'), pack).toEqual(filesIn(whole, 'snapshots'));
+    }
+    expect(repairedCount).toBeGreaterThan(0);
+  });
+
   test('a failure of the source that may pass is no damage, and ends the copy', async () => {
     const stage = await setStage(memoryDirectory(), BACKUP);
     const packs = packsOfKind(stage.backend, 'data');

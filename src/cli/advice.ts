@@ -43,6 +43,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'Give --password-file or --password-command, or set LDM_PASSWORD_FILE, LDM_PASSWORD_COMMAND or LDM_PASSWORD.',
   'give-other-password': 'Nothing was changed. Give the password of one of the keys that `ldm key list` shows.',
   'override-append-only': 'Nothing was changed. If it is up to you, repeat the command with --override-append-only.',
+  'leave-password-out':
+    'Nothing was read or written. Leave the password out if you mean this repository. To encrypt what is in it, see `ldm copy --help`.',
   'import-key':
     'If you have a page that `ldm key export` wrote, run `ldm key import`. Without it and without another copy of the directory keys, nobody can read this repository.',
   'list-keys': 'See `ldm key list`.',

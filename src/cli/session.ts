@@ -71,7 +71,12 @@ export function openSession(options: GlobalOptions, settings: Settings, output: 
           if (options.verbose > 0) note(output, message);
         },
       }),
-      password: createPasswordSource(origin, questionsAbout(settings.repository), passwordSurroundings),
+      password: createPasswordSource(
+        origin,
+        questionsAbout(settings.repository),
+        passwordSurroundings,
+        fromOptions(options) !== undefined,
+      ),
       awaitOutput: () => output.caughtUp(interruptionSignal),
     },
     output,
@@ -85,8 +90,9 @@ export function openSession(options: GlobalOptions, settings: Settings, output: 
     openOther: (place, passwordOptions) => {
       const other = new LocalBackend(resolveLocation(place));
       others.push(other);
-      const otherOrigin = fromOptions(passwordOptions, '--to-') ?? origin;
-      const password = createPasswordSource(otherOrigin, questionsAbout(other.location), passwordSurroundings);
+      const own = fromOptions(passwordOptions, '--to-');
+      const questions = questionsAbout(other.location);
+      const password = createPasswordSource(own ?? origin, questions, passwordSurroundings, own !== undefined);
       return { backend: other, password };
     },
     finishNotices: () => notices.finish(),

@@ -6,7 +6,7 @@ import type { AccessMode, AccessOptions } from '../repository/access.ts';
 import type { OpenedConfig } from '../repository/config-file.ts';
 import type { OpenRepositoryOptions } from '../repository/repository.ts';
 import type { PathNode } from '../util/path-node.ts';
-import { unlockOptions, withPassword } from './keys/unlock.ts';
+import { assertPasswordUsed, unlockOptions, withPassword } from './keys/unlock.ts';
 import type { Notice } from './notices.ts';
 import { assertPermitted } from './permissions.ts';
 import type { Access } from './permissions.ts';
@@ -54,6 +54,8 @@ export function beginPhase(progress: Progress | undefined, phase: string): void 
 export interface PasswordSource {
   /** Whether the user has named a source. If not, somebody may be asked, who may also mistype. */
   readonly isConfigured: boolean;
+  /** Whether the user has given it for this repository, and not for all. */
+  readonly isForThisRepository?: boolean;
   /**
    * Returns the password. The caller fills it with zeros after use.
    * @throws NoPasswordError
@@ -128,7 +130,9 @@ export async function withRepository<T>(
   let opened: OpenedConfig | undefined;
   const onConfig = (given: OpenedConfig): void => {
     const { repositoryId, encryption } = given.config;
-    assertNotReplaced(context, { repositoryId, isEncrypted: encryption !== undefined });
+    const isEncrypted = encryption !== undefined;
+    assertNotReplaced(context, { repositoryId, isEncrypted });
+    if (!isEncrypted) assertPasswordUsed(context, access);
     assertPermitted(access, given, context.overridesAppendOnly === true);
     opened = given;
   };

@@ -23,6 +23,8 @@ type NoticeOfKind =
   | { readonly kind: 'key-unusable'; readonly keyId: string; readonly reason: string }
   /** It may be typed again. */
   | { readonly kind: 'wrong-password' }
+  /** What is added to the repository is not encrypted. */
+  | { readonly kind: 'password-not-used' }
   | { readonly kind: 'checkpoint-not-written'; readonly reason: string }
   | ({ readonly kind: 'older-state' } & OlderState)
   | { readonly kind: 'manifest-damaged'; readonly snapshotId: string; readonly reason: string }

@@ -12,7 +12,7 @@ import { associatedDataOf, encodeKeyFile } from '../format/key-file.ts';
 import type { KeyHeader, KeyRole } from '../format/key-file.ts';
 import { keyName } from '../format/layout.ts';
 import type { DurableOrder } from './durable-order.ts';
-import { listKeys, opensKey } from './key-files.ts';
+import { findKeysOfPassword, listKeys } from './key-files.ts';
 import type { OpenedKey } from './key-files.ts';
 
 /** The repository whose keys change. */
@@ -34,6 +34,22 @@ export interface NewKey {
   readonly created: string;
   /** Default: what fits this machine. */
   readonly kdf?: KdfParameters | undefined;
+}
+
+/**
+ * Two key files with one password would survive each other: whoever changes or removes the one would think that the
+ * password is gone.
+ * @throws RefusedError if the password opens a key already
+ */
+export async function assertNewPassword(
+  backend: Backend,
+  key: Pick<NewKey, 'repositoryId' | 'masterKey' | 'password'>,
+): Promise<void> {
+  const [id] = await findKeysOfPassword(backend, key);
+  if (id === undefined) return;
+  throw new RefusedError(`the new password is already that of the key ${id.slice(0, 8)}; nothing was changed`, {
+    hint: 'Choose another password.',
+  });
 }
 
 /** Seals the master key under a password in a new key file. Returns its id; the file is durable on return. */
@@ -100,7 +116,8 @@ export async function changePassword(
   for (const { masterKey, role, label } of opened) {
     const id = await addKey(order, { ...change, repositoryId, masterKey, role, label }, verify);
     ids.push(id);
-    if (await opensKey(backend, { id, repositoryId, password: change.password, masterKey })) continue;
+    const proof = { repositoryId, password: change.password, masterKey, only: [id] };
+    if ((await findKeysOfPassword(backend, proof)).length > 0) continue;
     throw new CorruptDataError(`the new key ${id.slice(0, 8)} cannot be opened; the old password remains valid`);
   }
   // Only now: until the new ones are durable and have proved to work, the old ones are the only way in.

@@ -8,7 +8,7 @@ import { MAX_KEY_EPOCH } from '../format/constants.ts';
 import { configSeals, inspectConfig } from './config-file.ts';
 import { addKey } from './key-changes.ts';
 import type { KeyPlace, NewKey } from './key-changes.ts';
-import { listKeys, opensKey } from './key-files.ts';
+import { findKeysOfPassword, listKeys } from './key-files.ts';
 import type { KeyListing, ListedKey, OpenedKey } from './key-files.ts';
 import { listOptional } from './listing.ts';
 
@@ -53,7 +53,8 @@ export async function rotate(place: KeyPlace, current: OpenedKey, given: Given, 
     const bytes = encodeConfig({ ...config, encryption: { ...config.encryption, earlierKeys } }, configSeals(ring));
     const { label } = current;
     const keyId = await addKey(order, { ...given, repositoryId, masterKey, role: 'full', label }, verify);
-    if (!(await opensKey(backend, { id: keyId, repositoryId, password: given.password, masterKey }))) {
+    const proof = { repositoryId, password: given.password, masterKey, only: [keyId] };
+    if ((await findKeysOfPassword(backend, proof)).length === 0) {
       throw new CorruptDataError(`the new key ${keyId.slice(0, 8)} cannot be opened; the master key was not rotated`);
     }
     await replaceConfig(place, bytes, verify);

@@ -5,7 +5,7 @@ import { RefusedError } from '../errors.ts';
 import { acquireAccess } from './access.ts';
 import type { AccessOptions } from './access.ts';
 import { DurableOrder } from './durable-order.ts';
-import { addKey, changePassword, removeKey } from './key-changes.ts';
+import { addKey, assertNewPassword, changePassword, removeKey } from './key-changes.ts';
 import type { KeyPlace, NewKey } from './key-changes.ts';
 import { listKeys, unlock } from './key-files.ts';
 import { rotate } from './key-rotation.ts';
@@ -101,6 +101,7 @@ export class KeyStore {
         assertCurrent(masterKeys);
         const ids: string[] = [];
         for (const masterKey of masterKeys) {
+          await assertNewPassword(backend, { ...description, masterKey, repositoryId });
           ids.push(await addKey(order, { ...description, masterKey, repositoryId }, verify));
         }
         return ids;
@@ -108,6 +109,7 @@ export class KeyStore {
       remove: async (id) => removeKey(place, id, verify),
       changePassword: async (opened, change) => {
         assertCurrent(opened.map(({ masterKey }) => masterKey));
+        for (const { masterKey } of opened) await assertNewPassword(backend, { ...change, masterKey, repositoryId });
         return await changePassword(place, opened, change, verify);
       },
       rotate: async (opened, given) => {

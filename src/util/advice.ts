@@ -37,6 +37,7 @@ export type AdviceCode =
   | 'give-password'
   | 'give-other-password'
   | 'override-append-only'
+  | 'leave-password-out'
   | 'import-key'
   | 'list-keys'
   | 'keep-another-key'

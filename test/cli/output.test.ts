@@ -1,19 +1,27 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 
 import { Output } from '../../src/cli/output.ts';
 import { listFiles } from '../../src/operations/ls.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 
-afterEach(() => vi.restoreAllMocks());
+/** Not by a spy: a second spy on the same accessor would be left behind, and every later command would wait. */
+function pretendNeedsDrain(needs: Readonly<Record<'stdout' | 'stderr', boolean>>): void {
+  for (const name of ['stdout', 'stderr'] as const) {
+    Object.defineProperty(process[name], 'writableNeedDrain', { configurable: true, get: () => needs[name] });
+  }
+}
+
+afterEach(() => {
+  for (const stream of [process.stdout, process.stderr]) Reflect.deleteProperty(stream, 'writableNeedDrain');
+});
 
 describe('a slow reader', () => {
   it.each(['stdout', 'stderr'] as const)('of %s makes the command wait until it has caught up', async (name) => {
-    for (const stream of [process.stdout, process.stderr])
-      vi.spyOn(stream, 'writableNeedDrain', 'get').mockReturnValue(false);
+    pretendNeedsDrain({ stdout: false, stderr: false });
     const output = new Output({ json: false, quiet: false });
     const { signal } = new AbortController();
     expect(output.caughtUp(signal)).toBeUndefined();
-    vi.spyOn(process[name], 'writableNeedDrain', 'get').mockReturnValue(true);
+    pretendNeedsDrain({ stdout: false, stderr: false, [name]: true });
     let isDone = false;
     const waiting = output.caughtUp(signal)!.then(() => (isDone = true));
     await new Promise((resolve) => void setImmediate(resolve));
@@ -25,7 +33,7 @@ describe('a slow reader', () => {
   it('does not delay an interruption', async () => {
     const output = new Output({ json: false, quiet: false });
     const interruption = new AbortController();
-    vi.spyOn(process.stdout, 'writableNeedDrain', 'get').mockReturnValue(true);
+    pretendNeedsDrain({ stdout: true, stderr: false });
     const waiting = output.caughtUp(interruption.signal);
     interruption.abort();
     await waiting;

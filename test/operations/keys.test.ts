@@ -139,6 +139,24 @@ describe('a removal', () => {
   });
 });
 
+test('a password that is in use is refused as a new one, and nothing changes', async () => {
+  const { context, keyId } = await repositoryWith();
+  const { lines } = await exportKeys(context);
+  const again = { newPassword: passwords([PASSWORD]) };
+  const attempts = [
+    async () => addRepositoryKey(context, again),
+    async () => changeRepositoryPassword(context, again),
+    async () => importKeys(context, { ...again, page: lines.join('\n') }),
+  ];
+  for (const attempt of attempts) {
+    Object.assign(again, { newPassword: passwords([PASSWORD]) });
+    await expect(attempt()).rejects.toMatchObject({
+      message: `the new password is already that of the key ${keyId.slice(0, 8)}; nothing was changed`,
+    });
+  }
+  expect((await listRepositoryKeys(context)).keys.map(({ id }) => id)).toEqual([keyId]);
+});
+
 test('a change of the password does not bring back a key that was removed meanwhile', async () => {
   const { context, keyId } = await repositoryWith();
   const { keyIds } = await addRepositoryKey(context, { newPassword: passwords(['other']) });

@@ -105,6 +105,7 @@ export function createPasswordSource(
   origin: PasswordOrigin | undefined,
   questions: PasswordQuestions,
   surroundings: PasswordSurroundings,
+  isForThisRepository = false,
 ): PasswordSource {
   const read = async (ask: (prompt: typeof TerminalPrompt) => Promise<Buffer>): Promise<Buffer> => {
     if (origin !== undefined) return await readOnce(origin, surroundings);
@@ -114,6 +115,7 @@ export function createPasswordSource(
   const { signal } = surroundings;
   return {
     isConfigured: origin !== undefined,
+    isForThisRepository,
     read: async () => read(async ({ askPassword }) => askPassword(questions.current, signal)),
     readNew: async () => read(async ({ askNewPassword }) => askNewPassword(questions.new, signal)),
   };

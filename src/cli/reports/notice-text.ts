@@ -34,6 +34,8 @@ function describe(notice: Notice): string {
       return `the key ${notice.keyId.slice(0, 8)} cannot be used (${notice.reason}); its password opens nothing, the others do`;
     case 'wrong-password':
       return 'wrong password';
+    case 'password-not-used':
+      return 'the repository is not encrypted, so the password is not used';
     case 'checkpoint-not-written':
       return `the filter image could not be saved, so the next command takes longer to start: ${notice.reason}`;
     case 'older-state':

@@ -2,6 +2,7 @@ import { NoPasswordError, RefusedError, WrongPasswordError } from '../../errors.
 import type { UnlockOptions, Unlocked, UnusableKey } from '../../repository/key-files.ts';
 import type { KeyStore } from '../../repository/key-store.ts';
 import type { OperationContext, PasswordSource } from '../context.ts';
+import type { Access } from '../permissions.ts';
 
 /** Somebody who types a password without seeing it may mistype it. */
 const ATTEMPTS = 3;
@@ -81,4 +82,18 @@ export function assertFullRole({ keyId, role }: Unlocked, what: string): void {
   throw new RefusedError(`the key ${keyId.slice(0, 8)} has the role ${role} and may not ${what}`, {
     hint: 'Use the password of a key with the role full.',
   });
+}
+
+/**
+ * For a repository that is not encrypted. Somebody who gives a password relies on encryption, and may have named another
+ * repository by mistake.
+ * @throws RefusedError
+ */
+export function assertPasswordUsed({ password, backend, onNotice }: OperationContext, access: Access): void {
+  if (password?.isForThisRepository === true) {
+    throw new RefusedError(`${backend.location} is not encrypted, but a password was given for it`, {
+      advice: { code: 'leave-password-out' },
+    });
+  }
+  if (password?.isConfigured === true && access === 'add') onNotice?.({ kind: 'password-not-used' });
 }

@@ -143,7 +143,7 @@ async function readOrigin(origin: PasswordOrigin, surroundings: PasswordSurround
     }
     default: {
       const { readPasswordFile } = await import('./password-file.ts');
-      return await readPasswordFile(origin.path, origin.kind === 'file' ? warn : () => undefined);
+      return await readPasswordFile(origin.path, { signal, warn: origin.kind === 'file' ? warn : () => undefined });
     }
   }
 }

@@ -111,7 +111,11 @@ function machineAndBoot(): { machineId: string; bootId: string } {
 
 function machineAndBootOfMacos(): { machineId: string; bootId: string } {
   try {
-    const output = execFileSync('/usr/sbin/sysctl', ['-n', 'kern.uuid', 'kern.bootsessionuuid'], { encoding: 'utf8' });
+    const output = execFileSync('/usr/sbin/sysctl', ['-n', 'kern.uuid', 'kern.bootsessionuuid'], {
+      encoding: 'utf8',
+      // The environment may have a password.
+      env: {},
+    });
     const [machineId = '', bootId = ''] = output.replaceAll('-', '').split('\n');
     return { machineId, bootId };
   } catch {

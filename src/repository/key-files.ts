@@ -80,7 +80,7 @@ export async function unlock(
   const opened: OpenedKey[] = [];
   // A key of another epoch does not open the configuration; somebody may have forged it to cost time.
   const rankOf = ({ id, header }: ReadKey): number => (id === first ? 0 : header.keyEpoch === config?.epoch ? 1 : 2);
-  for (const key of usable.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+  for (const key of usable.toSorted((a, b) => rankOf(a) - rankOf(b) || costOf(a) - costOf(b))) {
     const { keyEpoch: epoch, role, label } = key.header;
     if (config === undefined && opened.some(({ masterKey }) => masterKey.epoch === epoch)) continue;
     signal?.throwIfAborted();
@@ -94,6 +94,11 @@ export async function unlock(
   if (config === undefined) return unlockedBy(opened.toSorted((a, b) => b.masterKey.epoch - a.masterKey.epoch));
   for (const { masterKey } of opened) masterKey.bytes.fill(0);
   throw otherKeysOnly(opened, config.epoch);
+}
+
+/** The cheapest first: a forged file may cost as much as the format permits. */
+function costOf({ header: { kdf } }: ReadKey): number {
+  return kdf.memoryKib * kdf.passes;
 }
 
 function unlockedBy(opened: readonly OpenedKey[]): Unlocked {

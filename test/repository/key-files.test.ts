@@ -66,6 +66,18 @@ describe('a password', () => {
     }
   });
 
+  test('is tried on cheap files first, so that forged ones cannot cost time', async () => {
+    const forged = copyWith((backend) => {
+      const kdf = { algorithm: 'argon2id', memory_kib: 1024 * 1024, passes: 4, lanes: 1 };
+      for (const digit of '0123456789') pokeForged(backend, firstId, { kdf, salt: digit.repeat(64) });
+    });
+    expect((await listKeys(forged, REPOSITORY_ID)).keys).toHaveLength(12);
+    let tryCount = 0;
+    const signal = { throwIfAborted: () => (tryCount += 1) } as unknown as AbortSignal;
+    expect((await unlockIn(forged, 'first', { signal })).keyId).toBe(firstId);
+    expect(tryCount).toBeLessThan(3);
+  });
+
   test('is tried on no further file once the wait is aborted', async () => {
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(unlockIn(repository.backend, 'first', { signal })).rejects.toThrow('enough');

@@ -53,7 +53,7 @@ export async function importKeys(
   const current = keys.filter((key) => store.opensConfig(key));
   try {
     const keyIds = await withNewPassword(newPassword, async (password) =>
-      changeKeys(context, 'shared', async (changes) =>
+      changeKeys(context, { mode: 'shared', opened: [] }, async (changes) =>
         changes.add(current, { password, role, label, created: new Date().toISOString() }),
       ),
     );

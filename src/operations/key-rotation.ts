@@ -27,7 +27,7 @@ export async function rotateMasterKey(context: OperationContext): Promise<Rotate
     assertFullRole(unlocked, 'rotate the master key');
     beginPhase(context.progress, 'rotating');
     const [own] = unlocked.opened;
-    const rotation = await changeKeys(context, 'exclusive', async (changes) =>
+    const rotation = await changeKeys(context, { mode: 'exclusive', opened: [own!] }, async (changes) =>
       changes.rotate(own!, { password, created: new Date().toISOString() }),
     );
     return { repositoryId: store.repositoryId, ...resultOf(rotation, own!) };

@@ -36,16 +36,32 @@ export async function openKeys(context: OperationContext): Promise<KeyStore> {
   return await KeyStore.open(accessOptions(context, 'shared'));
 }
 
-/** Runs `work` under a lock. */
+/**
+ * Runs `work` under a lock. `opened`: the keys of the given password. They must still be there: nobody may come back, or
+ * remove others, after the own key was removed.
+ */
 export async function changeKeys<T>(
   context: OperationContext,
-  mode: 'shared' | 'exclusive',
+  { mode, opened }: { readonly mode: 'shared' | 'exclusive'; readonly opened: readonly { readonly id: string }[] },
   work: (changes: KeyChanges) => Promise<T>,
 ): Promise<T> {
   const store = await KeyStore.open(accessOptions(context, mode));
-  return await store.change(mode, work, (error) =>
+  const workUnlessRemoved = async (changes: KeyChanges): Promise<T> => {
+    await assertPresent(changes, opened);
+    return await work(changes);
+  };
+  return await store.change(mode, workUnlessRemoved, (error) =>
     context.onNotice?.({ kind: 'lock-not-released', reason: error instanceof Error ? error.message : String(error) }),
   );
+}
+
+async function assertPresent(changes: KeyChanges, opened: readonly { readonly id: string }[]): Promise<void> {
+  const present = new Set((await changes.list()).keys.map(({ id }) => id));
+  const gone = opened.find(({ id }) => !present.has(id));
+  if (gone === undefined) return;
+  throw new RefusedError(`the key ${gone.id.slice(0, 8)} was removed meanwhile; nothing was changed`, {
+    hint: 'Somebody has removed this password or rotated the master key.',
+  });
 }
 
 /** Lists the keys. Needs no password, so what their owners claim about them is not verified. */
@@ -59,7 +75,7 @@ export async function addRepositoryKey(context: OperationContext, options: AddKe
   return await withUnlocked(context, await openKeys(context), async (unlocked) => {
     assertFullRole(unlocked, 'add others');
     const keyIds = await withNewPassword(newPassword, async (password) =>
-      changeKeys(context, 'shared', async (changes) =>
+      changeKeys(context, { mode: 'shared', opened: unlocked.opened }, async (changes) =>
         changes.add(unlocked.masterKeys, { password, role, label, created: new Date().toISOString() }),
       ),
     );
@@ -82,7 +98,7 @@ export async function removeRepositoryKeys(context: OperationContext, starts: re
         advice: { code: 'keep-another-key' },
       });
     }
-    await changeKeys(context, 'exclusive', async (changes) => {
+    await changeKeys(context, { mode: 'exclusive', opened: unlocked.opened }, async (changes) => {
       for (const id of ids) await changes.remove(id);
     });
     return ids;
@@ -97,18 +113,10 @@ export async function changeRepositoryPassword(
   return await withUnlocked(context, await openKeys(context), async ({ opened }) => {
     const replacedIds = opened.map(({ id }) => id);
     const keyIds = await withNewPassword(newPassword, async (password) =>
-      changeKeys(context, 'exclusive', async (changes) => {
-        await assertPresent(changes, replacedIds);
-        return await changes.changePassword(opened, { password, created: new Date().toISOString() });
-      }),
+      changeKeys(context, { mode: 'exclusive', opened }, async (changes) =>
+        changes.changePassword(opened, { password, created: new Date().toISOString() }),
+      ),
     );
     return { keyIds, replacedIds };
   });
-}
-
-/** Nobody may come back by a new password after others have removed the key. */
-async function assertPresent(changes: KeyChanges, ids: readonly string[]): Promise<void> {
-  const present = new Set((await changes.list()).keys.map(({ id }) => id));
-  const gone = ids.find((id) => !present.has(id));
-  if (gone !== undefined) throw new RefusedError(`the key ${gone.slice(0, 8)} was removed meanwhile`);
 }

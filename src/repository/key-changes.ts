@@ -73,7 +73,31 @@ export async function addKey(order: DurableOrder, key: NewKey, verify?: Verify):
   wrappingKey.fill(0);
   const id = sha256(bytes);
   await order.publishFile(keyName(id), bytes, verify);
+  try {
+    // This process may have been suspended before the rename, and the keys may have changed since.
+    await verify?.();
+  } catch (error) {
+    await order.remove([keyName(id)]);
+    throw error;
+  }
   return id;
+}
+
+/**
+ * Removes key files, durably. If the lock was lost meanwhile, they are put back: another process may have relied on them
+ * and removed others.
+ */
+async function removeKeyFiles({ backend, order }: KeyPlace, ids: readonly string[], verify: Verify): Promise<void> {
+  for (const name of ids.map(keyName)) {
+    const bytes = await backend.read(name);
+    await order.remove([name], verify);
+    try {
+      await verify();
+    } catch (error) {
+      await order.publishFile(name, bytes);
+      throw error;
+    }
+  }
 }
 
 /** The user of a container may have no name. */
@@ -91,7 +115,7 @@ function userName(): string {
  * @throws RefusedError if it is the last one with the role `full` that opens the repository, or does not exist
  */
 export async function removeKey(place: KeyPlace, id: string, verify: Verify): Promise<void> {
-  const { backend, order, repositoryId, epoch } = place;
+  const { backend, repositoryId, epoch } = place;
   const { keys, unusable } = await listKeys(backend, repositoryId);
   if (![...keys, ...unusable].some((key) => key.id === id)) {
     throw new RefusedError(`the repository has no key ${id.slice(0, 8)}`, { advice: { code: 'list-keys' } });
@@ -101,7 +125,7 @@ export async function removeKey(place: KeyPlace, id: string, verify: Verify): Pr
       advice: { code: 'keep-another-key' },
     });
   }
-  await order.remove([keyName(id)], verify);
+  await removeKeyFiles(place, [id], verify);
 }
 
 /** Replaces the key files that a password has opened by new ones with another password. Returns the new ids. */
@@ -121,8 +145,9 @@ export async function changePassword(
     throw new CorruptDataError(`the new key ${id.slice(0, 8)} cannot be opened; the old password remains valid`);
   }
   // Only now: until the new ones are durable and have proved to work, the old ones are the only way in.
-  await order.remove(
-    opened.map(({ id }) => keyName(id)),
+  await removeKeyFiles(
+    place,
+    opened.map(({ id }) => id),
     verify,
   );
   return ids;

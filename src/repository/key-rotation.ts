@@ -101,6 +101,14 @@ async function replaceConfig({ backend, order }: KeyPlace, bytes: Uint8Array, ve
     throw error;
   }
   await order.publishFile(CONFIG_NAME, bytes, verify);
+  try {
+    await verify();
+  } catch (error) {
+    // The same again. Another rotation has replaced the copy, and removed the key file of this one.
+    const copy = await backend.read(CONFIG_COPY_NAME);
+    if (Buffer.compare(copy, bytes) !== 0) await order.publishFile(CONFIG_NAME, copy);
+    throw error;
+  }
 }
 
 /** Everything that could still open an earlier master key. */

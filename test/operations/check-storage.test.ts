@@ -20,7 +20,7 @@ import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
-import { TEST_PASSWORD } from '../support/test-password.ts';
+import { TEST_PASSWORD, testPassword } from '../support/test-password.ts';
 
 const KINDS = [
   { packHash: 'blake3', encryption: 'always' },
@@ -44,7 +44,7 @@ async function makeDisk(kind: (typeof KINDS)[number]): Promise<MemoryBackend> {
   const disk = new MemoryBackend();
   const directory = memoryDirectory();
   await initRepository(owner(disk), { ...kind, capacity: 64 });
-  if (kind.encryption === 'always') await addRepositoryKey(owner(disk), { newPassword: TEST_PASSWORD });
+  if (kind.encryption === 'always') await addRepositoryKey(owner(disk), { newPassword: testPassword('another') });
   const prng = createPrng(1);
   for (let count = 0; count < 3; count += 1) {
     writeFileSync(join(directory, `file-${count}`), prng.bytes(20_000));

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { FileSystemBackend, FileWriter } from '../../src/backend/file-system-backend.ts';
 import { createMasterKey } from '../../src/crypto/master-key.ts';
 import { NoPasswordError, RefusedError, WrongPasswordError } from '../../src/errors.ts';
 import type { Notice } from '../../src/operations/notices.ts';
 import type { OperationContext, PasswordSource } from '../../src/operations/context.ts';
+import { rotateMasterKey } from '../../src/operations/key-rotation.ts';
 import { exportKeys, importKeys, testKeyPage } from '../../src/operations/key-pages.ts';
 import {
   addRepositoryKey,
@@ -16,6 +18,7 @@ import { DurableOrder } from '../../src/repository/durable-order.ts';
 import { addKey } from '../../src/repository/key-changes.ts';
 import { RepositoryLock } from '../../src/repository/lock.ts';
 import { CHEAP, PASSWORD, makeEncryptedRepository } from '../support/encrypted-repository.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
 import { plainPlace } from '../support/plain-place.ts';
 
 /** A source that gives these passwords one after the other, and keeps what it gave. */
@@ -157,19 +160,43 @@ test('a password that is in use is refused as a new one, and nothing changes', a
   expect((await listRepositoryKeys(context)).keys.map(({ id }) => id)).toEqual([keyId]);
 });
 
-test('a change of the password does not bring back a key that was removed meanwhile', async () => {
+/** Runs something right before this process acquires its lock. */
+class BeforeLock extends FaultyBackend {
+  readonly #meanwhile: () => Promise<void>;
+  #isDone = false;
+
+  constructor(inner: FileSystemBackend, meanwhile: () => Promise<void>) {
+    super(inner);
+    this.#meanwhile = meanwhile;
+  }
+
+  override async create(name: string): Promise<FileWriter> {
+    if (!this.#isDone) {
+      this.#isDone = true;
+      await this.#meanwhile();
+    }
+    return await super.create(name);
+  }
+}
+
+const CHANGES: Readonly<Record<string, (context: OperationContext, third: string) => Promise<unknown>>> = {
+  add: async (context) => addRepositoryKey(context, { newPassword: passwords(['new']) }),
+  passwd: async (context) => changeRepositoryPassword(context, { newPassword: passwords(['new']) }),
+  remove: async (context, third) => removeRepositoryKeys(context, [third]),
+  rotate: async (context) => rotateMasterKey(context),
+};
+
+test.each(Object.entries(CHANGES))('who is removed while %s waits for its lock changes nothing', async (_, change) => {
   const { context, keyId } = await repositoryWith();
-  const { keyIds } = await addRepositoryKey(context, { newPassword: passwords(['other']) });
-  const other = { ...context, password: passwords(['other']) };
-  const slow: PasswordSource = {
-    ...passwords(['new']),
-    readNew: async () => {
-      await removeRepositoryKeys(context, keyIds);
-      return Buffer.from('new');
-    },
-  };
-  await expect(changeRepositoryPassword(other, { newPassword: slow })).rejects.toThrow(/was removed meanwhile/);
-  expect((await listRepositoryKeys(context)).keys.map(({ id }) => id)).toEqual([keyId]);
+  const own = await addRepositoryKey(context, { newPassword: passwords(['hers']) });
+  const third = await addRepositoryKey(context, { newPassword: passwords(['third']) });
+  const backend = new BeforeLock(context.backend as FileSystemBackend, async () => {
+    await removeRepositoryKeys(context, own.keyIds);
+  });
+  const changing = change({ ...context, backend, password: passwords(['hers']) }, third.keyIds[0]!);
+  await expect(changing).rejects.toThrow(/^the key \w{8} was removed meanwhile; nothing was changed$/);
+  const left = (await listRepositoryKeys(context)).keys.map(({ id }) => id);
+  expect(left.toSorted()).toEqual([keyId, ...third.keyIds].toSorted());
 });
 
 describe('an exported page', () => {

@@ -73,6 +73,9 @@ describe('a removal', () => {
     const [first] = [await repository.add('first'), await repository.add('second')];
     await expect(removeKey(repository, 'ab'.repeat(32), held)).rejects.toThrow('the repository has no key abababab');
     await expect(removeKey(repository, first, lost)).rejects.toThrow('the lock is gone');
+    let count = 0;
+    const lostMeanwhile = async (): Promise<void> => (count++ === 0 ? held() : lost());
+    await expect(removeKey(repository, first, lostMeanwhile)).rejects.toThrow('the lock is gone');
     expect(repository.backend.names()).toHaveLength(2);
   });
 });
@@ -125,14 +128,19 @@ describe('a change of the password', () => {
     expect(step).toBeGreaterThan(6);
   });
 
-  test('removes nothing once the lock is lost', async () => {
+  test.each([
+    ['before the new key', 0, [true, false]],
+    ['after it', 1, [true, false]],
+    ['before the removal of the old one', 2, [true, true]],
+    ['after that', 3, [true, true]],
+  ] as const)('that loses the lock (%s) leaves the old password', async (_, heldCount, expected) => {
     const repository = keyedRepository(new MemoryBackend());
     await repository.add('old');
     const { opened } = await unlock(repository.backend, REPOSITORY_ID, Buffer.from('old'));
     let count = 0;
-    const verify = async (): Promise<void> => (count++ === 0 ? held() : lost());
+    const verify = async (): Promise<void> => (count++ < heldCount ? held() : lost());
     const failed = changePassword(repository, opened, { password: Buffer.from('new'), ...NEW }, verify);
     await expect(failed).rejects.toThrow('the lock is gone');
-    expect([await opens(repository.backend, 'old'), await opens(repository.backend, 'new')]).toEqual([true, true]);
+    expect([await opens(repository.backend, 'old'), await opens(repository.backend, 'new')]).toEqual(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { CorruptDataError, LdmError } from '../errors.ts';
 import { exclusively } from '../files/file-lock.ts';
 import { errnoOf, reasonOf } from '../files/path-failures.ts';
@@ -33,6 +33,7 @@ export class StoredMemory implements RepositoryMemory {
   readonly #directory: string | undefined;
   readonly #messages: MemoryMessages;
   readonly #damaged = new Set<string>();
+  readonly #noted = new Set<string>();
   /** The last content that was decoded: that of 20,000 snapshots takes 70 ms, and is recalled several times. */
   #decoded: { readonly bytes: Buffer; readonly seen: SeenRepository } | undefined;
 
@@ -43,7 +44,9 @@ export class StoredMemory implements RepositoryMemory {
   }
 
   tracesOfPlace(place: string): string[] {
-    return this.#find((name) => name.endsWith(endOfName(place)));
+    // As it was spelled, too: somebody may have put a symlink in its place.
+    const ends = [canonicalPlace(place), place].map(endOfName);
+    return this.#find((name) => ends.some((end) => name.endsWith(end)));
   }
 
   tracesOfId(repositoryId: string): string[] {
@@ -72,7 +75,7 @@ export class StoredMemory implements RepositoryMemory {
   update(place: string, repositoryId: string, change: (seen: SeenRepository | undefined) => SeenRepository): void {
     const path = this.#pathOf(place, repositoryId);
     if (path === undefined)
-      return this.#messages.note('there is no home directory, so nothing is remembered about the repository');
+      return this.#note('there is no home directory, so nothing is remembered about the repository');
     /** Returns undefined if nothing changes. */
     const encodeChange = (): Uint8Array | undefined => {
       const seen = change(this.recall(place, repositoryId));
@@ -94,7 +97,9 @@ export class StoredMemory implements RepositoryMemory {
   }
 
   #pathOf(place: string, repositoryId: string): string | undefined {
-    return this.#directory === undefined ? undefined : join(this.#directory, `${repositoryId}${endOfName(place)}`);
+    return this.#directory === undefined
+      ? undefined
+      : join(this.#directory, `${repositoryId}${endOfName(canonicalPlace(place))}`);
   }
 
   /** Returns the paths of the files with matching names. */
@@ -109,6 +114,11 @@ export class StoredMemory implements RepositoryMemory {
     return this.#attempt('read', path, () => readFileSync(path));
   }
 
+  #note(message: string): void {
+    if (!this.#noted.has(message)) this.#messages.note(message);
+    this.#noted.add(message);
+  }
+
   /** Nothing of a backup depends on it. */
   #attempt<T>(operation: string, path: string, act: () => T): T | undefined {
     try {
@@ -118,10 +128,19 @@ export class StoredMemory implements RepositoryMemory {
       if (errno === undefined && !(error instanceof LdmError)) throw error;
       if (operation === 'write' || !NOTHING_THERE.has(errno ?? '')) {
         const reason = error instanceof LdmError ? error.message : `cannot ${operation} ${path}: ${reasonOf(error)}`;
-        this.#messages.note(`what this machine has seen of the repository: ${reason}`);
+        this.#note(`what this machine has seen of the repository: ${reason}`);
       }
       return undefined;
     }
+  }
+}
+
+/** Without symlinks, so that another path to the same place is the same. What does not exist stays as it is. */
+function canonicalPlace(place: string): string {
+  try {
+    return realpathSync.native(place);
+  } catch {
+    return dirname(place) === place ? place : join(canonicalPlace(dirname(place)), basename(place));
   }
 }
 
@@ -129,9 +148,10 @@ function endOfName(place: string): string {
   return `-${createHash('sha256').update(place).digest('hex').slice(0, PLACE_DIGITS)}.json`;
 }
 
-function membersOf({ keyId, generation, snapshots }: SeenRepository): Record<string, unknown> {
+function membersOf({ keyId, epoch, generation, snapshots }: SeenRepository): Record<string, unknown> {
   return {
     ...(keyId === undefined ? {} : { key_id: keyId }),
+    epoch,
     generation,
     snapshots: [...snapshots].map(([id, time]) => (time === undefined ? id : `${id} ${time}`)).sort(),
   };
@@ -147,6 +167,7 @@ function decodeSeen(bytes: Uint8Array): SeenRepository {
   const entries = reader.strings('snapshots', isEntry).map((entry) => entry.split(' '));
   return {
     keyId: reader.has('key_id') ? reader.string('key_id', isId) : undefined,
+    epoch: reader.has('epoch') ? reader.count('epoch') : 0,
     generation: reader.count('generation'),
     snapshots: new Map(entries.map(([id, time]) => [id!, time])),
   };

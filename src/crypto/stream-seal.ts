@@ -103,10 +103,7 @@ class StreamOpener implements StreamSource {
 
   /** @throws CorruptDataError if the file does not begin like one that was encrypted in this way */
   static async open(source: StreamSource, keyOf: (epoch: number) => EnvelopeKey): Promise<StreamOpener> {
-    if (source.sizeBytes < HEADER_BYTES + TAG_BYTES) throw new CorruptDataError('it is too short to be encrypted');
-    const header = Buffer.allocUnsafe(HEADER_BYTES);
-    await source.readRange(0, header);
-    if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw new CorruptDataError('it is not encrypted');
+    const header = await readStreamHeader(source);
     return new StreamOpener(source, streamKeyOf(keyOf(header.readUInt16LE(EPOCH_OFFSET)), header));
   }
 
@@ -178,4 +175,13 @@ function nonceOf(index: number, isLast: boolean): Buffer {
   nonce.writeUInt32LE(index, COUNTER_OFFSET);
   nonce[LAST_OFFSET] = isLast ? 1 : 0;
   return nonce;
+}
+
+/** @throws CorruptDataError if the file does not begin like one that was encrypted in this way; needs no key */
+export async function readStreamHeader(source: StreamSource): Promise<Buffer> {
+  if (source.sizeBytes <= HEADER_BYTES + TAG_BYTES) throw new CorruptDataError('it is too short to be encrypted');
+  const header = Buffer.allocUnsafe(HEADER_BYTES);
+  await source.readRange(0, header);
+  if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw new CorruptDataError('it is not encrypted');
+  return header;
 }

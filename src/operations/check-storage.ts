@@ -9,7 +9,7 @@ import type { ReadData } from './check/pack-selector.ts';
 import type { Finding } from './findings/findings.ts';
 import { Pacer, accessOptions, beginPhase } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { assertNotReplaced } from './repository-memory.ts';
+import { assertNotReplaced, rememberEncrypted } from './repository-memory.ts';
 
 export interface StorageCheckOptions {
   /** Which packs are read. Default: all. */
@@ -38,7 +38,10 @@ export async function checkStorage(
   assertEnoughOpenFiles();
   beginPhase(context.progress, 'checking');
   const isRead = packSelector(readData);
-  const storage = await StorageCheck.open(accessOptions(context, 'read'), (head) => assertNotReplaced(context, head));
+  const storage = await StorageCheck.open(accessOptions(context, 'read'), (head) => {
+    assertNotReplaced(context, head);
+    if (head.isEncrypted) rememberEncrypted(context, head);
+  });
   try {
     return await run(context, storage, ({ directory, name }) => directory !== 'packs' || isRead(baseName(name)));
   } finally {

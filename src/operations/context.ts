@@ -10,8 +10,9 @@ import { assertPasswordUsed, unlockOptions, withPassword } from './keys/unlock.t
 import type { Notice } from './notices.ts';
 import { assertPermitted } from './permissions.ts';
 import type { Access } from './permissions.ts';
-import { RepositoryWatch, assertNotReplaced } from './repository-memory.ts';
+import { assertNotReplaced, rememberEncrypted } from './repository-memory.ts';
 import type { RepositoryMemory } from './repository-memory.ts';
+import { RepositoryWatch } from './repository-watch.ts';
 
 /** The progress of an operation. The operation updates the fields; a display reads them whenever it likes. */
 export interface Progress {
@@ -131,8 +132,9 @@ export async function withRepository<T>(
   const onConfig = (given: OpenedConfig): void => {
     const { repositoryId, encryption } = given.config;
     const isEncrypted = encryption !== undefined;
-    assertNotReplaced(context, { repositoryId, isEncrypted });
-    if (!isEncrypted) assertPasswordUsed(context, access);
+    assertNotReplaced(context, { repositoryId, isEncrypted, epoch: given.epoch });
+    if (isEncrypted) rememberEncrypted(context, { repositoryId, epoch: given.epoch });
+    else assertPasswordUsed(context, access);
     assertPermitted(access, given, context.overridesAppendOnly === true);
     opened = given;
   };

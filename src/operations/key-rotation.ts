@@ -3,6 +3,7 @@ import type { ListedKey } from '../repository/key-files.ts';
 import { beginPhase } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { changeKeys, openKeys } from './keys.ts';
+import { rememberEncrypted } from './repository-memory.ts';
 import { assertFullRole, withUnlocked } from './keys/unlock.ts';
 
 export interface RotateResult {
@@ -30,6 +31,7 @@ export async function rotateMasterKey(context: OperationContext): Promise<Rotate
     const rotation = await changeKeys(context, { mode: 'exclusive', opened: [own!] }, async (changes) =>
       changes.rotate(own!, { password, created: new Date().toISOString() }),
     );
+    rememberEncrypted(context, { repositoryId: store.repositoryId, epoch: rotation.epoch });
     return { repositoryId: store.repositoryId, ...resultOf(rotation, own!) };
   });
 }

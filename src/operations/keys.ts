@@ -5,6 +5,7 @@ import { KeyStore } from '../repository/key-store.ts';
 import type { KeyChanges } from '../repository/key-store.ts';
 import { accessOptions } from './context.ts';
 import type { OperationContext, PasswordSource } from './context.ts';
+import { assertNotReplaced, rememberEncrypted } from './repository-memory.ts';
 import { findKeys } from './keys/find-keys.ts';
 import { assertFullRole, withNewPassword, withUnlocked } from './keys/unlock.ts';
 
@@ -33,7 +34,9 @@ export interface ChangePasswordResult {
 
 /** Opens the keys of a repository, without a lock. */
 export async function openKeys(context: OperationContext): Promise<KeyStore> {
-  return await KeyStore.open(accessOptions(context, 'shared'));
+  const store = await KeyStore.open(accessOptions(context, 'shared'));
+  rememberEncrypted(context, store);
+  return store;
 }
 
 /**
@@ -46,6 +49,8 @@ export async function changeKeys<T>(
   work: (changes: KeyChanges) => Promise<T>,
 ): Promise<T> {
   const store = await KeyStore.open(accessOptions(context, mode));
+  const { repositoryId, epoch } = store;
+  assertNotReplaced(context, { repositoryId, isEncrypted: true, epoch });
   const workUnlessRemoved = async (changes: KeyChanges): Promise<T> => {
     await assertPresent(changes, opened);
     return await work(changes);

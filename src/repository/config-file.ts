@@ -27,6 +27,8 @@ export interface OpenedConfig {
   readonly role: KeyRole;
   /** The key file that the password opened. Undefined in a plain repository. */
   readonly keyId: string | undefined;
+  /** Epoch of the master key that opened it; 0 in a plain repository. */
+  readonly epoch: number;
   /**
    * Throws if a master key may have been replaced since. Does nothing in a plain repository.
    * @throws RefusedError
@@ -52,7 +54,7 @@ export async function openConfig(backend: Backend, unlock?: Unlock): Promise<Ope
   const read = await readConfigCopies(backend);
   if (!read.copies[0]!.head.isEncrypted) {
     const { config } = judgeCopies(read, [], isDamage);
-    return { config, seals: PLAIN, role: 'full', keyId: undefined, assertCurrent: async () => undefined };
+    return { config, seals: PLAIN, role: 'full', keyId: undefined, epoch: 0, assertCurrent: async () => undefined };
   }
   if (unlock === undefined)
     throw new NoPasswordError(`${backend.location} is encrypted`, { advice: { code: 'give-password' } });
@@ -69,6 +71,7 @@ export async function openConfig(backend: Backend, unlock?: Unlock): Promise<Ope
     seals: new KeyRing(config.repositoryId, masterKeys, sealEpoch),
     role: unlocked.role,
     keyId: unlocked.keyId,
+    epoch: newest,
     assertCurrent: async () => assertUnchanged(backend, read),
   };
 }

@@ -105,12 +105,22 @@ async function fill(backend: Backend, { config, plan, password }: NewRepository,
   await order.publishCheckpoint(checkpointName(1), async (append) => writeImage(empty, append), verify);
   const bytes = encodeConfig(setUp.config, configSeals(setUp.seals));
   await order.publishNew(CONFIG_COPY_NAME, bytes, verify);
-  await order.publishNew(CONFIG_NAME, bytes, verify);
+  await order.publishNew(CONFIG_NAME, bytes, verify).catch(async (error: unknown) => {
+    await giveWay(order, backend, bytes).catch(() => undefined);
+    throw error;
+  });
   // This process may have been suspended after `verify`, and the other one may have replaced the copy.
   const isOurs = async (): Promise<boolean> => Buffer.compare(await backend.read(CONFIG_COPY_NAME), bytes) === 0;
   if ((await backend.sizeOf(CONFIG_COPY_NAME)) === undefined || !(await isOurs()))
     await order.publishFile(CONFIG_COPY_NAME, bytes);
   await order.remove(leftovers.map(({ name }) => name));
+}
+
+/** Another process has created the repository. If our copy of the configuration is in the place of its own, it goes. */
+async function giveWay(order: DurableOrder, backend: Backend, bytes: Uint8Array): Promise<void> {
+  const config = await backend.read(CONFIG_NAME);
+  const copy = await backend.read(CONFIG_COPY_NAME);
+  if (Buffer.compare(copy, bytes) === 0) await order.publishFile(CONFIG_COPY_NAME, config);
 }
 
 /** Creates the master key, and the file that has it sealed under the password. */

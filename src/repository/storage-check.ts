@@ -1,9 +1,10 @@
 import type { Backend } from '../backend/backend.ts';
 import { createPackDigest } from '../crypto/pack-digest.ts';
+import { readStreamHeader } from '../crypto/stream-seal.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import type { ConfigHead } from '../format/config.ts';
 import { FILE_ID_BYTES } from '../format/constants.ts';
-import { baseName, isCheckpointName, isId } from '../format/layout.ts';
+import { baseName, isCheckpointName, isId, packName } from '../format/layout.ts';
 import { acquireAccess } from './access.ts';
 import type { AccessOptions } from './access.ts';
 import { inspectConfigHeads } from './config-copies.ts';
@@ -93,7 +94,8 @@ export class StorageCheck {
       const isWhole = await this.#isWhole(file, pause);
       return isWhole ? undefined : new CorruptDataError(`${file.name}: its digest differs from its name`);
     } catch (error) {
-      if (isAbsent(error)) return undefined;
+      // A symlink to nothing is still there.
+      if (isAbsent(error)) return (await this.#backend.sizeOf(file.name)) === undefined ? undefined : error;
       if (!isDamage(error)) throw error;
       return error;
     }
@@ -101,10 +103,14 @@ export class StorageCheck {
 
   async #isWhole(file: StoredFile, pause: Pause): Promise<boolean> {
     const { directory, name, sizeBytes } = file;
+    if (directory === 'packs' && name !== packName(baseName(name))) return false;
     if (directory !== 'filter') return (await this.#digest(file, sizeBytes, pause)) === baseName(name);
     // The digest of a checkpoint is at its end. If it is encrypted, its name and the rest tell nothing without the key.
     const endBytes = this.head.isEncrypted ? 0 : FILE_ID_BYTES;
     if (sizeBytes < endBytes) return false;
+    if (this.head.isEncrypted) {
+      await readStreamHeader({ sizeBytes, readRange: async (...range) => this.#backend.readRange(name, ...range) });
+    }
     const digest = await this.#digest(file, sizeBytes - endBytes, pause);
     const end = Buffer.alloc(endBytes);
     await this.#backend.readRange(name, sizeBytes - endBytes, end);

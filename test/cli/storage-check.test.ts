@@ -20,13 +20,14 @@ async function makeStored(...options: readonly string[]): Promise<Stored> {
   mkdirSync(join(directory, 'source'));
   writeFileSync(join(directory, 'source', 'file'), 'content');
   const env = { LDM_REPOSITORY: repository };
+  const password = options.includes('--no-encryption') ? undefined : 'secret';
   for (const args of [
     ['init', ...options],
     ['backup', 'source'],
     ['backup', 'source'],
     ['delete', 'latest', '--no-reclaim'],
   ]) {
-    const { code, stderr } = await runLdmHere(args, { cwd: directory, env: { ...env, LDM_PASSWORD: 'secret' } });
+    const { code, stderr } = await runLdmHere(args, { cwd: directory, env: { ...env, LDM_PASSWORD: password } });
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
   }
   const sources = { LDM_PASSWORD_FILE: join(directory, 'none'), LDM_PASSWORD_COMMAND: 'false' };

@@ -20,21 +20,29 @@ const SLOW = { timeout: 300_000 };
 
 /** Suspends its process before one of its operations, until its lock was taken for stale and something else ran. */
 class SuspendedBackend extends FaultyBackend {
-  count = 0;
-  readonly #at: number;
+  #count = 0;
+  #isDone = false;
+  readonly #isAt: (count: number, step: string) => boolean;
   readonly #meanwhile: () => Promise<void>;
 
-  constructor(inner: MemoryBackend, at: number, meanwhile: () => Promise<void>) {
+  constructor(inner: MemoryBackend, isAt: (count: number, step: string) => boolean, meanwhile: () => Promise<void>) {
     super(inner);
-    this.#at = at;
+    this.#isAt = isAt;
     this.#meanwhile = meanwhile;
   }
 
   override async guard<T>(operation: BackendOperation, name: string, action: () => Promise<T>): Promise<T> {
-    this.count += 1;
-    if (this.count === this.#at) await this.#meanwhile();
+    this.#count += 1;
+    if (!this.#isDone && this.#isAt(this.#count, `${operation} ${name}`)) {
+      this.#isDone = true;
+      await this.#meanwhile();
+    }
     return await super.guard(operation, name, action);
   }
+}
+
+async function takeLocksOver(disk: MemoryBackend): Promise<void> {
+  for (const name of disk.names().filter((each) => each.startsWith('locks/'))) await disk.unlink(name);
 }
 
 interface Outcome {
@@ -65,10 +73,14 @@ test.each(['plain', 'encrypted'])(
     for (let at = 1; ; at += step) {
       const disk = new MemoryBackend();
       let rival: Outcome | undefined;
-      const suspended = new SuspendedBackend(disk, at, async () => {
-        for (const name of disk.names().filter((each) => each.startsWith('locks/'))) await disk.unlink(name);
-        rival = await tryInit(simulatedProcess(disk), second);
-      });
+      const suspended = new SuspendedBackend(
+        disk,
+        (count) => count === at,
+        async () => {
+          await takeLocksOver(disk);
+          rival = await tryInit(simulatedProcess(disk), second);
+        },
+      );
       const own = await tryInit(simulatedProcess(suspended), first);
       if (rival === undefined) break;
       const winners = [own, rival].filter(({ id }) => id !== undefined);
@@ -94,6 +106,28 @@ test.each(['plain', 'encrypted'])(
     expect(overtakenCount).toBeGreaterThan(60 / step);
   },
 );
+
+test('two that are both suspended do not leave the copy of one beside the configuration of the other', async () => {
+  const disk = new MemoryBackend();
+  let first: Promise<Outcome>;
+  const second = await new Promise<Outcome>((secondDone) => {
+    const beforeConfig = (_: number, step: string): boolean => step.endsWith('-> config');
+    const suspended = new SuspendedBackend(disk, beforeConfig, async () => {
+      await takeLocksOver(disk);
+      await new Promise<void>((goOn) => {
+        const beforeRemoval = (__: number, step: string): boolean => step === 'remove config.bak';
+        const other = new SuspendedBackend(disk, beforeRemoval, async () => {
+          goOn();
+          await first;
+        });
+        void tryInit(simulatedProcess(other), '').then(secondDone);
+      });
+    });
+    first = tryInit(simulatedProcess(suspended), '');
+  });
+  expect([(await first!).id, second.id]).toEqual([await idOf(simulatedProcess(disk)), undefined]);
+  expect((await check(simulatedProcess(disk), { readData: true })).findings).toEqual([]);
+});
 
 test('several first backups at the same moment share one repository', SLOW, async () => {
   for (const password of [undefined, 'secret']) {

@@ -1,10 +1,12 @@
-import { writeFileSync } from 'node:fs';
+import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
+import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { fileOf } from '../../src/cli/reports/finding-text.ts';
 import { CorruptDataError, RepositoryLockedError, UsageError } from '../../src/errors.ts';
 import { encodeChecked } from '../../src/format/json-reader.ts';
+import { baseName, packName } from '../../src/format/layout.ts';
 import { checkStorage } from '../../src/operations/check-storage.ts';
 import { check } from '../../src/operations/check.ts';
 import { withRepository } from '../../src/operations/context.ts';
@@ -17,6 +19,7 @@ import { backupWork } from '../support/crash-stage.ts';
 import { filesIn, flip, unreadable } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
+import { copyToDirectory } from '../support/memory-copy.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
@@ -90,7 +93,7 @@ describe.each(KINDS)('a repository with %o', (kind) => {
         const spoiled = disk.copy();
         await flip(spoiled, name, offset, 4).apply(spoiled);
         const { findings } = await checkStorage(stranger(spoiled));
-        const isUnseen = isEncrypted && name.startsWith('filter/');
+        const isUnseen = isEncrypted && name.startsWith('filter/') && offset > 0;
         expect(findings.map(fileOf), `${name} at ${offset}`).toEqual(isUnseen ? [] : [name]);
         expect(findings.every(({ severity }) => severity === 'error')).toBe(true);
       }
@@ -111,6 +114,22 @@ describe.each(KINDS)('a repository with %o', (kind) => {
       expect(JSON.stringify(findings)).toContain('EIO');
     }
   });
+});
+
+test('what is not in its place is found: a pack in a wrong directory, a short checkpoint, a symlink to nothing', async () => {
+  const disk = await makeDisk(KINDS[0]);
+  const [pack] = filesIn(disk, 'packs');
+  const [checkpoint] = filesIn(disk, 'filter');
+  const wrong = `packs/${pack!.startsWith('packs/00') ? '01' : '00'}/${baseName(pack!)}`;
+  disk.poke(wrong, disk.peek(pack!)!);
+  disk.poke(checkpoint!, disk.peek(checkpoint!)!.subarray(0, 10));
+  const directory = memoryDirectory();
+  copyToDirectory(disk, directory);
+  const [segment] = filesIn(disk, 'index');
+  renameSync(join(directory, segment!), join(directory, 'aside'));
+  symlinkSync('nowhere', join(directory, segment!));
+  const { findings } = await checkStorage({ ...stranger(disk), backend: new LocalBackend(directory) });
+  expect(findings.map(fileOf)).toEqual([segment, checkpoint, packName(baseName(pack!))]);
 });
 
 test('parts of the packs are read, each pack in one of them', async () => {

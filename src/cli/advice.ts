@@ -42,7 +42,10 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'give-password':
     'Give --password-file or --password-command, or set LDM_PASSWORD_FILE, LDM_PASSWORD_COMMAND or LDM_PASSWORD.',
   'give-other-password': 'Nothing was changed. Give the password of one of the keys that `ldm key list` shows.',
-  'override-append-only': 'Nothing was changed. If it is up to you, repeat the command with --override-append-only.',
+  'give-destination-password':
+    'Nothing was copied. Give its password with --to-password-file or --to-password-command.',
+  'override-append-only':
+    'Nothing was changed. If you are allowed to do this, repeat the command with --override-append-only.',
   'leave-password-out':
     'Nothing was read or written. Leave the password out if you mean this repository. To encrypt what is in it, see `ldm copy --help`.',
   'import-key':

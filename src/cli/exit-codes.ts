@@ -23,6 +23,8 @@ export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
 export const ALL_EXIT_CODES: readonly number[] = [...EXIT_CODES.keys()];
 /** The exit codes of every command that opens a repository. */
 export const REPOSITORY_EXIT_CODES: readonly number[] = [0, 1, 2, 10, 11, 12, 130];
+/** Of commands that read a repository without a lock. */
+export const UNLOCKED_EXIT_CODES: readonly number[] = REPOSITORY_EXIT_CODES.filter((code) => code !== 11);
 
 export const EXIT_SUCCESS = 0;
 export const EXIT_FAILURE = 1;

@@ -27,7 +27,7 @@ export function addKeyOptions(command: Command): Command {
         'what the password is meant for (default: full); storage permissions must enforce it',
       ).choices(KEY_ROLES),
     )
-    .option('--label <text>', 'a text that `ldm key list` shows', labelValue);
+    .option('--label <text>', 'a label to show in `ldm key list`', labelValue);
 }
 
 function labelValue(text: string): string {

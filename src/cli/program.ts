@@ -74,7 +74,7 @@ function defineGlobalOptions(program: Command): void {
     .option('-v, --verbose', 'print more; may be repeated (LDM_VERBOSE=1)', count, 0)
     .option(
       '--lock-wait <duration>',
-      'wait this long for a locked repository: 30s, 5m, 1h (LDM_LOCK_WAIT; default: 1m; compact, repair, key passwd and key remove: not at all)',
+      'wait this long for a locked repository: 30s, 5m, 1h (LDM_LOCK_WAIT; default: 1m; compact, repair, key passwd, key remove and key rotate: not at all)',
       durationValue,
     )
     .option('--no-progress', 'show no progress (LDM_NO_PROGRESS=1)')

@@ -1,4 +1,5 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { UsageError } from '../errors.ts';
 import { assertReplaceable, createSecretFile, replaceFile } from '../files/replace-file.ts';
 import { fsPath } from '../util/byte-string.ts';
@@ -22,12 +23,18 @@ export function writeResultFile(path: string, content: string | Uint8Array): voi
 
 /**
  * Refuses the name of a file for a secret before the secret is made. Nothing is replaced: the old file could be a page
- * that still is needed.
+ * that still is needed. Nor is it written into the repository that it opens, which others may be able to read.
  * @throws UsageError
  * @throws TargetError
  */
-export function checkSecretFile(path: string): void {
+export function checkSecretFile(path: string, repository: string | undefined): void {
   checkResultFile(path);
+  const directory = realpathSync.native(dirname(resolve(path)));
+  if (repository !== undefined && `${directory}/`.startsWith(`${realpathOf(repository)}/`)) {
+    throw new UsageError(`${path} is in the repository`, {
+      hint: 'Whoever can read the repository could then read what is in it. Name a file elsewhere.',
+    });
+  }
   if (lstatSync(fsPath(recoverBytes([path])[0]!), { throwIfNoEntry: false }) === undefined) return;
   throw new UsageError(`${path} exists already`, { hint: 'Name another file, or remove it.' });
 }
@@ -38,4 +45,12 @@ export function checkSecretFile(path: string): void {
  */
 export function writeSecretFile(path: string, content: string): void {
   createSecretFile(recoverBytes([path])[0]!, Buffer.from(content));
+}
+
+function realpathOf(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
 }

@@ -4,7 +4,7 @@ import type { OperationContext, OtherRepository, PasswordSource } from '../opera
 import { escapeForTerminal } from './display-path.ts';
 import { NoticePrinter } from './notice-printer.ts';
 import type { Output } from './output.ts';
-import { createPasswordSource, findPasswordOrigin, fromOptions } from './password/password-source.ts';
+import { createPasswordSource, findPasswordOrigin, fromOptions, wipePasswords } from './password/password-source.ts';
 import type { PasswordOptions, PasswordQuestions, PasswordSurroundings } from './password/password-source.ts';
 import { startProgressDisplay } from './progress-display.ts';
 import { StoredMemory } from './repository-memory.ts';
@@ -99,6 +99,7 @@ export function openSession(options: GlobalOptions, settings: Settings, output: 
     close: async () => {
       display.stop();
       notices.finish();
+      await wipePasswords();
       for (const each of [backend, ...others]) await each.close();
     },
   };

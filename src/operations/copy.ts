@@ -1,4 +1,4 @@
-import { RepositoryNotFoundError, UsageError } from '../errors.ts';
+import { LdmError, NoPasswordError, RepositoryNotFoundError, UsageError, WrongPasswordError } from '../errors.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { ReusedChunks } from './backup/backup-tally.ts';
@@ -53,7 +53,7 @@ export async function copySnapshots(context: OperationContext, options: CopyOpti
     const copy = async (destination: Repository): Promise<CopyResult> =>
       copyBetween({ context, source, there, destination }, options);
     return await withRepository(there, 'add', copy).catch((error: unknown) => {
-      throw error instanceof RepositoryNotFoundError ? missingDestination(error, there.backend.location) : error;
+      throw aboutDestination(error, there.backend.location);
     });
   });
 }
@@ -84,6 +84,13 @@ function assertDifferent({ context, source, there, destination }: CopySides): vo
   throw new UsageError(message, { advice: { code: 'choose-other-destination' } });
 }
 
-function missingDestination({ message }: RepositoryNotFoundError, subject: string): RepositoryNotFoundError {
-  return new RepositoryNotFoundError(message, { advice: { code: 'create-destination', subject } });
+/** The user may not know which of the two repositories an error is about. */
+function aboutDestination(error: unknown, subject: string): unknown {
+  if (error instanceof RepositoryNotFoundError) {
+    return new RepositoryNotFoundError(error.message, { advice: { code: 'create-destination', subject } });
+  }
+  const message = error instanceof LdmError ? `the destination ${subject}: ${error.message}` : '';
+  const advice = { code: 'give-destination-password' } as const;
+  if (error instanceof WrongPasswordError) return new WrongPasswordError(message, { advice });
+  return error instanceof NoPasswordError ? new NoPasswordError(message, { advice }) : error;
 }

@@ -107,7 +107,7 @@ export function assertNoneRemembered({ memory, backend: { location } }: Remember
   throw new RepositoryChangedError(
     `there is no repository at ${location}, where this machine has seen an encrypted one; is the disk mounted?`,
     {
-      hint: `No other one was created. Mount its disk. If you have removed the repository on purpose, delete ${files.join(' and ')}.`,
+      hint: `No new repository was created. Mount the disk. If you have removed the repository on purpose, delete ${files.join(' and ')}.`,
     },
   );
 }

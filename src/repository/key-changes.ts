@@ -43,11 +43,11 @@ export interface NewKey {
  */
 export async function assertNewPassword(
   backend: Backend,
-  key: Pick<NewKey, 'repositoryId' | 'masterKey' | 'password'>,
+  key: Pick<NewKey, 'repositoryId' | 'masterKey' | 'password'> & { readonly signal: AbortSignal | undefined },
 ): Promise<void> {
   const [id] = await findKeysOfPassword(backend, key);
   if (id === undefined) return;
-  throw new RefusedError(`the new password is already that of the key ${id.slice(0, 8)}; nothing was changed`, {
+  throw new RefusedError(`the new password is already in use by the key ${id.slice(0, 8)}; nothing was changed`, {
     hint: 'Choose another password.',
   });
 }

@@ -166,13 +166,15 @@ export async function findKeysOfPassword(
     readonly password: Uint8Array;
     readonly masterKey: MasterKey;
     readonly only?: readonly string[];
+    readonly signal?: AbortSignal | undefined;
   },
 ): Promise<string[]> {
-  const { password, masterKey, only } = given;
+  const { password, masterKey, only, signal } = given;
   const { usable } = await readKeys(backend, given.repositoryId);
   const ids: string[] = [];
   for (const key of usable) {
     if (key.header.keyEpoch !== masterKey.epoch || only?.includes(key.id) === false) continue;
+    signal?.throwIfAborted();
     const bytes = await open(key, password);
     if (bytes !== undefined && timingSafeEqual(bytes, masterKey.bytes)) ids.push(key.id);
   }

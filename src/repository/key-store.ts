@@ -87,7 +87,7 @@ export class KeyStore {
   }
 
   #changes(config: SealedConfig, verify: Verify): KeyChanges {
-    const { backend } = this.#access;
+    const { backend, signal } = this.#access;
     const order = new DurableOrder({ backend, seals: PLAIN });
     const { repositoryId, epoch } = config;
     const place: KeyPlace = { backend, order, repositoryId, epoch };
@@ -101,7 +101,7 @@ export class KeyStore {
         assertCurrent(masterKeys);
         const ids: string[] = [];
         for (const masterKey of masterKeys) {
-          await assertNewPassword(backend, { ...description, masterKey, repositoryId });
+          await assertNewPassword(backend, { ...description, masterKey, repositoryId, signal });
           ids.push(await addKey(order, { ...description, masterKey, repositoryId }, verify));
         }
         return ids;
@@ -109,7 +109,8 @@ export class KeyStore {
       remove: async (id) => removeKey(place, id, verify),
       changePassword: async (opened, change) => {
         assertCurrent(opened.map(({ masterKey }) => masterKey));
-        for (const { masterKey } of opened) await assertNewPassword(backend, { ...change, masterKey, repositoryId });
+        for (const { masterKey } of opened)
+          await assertNewPassword(backend, { ...change, masterKey, repositoryId, signal });
         return await changePassword(place, opened, change, verify);
       },
       rotate: async (opened, given) => {

@@ -36,6 +36,7 @@ export type AdviceCode =
   | 'use-exported-filter'
   | 'give-password'
   | 'give-other-password'
+  | 'give-destination-password'
   | 'override-append-only'
   | 'leave-password-out'
   | 'import-key'

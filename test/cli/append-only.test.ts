@@ -39,7 +39,7 @@ test('an append-only repository is named so, and what removes needs an option', 
       stdout: '',
       stderr:
         'ldm: the repository is append-only: nothing in it may be deleted, compacted or repaired\n' +
-        'Nothing was changed. If it is up to you, repeat the command with --override-append-only.\n',
+        'Nothing was changed. If you are allowed to do this, repeat the command with --override-append-only.\n',
     });
   }
   for (const args of [['backup', 'source'], ['snapshots'], ['stats'], ['check'], ['check', '--no-key']])

@@ -23,7 +23,7 @@ it('ldm key rotate says what changes, and whose keys must be added again', async
   const rotated = await run(['key', 'rotate']);
   expect(rotated).toMatchObject({ code: 0, stderr: '' });
   expect(rotated.stdout).toMatch(
-    /^rotated the master key: epoch 2, key \w{8} for the password that was given\n1 other key removed; add them again with `ldm key add`:\nID +Created +Host +User +Role +Label\n\w{8} .* full +Anna\npages that were exported before open nothing any more: .*\n.*`ldm compact --reseal`\n$/,
+    /^rotated the master key: epoch 2, key \w{8} for the password that was given\n1 other key removed; add them again with `ldm key add`:\nID +Created +Host +User +Role +Label\n\w{8} .* full +Anna\npages that were exported before do not open new backups: .*\n.*`ldm compact --reseal`\n$/,
   );
 
   const refused = await run(['snapshots'], { env: { LDM_PASSWORD: 'anna' } });

@@ -87,7 +87,7 @@ describe('on a terminal', { timeout: TERMINAL_TIMEOUT_MS }, () => {
 
   it.each([
     ['Ctrl+C', '\u0003', 'interrupted by SIGINT', 130],
-    ['Ctrl+D', '\u0004', 'the page ends too early', 2],
+    ['Ctrl+D', '\u0004', 'the page is incomplete', 2],
   ])('%s ends the page', async (_, keys, message, code) => {
     const { until, type, ended } = ldm(await makeEncryptedRepository(), 'key test');
     await until('Line 1: ');

@@ -154,7 +154,7 @@ test('a password that is in use is refused as a new one, and nothing changes', a
   for (const attempt of attempts) {
     Object.assign(again, { newPassword: passwords([PASSWORD]) });
     await expect(attempt()).rejects.toMatchObject({
-      message: `the new password is already that of the key ${keyId.slice(0, 8)}; nothing was changed`,
+      message: `the new password is already in use by the key ${keyId.slice(0, 8)}; nothing was changed`,
     });
   }
   expect((await listRepositoryKeys(context)).keys.map(({ id }) => id)).toEqual([keyId]);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { ChunkerParameters } from '../../chunking/chunker.ts';
+import { UsageError } from '../../errors.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -25,10 +26,10 @@ export function defineInit(program: Command, runner: CommandRunner): void {
   program
     .command('init')
     .description('Create a repository. With -v, print how it stores data and the plan of its LDM filter.')
-    .option('--no-encryption', 'let everybody who can read the repository read its contents')
+    .option('--no-encryption', 'do not encrypt: anyone who can read the repository can read its contents')
     .option(
       '--append-only',
-      'let ldm delete nothing by mistake; only the storage can keep others from it (docs/automation.md)',
+      'refuse to delete anything unless overridden; only the storage can enforce this (docs/automation.md)',
     )
     .addOption(
       new Option('--chunker <kind>', 'how files are split into chunks')
@@ -69,6 +70,9 @@ export function defineInit(program: Command, runner: CommandRunner): void {
           import('../chunker-options.ts'),
           import('../reports/init-report.ts'),
         ]);
+        if (!flags.encryption && session.context.password?.isForThisRepository === true) {
+          throw new UsageError('--no-encryption and a password exclude each other');
+        }
         const chunker: ChunkerParameters = chunkerOf(flags.chunker, flags.chunkSize);
         const { chunkHash, packHash, fpr, hashes, compressionLevel, appendOnly } = flags;
         const capacity = flags.capacity === undefined ? undefined : capacityOf(flags.capacity, chunker);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '../../errors.ts';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_SUCCESS, UNLOCKED_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 
 interface ExportFlags {
@@ -26,7 +26,7 @@ export function defineKeyExport(group: Command, runner: CommandRunner): void {
           ['ldm key export -o page.txt', 'write the page to a file'],
           ['ldm key export | lp', 'print it'],
         ],
-        exitCodes: REPOSITORY_EXIT_CODES,
+        exitCodes: UNLOCKED_EXIT_CODES,
       }),
     )
     .action(
@@ -41,7 +41,7 @@ export function defineKeyExport(group: Command, runner: CommandRunner): void {
           import('../reports/key-export-report.ts'),
           import('../result-file.ts'),
         ]);
-        if (file !== undefined) files.checkSecretFile(file);
+        if (file !== undefined) files.checkSecretFile(file, context.backend.localDirectory);
         reportExportedKeys(output, await exportKeys(context), file);
         return EXIT_SUCCESS;
       }),

@@ -14,7 +14,7 @@ of passwords give, so that scheduled backups go on; else it is asked for twice.`
 export function defineKeyImport(group: Command, runner: CommandRunner): void {
   const command = group
     .command('import')
-    .description('Add a password by means of an exported page.')
+    .description('Set a new password with an exported page.')
     .argument('[file]', 'file with the page; - for stdin (default: type the lines on the terminal)');
   addNewPasswordOptions(addKeyOptions(command), 'the password that is set, or ask on the terminal')
     .addHelpText('after', DETAILS)
@@ -39,7 +39,8 @@ export function defineKeyImport(group: Command, runner: CommandRunner): void {
         const { context, output } = session;
         const { role, label } = flags;
         const given = session.newPassword(flags);
-        const newPassword = given.isConfigured ? given : (context.password ?? given);
+        const usual = context.password?.isConfigured === true ? context.password : given;
+        const newPassword = given.isConfigured ? given : usual;
         const page = await readKeyPage(file, context.signal);
         reportAddedKey(output, await importKeys(context, { page, newPassword, ...omitUndefined({ role, label }) }));
         return EXIT_SUCCESS;

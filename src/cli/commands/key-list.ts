@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_SUCCESS, UNLOCKED_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 
 export function defineKeyList(group: Command, runner: CommandRunner): void {
@@ -14,7 +14,7 @@ export function defineKeyList(group: Command, runner: CommandRunner): void {
           ['ldm key list', 'who can open the repository'],
           ['ldm key list -v', 'with whole ids'],
         ],
-        exitCodes: REPOSITORY_EXIT_CODES,
+        exitCodes: UNLOCKED_EXIT_CODES,
       }),
     )
     .action(

@@ -10,7 +10,7 @@ Other keys keep their passwords. Somebody who has a copy of the old key file and
 the master key with it.`;
 
 export function defineKeyPasswd(group: Command, runner: CommandRunner): void {
-  const command = group.command('passwd').description('Replace the password that is given by another one.');
+  const command = group.command('passwd').description('Change the password.');
   addNewPasswordOptions(command, 'ask on the terminal')
     .addHelpText('after', DETAILS)
     .addHelpText(

@@ -10,7 +10,7 @@ of a removed key file and knows its password can still open the master key with 
 export function defineKeyRemove(group: Command, runner: CommandRunner): void {
   group
     .command('remove')
-    .description('Remove keys, so that their passwords open nothing any more.')
+    .description('Remove keys, so that their passwords no longer open the repository.')
     .argument('<keys...>', 'ids (4 or more digits), as `ldm key list` shows them')
     .addHelpText('after', DETAILS)
     .addHelpText(

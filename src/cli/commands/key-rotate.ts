@@ -4,12 +4,12 @@ import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 
 const DETAILS = `
-For the case that somebody has the master key, or a copy of a key file and its password. From now on, everything new is
-sealed under another master key. What exists stays readable and as it is stored: \`ldm compact --reseal\` seals packs and
+Use this if somebody has obtained the master key, or a copy of a key file and its password. From now on, everything new is
+sealed under another master key. Existing data stays readable and is not rewritten: \`ldm compact --reseal\` seals packs and
 segments again. Somebody who has an earlier master key can still read what was stored under it, and what they have copied.
 
 Only the password that is given opens the repository afterwards. All other keys are removed, because their passwords are
-not known here: add them again with \`ldm key add\`. Pages that \`ldm key export\` wrote before open nothing any more.
+not known here: add them again with \`ldm key add\`. Pages that were exported before open only what was stored until now.
 
 Files are cut into chunks, and chunks are named, with keys that stay the same: deduplication would end otherwise. If the
 command is interrupted, the given password still opens the repository; run the command again.`;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_SUCCESS, UNLOCKED_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 
 export function defineKeyTest(group: Command, runner: CommandRunner): void {
@@ -15,8 +15,12 @@ export function defineKeyTest(group: Command, runner: CommandRunner): void {
           ['ldm key test', 'type the lines from the paper'],
           ['ldm key test page.txt', 'before it is printed'],
         ],
-        exitCodes: REPOSITORY_EXIT_CODES,
-        meanings: { 12: 'the page does not open the repository' },
+        exitCodes: UNLOCKED_EXIT_CODES,
+        meanings: {
+          1: 'error, such as the page of another repository',
+          2: 'wrong usage, or a typing error in the page',
+          12: 'the page does not open the repository',
+        },
       }),
     )
     .action(

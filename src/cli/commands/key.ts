@@ -40,7 +40,7 @@ export function defineKey(program: Command, runner: CommandRunner): void {
         examples: [
           ['ldm key export -o page.txt', 'print this page, then delete the file'],
           ['ldm key passwd', 'change your password'],
-          ['ldm key add --label anna', 'let somebody else in, with a password of her own'],
+          ['ldm key add --label anna', 'give somebody else access with a password of their own'],
           ['ldm key add --help', 'explain a command'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,

@@ -17,18 +17,25 @@ export async function readKeyPage(file: string | undefined, signal: AbortSignal 
     return readWholeFile(recoverBytes([file])[0]!, { maxBytes: PAGE_BYTES_MAX }).toString();
   }
   if (file === undefined && process.stdin.isTTY) return await askPage(signal);
-  return await readStandardInput();
+  return await readStandardInput(signal);
 }
 
-async function readStandardInput(): Promise<string> {
+async function readStandardInput(signal: AbortSignal | undefined): Promise<string> {
   const parts: Buffer[] = [];
   let length = 0;
-  for await (const part of process.stdin as AsyncIterable<Buffer>) {
-    parts.push(part);
-    length += part.length;
-    if (length > PAGE_BYTES_MAX) throw new UsageError('standard input is too long for a page with a key');
+  const stop = (): void => void process.stdin.destroy();
+  signal?.addEventListener('abort', stop);
+  try {
+    for await (const part of process.stdin as AsyncIterable<Buffer>) {
+      parts.push(part);
+      length += part.length;
+      if (length > PAGE_BYTES_MAX) throw new UsageError('standard input is too long for a page with a key');
+    }
+    return Buffer.concat(parts).toString();
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    signal?.throwIfAborted();
   }
-  return Buffer.concat(parts).toString();
 }
 
 /** Each line is asked for again until it is right, so that nobody types the whole page in vain. */
@@ -38,7 +45,7 @@ async function askPage(signal: AbortSignal | undefined): Promise<string> {
   // In its raw mode, readline takes Ctrl+C for itself, and Ctrl+D ends it.
   const ending = new AbortController();
   terminal.on('SIGINT', () => ending.abort(new CancelledError('SIGINT')));
-  terminal.on('close', () => ending.abort(new UsageError('the page ends too early')));
+  terminal.on('close', () => ending.abort(new UsageError('the page is incomplete')));
   const stop = (): void => ending.abort(signal?.reason);
   signal?.addEventListener('abort', stop);
   const lines: string[] = [];

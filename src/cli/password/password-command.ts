@@ -1,7 +1,12 @@
 import { spawn } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import { NoPasswordError } from '../../errors.ts';
 import { reasonOf } from '../../files/path-failures.ts';
 import { READ_LIMIT_BYTES, checkedPassword } from './checked-password.ts';
+
+/** How long the children of a command that has ended may still write. */
+const LATE_OUTPUT_MS = 1000;
 
 /** What gives a password must not be seen by programs that have no business with it. */
 const SECRET_VARIABLES = /^LDM_PASSWORD|^CREDENTIALS_DIRECTORY$/;
@@ -23,40 +28,52 @@ export async function runPasswordCommand(
   const child = spawn(program!, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   // The arguments may be secret.
   const origin = `the command ${program}`;
-  const stop = (): void => void child.kill();
-  signal.addEventListener('abort', stop);
+  // Its own children may go on, and hold stdout open.
+  const stop = (): void => {
+    child.kill();
+    child.stdout.destroy();
+    child.unref();
+  };
   const output: Buffer[] = [];
   try {
-    await collect(child, output, origin);
-    signal.throwIfAborted();
+    await Promise.race([collect(child, output, `the password command (${program})`), aborted(signal, stop)]);
     return checkedPassword(Buffer.concat(output), origin);
-  } catch (error) {
-    // A command that this process has interrupted did not fail.
-    signal.throwIfAborted();
-    throw error;
   } finally {
     for (const bytes of output) bytes.fill(0);
-    signal.removeEventListener('abort', stop);
   }
 }
 
-async function collect(child: ReturnType<typeof spawn>, output: Buffer[], origin: string): Promise<void> {
+async function aborted(signal: AbortSignal, stop: () => void): Promise<never> {
+  return await new Promise((_, reject) => {
+    signal.addEventListener('abort', () => {
+      stop();
+      reject(signal.reason as Error);
+    });
+  });
+}
+
+async function collect(
+  child: ChildProcessByStdio<null, Readable, null>,
+  output: Buffer[],
+  name: string,
+): Promise<void> {
   let length = 0;
-  child.stdout!.on('data', (bytes: Buffer) => {
+  child.stdout.on('data', (bytes: Buffer) => {
     output.push(bytes);
     length += bytes.length;
+    if (length < READ_LIMIT_BYTES) return;
     // Enough to be refused.
-    if (length >= READ_LIMIT_BYTES) child.kill();
+    child.kill();
+    child.stdout.destroy();
   });
+  child.on('exit', () => setTimeout(() => child.stdout.destroy(), LATE_OUTPUT_MS).unref());
   const [code, endedBy] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     child.on('error', (cause) => {
-      reject(
-        new NoPasswordError(`${origin}, which should give the password, cannot be run: ${reasonOf(cause)}`, { cause }),
-      );
+      reject(new NoPasswordError(`${name} cannot be run: ${reasonOf(cause)}`, { cause }));
     });
     child.on('close', (...ending) => resolve(ending));
   });
   if (code === 0 || length >= READ_LIMIT_BYTES) return;
-  const ending = code === null ? `was ended by ${endedBy}` : `failed with exit code ${code}`;
-  throw new NoPasswordError(`${origin}, which should give the password, ${ending}`);
+  const ending = code === null ? `was killed by ${endedBy}` : `failed with exit code ${code}`;
+  throw new NoPasswordError(`${name} ${ending}`);
 }

@@ -62,6 +62,9 @@ export function fromOptions(
   { passwordFile, passwordCommand }: PasswordOptions,
   prefix = '--',
 ): PasswordOrigin | undefined {
+  if (passwordFile !== undefined && passwordCommand !== undefined) {
+    throw new UsageError(`${prefix}password-file and ${prefix}password-command exclude each other`);
+  }
   return fromFile(passwordFile) ?? fromCommand(passwordCommand, `${prefix}password-command`);
 }
 
@@ -92,7 +95,14 @@ function variable(environment: NodeJS.ProcessEnv, name: string): string | undefi
 }
 
 /** What origins have given: a pipe can be read only once. */
-const given = new WeakMap<PasswordOrigin, Promise<Buffer>>();
+const given = new Map<PasswordOrigin, Promise<Buffer>>();
+
+/** Overwrites what origins have given. */
+export async function wipePasswords(): Promise<void> {
+  const read = [...given.values()];
+  given.clear();
+  for (const reading of read) (await reading.catch(() => undefined))?.fill(0);
+}
 
 async function readOnce(origin: PasswordOrigin, surroundings: PasswordSurroundings): Promise<Buffer> {
   const reading = given.get(origin) ?? readOrigin(origin, surroundings);

@@ -28,7 +28,7 @@ export async function askNewPassword(question: string, signal: AbortSignal): Pro
     if (isSame) return password;
     password.fill(0);
     if (attempt === NEW_ATTEMPTS) throw new NoPasswordError('the two passwords are different');
-    writeToTerminal('They are different.\n');
+    writeToTerminal('The passwords do not match. Try again.\n');
   }
 }
 

@@ -63,7 +63,7 @@ export function reportChangedPassword(output: Output, { keyIds, replacedIds }: C
   output.remark(`changed the password: key ${added} replaces ${replaced}`);
 }
 
-/** Reports `key rotate`: whose keys must be added again, and that pages on paper open nothing any more. */
+/** Reports `key rotate`: whose keys must be added again, and that pages on paper are outdated. */
 export function reportRotation(output: Output, { epoch, keyId, removedIds, lost }: RotateResult): void {
   output.complete(`The master key is rotated: epoch ${epoch}.`);
   output.message('summary', { epoch, key_id: keyId, removed_ids: removedIds, lost_keys: lost.map(keyFields) });
@@ -72,7 +72,7 @@ export function reportRotation(output: Output, { epoch, keyId, removedIds, lost 
     output.remark(`${countNoun(lost.length, 'other key')} removed; add them again with \`ldm key add\`:`);
     output.remark(formatKeys(lost, false));
   }
-  output.remark('pages that were exported before open nothing any more: print a new one with `ldm key export`');
+  output.remark('pages that were exported before do not open new backups: print a new one with `ldm key export`');
   output.remark('what was stored before is still sealed under the earlier key: see `ldm compact --reseal`');
 }
 

@@ -45,7 +45,7 @@ describe('on a terminal', { timeout: TIMEOUT_MS }, () => {
     type('first\r');
     await until('Type it again: ');
     type('second\r');
-    await until('They are different.');
+    await until('The passwords do not match.');
     await until('New password: ');
     // Both lines at once, as if pasted.
     type('third\nthird\n');

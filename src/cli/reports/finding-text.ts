@@ -29,6 +29,7 @@ export function fileOf(finding: Finding): string | undefined {
     case 'segment-missing':
       return segmentName(finding.segmentId);
     case 'key-damaged':
+    case 'key-unused':
       return keyName(finding.keyId);
     case 'condemnation-damaged':
       return condemnationName(finding.condemnationId);
@@ -60,6 +61,8 @@ export function messageOf(finding: Finding): string {
       return `${finding.chunkCount} chunks that snapshots need are missing or unreadable, such as ${finding.exampleId}`;
     case 'key-damaged':
       return `${finding.reason}; its password opens nothing any more, and \`ldm key remove\` removes the file`;
+    case 'key-unused':
+      return 'its password does not open the repository: it is left from a rotation of the master key that was interrupted. Another rotation removes it, or `ldm key remove`';
     case 'older-state':
       return describeOlderState(finding);
     case 'file-size':

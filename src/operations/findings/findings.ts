@@ -53,6 +53,8 @@ interface PackFields {
 /** A problem in the repository. `kind` is stable, for scripts. */
 export type Finding =
   | UnreadableFile
+  /** A key file whose master key does not open the configuration, left by a rotation that was interrupted. */
+  | OfKind<'key-unused', { severity: 'warning'; keyId: string }>
   /** A rotation of the master key was interrupted before it replaced this copy of the configuration. */
   | OfKind<'config-outdated', { severity: 'warning'; name: string }>
   | OfKind<'pack-damaged' | 'pack-missing', PackFields>

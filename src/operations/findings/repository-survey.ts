@@ -36,6 +36,7 @@ export async function surveyRepository(
     else findings.push({ severity: 'error', kind: 'config-damaged', name, reason });
   }
   findings.push(...(await damagedKeys(files, isFinding)));
+  for (const keyId of await files.unusedKeyIds()) findings.push({ severity: 'warning', kind: 'key-unused', keyId });
   for (const [condemnationId, reason] of listing.condemned.damaged) {
     findings.push({ severity: 'error', kind: 'condemnation-damaged', condemnationId, reason });
   }

@@ -35,8 +35,7 @@ export async function surveyRepository(
     if (isOutdated === true) findings.push({ severity: 'warning', kind: 'config-outdated', name });
     else findings.push({ severity: 'error', kind: 'config-damaged', name, reason });
   }
-  findings.push(...(await damagedKeys(files, isFinding)));
-  for (const keyId of await files.unusedKeyIds()) findings.push({ severity: 'warning', kind: 'key-unused', keyId });
+  findings.push(...(await keyProblems(files, isFinding)));
   for (const [condemnationId, reason] of listing.condemned.damaged) {
     findings.push({ severity: 'error', kind: 'condemnation-damaged', condemnationId, reason });
   }
@@ -117,14 +116,15 @@ function addPacks(
 }
 
 /** A key file of an unknown version is none of them: a later version of the program can use it. */
-async function damagedKeys(files: Repository['files'], isFinding: (error: unknown) => boolean): Promise<Finding[]> {
+async function keyProblems(files: Repository['files'], isFinding: (error: unknown) => boolean): Promise<Finding[]> {
   const damaged = (await files.unusableKeys()).filter(({ error }) => isFinding(error));
-  return damaged.map(({ id: keyId, error }) => ({
-    severity: 'error',
-    kind: 'key-damaged',
-    keyId,
-    reason: error.message,
-  }));
+  const unused = await files.unusedKeyIds();
+  return [
+    ...damaged.map(({ id: keyId, error }): Finding => {
+      return { severity: 'error', kind: 'key-damaged', keyId, reason: error.message };
+    }),
+    ...unused.map((keyId): Finding => ({ severity: 'warning', kind: 'key-unused', keyId })),
+  ];
 }
 
 async function configProblems(

@@ -18,6 +18,7 @@ const sharedFolders = [
   'crypto',
   'filter-family',
   'format',
+  'fuse',
   'ldm',
   'operations',
   'repository',
@@ -91,6 +92,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     environment: 'node',
     globalSetup: ['test/support/ensure-built.ts'],
+    setupFiles: ['test/support/cheap-passwords.ts'],
     pool: 'forks',
     reporters: ['default', new RunReporter()],
     maxWorkers: workerCountMax,

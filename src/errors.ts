@@ -80,6 +80,7 @@ export class InstallationError extends LdmError {
  * - `denied`: this user may not do that.
  * - `read-only`: nobody may write there now.
  * - `damaged`: the place cannot read what it stored.
+ * - `offline`: the part of the place that has it, or may have it, cannot be reached. Nothing is known to be lost.
  * - `transient`: it may work later, such as after a timeout. Says nothing about what is stored.
  * - `other`: anything else. Says nothing about what is stored either.
  */
@@ -91,6 +92,7 @@ export type BackendErrorKind =
   | 'denied'
   | 'read-only'
   | 'damaged'
+  | 'offline'
   | 'transient'
   | 'other';
 
@@ -131,9 +133,17 @@ export function isDiskFull(error: unknown): error is BackendError {
   return isOfKind(error, 'full');
 }
 
-/** Returns whether a part of the repository is lost, because its bytes are wrong or the disk cannot read them. */
+/** Returns whether a part of the repository cannot be read now, because a part of its place cannot be reached. */
+export function isOffline(error: unknown): error is BackendError {
+  return isOfKind(error, 'offline');
+}
+
+/**
+ * Returns whether a part of the repository cannot be used: its bytes are wrong, the disk cannot read them, or they are
+ * offline. Only a `CorruptDataError` surely means that it is lost.
+ */
 export function isDamage(error: unknown): error is CorruptDataError | BackendError {
-  return error instanceof CorruptDataError || isOfKind(error, 'damaged');
+  return error instanceof CorruptDataError || isOfKind(error, 'damaged') || isOffline(error);
 }
 
 /** Details of an error about one path of a source or target, besides the message. */
@@ -161,6 +171,11 @@ export class SourceError extends PathError {
   override readonly code: string = 'SOURCE';
 }
 
+/** An archive to be imported is damaged, incomplete, or of an unknown format. */
+export class ArchiveError extends LdmError {
+  override readonly code: string = 'ARCHIVE';
+}
+
 /** A file could not be written at the target of a restore. */
 export class TargetError extends PathError {
   override readonly code: string = 'TARGET';
@@ -178,6 +193,16 @@ export class RefusedError extends LdmError {
 /** An optional package that is needed is not installed or cannot be loaded. */
 export class MissingPackageError extends LdmError {
   override readonly code: string = 'MISSING_PACKAGE';
+}
+
+/** Snapshots cannot be shown as a file system at a place. */
+export class MountError extends LdmError {
+  override readonly code: string = 'MOUNT';
+}
+
+/** A directory cannot be served, or its client does not speak SFTP. */
+export class ServeError extends LdmError {
+  override readonly code: string = 'SERVE';
 }
 
 /** A filter has no room for another id. Its contents are unchanged. */

@@ -17,21 +17,25 @@ const belowOf: Readonly<Record<string, readonly string[]>> = {
   chunking: [],
   crypto: [],
   format: [],
-  backend: ['format'],
+  backend: ['crypto', 'format'],
+  // Uses what a local backend uses, such as the sync of a directory.
+  serve: ['backend', 'format'],
+  groups: ['backend', 'crypto', 'format'],
   files: ['format'],
   ldm: ['format'],
+  fuse: [],
   workers: ['files', 'crypto', 'format'],
   store: ['workers', 'backend', 'crypto', 'format'],
   'filter-family': ['ldm', 'format'],
-  repository: ['store', 'ldm', 'workers', 'backend', 'crypto', 'format'],
-  operations: ['repository', 'filter-family', 'store', 'ldm', 'files', 'chunking', 'format'],
+  repository: ['groups', 'store', 'ldm', 'workers', 'backend', 'crypto', 'format'],
+  operations: ['repository', 'filter-family', 'fuse', 'store', 'ldm', 'files', 'chunking', 'format'],
   // Makes a backend from a place, and chunker parameters from options.
-  cli: ['operations', 'backend', 'files', 'ldm', 'chunking', 'format'],
+  cli: ['operations', 'serve', 'backend', 'files', 'ldm', 'chunking', 'format'],
 };
 
 /** Files that nobody needs to import: where a program or a thread begins, and the reference that tests compare with. */
 const entryPattern =
-  /^src\/(index|filter-family\/index|cli\/main|cli\/commands\/.*|chunking\/reference-chunker|.*-(worker|thread))\.ts$|\.d\.ts$/;
+  /^src\/(index|filter-family\/index|cli\/(main|write-man-pages)|cli\/commands\/.*|chunking\/reference-chunker|.*-(worker|thread))\.ts$|\.d\.ts$/;
 
 interface SourceFile {
   readonly path: string;

@@ -5,6 +5,7 @@ import type { BackendErrorKind } from '../errors.ts';
 
 /** A phrase for each step on a file system, to follow "cannot". */
 const WORDS = {
+  connect: 'connect to',
   makeDirectory: 'create the directory',
   list: 'list',
   sizeOf: 'get the size of',
@@ -64,6 +65,10 @@ export interface BackendFailure {
   readonly cause?: unknown;
   /** Describes the problem if errno does not. */
   readonly reason?: string;
+  /** What the failure means, if it has no errno. */
+  readonly kind?: BackendErrorKind | undefined;
+  /** What to do about it, if errno does not say it. */
+  readonly hint?: string | undefined;
 }
 
 /**
@@ -74,10 +79,10 @@ export function backendFailure(failure: BackendFailure): BackendError {
   const { location, operation, name, errno, cause } = failure;
   const reason = failure.reason ?? describeErrno(errno, cause);
   const code = errno === undefined ? '' : ` (${errno})`;
-  const hint = errno === undefined ? undefined : HINTS[errno];
+  const hint = failure.hint ?? (errno === undefined ? undefined : HINTS[errno]);
   const subject = name === '' ? 'it' : name;
   return new BackendError(`repository ${location}: cannot ${WORDS[operation]} ${subject}: ${reason}${code}`, {
-    kind: KINDS[errno ?? ''] ?? 'other',
+    kind: failure.kind ?? KINDS[errno ?? ''] ?? 'other',
     errno,
     cause,
     hint,

@@ -12,6 +12,24 @@ export interface Place {
   readonly file: string | undefined;
   /** The names in the directory, sorted. */
   readonly names: readonly string[];
+  /** Where `missing` points if it is a symlink. */
+  readonly target?: string;
+}
+
+/** What a cache must know of a repository. */
+export interface CachedRepository {
+  readonly repositoryId: string;
+  /** The hash that names packs. */
+  readonly packHash: 'blake3' | 'sha256';
+}
+
+/** What was asked of another machine so far. */
+export interface Traffic {
+  /** Files that were read, in whole or in part, written, moved, removed or measured, and listings. */
+  readonly requests: number;
+  /** Bytes of file contents. */
+  readonly uploadedBytes: number;
+  readonly downloadedBytes: number;
 }
 
 /** Throws if the next step must not be done, for example because the lock of this process is gone. */
@@ -43,15 +61,32 @@ export interface Backend {
   readonly location: string;
   /** The path of the repository if it is a directory of this machine. */
   readonly localDirectory: string | undefined;
+  /** The paths of further directories of this machine that hold parts of the repository. */
+  readonly otherDirectories?: readonly string[];
+  /** The names of the parts of the place that could not be reached so far. Undefined if the place has no parts. */
+  readonly offlineParts?: readonly string[];
   /** How many reads are worth having under way at once: 1 if they do not wait for another machine. */
   readonly readsAtOnce: number;
+  /** Whether the other machine has said that it lets nothing be removed or changed. Known after the first request. */
+  readonly isAppendOnly?: boolean | undefined;
+  /** The same place without the cache of this machine, if it has one: to verify what is stored there. */
+  readonly uncached?: Backend | undefined;
+  /** Begins to use the cache of this machine, if there is one. */
+  useCache?(repository: CachedRepository): void;
+  /** Says that later commands will read a pack of this size again. */
+  expectReads?(name: string, sizeBytes: number): void;
+  /** Undefined for a directory of this machine. */
+  readonly traffic?: Traffic | undefined;
 
   /**
    * Returns what is at the place, whether that is a repository or not. Undefined if this kind of place cannot say it.
    */
   examine(): Promise<Place | undefined>;
-  /** Creates the place of a new repository, durably. Accepts what exists. */
-  prepare(directories: readonly string[]): Promise<void>;
+  /**
+   * Creates the place of a new repository, durably. Accepts what exists. Refuses a place where several clients cannot
+   * exclude each other, unless `isSingleWriter`.
+   */
+  prepare(directories: readonly string[], isSingleWriter?: boolean): Promise<void>;
 
   /** Lists every file below a directory, at any depth, sorted by name. Fails if a directory is absent or unreadable. */
   list(directory: string): Promise<BackendFile[]>;
@@ -64,8 +99,11 @@ export interface Backend {
   /** Fills `target` from `offset`. Throws a `CorruptDataError` if the file ends earlier. */
   readRange(name: string, offset: number, target: Uint8Array): Promise<void>;
 
-  /** Begins a new file. */
-  stage(): Promise<StagedFile>;
+  /**
+   * Begins a new file. `isReadOften`: later commands will read it, so a cache keeps it. `isContents`: it is a pack with
+   * contents of files, which a repository with groups keeps in one of them.
+   */
+  stage(isReadOften?: boolean, isContents?: boolean): Promise<StagedFile>;
   /** Writes a file, which appears whole or not at all. `verify` runs right before its name appears. */
   publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void>;
   /** Gives a file another name, and replaces a file that has it. At least one of the two names exists at any moment. */

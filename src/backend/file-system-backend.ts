@@ -1,9 +1,19 @@
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 
 import { isAbsent } from '../errors.ts';
-import { directoryOf } from '../format/layout.ts';
+import { GROUP_ID_NAME, directoryOf } from '../format/layout.ts';
 import type { Backend, BackendFile, Place, StagedFile, Verify } from './backend.ts';
 import { repositoryExists } from './repository-exists.ts';
+
+/**
+ * Matches names that could leave the repository: absolute, with an empty, `.` or `..` component, or with a zero byte.
+ */
+const UNSAFE_NAME = /(?:^|\/)(?:\.{1,2})?(?:\/|$)|\0/;
+
+export function assertInside(name: string): void {
+  assert(!UNSAFE_NAME.test(name), `not a name below a repository: ${name}`);
+}
 
 /** A new file that is being written. A power cut may lose its bytes until `sync` has returned. */
 export interface FileWriter {
@@ -178,11 +188,16 @@ export abstract class FileSystemBackend implements Backend {
       return await action();
     } catch (error) {
       // Do not start a new repository where this one was moved away or unmounted in the meantime.
-      if (!isAbsent(error) || !(await repositoryExists(this))) throw error;
+      if (!isAbsent(error) || !(await this.#isInUse())) throw error;
       await this.makeDirectory(directory);
       await this.syncDirectory(directoryOf(directory));
       return await action();
     }
+  }
+
+  /** Whether this is the place of a repository, or of a group of one. */
+  async #isInUse(): Promise<boolean> {
+    return (await repositoryExists(this)) || (await this.sizeOf(GROUP_ID_NAME)) !== undefined;
   }
 
   #markUnsynced(directory: string): void {

@@ -18,7 +18,7 @@ import { backendFailure, errnoOf } from './backend-failure.ts';
 import type { BackendOperation } from './backend-failure.ts';
 import type { BackendFile, Place } from './backend.ts';
 import { DescriptorCache } from './descriptor-cache.ts';
-import { FileSystemBackend } from './file-system-backend.ts';
+import { FileSystemBackend, assertInside } from './file-system-backend.ts';
 import type { FileWriter } from './file-system-backend.ts';
 import { examinePath } from './local-place.ts';
 import { LocalWriter } from './local-writer.ts';
@@ -31,11 +31,6 @@ const OPEN_FILES_MAX = 32;
 
 /** Errors of file systems without hard links, such as those of memory cards. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
-
-/**
- * Matches names that could leave the repository: absolute, with an empty, `.` or `..` component, or with a zero byte.
- */
-const UNSAFE_NAME = /(?:^|\/)(?:\.{1,2})?(?:\/|$)|\0/;
 
 /**
  * A local directory. All calls are synchronous internally, because `node:fs` is many times faster than its promises for
@@ -188,8 +183,14 @@ export class LocalBackend extends FileSystemBackend {
 
   #pathOf(name: string): string {
     if (name === '') return this.location;
-    assert(!UNSAFE_NAME.test(name), `not a name below a repository: ${name}`);
+    assertInside(name);
     return `${this.location}/${name}`;
+  }
+
+  /** A listing has such a name. It must not look like a file that another process has removed since. */
+  #isSymlink(operation: BackendOperation, name: string): boolean {
+    if (operation !== 'read' && operation !== 'readRange') return false;
+    return lstatSync(this.#pathOf(name), { throwIfNoEntry: false })?.isSymbolicLink() === true;
   }
 
   #run<T>(operation: BackendOperation, name: string, action: () => T): T {
@@ -197,7 +198,11 @@ export class LocalBackend extends FileSystemBackend {
       return action();
     } catch (cause) {
       if (cause instanceof assert.AssertionError) throw cause;
-      throw backendFailure({ location: this.location, operation, name, errno: errnoOf(cause), cause });
+      const errno = errnoOf(cause);
+      if (errno === 'ENOENT' && this.#isSymlink(operation, name)) {
+        throw new CorruptDataError(`repository ${this.location}: ${name} is a symlink to nothing`, { cause });
+      }
+      throw backendFailure({ location: this.location, operation, name, errno, cause });
     }
   }
 }

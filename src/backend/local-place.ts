@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Place } from './backend.ts';
 
@@ -9,5 +9,15 @@ export function examinePath(path: string): Place {
   for (; !existsSync(existing); existing = dirname(existing)) missing = existing;
   const file = statSync(existing).isDirectory() ? undefined : existing;
   const names = missing === undefined && file === undefined ? readdirSync(path, 'utf8').sort() : [];
-  return { missing, file, names };
+  const target = missing === undefined ? undefined : targetOfLink(missing);
+  return { missing, file, names, ...(target === undefined ? {} : { target }) };
+}
+
+/** Returns the target of a symlink; undefined for anything else. */
+function targetOfLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
 }

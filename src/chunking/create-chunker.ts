@@ -48,7 +48,7 @@ function checkFastCdc({ minSizeBytes, averageSizeBytes, maxSizeBytes }: FastCdcP
 
 function checkSize(name: string, sizeBytes: number): void {
   if (Number.isInteger(sizeBytes) && sizeBytes >= SMALLEST_SIZE_BYTES && sizeBytes <= LARGEST_SIZE_BYTES) return;
-  throw new UsageError(`the ${name} cannot be ${sizeBytes} bytes`, {
+  throw new UsageError(`invalid ${name}: ${sizeBytes} ${sizeBytes === 1 ? 'byte' : 'bytes'}`, {
     hint: `Choose a whole number from ${SMALLEST_SIZE_BYTES} bytes to 1 GiB.`,
   });
 }

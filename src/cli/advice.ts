@@ -3,6 +3,7 @@ import type { Advice, AdviceCode, SubjectAdviceCode } from '../util/advice.ts';
 
 const FORGET =
   '`ldm repair` restores the manifest if its copy or the filter image still exists. To give it up, run `ldm compact --forget-lost`.';
+const WITHOUT_MOUNT = 'Without a mount, read files with `ldm restore` or `ldm dump`.';
 const OTHER_PLACE = 'name another place with -r or LDM_REPOSITORY';
 
 export const HINTS: Readonly<Record<AdviceCode, string>> = {
@@ -30,20 +31,46 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'wait-for-lock': 'Try again when that process has finished, or wait for it with --lock-wait 10m.',
   'take-over-lock':
     'This machine cannot see whether that process still runs. If it does not, --lock-wait 35m takes the lock over: its heartbeat must be unchanged for 30 minutes.',
+  'list-groups':
+    'Make every group available, such as by mounting its disk, and run the command again. See `ldm group list`.',
+  'name-group': 'See `ldm group list`.',
+  'add-group': 'Nothing was changed. Add another group first with `ldm group add`.',
+  'copy-to-groups':
+    'Create another repository with `ldm init --group NAME=PLACE`, and copy the snapshots to it with `ldm copy`.',
   'list-snapshots': 'See `ldm snapshots`.',
   'list-deleted-snapshots': 'See `ldm snapshots --deleted`.',
   'name-snapshots': 'Name snapshots by their ids from `ldm snapshots`.',
   'name-one-snapshot': 'Give 4 or more digits of an id from `ldm snapshots`, or latest, or latest~1.',
   'choose-snapshot-to-delete':
     'Nothing was deleted. Name the snapshot by its id, or choose with --host, --path or --tag.',
+  'name-tags': 'Use --set, or --add and --remove.',
+  'give-retention-rule': 'Nothing was deleted. Give a rule such as --keep-daily 7 or --keep-within 90d.',
+  'check-retention-rules':
+    'Nothing was deleted. Check the tags and rules. --allow-empty-group deletes all snapshots of a group if that is what you want.',
+  'check-size-limit':
+    'Nothing was deleted. Pinned snapshots stay, and so does the newest of each host and set of paths, without --allow-empty-group. Give a larger size or unpin something.',
+  'name-rewrite': 'Give --exclude with a pattern, --new-host or --new-time.',
   'give-path-as-listed': 'Give the path as `ldm ls` shows it, without a leading slash.',
+  'name-directory-to-compare':
+    'Name the directory to compare it with, such as `ldm diff latest .`, or another snapshot.',
+  'find-by-name': 'Give the path as `ldm ls` shows it, or look for the name with `ldm find`.',
+  'install-fuse': `Install it, for example with \`apt install fuse3\`. ${WITHOUT_MOUNT}`,
+  'read-without-mount': WITHOUT_MOUNT,
+  'allow-other-in-fuse-conf':
+    'Leave out --allow-other, or have an administrator add the line user_allow_other to /etc/fuse.conf.',
   'free-space-and-repeat-restore': 'Free some space and run the restore again with `--overwrite if-changed`.',
+  'name-target': 'Nothing was restored. Add `--target .` if you mean it.',
+  'name-directory-to-equal':
+    'Name a directory of the snapshot and the directory to make equal to it: `ldm restore latest:data/docs --target DIR --delete`. With --include, only what the patterns select is deleted.',
+  'name-one-target': 'Give --target or --original.',
   'name-sources': 'Name the files or directories to back up, such as `ldm backup ~/data`.',
   'give-password':
     'Give --password-file or --password-command, or set LDM_PASSWORD_FILE, LDM_PASSWORD_COMMAND or LDM_PASSWORD.',
   'give-other-password': 'Nothing was changed. Give the password of one of the keys that `ldm key list` shows.',
   'give-destination-password':
     'Nothing was copied. Give its password with --to-password-file or --to-password-command.',
+  'give-origin-password':
+    'Nothing was created. Give its password with --from-password-file or --from-password-command.',
   'override-append-only':
     'Nothing was changed. If you are allowed to do this, repeat the command with --override-append-only.',
   'leave-password-out':
@@ -53,13 +80,33 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'list-keys': 'See `ldm key list`.',
   'keep-another-key':
     'Another key must remain: add one with `ldm key add` and give its password, or change this one with `ldm key passwd`.',
+  'archive-directory': 'Write an archive of it with `ldm dump`, or list it with `ldm ls`.',
+  'archive-entry': 'Write an archive that has it with `ldm dump -a tar`.',
+  'accept-unencrypted': 'It was not changed. To accept it, add --no-encryption; or choose another place.',
+  'accept-encrypted': 'It was not changed. To accept it, leave out --no-encryption; or choose another place.',
+  'use-single-writer':
+    'If only one client at a time will ever write to it, add --single-writer. Otherwise choose another place.',
+  'accept-full-access': 'It was not changed. To accept it, leave out --append-only; or choose another place.',
+  'choose-origin': 'Nothing was created. Name an existing repository with --copy-params-from.',
   'give-new-password': 'Give --new-password-file or --new-password-command.',
   'use-exported-filter': 'Use a file that `ldm filter export` wrote, or a Guava BloomFilter.',
 };
 
 export const HINTS_ABOUT: Readonly<Record<SubjectAdviceCode, (subject: string) => string>> = {
+  'drain-group': (name) =>
+    `Nothing was changed. \`ldm group drain ${name}\` moves what is in it to the other groups; then repeat the command.`,
+  'give-up-offline-group': (name) =>
+    `Nothing was changed. Move what can be read to the other groups with \`ldm group drain ${name}\`. To give up a disk that fails, unmount it first.`,
+  'remove-offline-group': (name) =>
+    `Nothing was changed. Make it available again, or, if its data is lost for good, see \`ldm group lost ${name}\`.`,
   'create-repository': (place) => `Create one with \`ldm -r ${place} init\`, or ${OTHER_PLACE}.`,
   'create-destination': (place) => `Create one with \`ldm -r ${place} init\`, or name another place with --to.`,
+  'unpin-snapshot': (id) =>
+    `Nothing was deleted. \`ldm unpin ${id.slice(0, 8)}\` removes the pin; then repeat the command.`,
+  'undelete-snapshot': (id) => `Nothing was deleted now. \`ldm undelete ${id.slice(0, 8)}\` brings it back.`,
+  'unmount-stale': (directory) => `Run \`fusermount3 -u ${directory}\`, then this command again.`,
+  'import-from-base': (directory) =>
+    `Nothing was saved. If the archive was made with paths relative to ${directory}, add \`--base ${directory}\`.`,
   'list-files': (id) => `List its files with \`ldm ls ${id.slice(0, 8)}\`.`,
 };
 

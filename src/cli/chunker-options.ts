@@ -1,15 +1,25 @@
 import type { ChunkerParameters } from '../chunking/chunker.ts';
 import { DEFAULT_CHUNKER } from '../chunking/chunker.ts';
+import { UsageError } from '../errors.ts';
+import { formatBytes } from '../util/format-bytes.ts';
 import type { Capacity } from './option-values.ts';
 
 const DEFAULT_FIXED_SIZE_BYTES = 64 * 2 ** 20;
 /** The minimum and maximum chunk sizes of FastCDC are the average divided and multiplied by this. */
 const SPREAD = 4;
+/** The limits of chunk sizes are 64 bytes and 1 GiB. */
+const SMALLEST_AVERAGE_BYTES = 64 * SPREAD;
+const LARGEST_AVERAGE_BYTES = 2 ** 30 / SPREAD;
 
 /** Returns the chunker for `--chunker` and `--chunk-size`. */
 export function chunkerOf(kind: 'fastcdc' | 'fixed', chunkSizeBytes: number | undefined): ChunkerParameters {
   if (kind === 'fixed') return { kind, sizeBytes: chunkSizeBytes ?? DEFAULT_FIXED_SIZE_BYTES };
   if (chunkSizeBytes === undefined) return DEFAULT_CHUNKER;
+  if (chunkSizeBytes < SMALLEST_AVERAGE_BYTES || chunkSizeBytes > LARGEST_AVERAGE_BYTES) {
+    throw new UsageError(`--chunk-size cannot be ${formatBytes(chunkSizeBytes)} with fastcdc`, {
+      hint: `Choose a power of two from ${formatBytes(SMALLEST_AVERAGE_BYTES)} to ${formatBytes(LARGEST_AVERAGE_BYTES)}.`,
+    });
+  }
   return {
     kind,
     minSizeBytes: Math.floor(chunkSizeBytes / SPREAD),

@@ -29,6 +29,10 @@ function missingDefault(location: string, error: RepositoryNotFoundError): Repos
   return new RepositoryNotFoundError(`there is no repository yet at the default place, ${location}`, { hint });
 }
 
+function programOf(command: Command): Command {
+  return command.parent === null ? command : programOf(command.parent);
+}
+
 export function createCommandRunner(): CommandRunner {
   const runner: CommandRunner = {
     exitCode: 0,
@@ -36,13 +40,19 @@ export function createCommandRunner(): CommandRunner {
     inSession:
       <Arguments extends unknown[]>(handler: CommandHandler<Arguments>): CommandAction =>
       async (...received) => {
-        const [{ Output }, { resolveSettings }, { withEnvironment }] = await Promise.all([
+        const [{ Output }, { resolveSettings }, { withEnvironment }, profiles] = await Promise.all([
           import('./output.ts'),
           import('./settings.ts'),
           import('./environment.ts'),
+          import('./profile.ts'),
         ]);
-        const globals = withEnvironment((received.pop() as Command).optsWithGlobals<GlobalOptions>(), process.env);
+        const command = received.pop() as Command;
+        const given = withEnvironment(command.optsWithGlobals<GlobalOptions>(), process.env);
+        const profile = await profiles.readProfile(given, process.env, programOf(command));
+        if (profile !== undefined) profiles.applyToCommand(profile, command, received);
+        const globals = profiles.withProfile(given, profile);
         runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true });
+        if (profile !== undefined) profiles.reportProfile(runner.output, profile, given);
         const settings = resolveSettings(globals, process.env);
         // The operations are loaded only after the command line and the settings were found valid.
         const [{ openSession }, { limitHeap }] = await Promise.all([
@@ -50,7 +60,7 @@ export function createCommandRunner(): CommandRunner {
           import('./heap-limits.ts'),
         ]);
         limitHeap();
-        const session = openSession(globals, settings, runner.output);
+        const session = await openSession(globals, settings, runner.output);
         try {
           runner.exitCode = await handler(session, ...(received as Arguments));
         } catch (error) {

@@ -1,5 +1,4 @@
-import { RefusedError } from '../errors.ts';
-import { initRepository, repositoryExists } from '../operations/init.ts';
+import { initRepositoryIfMissing, repositoryExists } from '../operations/init.ts';
 import { describeCreated, initFields } from './reports/init-report.ts';
 import type { Session } from './session.ts';
 
@@ -9,22 +8,10 @@ import type { Session } from './session.ts';
  */
 export async function ensureRepository({ context, output, isDefaultRepository }: Session): Promise<void> {
   if (!isDefaultRepository || (await repositoryExists(context.backend))) return;
-  const result = await unlessCreatedMeanwhile(context.backend, async () => initRepository(context));
-  if (result === undefined) return;
-  output.remark(describeCreated(result));
-  output.message('initialized', initFields(result));
+  // Two first backups may begin at the same moment.
+  const outcome = await initRepositoryIfMissing(context);
+  if (!outcome.isNew) return;
+  output.remark(describeCreated(outcome.created));
+  output.message('initialized', initFields(outcome.created));
   output.flush();
-}
-
-/** Two first backups may begin at the same moment. Returns undefined if another process has created the repository. */
-async function unlessCreatedMeanwhile<T>(
-  backend: Session['context']['backend'],
-  create: () => Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await create();
-  } catch (error) {
-    if (error instanceof RefusedError && (await repositoryExists(backend))) return undefined;
-    throw error;
-  }
 }

@@ -1,4 +1,5 @@
 import { UsageError } from '../errors.ts';
+import { parseSize } from '../util/format-bytes.ts';
 import { parseDuration } from '../util/format-time.ts';
 import type { GlobalOptions } from './settings.ts';
 
@@ -11,7 +12,8 @@ const FALSE_VALUES = ['0', 'false'];
  * own, see `findPasswordOrigin`.
  */
 export function withEnvironment(options: GlobalOptions, environment: NodeJS.ProcessEnv): GlobalOptions {
-  const { repo, json, quiet, verbose, lockWait, progress } = options;
+  const { repo, json, quiet, verbose, lockWait, retryFor, sshCommand, rcloneCommand, progress } = options;
+  const { limitUpload, limitDownload, connections } = options;
   const read = <T>(name: string, parse: (text: string) => T | undefined, wanted: string): T | undefined =>
     readVariable(environment, name, { parse, wanted });
   const readFlag = (name: string): boolean | undefined => read(name, parseFlag, '1 or 0');
@@ -22,6 +24,13 @@ export function withEnvironment(options: GlobalOptions, environment: NodeJS.Proc
     quiet: quiet ?? readFlag('LDM_QUIET'),
     verbose: verbose > 0 ? verbose : (read('LDM_VERBOSE', parseCount, 'a number from 0 to 9') ?? 0),
     lockWait: lockWait ?? read('LDM_LOCK_WAIT', parseDuration, 'a time span such as 30s, 5m or 1h'),
+    retryFor: retryFor ?? read('LDM_RETRY_FOR', parseDuration, 'a time span such as 30s, 5m or 1h'),
+    sshCommand: sshCommand ?? read('LDM_SSH_COMMAND', (text) => text, 'a command'),
+    rcloneCommand: rcloneCommand ?? read('LDM_RCLONE_COMMAND', (text) => text, 'a command'),
+    limitUpload: limitUpload ?? read('LDM_LIMIT_UPLOAD', parseRate, 'bytes per second such as 2MiB'),
+    limitDownload: limitDownload ?? read('LDM_LIMIT_DOWNLOAD', parseRate, 'bytes per second such as 2MiB'),
+    connections: connections ?? read('LDM_CONNECTIONS', parseConnections, 'a number from 1 to 32'),
+    cache: options.cache !== false && readFlag('LDM_NO_CACHE') !== true,
     progress: progress && readFlag('LDM_NO_PROGRESS') !== true,
   };
   return given as GlobalOptions;
@@ -38,7 +47,7 @@ export function readProgressFps(environment: NodeJS.ProcessEnv): number | undefi
 }
 
 /** An empty value is an error: a script that sets one has probably lost the real value. */
-function readVariable<T>(
+export function readVariable<T>(
   environment: NodeJS.ProcessEnv,
   name: string,
   { parse, wanted }: { readonly parse: (text: string) => T | undefined; readonly wanted: string },
@@ -55,6 +64,15 @@ function readVariable<T>(
 function parseFlag(text: string): boolean | undefined {
   if (TRUE_VALUES.includes(text)) return true;
   return FALSE_VALUES.includes(text) ? false : undefined;
+}
+
+function parseRate(text: string): number | undefined {
+  const bytesPerSecond = parseSize(text);
+  return bytesPerSecond === 0 ? undefined : bytesPerSecond;
+}
+
+function parseConnections(text: string): number | undefined {
+  return /^([1-9]|[12]\d|3[0-2])$/.test(text) ? Number(text) : undefined;
 }
 
 function parseCount(text: string): number | undefined {

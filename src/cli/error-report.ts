@@ -24,7 +24,8 @@ export function wantsJson(commandLine: readonly string[], environment: NodeJS.Pr
 }
 
 /** Splits a message into the problem and its solution: how to write an argument, or a name that was probably meant. */
-const COMMANDER_MESSAGE = /^(?:error: )?(.*?)(?:(?<= is invalid)\. (.*)|\n\((Did you mean .*\?)\))?$/s;
+const COMMANDER_MESSAGE =
+  /^(?:error: )?(?:command-argument value )?(.*?)(?:(?<= is invalid(?: for argument '.*')?)\. (.*)|\n\((Did you mean .*\?)\))?$/s;
 
 /** Returns the exit code and the message for any thrown value. `helpCommand` is suggested after wrong usage. */
 export function describeFailure(error: unknown, helpCommand = 'ldm --help'): Failure {
@@ -84,18 +85,22 @@ function describeUsageFailure(error: CommanderError, helpCommand: string): Failu
 /** What to use instead of a command that restic, borg or kopia has and ldm does not have. */
 export const FOREIGN_COMMANDS: ReadonlyMap<string, string> = new Map([
   ['break-lock', 'Nobody has to unlock anything: abandoned locks are recognized.'],
-  ['cat', 'Restore the file: `ldm restore latest:PATH --target DIRECTORY`.'],
+  ['connect', 'Name the repository with -r or LDM_REPOSITORY; there is nothing to connect to.'],
   ['create', 'Use `ldm backup` to save files, and `ldm init` to create a repository.'],
-  ['dump', 'Restore the file: `ldm restore latest:PATH --target DIRECTORY`.'],
+  ['export-tar', 'Use `ldm dump`.'],
   ['extract', 'Use `ldm restore`.'],
-  ['forget', 'Use `ldm delete`, which also frees the space. There are no retention rules yet.'],
   ['info', 'Use `ldm stats`, or `ldm snapshots`.'],
   ['list', 'Use `ldm snapshots`, or `ldm ls` for the files of a snapshot.'],
   ['maintenance', 'Use `ldm compact`; `ldm delete` already frees the space.'],
-  ['prune', 'Use `ldm compact`; `ldm delete` already frees the space.'],
+  ['migrate', 'Use `ldm copy` for snapshots; the format of a repository needs no migration.'],
+  ['policy', 'Use `ldm forget` for retention, and options of `ldm backup` for the rest.'],
   ['rebuild-index', 'Use `ldm repair`.'],
   ['recover', 'Use `ldm repair`, or `ldm undelete` after `ldm delete --no-reclaim`.'],
+  ['recreate', 'Use `ldm copy` to copy snapshots to a repository with other parameters.'],
+  ['rename', 'Use `ldm tag`: snapshots have ids and tags instead of names.'],
   ['snapshot', 'Use `ldm backup` to make a snapshot, and `ldm snapshots` to list them.'],
+  ['transfer', 'Use `ldm copy`.'],
+  ['umount', 'Use `fusermount3 -u`, or end `ldm mount` with Ctrl+C.'],
   ['unlock', 'Nobody has to unlock anything: abandoned locks are recognized.'],
   ['verify', 'Use `ldm check`.'],
 ]);

@@ -3,6 +3,10 @@ import type { LdmError } from '../errors.ts';
 import type { BackupResult } from '../operations/backup.ts';
 import type { CopyResult } from '../operations/copy.ts';
 import type { CheckResult } from '../operations/check.ts';
+import type { DiffResult } from '../operations/diff.ts';
+import type { GroupLoss } from '../operations/group-lost.ts';
+import type { GroupMoves } from '../operations/group-moves.ts';
+import type { HaveResult } from '../operations/have.ts';
 import type { RepairResult } from '../operations/repair.ts';
 import type { RestoreResult } from '../operations/restore.ts';
 
@@ -13,7 +17,7 @@ export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [2, 'wrong usage'],
   [3, 'done, except for files that could not be read or written'],
   [4, 'the repository is damaged'],
-  [5, 'an id is definitely absent'],
+  [5, 'an id, or the content of a file, is definitely absent'],
   [10, 'no repository'],
   [11, 'the repository is locked'],
   [12, 'no password, or a wrong one'],
@@ -23,6 +27,8 @@ export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
 export const ALL_EXIT_CODES: readonly number[] = [...EXIT_CODES.keys()];
 /** The exit codes of every command that opens a repository. */
 export const REPOSITORY_EXIT_CODES: readonly number[] = [0, 1, 2, 10, 11, 12, 130];
+/** Of commands that move packs between groups, or give one up. */
+export const EXIT_CODES_OF_MOVES: readonly number[] = [0, 1, 2, 4, 10, 11, 12, 130];
 /** Of commands that read a repository without a lock. */
 export const UNLOCKED_EXIT_CODES: readonly number[] = REPOSITORY_EXIT_CODES.filter((code) => code !== 11);
 
@@ -65,12 +71,37 @@ export function exitCodeOfRepair({ remaining }: Pick<RepairResult, 'remaining'>)
   return remaining.length > 0 ? EXIT_DAMAGED : EXIT_SUCCESS;
 }
 
-/** The codes of problems that mean that data in the repository is damaged; others concern the target. */
-const DAMAGE_CODES = new Set(['CORRUPT_DATA', 'BACKEND']);
+/** The codes of problems that mean wrong or missing content; others concern what could not be written. */
+const DAMAGE_CODES = new Set(['CORRUPT_DATA', 'BACKEND', 'NOT_VERIFIED']);
 
 export function exitCodeOfRestore({ problems }: Pick<RestoreResult, 'problems'>): number {
   if (problems.length === 0) return EXIT_SUCCESS;
   return problems.some(({ code }) => DAMAGE_CODES.has(code)) ? EXIT_FAILURE : EXIT_INCOMPLETE;
+}
+
+/** Differences are no failure; what could not be compared is one. */
+export function exitCodeOfDiff({
+  unreadableTrees,
+  unreadableSources,
+}: Pick<DiffResult, 'unreadableTrees' | 'unreadableSources'>): number {
+  if (unreadableTrees > 0) return EXIT_FAILURE;
+  return unreadableSources > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
+}
+
+/** What is not there counts more than what could not be read: either way, not everything is known to be there. */
+export function exitCodeOfHave({ missingFiles, unreadable }: Pick<HaveResult, 'missingFiles' | 'unreadable'>): number {
+  if (missingFiles > 0) return EXIT_ABSENT;
+  return unreadable > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
+}
+
+/** A damaged pack stays where it is. */
+export function exitCodeOfMoves({ unmoved }: Pick<GroupMoves, 'unmoved'>): number {
+  return unmoved.length > 0 ? EXIT_DAMAGED : EXIT_SUCCESS;
+}
+
+/** If the group is given up, the command has done what it was told to. */
+export function exitCodeOfLoss({ paths, isRemoved }: Pick<GroupLoss, 'paths' | 'isRemoved'>): number {
+  return paths.length > 0 && !isRemoved ? EXIT_DAMAGED : EXIT_SUCCESS;
 }
 
 /** A snapshot that cannot be read is not copied. */

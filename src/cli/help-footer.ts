@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { EXIT_CODES } from './exit-codes.ts';
 
 export interface HelpFooter {
@@ -16,4 +17,9 @@ export function formatHelpFooter({ examples, exitCodes = [0, 1, 2], meanings = {
   const codes = [...new Set([...exitCodes, ...Object.keys(meanings).map(Number)])].toSorted((a, b) => a - b);
   const codeLines = codes.map((code) => `  ${String(code).padEnd(4)}${meanings[code] ?? EXIT_CODES.get(code)!}`);
   return ['', 'Examples:', ...exampleLines, '', 'Exit codes:', ...codeLines].join('\n');
+}
+
+/** Returns the first sentence of the description of a command, for lists of commands. */
+export function summaryOf(command: Command): string {
+  return command.description().split(/(?<=\.)\s/, 1)[0]!;
 }

@@ -20,7 +20,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   outputFailure ??= error;
 });
 // An interrupted operation may leave timers and threads behind, which would keep the process alive.
-await endProcess(words.length === 1 && VERSION_WORDS.has(words[0]!) ? await printVersion() : await run(words));
+const isVersion = words.length === 1 && VERSION_WORDS.has(words[0]!);
+const isPlain = process.env['LDM_JSON'] === undefined;
+await endProcess(isVersion && isPlain ? await printVersion() : await run(isVersion ? ['version'] : words));
 
 async function printVersion(): Promise<number> {
   process.stdout.write(`${describeVersion()}\n`);
@@ -41,7 +43,8 @@ async function run(commandLine: readonly string[]): Promise<number> {
     exitCode = runner.exitCode;
   } catch (error) {
     runner.output?.flush();
-    exitCode = await reportFailure(error, commandLine, commandNamesIn(program, commandLine));
+    const asJson = runner.output?.json;
+    exitCode = await reportFailure(error, commandLine, commandNamesIn(program, commandLine), asJson);
   }
   await settleOutput(runner.output);
   return await reportLostOutput(exitCode, runner.output?.completed);
@@ -74,9 +77,9 @@ function commandNamesIn(program: Command, commandLine: readonly string[]): strin
   const names: string[] = [];
   let current = program;
   for (const word of commandLine) {
-    const next = current.commands.find((command) => command.name() === word);
+    const next = current.commands.find((command) => [command.name(), ...command.aliases()].includes(word));
     if (next === undefined || word === 'help') continue;
-    names.push(word);
+    names.push(next.name());
     current = next;
   }
   return names;
@@ -86,10 +89,11 @@ async function reportFailure(
   error: unknown,
   commandLine: readonly string[],
   commandNames: readonly string[],
+  asJson?: boolean,
 ): Promise<number> {
   const { describeFailure, wantsJson } = await import('./error-report.ts');
   const failure = describeFailure(error, ['ldm', ...commandNames, '--help'].join(' '));
-  printFailure(failure, wantsJson(commandLine, process.env));
+  printFailure(failure, asJson ?? wantsJson(commandLine, process.env));
   return failure.exitCode;
 }
 

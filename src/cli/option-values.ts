@@ -30,7 +30,7 @@ export function collectTags(value: string, previous: readonly (readonly string[]
   return [...(previous ?? []).map((tags) => [...tags]), tagsValue(value)];
 }
 
-const REPEATABLE = new Set<unknown>([collect, collectPatterns, collectTags]);
+const REPEATABLE = new Set<unknown>([collect, collectPatterns, collectTags, addGroupValue]);
 
 /** Returns whether an option collects its values. */
 export function isRepeatable({ parseArg }: Option): boolean {
@@ -54,6 +54,13 @@ export function sizeValue(text: string): number {
   return sizeBytes;
 }
 
+/** Like `sizeValue`, for a limit that may be 0. */
+export function sizeLimitValue(text: string): number {
+  const sizeBytes = parseSize(text);
+  if (sizeBytes === undefined) throw new InvalidArgumentError('Give a size such as 2GiB, or 0.');
+  return sizeBytes;
+}
+
 export function durationValue(text: string): number {
   const durationMs = parseDuration(text);
   if (durationMs === undefined) throw new InvalidArgumentError('Give a time span such as 30s, 5m or 1h.');
@@ -67,6 +74,23 @@ export function positiveIntegerValue(text: string): number {
   return value;
 }
 
+const CONNECTIONS_MAX = 32;
+
+/** For the number of requests that are under way at once. */
+export function connectionsValue(text: string): number {
+  const value = positiveIntegerValue(text);
+  if (value > CONNECTIONS_MAX) throw new InvalidArgumentError(`Give a number from 1 to ${CONNECTIONS_MAX}.`);
+  return value;
+}
+
+/** For a number of levels or steps, which may be 0. */
+export function wholeNumberValue(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('Give a whole number from 0 up.');
+  return value;
+}
+
 export function integerValue(text: string): number {
   const value = Number(text);
   if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('Give a whole number.');
@@ -74,10 +98,26 @@ export function integerValue(text: string): number {
 }
 
 export function percentValue(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)%?$/.exec(text);
-  const value = match === null ? NaN : Number(match[1]);
-  if (!(value <= 100)) throw new InvalidArgumentError('Give a percentage from 0 to 100.');
+  const value = parsePercent(text);
+  if (value === undefined) throw new InvalidArgumentError('Give a percentage from 0 to 100.');
   return value;
+}
+
+function parsePercent(text: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)%?$/.exec(text);
+  return match !== null && Number(match[1]) <= 100 ? Number(match[1]) : undefined;
+}
+
+/** How much may be unused. */
+export type UnusedLimit = { readonly maxUnusedPercent: number } | { readonly maxUnusedBytes: number };
+
+/** A percentage, `5` or `5%`; a size with a unit, such as `200MiB`; or `unlimited`. */
+export function unusedLimitValue(text: string): UnusedLimit {
+  if (text === 'unlimited') return { maxUnusedPercent: Infinity };
+  if (/^[\d.]+%?$/.test(text)) return { maxUnusedPercent: percentValue(text) };
+  const maxUnusedBytes = parseSize(text);
+  if (maxUnusedBytes === undefined) throw new InvalidArgumentError('Give 5%, a size such as 200MiB, or unlimited.');
+  return { maxUnusedBytes };
 }
 
 /** A rate strictly between 0 and 1, such as `0.01` or `1%`. */
@@ -132,14 +172,29 @@ export function partValue(text: string): { part: number; of: number } {
   return { part, of };
 }
 
+/** A part of the data: `n/m`, a percentage with its sign, or a size. */
+export function subsetValue(text: string): ReturnType<typeof partValue> | { percent: number } | { bytes: number } {
+  if (text.includes('/')) return partValue(text);
+  if (text.endsWith('%')) {
+    const percent = parsePercent(text);
+    if (percent !== undefined && percent > 0) return { percent };
+  } else if (parseSize(text) !== undefined && parseSize(text) !== 0) return { bytes: sizeValue(text) };
+  throw new InvalidArgumentError('Give n/m, a percentage above 0 and up to 100 such as 5%, or a size such as 2GiB.');
+}
+
 /** Parses RFC 3339, or a local date with or without a time. Returns the time in RFC 3339. */
 export function timeValue(text: string): string {
+  const time = parseTime(text);
+  if (time !== undefined) return time;
+  throw new InvalidArgumentError('Give a time such as 2026-01-31, "2026-01-31 18:00" or 2026-01-31T18:00:00Z.');
+}
+
+/** Like `timeValue`, but returns undefined for another text. */
+export function parseTime(text: string): string | undefined {
   const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:\d{2})?)?$/.exec(text);
   const date = match === null ? undefined : new Date(`${match[1]}T${match[2] ?? '00:00'}${match[3] ?? ''}`);
-  if (date === undefined || Number.isNaN(date.getTime()) || !isDayOfCalendar(match![1]!)) {
-    throw new InvalidArgumentError('Give a time such as 2026-01-31, "2026-01-31 18:00" or 2026-01-31T18:00:00Z.');
-  }
-  return date.toISOString();
+  const isTime = date !== undefined && !Number.isNaN(date.getTime()) && isDayOfCalendar(match![1]!);
+  return isTime ? date.toISOString() : undefined;
 }
 
 /** `Date` interprets 31 February as a day in March. */
@@ -157,4 +212,14 @@ export function elementCountValue(text: string): number {
     throw new InvalidArgumentError('Give a whole number from 100 to 1e8, such as 1e6.');
   }
   return value;
+}
+
+/** A name and a place, added to those before: `a=/mnt/a`. */
+export function addGroupValue(
+  text: string,
+  previous: readonly { readonly name: string; readonly place: string }[] = [],
+): { readonly name: string; readonly place: string }[] {
+  const end = text.indexOf('=');
+  if (end < 1 || end === text.length - 1) throw new InvalidArgumentError('Give a name and a place, such as a=/mnt/a.');
+  return [...previous, { name: text.slice(0, end), place: text.slice(end + 1) }];
 }

@@ -22,6 +22,7 @@ export class Output {
   #hasWritten = false;
   #failure: NodeJS.ErrnoException | undefined;
   #completed: string | undefined;
+  #summaryFields: () => Readonly<Record<string, unknown>> = () => ({});
   #pauseStatus: (write: () => void) => void = (write) => write();
 
   constructor(options: OutputOptions) {
@@ -61,7 +62,13 @@ export class Output {
 
   /** Prints a JSON object as a line on stdout; nothing without `--json`. */
   message(type: string, fields: Readonly<Record<string, unknown>>): void {
-    if (this.json) this.#append(JSON.stringify({ message_type: type, ...fields }));
+    const more = type === 'summary' ? this.#summaryFields() : {};
+    if (this.json) this.#append(JSON.stringify({ message_type: type, ...fields, ...more }));
+  }
+
+  /** Adds these fields to the JSON object that sums up what the command has done. */
+  addToSummaries(fields: () => Readonly<Record<string, unknown>>): void {
+    this.#summaryFields = fields;
   }
 
   /** Prints a line on stderr: the text, or with `--json` an object of this type. */

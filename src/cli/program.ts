@@ -1,43 +1,84 @@
 import { Command } from 'commander';
 import type { CommandRunner } from './command-runner.ts';
 import { defineBackup } from './commands/backup.ts';
+import { defineCache } from './commands/cache.ts';
+import { defineCat } from './commands/cat.ts';
 import { defineCheck } from './commands/check.ts';
 import { defineCompact } from './commands/compact.ts';
+import { defineCompletion } from './commands/completion.ts';
 import { defineCopy } from './commands/copy.ts';
 import { defineDelete } from './commands/delete.ts';
+import { defineDiff } from './commands/diff.ts';
+import { defineDoctor } from './commands/doctor.ts';
+import { defineDu } from './commands/du.ts';
+import { defineDump } from './commands/dump.ts';
 import { defineFilter } from './commands/filter.ts';
+import { defineFind } from './commands/find.ts';
+import { defineForget } from './commands/forget.ts';
+import { defineGroup } from './commands/group.ts';
+import { defineHave } from './commands/have.ts';
 import { defineHelp } from './commands/help.ts';
+import { defineHistory } from './commands/history.ts';
+import { defineImportTar } from './commands/import-tar.ts';
 import { defineInit } from './commands/init.ts';
 import { defineKey } from './commands/key.ts';
 import { defineLs } from './commands/ls.ts';
+import { definePin } from './commands/pin.ts';
+import { defineMount } from './commands/mount.ts';
 import { defineRepair } from './commands/repair.ts';
 import { defineRestore } from './commands/restore.ts';
+import { defineRewrite } from './commands/rewrite.ts';
+import { defineServe } from './commands/serve.ts';
+import { defineShow } from './commands/show.ts';
 import { defineSnapshots } from './commands/snapshots.ts';
 import { defineStats } from './commands/stats.ts';
+import { defineTag } from './commands/tag.ts';
 import { defineUndelete } from './commands/undelete.ts';
+import { defineUnpin } from './commands/unpin.ts';
 import { defineVersion } from './commands/version.ts';
 import { ALL_EXIT_CODES } from './exit-codes.ts';
-import { formatHelpFooter } from './help-footer.ts';
-import { count, durationValue } from './option-values.ts';
+import { formatHelpFooter, summaryOf } from './help-footer.ts';
+import { count, durationValue, sizeValue, connectionsValue } from './option-values.ts';
 import { makeStrict } from './strict-options.ts';
 
-/** In the order of the help: the most important commands first. */
-const DEFINITIONS: readonly ((program: Command, runner: CommandRunner) => void)[] = [
-  defineBackup,
-  defineSnapshots,
-  defineLs,
-  defineRestore,
-  defineCopy,
-  defineDelete,
-  defineUndelete,
-  defineCompact,
-  defineStats,
-  defineFilter,
-  defineCheck,
-  defineRepair,
-  defineInit,
-  defineKey,
-  defineVersion,
+type Define = (program: Command, runner: CommandRunner) => void;
+
+/** In the order of the help: the most important groups and commands first. */
+const GROUPS: readonly (readonly [heading: string, definitions: readonly Define[]])[] = [
+  ['Everyday:', [defineBackup, defineRestore, defineMount]],
+  [
+    'Snapshots:',
+    [
+      defineSnapshots,
+      defineTag,
+      definePin,
+      defineUnpin,
+      defineRewrite,
+      defineCopy,
+      defineForget,
+      defineDelete,
+      defineUndelete,
+    ],
+  ],
+  ['Files and archives:', [defineCat, defineDump, defineImportTar]],
+  ['Inspect:', [defineShow, defineLs, defineFind, defineHistory, defineDiff, defineDu, defineHave]],
+  [
+    'Repository:',
+    [
+      defineInit,
+      defineCheck,
+      defineDoctor,
+      defineRepair,
+      defineCompact,
+      defineStats,
+      defineKey,
+      defineGroup,
+      defineCache,
+      defineServe,
+    ],
+  ],
+  ['Program:', [defineCompletion, defineVersion, (program) => defineHelp(program, 'help backup')]],
+  ['Inside:', [defineFilter]],
 ];
 
 /** Defines the whole command line. Only commander is loaded until a command runs. */
@@ -46,12 +87,14 @@ export function createProgram(runner: CommandRunner): Command {
     .description('Back up files with deduplication, restore them, and delete snapshots with exact accounting.')
     .usage('[options] <command>')
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: termOf, subcommandDescription: summaryOf })
     // Errors are printed in one place, with our own exit codes.
     .configureOutput({ outputError: () => {} });
   defineGlobalOptions(program);
-  for (const define of DEFINITIONS) define(program, runner);
-  defineHelp(program, 'help backup');
+  for (const [heading, definitions] of GROUPS) {
+    program.commandsGroup(heading);
+    for (const define of definitions) define(program, runner);
+  }
   makeStrict(program);
   program.addHelpText(
     'after',
@@ -66,9 +109,21 @@ export function createProgram(runner: CommandRunner): Command {
   return program;
 }
 
+/** The list of commands has only their names. */
+function termOf(command: Command): string {
+  return [command.name(), ...command.aliases()].join('|');
+}
+
 function defineGlobalOptions(program: Command): void {
   program
-    .option('-r, --repo <place>', 'the repository (LDM_REPOSITORY; default: $XDG_DATA_HOME/ldm/repository)')
+    .option(
+      '-r, --repo <place>',
+      'the repository: a directory, sftp:user@host:/path, s3:https://endpoint/bucket/prefix or rclone:remote:path (LDM_REPOSITORY; default: $XDG_DATA_HOME/ldm/repository)',
+    )
+    .option(
+      '-p, --profile <name>',
+      'take options from this profile in $XDG_CONFIG_HOME/ldm/config.toml (LDM_PROFILE; default: default, if it exists)',
+    )
     .option('--json', 'one JSON object per line on stdout, with its kind as message_type (LDM_JSON=1)')
     .option('-q, --quiet', 'print only errors and warnings (LDM_QUIET=1)')
     .option('-v, --verbose', 'print more; may be repeated (LDM_VERBOSE=1)', count, 0)
@@ -77,6 +132,31 @@ function defineGlobalOptions(program: Command): void {
       'wait this long for a locked repository: 30s, 5m, 1h (LDM_LOCK_WAIT; default: 1m; compact, repair, key passwd, key remove and key rotate: not at all)',
       durationValue,
     )
+    .option(
+      '--retry-for <duration>',
+      'repeat for this long what fails on another machine and may pass: 30s, 5m, 1h (LDM_RETRY_FOR; default: 15m)',
+      durationValue,
+    )
+    .option(
+      '--ssh-command <command>',
+      'start this command with the arguments for ssh (LDM_SSH_COMMAND; default: ssh); no shell',
+    )
+    .option(
+      '--rclone-command <command>',
+      'start this command with the arguments for rclone (LDM_RCLONE_COMMAND; default: rclone); no shell',
+    )
+    .option(
+      '--limit-upload <rate>',
+      'send at most so many bytes per second to another machine: 2MiB, 500K (LDM_LIMIT_UPLOAD)',
+      sizeValue,
+    )
+    .option('--limit-download <rate>', 'the same for what is received (LDM_LIMIT_DOWNLOAD)', sizeValue)
+    .option(
+      '--connections <number>',
+      'requests to another machine that are under way at once, 1 to 32 (LDM_CONNECTIONS; default: 16)',
+      connectionsValue,
+    )
+    .option('--no-cache', 'keep no copies of files of repositories on other machines (LDM_NO_CACHE=1); see ldm cache')
     .option('--no-progress', 'show no progress (LDM_NO_PROGRESS=1)')
     .option(
       '--password-file <file>',

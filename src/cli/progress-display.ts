@@ -9,7 +9,7 @@ import { formatStatus, statusFields } from './status.ts';
 /** Shows the progress of an operation until `stop` is called. */
 export interface ProgressDisplay {
   stop(): void;
-  /** Runs work that needs the terminal for itself, such as a question. Nothing is drawn meanwhile. */
+  /** Runs work that needs the terminal or stdout for itself, such as a question. Nothing is drawn meanwhile. */
   suspendedDuring<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -23,10 +23,8 @@ export interface ProgressDisplayOptions {
   readonly output: Output;
   /** If false, only SIGUSR1 prints the progress. */
   readonly enabled: boolean;
-  /** How often per second the line on a terminal is drawn. */
-  readonly terminalFps: number;
-  /** How often per second a `status` line is written with `--json`. */
-  readonly jsonFps: number;
+  /** How often per second to show it, if the user has said that. */
+  readonly fps: number | undefined;
 }
 
 interface Display extends ProgressDisplayOptions {
@@ -36,10 +34,14 @@ interface Display extends ProgressDisplayOptions {
 
 /** Commands that finish sooner need no spinner, and its module takes time to load. */
 const SPINNER_DELAY_MS = 300;
+/** Of the line on a terminal. Nobody can read faster, so a higher rate changes nothing. */
+const TERMINAL_FPS = 10;
+/** Of `status` lines with `--json`. */
+const JSON_FPS = 1;
 /** For a terminal that cannot redraw a line. */
-const PLAIN_LINE_INTERVAL_MS = 30_000;
+const PLAIN_LINE_FPS = 1 / 30;
 
-/** A spinner on a terminal, `status` lines with `--json`, and nothing if the output is piped. */
+/** A spinner on a terminal, `status` lines with `--json`, and nothing if the output is piped, unless a rate was given. */
 export function startProgressDisplay(options: ProgressDisplayOptions): ProgressDisplay {
   const display: Display = { ...options, rate: new ProgressRate(options.progress), isAscii: isAsciiOnly() };
   const { progress, output, rate, isAscii } = display;
@@ -49,7 +51,8 @@ export function startProgressDisplay(options: ProgressDisplayOptions): ProgressD
   setStatusDescription(() =>
     output.json ? describeAsJson() : `ldm: ${formatStatus(progress, rate, { ascii: isAscii })}`,
   );
-  if (!options.enabled || !(output.json || process.stderr.isTTY)) {
+  const isWanted = output.json || process.stderr.isTTY || options.fps !== undefined;
+  if (!options.enabled || !isWanted) {
     return { stop: () => {}, suspendedDuring: async (work) => work() };
   }
   progress.isShown = true;
@@ -62,6 +65,7 @@ export function startProgressDisplay(options: ProgressDisplayOptions): ProgressD
 function suspendable(start: () => Drawing): ProgressDisplay {
   let drawing = start();
   let isStopped = false;
+  let suspendedCount = 0;
   return {
     stop: () => {
       isStopped = true;
@@ -69,10 +73,12 @@ function suspendable(start: () => Drawing): ProgressDisplay {
     },
     suspendedDuring: async (work) => {
       drawing.stop();
+      suspendedCount += 1;
       try {
         return await work();
       } finally {
-        if (!isStopped) drawing = start();
+        suspendedCount -= 1;
+        if (!isStopped && suspendedCount === 0) drawing = start();
       }
     },
   };
@@ -83,18 +89,18 @@ function canRedraw(): boolean {
   return process.stderr.columns > 0 && process.env['TERM'] !== 'dumb';
 }
 
-function startStatusLines({ progress, output, rate, jsonFps }: Display, startedAt: number): Drawing {
-  return repeat(1000 / jsonFps, () => {
+function startStatusLines({ progress, output, rate, fps = JSON_FPS }: Display, startedAt: number): Drawing {
+  return repeat(1000 / fps, () => {
     rate.sample(performance.now());
     output.message('status', statusFields(progress, rate, performance.now() - startedAt));
     output.flush();
   });
 }
 
-function startPlainLines({ progress, rate, isAscii }: Display): Drawing {
+function startPlainLines({ progress, rate, isAscii, fps = PLAIN_LINE_FPS }: Display): Drawing {
   const columns = process.stderr.columns || 80;
   rate.sample(performance.now());
-  return repeat(PLAIN_LINE_INTERVAL_MS, () => {
+  return repeat(1000 / fps, () => {
     rate.sample(performance.now());
     process.stderr.write(`${formatStatus(progress, rate, { columns, ascii: isAscii })}\n`);
   });
@@ -124,8 +130,8 @@ function startSpinnerLater(display: Display): Drawing {
   };
 }
 
-function startSpinner(ora: typeof Ora, { progress, output, rate, isAscii, terminalFps }: Display): () => void {
-  const intervalMs = 1000 / terminalFps;
+function startSpinner(ora: typeof Ora, { progress, output, rate, isAscii, fps = TERMINAL_FPS }: Display): () => void {
+  const intervalMs = 1000 / Math.min(fps, TERMINAL_FPS);
   const spinner = ora({
     stream: process.stderr,
     isEnabled: true,

@@ -32,7 +32,7 @@ export function checkSecretFile(path: string, repository: string | undefined): v
   const directory = realpathSync.native(dirname(resolve(path)));
   if (repository !== undefined && `${directory}/`.startsWith(`${realpathOf(repository)}/`)) {
     throw new UsageError(`${path} is in the repository`, {
-      hint: 'Whoever can read the repository could then read what is in it. Name a file elsewhere.',
+      hint: 'Anyone who can read the repository could read the file. Name a file elsewhere.',
     });
   }
   if (lstatSync(fsPath(recoverBytes([path])[0]!), { throwIfNoEntry: false }) === undefined) return;

@@ -1,4 +1,6 @@
-import { LocalBackend } from '../backend/local-backend.ts';
+import type { Backend, Traffic } from '../backend/backend.ts';
+import { openBackend } from '../backend/open-backend.ts';
+import type { RemoteOptions } from '../backend/open-backend.ts';
 import { createProgress } from '../operations/context.ts';
 import type { OperationContext, OtherRepository, PasswordSource } from '../operations/context.ts';
 import { escapeForTerminal } from './display-path.ts';
@@ -8,11 +10,11 @@ import { createPasswordSource, findPasswordOrigin, fromOptions, wipePasswords } 
 import type { PasswordOptions, PasswordQuestions, PasswordSurroundings } from './password/password-source.ts';
 import { startProgressDisplay } from './progress-display.ts';
 import { StoredMemory } from './repository-memory.ts';
-import { displayFps, resolveLocation } from './settings.ts';
+import { resolveLocation } from './settings.ts';
 import type { GlobalOptions, Settings } from './settings.ts';
 import { interruptionSignal } from './signals.ts';
 
-const DEFAULT_JSON_FPS = 1;
+const GROUP_RETRY_MS = 60_000;
 
 /** Options of the commands that set a new password. */
 export interface NewPasswordFlags {
@@ -28,30 +30,37 @@ export interface Session {
   readonly verbosity: number;
   /** No repository was named, so the default place is used. */
   readonly isDefaultRepository: boolean;
+  /** Where this machine remembers the last checks of repositories. */
+  readonly checksDirectory: string | undefined;
   /** Returns where a new password comes from: what the options say, else the terminal. */
   newPassword(flags: NewPasswordFlags): PasswordSource;
-  /** Opens the place of a second repository. Its password is that of the first one, unless the options name another source. The session closes it. */
-  openOther(place: string, passwordOptions: PasswordOptions): OtherRepository;
+  /** Opens the place of a second repository. Its password is that of the first one, unless the options name another source; `prefix` is that of their names. The session closes it. */
+  openOther(place: string, passwordOptions: PasswordOptions, prefix: string): Promise<OtherRepository>;
+  /** Ends the display of the progress, for a command that goes on when its work is done. */
+  endProgress(): void;
+  /** Call this before anything else in a command that writes bytes to stdout: a line about the progress would be among them. */
+  keepStdoutForData(): void;
   /** Call this before the summary; it ends the notices about single files. */
   finishNotices(): void;
   close(): Promise<void>;
 }
 
 /** Creates the backend and starts the progress display. Does not access the repository. */
-export function openSession(options: GlobalOptions, settings: Settings, output: Output): Session {
+export async function openSession(options: GlobalOptions, settings: Settings, output: Output): Promise<Session> {
   interruptionSignal.throwIfAborted();
   const origin = findPasswordOrigin(options, process.env);
-  const backend = new LocalBackend(settings.repository);
-  const others: LocalBackend[] = [];
+  const backends: Backend[] = [];
+  const open = async (place: string): Promise<Backend> => {
+    const opened = await openBackend(place, remoteOptions(place, settings, output));
+    backends.push(opened);
+    return opened;
+  };
+  const backend = await open(settings.repository);
+  output.addToSummaries(() => trafficFields(backends));
   const progress = createProgress();
   const notices = new NoticePrinter(output, options.verbose);
-  const display = startProgressDisplay({
-    progress,
-    output,
-    enabled: options.progress && !output.quiet,
-    terminalFps: displayFps(settings),
-    jsonFps: settings.progressFps ?? DEFAULT_JSON_FPS,
-  });
+  const enabled = options.progress && !output.quiet;
+  const display = startProgressDisplay({ progress, output, enabled, fps: settings.progressFps });
   const passwordSurroundings: PasswordSurroundings = {
     environment: process.env,
     signal: interruptionSignal,
@@ -61,16 +70,12 @@ export function openSession(options: GlobalOptions, settings: Settings, output: 
   return {
     context: {
       backend,
+      openPlace: async (place) => openBackend(place, groupOptions(place, settings, output)),
       lockWaitMs: settings.lockWaitMs,
       signal: interruptionSignal,
       progress,
       onNotice: (notice) => notices.print(notice),
-      memory: new StoredMemory(settings.memoryDirectory, {
-        warn: (message) => warn(output, message),
-        note: (message) => {
-          if (options.verbose > 0) note(output, message);
-        },
-      }),
+      memory: memoryOf(settings, output, options.verbose),
       password: createPasswordSource(
         origin,
         questionsAbout(settings.repository),
@@ -82,27 +87,70 @@ export function openSession(options: GlobalOptions, settings: Settings, output: 
     output,
     verbosity: options.verbose,
     isDefaultRepository: settings.isDefaultRepository,
+    checksDirectory: settings.checksDirectory,
     newPassword: ({ newPasswordFile, newPasswordCommand }) => {
       const given = { passwordFile: newPasswordFile, passwordCommand: newPasswordCommand };
       const questions = { ...questionsAbout(settings.repository), advice: 'give-new-password' } as const;
       return createPasswordSource(fromOptions(given, '--new-'), questions, passwordSurroundings);
     },
-    openOther: (place, passwordOptions) => {
-      const other = new LocalBackend(resolveLocation(place));
-      others.push(other);
-      const own = fromOptions(passwordOptions, '--to-');
+    openOther: async (place, passwordOptions, prefix) => {
+      const other = await open(resolveLocation(place));
+      const own = fromOptions(passwordOptions, prefix);
       const questions = questionsAbout(other.location);
       const password = createPasswordSource(own ?? origin, questions, passwordSurroundings, own !== undefined);
       return { backend: other, password };
+    },
+    endProgress: () => display.stop(),
+    keepStdoutForData: () => {
+      if (output.json || process.stdout.isTTY) display.stop();
     },
     finishNotices: () => notices.finish(),
     close: async () => {
       display.stop();
       notices.finish();
       await wipePasswords();
-      for (const each of [backend, ...others]) await each.close();
+      for (const each of backends) await each.close();
     },
   };
+}
+
+function memoryOf({ memoryDirectory }: Settings, output: Output, verbosity: number): StoredMemory {
+  return new StoredMemory(memoryDirectory, {
+    warn: (message) => warn(output, message),
+    note: (message) => {
+      if (verbosity > 0) note(output, message);
+    },
+  });
+}
+
+/** What was asked of all repositories on other machines; nothing if there is none. */
+function trafficFields(backends: readonly Backend[]): Readonly<Record<string, number>> {
+  const all = backends.flatMap(({ traffic }) => traffic ?? []);
+  if (all.length === 0) return {};
+  const total = (count: (traffic: Traffic) => number): number => all.reduce((sum, each) => sum + count(each), 0);
+  return {
+    requests: total(({ requests }) => requests),
+    bytes_uploaded: total(({ uploadedBytes }) => uploadedBytes),
+    bytes_downloaded: total(({ downloadedBytes }) => downloadedBytes),
+  };
+}
+
+function remoteOptions(place: string, settings: Settings, output: Output): RemoteOptions {
+  const { sshCommand, rcloneCommand, retryForMs, uploadLimit, downloadLimit, connections } = settings;
+  const onTrouble = (reason: string): void => warn(output, `repository ${place}: repeated after: ${reason}`);
+  const limits = { uploadLimit, downloadLimit, connections };
+  const cache = settings.cacheDirectory === undefined ? undefined : cacheOptions(settings.cacheDirectory, output);
+  return { sshCommand, rcloneCommand, retryForMs, ...limits, cache, signal: interruptionSignal, onTrouble };
+}
+
+function cacheOptions(directory: string, output: Output): RemoteOptions['cache'] {
+  return { directory, onTrouble: (reason) => warn(output, `the cache in ${directory} is not used: ${reason}`) };
+}
+
+/** A group that cannot be reached is offline, and the command goes on without it. */
+function groupOptions(place: string, settings: Settings, output: Output): RemoteOptions {
+  const options = remoteOptions(place, settings, output);
+  return { ...options, retryForMs: Math.min(options.retryForMs ?? GROUP_RETRY_MS, GROUP_RETRY_MS) };
 }
 
 function questionsAbout(repository: string): PasswordQuestions {

@@ -1,14 +1,17 @@
 import { isAbsolute, join, resolve } from 'node:path';
+import { formatSftpPlace, isSftpPlace, parseSftpPlace } from '../backend/place.ts';
+import { formatRclonePlace, isRclonePlace, parseRclonePlace } from '../backend/rclone/rclone-place.ts';
+import { formatS3Place, isS3Place, parseS3Place } from '../backend/s3/s3-place.ts';
 import { UsageError } from '../errors.ts';
-import { readConfiguration } from './configuration-file.ts';
 import { readProgressFps } from './environment.ts';
+import type { PasswordOptions } from './password/password-source.ts';
 import { expandHome, homeDirectory } from './paths.ts';
+import { splitWords } from './password/split-words.ts';
 import { isDamagedText } from '../util/byte-string.ts';
 
-/** `sftp:...`, `s3://...`, or `host:path` as for scp: a colon before any slash. */
+/** `rest:https://...`, or `host:path` as for scp: a colon before any slash. */
 const REMOTE_PLACE = /^([^/]*?:)(\/\/)?/;
 const SCHEME = /^[a-z][a-z0-9+-]*:$/i;
-const DEFAULT_FPS = 10;
 
 /** The options of every command, as commander provides them. */
 export interface GlobalOptions {
@@ -18,45 +21,78 @@ export interface GlobalOptions {
   readonly verbose: number;
   readonly lockWait?: number;
   readonly progress: boolean;
+  readonly retryFor?: number;
+  readonly sshCommand?: string;
+  readonly rcloneCommand?: string;
+  readonly limitUpload?: number;
+  readonly limitDownload?: number;
+  readonly connections?: number;
+  readonly cache?: boolean;
   readonly passwordFile?: string;
   readonly passwordCommand?: string;
+  readonly profile?: string;
+  /** Where the profile takes the password from. The options above are those of the command line. */
+  readonly profilePassword?: PasswordOptions;
 }
 
-/** The settings from options, environment and configuration file, in this order of precedence. */
+/** The settings from options, environment and profile, in this order of precedence. */
 export interface Settings {
   readonly repository: string;
   /** No repository was named. The first backup may create one at the default place. */
   readonly isDefaultRepository: boolean;
   /** Undefined for the default of the operation. */
   readonly lockWaitMs: number | undefined;
+  /** For how long what fails on another machine is repeated; undefined for the default. */
+  readonly retryForMs: number | undefined;
+  /** How to start ssh, in words; undefined for the default. */
+  readonly sshCommand: readonly string[] | undefined;
+  /** The same for rclone. */
+  readonly rcloneCommand: readonly string[] | undefined;
+  /** Bytes per second; undefined for no limit. */
+  readonly uploadLimit: number | undefined;
+  readonly downloadLimit: number | undefined;
+  /** Requests to another machine under way at once; undefined for the default. */
+  readonly connections: number | undefined;
+  /** Where this machine keeps copies of files of repositories on other machines; undefined for none. */
+  readonly cacheDirectory: string | undefined;
   /** How often to show progress per second; undefined for the default. */
   readonly progressFps: number | undefined;
   /** What this machine remembers of repositories. Undefined if there is no home directory. */
   readonly memoryDirectory: string | undefined;
+  /** The same about their last checks. */
+  readonly checksDirectory: string | undefined;
 }
 
-/** `options`: from the command line and the environment. */
+/** `options`: from the command line, the environment and the profile. */
 export function resolveSettings(options: GlobalOptions, environment: NodeJS.ProcessEnv): Settings {
-  const directory = xdgDirectory(environment, 'XDG_CONFIG_HOME', '.config');
-  const configuration = directory === undefined ? {} : readConfiguration(join(directory, 'ldm', 'config.json'));
-  const named = options.repo ?? configuration.repository;
+  const { repo: named } = options;
   const state = xdgDirectory(environment, 'XDG_STATE_HOME', '.local/state');
   return {
     repository: named === undefined ? defaultLocation(environment) : resolveLocation(named),
     isDefaultRepository: named === undefined,
-    lockWaitMs: options.lockWait ?? configuration.lockWaitMs,
+    lockWaitMs: options.lockWait,
+    retryForMs: options.retryFor,
+    sshCommand: options.sshCommand === undefined ? undefined : splitWords(options.sshCommand, '--ssh-command'),
+    rcloneCommand:
+      options.rcloneCommand === undefined ? undefined : splitWords(options.rcloneCommand, '--rclone-command'),
+    uploadLimit: options.limitUpload,
+    downloadLimit: options.limitDownload,
+    connections: options.connections,
+    cacheDirectory: options.cache !== false ? cacheDirectory(environment) : undefined,
     progressFps: readProgressFps(environment),
     memoryDirectory: state === undefined ? undefined : join(state, 'ldm', 'repositories'),
+    checksDirectory: state === undefined ? undefined : join(state, 'ldm', 'checks'),
   };
 }
 
-/** Returns how often per second the status line is drawn: at most the default rate, since nobody can read faster. */
-export function displayFps(settings: Settings): number {
-  return Math.min(settings.progressFps ?? DEFAULT_FPS, DEFAULT_FPS);
+/** Returns the directory of all caches. Undefined if there is no home directory. */
+export function cacheDirectory(environment: NodeJS.ProcessEnv): string | undefined {
+  const directory = xdgDirectory(environment, 'XDG_CACHE_HOME', '.cache');
+  return directory === undefined ? undefined : join(directory, 'ldm');
 }
 
 /** The XDG specification says to ignore empty and relative values. */
-function xdgDirectory(environment: NodeJS.ProcessEnv, variable: string, fallback: string): string | undefined {
+export function xdgDirectory(environment: NodeJS.ProcessEnv, variable: string, fallback: string): string | undefined {
   const value = environment[variable];
   if (value !== undefined && isAbsolute(value)) return value;
   const home = homeDirectory();
@@ -73,6 +109,9 @@ function defaultLocation(environment: NodeJS.ProcessEnv): string {
 
 /** Returns the place of a repository that was named. */
 export function resolveLocation(location: string): string {
+  if (isSftpPlace(location)) return assertText(formatSftpPlace(parseSftpPlace(location)));
+  if (isS3Place(location)) return assertText(formatS3Place(parseS3Place(location)));
+  if (isRclonePlace(location)) return assertText(formatRclonePlace(parseRclonePlace(location)));
   const [, start, slashes] = REMOTE_PLACE.exec(location) ?? [];
   if (start !== undefined) throw remotePlace(start, slashes);
   return assertText(resolve(expandHome(location)));
@@ -82,7 +121,7 @@ export function resolveLocation(location: string): string {
 function remotePlace(start: string, slashes = ''): UsageError {
   const what = SCHEME.test(start) ? `at ${start}${slashes}` : `on another machine (${start})`;
   return new UsageError(`a repository ${what} is not supported`, {
-    hint: 'Name a directory of this machine; write ./ before a name with a colon.',
+    hint: 'Name a directory, sftp:user@host:/path, s3:https://endpoint/bucket or rclone:remote:path; write ./ before a name with a colon.',
   });
 }
 

@@ -21,7 +21,8 @@ export function formatStatus(
   speed: Speed,
   { columns = 1000, ascii = false }: StatusStyle = {},
 ): string {
-  const { filesDone, filesTotal, bytesDone, bytesTotal, storedBytes, errorCount, unit = 'file' } = progress;
+  const { filesDone, bytesDone, storedBytes, errorCount, unit = 'file' } = progress;
+  const { filesTotal, bytesTotal } = totalsOf(progress);
   const { bytesPerSecond, secondsRemaining } = speed;
   const share = shareOf(progress);
   const parts = [
@@ -48,21 +49,45 @@ export function statusFields(progress: Progress, speed: Speed, elapsedMs: number
     phase: progress.phase === '' ? undefined : progress.phase,
     percent_done: shareOf(progress),
     ...countFields(progress),
-    total_bytes: progress.bytesTotal,
+    total_bytes: totalsOf(progress).bytesTotal,
     bytes_done: progress.bytesDone,
     stored_bytes: progress.storedBytes,
     error_count: progress.errorCount,
+    ...restoreFields(progress),
     ...(progress.currentFile === undefined ? {} : { current_files: [textOf(shownPathOf(progress.currentFile))] }),
   };
 }
 
-function countFields({ unit = 'file', filesTotal, filesDone }: Progress): Record<string, unknown> {
-  return { [`total_${unit}s`]: filesTotal, [`${unit}s_done`]: filesDone };
+function restoreFields({ restored }: Progress): Record<string, unknown> {
+  return restored === undefined
+    ? {}
+    : {
+        files_restored: restored.filesRestored,
+        files_skipped: restored.filesSkipped,
+        files_deleted: restored.filesDeleted,
+        bytes_restored: restored.bytesRestored,
+        bytes_skipped: restored.bytesSkipped,
+      };
 }
 
-/** Returns the completed share. Undefined if the total is unknown, or is an estimate that has been exceeded. */
-function shareOf({ bytesDone, bytesTotal }: Progress): number | undefined {
-  return bytesTotal === undefined || bytesTotal === 0 || bytesDone > bytesTotal ? undefined : bytesDone / bytesTotal;
+function countFields(progress: Progress): Record<string, unknown> {
+  const { unit = 'file', filesDone } = progress;
+  return { [`total_${unit}s`]: totalsOf(progress).filesTotal, [`${unit}s_done`]: filesDone };
+}
+
+/** Returns the totals. One is undefined if it is unknown, or is an estimate that has been exceeded. */
+function totalsOf(progress: Progress): Pick<Progress, 'filesTotal' | 'bytesTotal'> {
+  const { filesDone, filesTotal = 0, bytesDone, bytesTotal = 0 } = progress;
+  return {
+    filesTotal: filesDone > filesTotal ? undefined : progress.filesTotal,
+    bytesTotal: bytesDone > bytesTotal ? undefined : progress.bytesTotal,
+  };
+}
+
+/** Returns the completed share, if the total is known. */
+function shareOf(progress: Progress): number | undefined {
+  const { bytesTotal } = totalsOf(progress);
+  return bytesTotal === undefined || bytesTotal === 0 ? undefined : progress.bytesDone / bytesTotal;
 }
 
 /** `0:42`, `12:05`, `3:00:00` */

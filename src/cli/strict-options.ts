@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { InvalidArgumentError } from 'commander';
 import type { Command, Option } from 'commander';
+import { acceptsEmptyValue } from './group-option.ts';
 import { isRepeatable } from './option-values.ts';
 
 /**
@@ -10,7 +11,9 @@ import { isRepeatable } from './option-values.ts';
 export function makeStrict(command: Command): void {
   for (const option of command.options) if (option.required || option.optional) makeStrictOption(command, option);
   command.hook('preAction', (_, action) => {
-    if (action.args.includes('')) action.error('error: an argument is empty', { exitCode: 2 });
+    // The word at the cursor of a shell may be empty.
+    if (action.args.includes('') && action.name() !== 'complete')
+      action.error('error: an argument is empty', { exitCode: 2 });
   });
   for (const child of command.commands) makeStrict(child);
 }
@@ -20,7 +23,7 @@ function makeStrictOption(command: Command, option: Option): void {
   const check = (value: string | null): void => {
     count += 1;
     const name = option.long ?? option.flags;
-    if (value === '') throw new InvalidArgumentError(`the value of ${name} is empty`);
+    if (value === '' && !acceptsEmptyValue(option)) throw new InvalidArgumentError(`the value of ${name} is empty`);
     if (count > 1 && !isRepeatable(option)) throw new InvalidArgumentError(`${name} was given more than once`);
   };
   // Before the listener of commander, which parses the value and would complain about an empty one in another way.

@@ -28,7 +28,8 @@ export type KeyLabel =
   | 'snapshots'
   | 'condemnations'
   | 'filter'
-  | 'config';
+  | 'config'
+  | 'groups';
 
 export function createMasterKey(epoch: number): MasterKey {
   return { epoch, bytes: randomBytes(MASTER_KEY_BYTES) };

@@ -35,6 +35,13 @@ function stateOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
   return `${dev}:${ino}:${size}:${mtimeNs}`;
 }
 
+/** Returns whether two states are of different files on one device. */
+export function isOtherInode(state: string, other: string): boolean {
+  const [device, inode] = state.split(':');
+  const [otherDevice, otherInode] = other.split(':');
+  return device === otherDevice && inode !== otherInode;
+}
+
 /** Creates `path` as a hard link to `existing`. Throws TargetError, also if that is another file now. */
 export function createHardlink(existing: KnownFile, path: ByteString): void {
   try {

@@ -4,11 +4,14 @@ import { nativeCalls } from './native.ts';
 import { errnoOf } from './path-failures.ts';
 import { applyMetadata } from './target-metadata.ts';
 import type { EntryMetadata } from './target-metadata.ts';
+import { setStoringFlags } from './target-attributes.ts';
 import { removeIfPossible } from './target-names.ts';
 import type { TargetPolicy } from './target-policy.ts';
 
 /** The file system (such as NFS, FAT, /proc) or the kernel has no files without a name. Node calls EOPNOTSUPP ENOTSUP. */
 const UNSUPPORTED: ReadonlySet<string> = new Set(['ENOTSUP', 'EISDIR']);
+
+const OWNER_WRITES = 0o200;
 
 /** Set after the first failure of that kind in this thread, so that the other files do not fail first, too. */
 let isUnsupported = false;
@@ -31,12 +34,15 @@ export function createNamelessFile(
   if (calls === undefined || place === undefined) return undefined;
   let descriptor: number;
   try {
-    descriptor = calls.createNameless(place.descriptor, metadata.mode & 0o777);
+    // Setting attributes needs the permission to write, even through a descriptor.
+    const mode = (metadata.mode & 0o777) | (metadata.xattrs.length > 0 ? OWNER_WRITES : 0);
+    descriptor = calls.createNameless(place.descriptor, mode);
   } catch (error) {
     isUnsupported = UNSUPPORTED.has(errnoOf(error) ?? '');
     return isUnsupported ? undefined : false;
   }
   const isNamed = attempt(() => {
+    setStoringFlags(descriptor, metadata.inodeFlags, policy.attributes);
     const isWhole = bytes.length === 0 || calls.write(descriptor, bytes) === bytes.length;
     const failure = isWhole ? applyMetadata(descriptor, metadata, { path, policy }) : undefined;
     if (isWhole && failure === undefined) calls.giveName(descriptor, place.descriptor, place.name);

@@ -17,6 +17,10 @@ export interface NativeFileCalls {
   fchmod(descriptor: number, mode: number): void;
   fchown(descriptor: number, uid: number, gid: number): void;
   close(descriptor: number): void;
+  /** Drops what the system has cached of an open file, as far as it is on the disk; see posix_fadvise(2). */
+  dropCache(descriptor: number): void;
+  /** Writes the file system of an open file to the disk. */
+  syncFileSystem(descriptor: number): void;
 }
 
 type NativeFunction = (...values: unknown[]) => number;
@@ -25,6 +29,7 @@ const AT_FDCWD = -100;
 const AT_SYMLINK_FOLLOW = 0x400;
 const O_CLOEXEC = 0o2000000;
 const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY;
+const POSIX_FADV_DONTNEED = 4;
 const CREATE_FLAGS = O_TMPFILE | O_CLOEXEC | constants.O_WRONLY;
 
 /** Binds the calls for Linux. `check` throws the error of the last call if its result is negative. */
@@ -39,6 +44,9 @@ export function bindFileCalls(
   const fchmod = bind('int fchmod(int descriptor, uint32_t mode)');
   const fchown = bind('int fchown(int descriptor, uint32_t uid, uint32_t gid)');
   const close = bind('int close(int descriptor)');
+  // Only a restore that verifies needs them.
+  let posixFadvise: NativeFunction | undefined;
+  let syncfs: NativeFunction | undefined;
   return {
     createNameless: (directory, mode) => check('open', openat(directory, '.', CREATE_FLAGS, mode)),
     giveName(descriptor, directory, name): void {
@@ -50,6 +58,14 @@ export function bindFileCalls(
     fchmod: (descriptor, mode) => void check('fchmod', fchmod(descriptor, mode)),
     fchown: (descriptor, uid, gid) => void check('fchown', fchown(descriptor, uid, gid)),
     close: (descriptor) => void check('close', close(descriptor)),
+    dropCache(descriptor): void {
+      posixFadvise ??= bind('int posix_fadvise(int descriptor, int64_t offset, int64_t length, int advice)');
+      posixFadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+    },
+    syncFileSystem(descriptor): void {
+      syncfs ??= bind('int syncfs(int descriptor)');
+      check('syncfs', syncfs(descriptor));
+    },
   };
 }
 

@@ -1,7 +1,9 @@
 import { getSystemErrorName } from 'node:util';
 import type { ByteString } from '../util/byte-string.ts';
-import { loadSystemLibrary } from '../util/system-library.ts';
+import { loadCLibrary } from '../util/system-library.ts';
 import type { SystemLibrary } from '../util/system-library.ts';
+import { bindAttributeCalls } from './native-attributes.ts';
+import type { NativeAttributeCalls } from './native-attributes.ts';
 import { bindFileCalls, zeroTerminated } from './native-file-calls.ts';
 import type { NativeFileCalls } from './native-file-calls.ts';
 
@@ -24,6 +26,8 @@ export interface NativeCalls {
   readonly statx: ((directory: number, path: ByteString, flags: number, status: Uint32Array) => boolean) | undefined;
   /** Only on Linux. */
   readonly file: NativeFileCalls | undefined;
+  /** Only on Linux. */
+  readonly attributes: NativeAttributeCalls | undefined;
   /** Returns the scheduling policy of this thread; a negative number if it cannot be found out. Only on Linux. */
   schedulingPolicy(): number;
   /** Sets the policy to one without a priority of its own. Returns whether that worked. */
@@ -35,10 +39,9 @@ type NativeFunction = (...values: unknown[]) => number;
 const isMacOs = process.platform === 'darwin';
 const AT_FDCWD = isMacOs ? -2 : -100;
 const AT_SYMLINK_NOFOLLOW = isMacOs ? 0x20 : 0x100;
-const STATX_BASIC_STATS = 0x7ff;
+/** STATX_BASIC_STATS and STATX_BTIME. */
+const STATX_FIELDS = 0xfff;
 const UTIME_OMIT = isMacOs ? -2n : 0x3ffffffen;
-/** Names of the C library, for a statically linked Node. */
-const LIBRARY_NAMES = isMacOs ? ['libSystem.dylib'] : ['libc.so.6', 'libc.so'];
 /** Architectures on which `struct timespec` consists of two 64-bit numbers. */
 const SUPPORTED_ARCHITECTURES = new Set(['x64', 'arm64', 'riscv64', 'loong64', 'ppc64']);
 
@@ -58,24 +61,10 @@ export function hasNanosecondTimes(): boolean {
 function loadNativeCalls(): NativeCalls | undefined {
   if (process.platform === 'win32' || !SUPPORTED_ARCHITECTURES.has(process.arch)) return undefined;
   try {
-    return bindCalls(findLibrary());
+    return bindCalls(loadCLibrary());
   } catch {
     return undefined;
   }
-}
-
-/** Node is normally linked to the C library (glibc or musl). It must be found by name only for a static build. */
-function findLibrary(): SystemLibrary {
-  for (const name of [null, ...LIBRARY_NAMES]) {
-    try {
-      const library = loadSystemLibrary(name);
-      library.bind('int futimens(int descriptor, const void *times)');
-      return library;
-    } catch {
-      // Try the next name.
-    }
-  }
-  throw new Error('no C library found');
 }
 
 function bindCalls(library: SystemLibrary): NativeCalls {
@@ -88,6 +77,7 @@ function bindCalls(library: SystemLibrary): NativeCalls {
     'int utimensat(int directory, const char *path, const void *times, int flags)',
   ) as NativeFunction;
   let file: NativeFileCalls | undefined;
+  let attributes: NativeAttributeCalls | undefined;
   let mkfifo: NativeFunction | undefined;
   let mknod: NativeFunction | undefined;
   // One buffer for all calls: they are synchronous.
@@ -114,6 +104,10 @@ function bindCalls(library: SystemLibrary): NativeCalls {
       if (process.platform === 'linux') file ??= bindFileCalls(library, call);
       return file;
     },
+    get attributes(): NativeAttributeCalls | undefined {
+      if (process.platform === 'linux') attributes ??= bindAttributeCalls(library);
+      return attributes;
+    },
     schedulingPolicy: () => (library.bind('int sched_getscheduler(int pid)') as NativeFunction)(0),
     setSchedulingPolicy(policy): boolean {
       const set = library.bind('int sched_setscheduler(int pid, int policy, const void *priority)') as NativeFunction;
@@ -128,7 +122,7 @@ function bindStatx(library: SystemLibrary): NativeCalls['statx'] {
       'int statx(int directory, const char *path, int flags, uint32_t mask, void *status)',
     ) as NativeFunction;
     return (directory, path, flags, status) => {
-      return statx(directory, zeroTerminated(path), flags, STATX_BASIC_STATS, status) === 0;
+      return statx(directory, zeroTerminated(path), flags, STATX_FIELDS, status) === 0;
     };
   } catch {
     return undefined;

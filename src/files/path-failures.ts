@@ -3,7 +3,10 @@ import { SourceError, TargetError } from '../errors.ts';
 import type { PathErrorDetails } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { textOf } from '../util/byte-string.ts';
-import { logicalPathOf } from './held-directories.ts';
+import { logicalPathOf, unfollowedPath } from './held-directories.ts';
+import { STATX_CURRENT_DIRECTORY, hasLockingFlag } from './statx.ts';
+
+const LOCKED = '; it, or the directory that contains it, is immutable or append-only, see lsattr(1) and chattr(1)';
 
 export interface PathFailure {
   /** The failed operation, worded to follow "cannot": "open", "read the metadata of". */
@@ -25,7 +28,8 @@ export function sourceError(failure: PathFailure): SourceError {
 }
 
 export function targetError(failure: PathFailure): TargetError {
-  return new TargetError(messageOf(failure), detailsOf(failure));
+  const locked = errnoOf(failure.cause) === 'EPERM' && isLocked(failure.path) ? LOCKED : '';
+  return new TargetError(messageOf(failure) + locked, detailsOf(failure));
 }
 
 function messageOf({ operation, path, cause }: PathFailure): string {
@@ -44,4 +48,10 @@ export function reasonOf(cause: unknown): string {
   const text = number === undefined ? undefined : getSystemErrorMap().get(number)?.[1];
   if (errno !== undefined && text !== undefined) return `${text} (${errno})`;
   return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** Whether a flag keeps what is at the path, or its name, from being changed. */
+function isLocked(path: ByteString): boolean {
+  const parent = path.slice(0, Math.max(1, path.lastIndexOf('/'))) as ByteString;
+  return [path, parent].some((place) => hasLockingFlag(STATX_CURRENT_DIRECTORY, unfollowedPath(place)));
 }

@@ -66,7 +66,11 @@ export function assertReplaceable(path: ByteString): void {
   }
 }
 
-function kindOf(path: ByteString): 'absent' | 'file' | 'special' {
+/**
+ * Returns what is at a path, following symlinks.
+ * @throws UsageError for a directory or a FIFO
+ */
+export function kindOf(path: ByteString): 'absent' | 'file' | 'special' {
   let stats;
   try {
     stats = statSync(fsPath(path), { throwIfNoEntry: false });

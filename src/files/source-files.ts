@@ -1,7 +1,8 @@
-import { constants, opendirSync, openSync, readdirSync, readlinkSync } from 'node:fs';
+import { constants, opendirSync, openSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import type { ByteString } from '../util/byte-string.ts';
-import { fsPath } from '../util/byte-string.ts';
+import { byteStringFromBytes, fsPath } from '../util/byte-string.ts';
 import { errnoOf, sourceError } from './path-failures.ts';
+import { readMetadata } from './source-metadata.ts';
 
 /**
  * Without O_NONBLOCK, opening a FIFO blocks until it has a writer; without O_NOCTTY, a terminal device could become our
@@ -57,6 +58,16 @@ export function readLinkTarget(path: ByteString): ByteString {
     return readlinkSync(fsPath(path), 'latin1') as ByteString;
   } catch (cause) {
     throw sourceError({ operation: 'read the link', path, cause });
+  }
+}
+
+/** Returns the real path that a symlink leads to; undefined if the path is none. Throws SourceError. */
+export function followLink(path: ByteString): ByteString | undefined {
+  if (readMetadata(path).type !== 'symlink') return undefined;
+  try {
+    return byteStringFromBytes(realpathSync.native(fsPath(path), 'buffer'));
+  } catch (cause) {
+    throw sourceError({ operation: 'follow the link', path, cause });
   }
 }
 

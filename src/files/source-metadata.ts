@@ -1,6 +1,7 @@
 import { constants, fstatSync, lstatSync, statSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import type { SourceError } from '../errors.ts';
+import type { BirthTime } from '../format/tree-entry.ts';
 import type { EntryType } from '../format/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
@@ -25,6 +26,10 @@ export interface SourceMetadata {
   readonly inode: bigint;
   readonly device: bigint;
   readonly sizeBytes: number;
+  /** The space that the file occupies. Less than its size if it has holes, or if the file system compresses it. */
+  readonly allocatedBytes: number;
+  /** Undefined if the file system does not say. */
+  readonly birthTime: BirthTime | undefined;
   readonly linkCount: number;
   /** For a device file; otherwise 0. */
   readonly deviceMajor: number;
@@ -80,6 +85,9 @@ function metadataFrom(stats: BigIntStats): SourceMetadata {
     inode: BigInt.asUintN(64, stats.ino),
     device: BigInt.asUintN(64, stats.dev),
     sizeBytes: Number(stats.size),
+    allocatedBytes: Number(stats.blocks) * 512,
+    // Node reports another time where there is none.
+    birthTime: undefined,
     linkCount: Number(stats.nlink),
     deviceMajor: isDevice ? deviceMajorOf(stats.rdev) : 0,
     deviceMinor: isDevice ? deviceMinorOf(stats.rdev) : 0,

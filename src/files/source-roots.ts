@@ -12,27 +12,48 @@ export { commonParent } from './root-paths.ts';
 
 const NOTHING_THERE = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP']);
 
+/** A source that does not exist. */
+interface MissingSource {
+  readonly name: string;
+  /** Whether no file matches it as a pattern either. */
+  readonly isPattern: boolean;
+}
+
 /** The sources that the paths and patterns of a command resolve to. */
 export interface SourceRoots {
   /** Absolute and normalised, in byte order, none below another. */
   readonly roots: ByteString[];
+  /** What was named or matched below a root. It is a part of that root. */
+  readonly inner: ByteString[];
   /** Roots that are symlinks, with the real path of what is saved under their name. */
   readonly followed: ReadonlyMap<ByteString, ByteString>;
   /** Arguments that match nothing, as the user typed them. */
-  readonly missing: string[];
+  readonly missing: MissingSource[];
   /** Errors for arguments that could not be looked up. */
   readonly failures: SourceError[];
+}
+
+/** Paths from lists of files, such as the output of find. Symlinks among them are saved as such. */
+export interface ListedSources {
+  /** Paths and glob patterns. */
+  readonly patterns?: readonly PathInput[];
+  /** Paths, whatever characters they contain. */
+  readonly paths?: readonly PathInput[];
 }
 
 /**
  * Resolves paths and glob patterns from a command line to roots. An existing path is taken literally, whatever
  * characters it contains. A symlink that the user named is followed; one that a pattern matched is saved as a link.
  */
-export async function resolveRoots(patterns: readonly PathInput[], cwd: PathInput): Promise<SourceRoots> {
+export async function resolveRoots(
+  patterns: readonly PathInput[],
+  cwd: PathInput,
+  listed: ListedSources = {},
+): Promise<SourceRoots> {
   const directory = byteStringOf(cwd);
   const named = new Set<ByteString>();
   const matched = new Set<ByteString>();
-  const missing: string[] = [];
+  const missing: MissingSource[] = [];
   const failures: SourceError[] = [];
   let expander: GlobExpander | undefined;
   const expand = async (word: ByteString): Promise<ByteString[]> => {
@@ -40,19 +61,24 @@ export async function resolveRoots(patterns: readonly PathInput[], cwd: PathInpu
     expander ??= await loadGlobExpander();
     return expander.isPattern(word) ? expander.expand(word, directory) : [];
   };
-  for (const pattern of patterns) {
-    const word = byteStringOf(pattern);
+  const resolve = async (given: PathInput, found: Set<ByteString>, mayExpand: boolean): Promise<void> => {
+    const word = byteStringOf(given);
     try {
       const path = literalPath(word, directory);
-      const matches = path === undefined ? await expand(word) : [];
-      if (path !== undefined) named.add(path);
-      else if (matches.length === 0) missing.push(textOfInput(pattern));
+      const matches = path === undefined && mayExpand ? await expand(word) : [];
+      if (path !== undefined) found.add(path);
+      else if (matches.length === 0) {
+        missing.push({ name: textOfInput(given), isPattern: mayExpand && mayBePattern(word) });
+      }
       for (const match of matches) matched.add(absolutePath(match, directory));
     } catch (cause) {
       if (errnoOf(cause) === undefined) throw cause;
       failures.push(sourceError({ operation: 'find', path: absolutePath(word, directory), cause }));
     }
-  }
+  };
+  for (const pattern of patterns) await resolve(pattern, named, true);
+  for (const pattern of listed.patterns ?? []) await resolve(pattern, matched, true);
+  for (const path of listed.paths ?? []) await resolve(path, matched, false);
   return { ...mergeFollowing(named, matched), missing, failures };
 }
 
@@ -76,7 +102,7 @@ function literalPath(word: ByteString, directory: ByteString): ByteString | unde
 function mergeFollowing(
   named: ReadonlySet<ByteString>,
   matched: ReadonlySet<ByteString>,
-): Pick<SourceRoots, 'roots' | 'followed'> {
+): Pick<SourceRoots, 'roots' | 'inner' | 'followed'> {
   const targets = new Map<ByteString, ByteString>();
   for (const path of named) {
     const target = linkDestination(path);
@@ -92,7 +118,12 @@ function mergeFollowing(
     }
   }
   const roots = mergeRoots(asked);
-  return { roots, followed: new Map([...targets].filter(([link]) => roots.includes(link))) };
+  const kept = new Set(roots);
+  return {
+    roots,
+    inner: [...asked].filter((path) => !kept.has(path)),
+    followed: new Map([...targets].filter(([link]) => kept.has(link))),
+  };
 }
 
 /** Returns the final target of a symlink; `undefined` for anything else and for a broken symlink. */

@@ -3,6 +3,8 @@ import { SourceError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { isGenerated } from './generated-files.ts';
 import { errnoOf, sourceError } from './path-failures.ts';
+import { readAttributesOf } from './source-attributes.ts';
+import type { SourceAttributes } from './source-attributes.ts';
 import { openSource } from './source-files.ts';
 import { readMetadataOf } from './source-metadata.ts';
 import type { SourceMetadata } from './source-metadata.ts';
@@ -13,6 +15,7 @@ export type FileIdentity = Pick<
   | 'inode'
   | 'device'
   | 'sizeBytes'
+  | 'allocatedBytes'
   | 'mtimeSeconds'
   | 'mtimeNanoseconds'
   | 'ctimeSeconds'
@@ -73,6 +76,11 @@ export class SourceStream {
     throw new SwappedError(message, { path });
   }
 
+  /** Reads the attributes of the file, which must have been read to its end. `assertSame` then reveals changes. */
+  attributes(): SourceAttributes {
+    return readAttributesOf(this.#descriptor, this.#listed.metadata);
+  }
+
   /** Reads into `buffer` from offset `end` until the buffer is full or the file ends. Returns the new end offset. */
   fill(buffer: Uint8Array, end: number): number {
     try {
@@ -123,18 +131,21 @@ export function isUnchanged(before: FileIdentity, after: FileIdentity): boolean 
 }
 
 /**
- * Reads a file into `target`. Returns false if the file was not read completely or has changed since it was listed.
- * `target` must have one byte more than the file, so that growth is noticed.
+ * Reads a file into `target`, and returns its attributes. Returns undefined if the file or its attributes were not read
+ * completely, or if it has changed since it was listed. `target` must have one byte more than the file, so that growth
+ * is noticed.
  */
-export function readAsListed(listed: ListedFile, target: Uint8Array): boolean {
+export function readAsListed(listed: ListedFile, target: Uint8Array): SourceAttributes | undefined {
   let stream: SourceStream | undefined;
   try {
     stream = new SourceStream(listed);
     stream.fill(target, 0);
-    if (!stream.isAtEnd || stream.sizeBytes !== listed.metadata.sizeBytes) return false;
-    return isUnchanged(listed.metadata, stream.assertSame());
+    if (!stream.isAtEnd || stream.sizeBytes !== listed.metadata.sizeBytes) return undefined;
+    const attributes = stream.attributes();
+    if (attributes.unread.length > 0) return undefined;
+    return isUnchanged(listed.metadata, stream.assertSame()) ? attributes : undefined;
   } catch (error) {
-    if (error instanceof SourceError) return false;
+    if (error instanceof SourceError) return undefined;
     throw error;
   } finally {
     stream?.close();

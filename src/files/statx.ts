@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
+import type { BirthTime } from '../format/tree-entry.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { makeDevice } from './device-number.ts';
 import { secondsOf, typeOfMode } from './status-fields.ts';
@@ -16,18 +17,26 @@ export const STATX_CURRENT_DIRECTORY: number = -100;
 
 /** A `struct statx` (linux/stat.h): 256 bytes in native byte order. One is enough, since all calls are synchronous. */
 const memory = new ArrayBuffer(256);
+const i32 = new Int32Array(memory);
 const u16 = new Uint16Array(memory);
 const u32 = new Uint32Array(memory);
 const u64 = new BigUint64Array(memory);
 const i64 = new BigInt64Array(memory);
 /** Indexes of the fields in an array of their own type. */
 const FIELD = {
+  mask: 0,
+  attributes: 1,
+  attributesMask: 7,
   linkCount: 4,
   uid: 5,
   gid: 6,
   mode: 14,
   inode: 4,
   sizeBytes: 5,
+  blocks: 6,
+  birthSecondsLow: 20,
+  birthSecondsHigh: 21,
+  birthNanoseconds: 22,
   ctimeSeconds: 12,
   ctimeNanoseconds: 26,
   mtimeSeconds: 14,
@@ -37,6 +46,15 @@ const FIELD = {
   deviceMajor: 34,
   deviceMinor: 35,
 } as const;
+
+/** The file system has reported a birth time. */
+const STATX_BTIME = 0x800;
+/** STATX_ATTR_IMMUTABLE and STATX_ATTR_APPEND. */
+const LOCKING_ATTRIBUTES = 0x30n;
+/** The unit of `blocks`, whatever the blocks of the file system are. */
+const BLOCK_BYTES = 512;
+/** STATX_ATTR_MOUNT_ROOT */
+const MOUNT_ROOT = 0x2000n;
 
 const NO_PATH = '' as ByteString;
 
@@ -66,16 +84,37 @@ export function statx(directory: number, path: ByteString, flags: number): Sourc
     inode: u64[FIELD.inode]!,
     device: packedDevice(u32[FIELD.deviceMajor]!, u32[FIELD.deviceMinor]!),
     sizeBytes: Number(u64[FIELD.sizeBytes]!),
+    allocatedBytes: Number(u64[FIELD.blocks]!) * BLOCK_BYTES,
+    birthTime: birthTime(),
     linkCount: u32[FIELD.linkCount]!,
     deviceMajor: isDevice ? u32[FIELD.ownMajor]! : 0,
     deviceMinor: isDevice ? u32[FIELD.ownMinor]! : 0,
   };
 }
 
+/** Undefined for a time that is unknown, or that no number can represent. */
+function birthTime(): BirthTime | undefined {
+  if ((u32[FIELD.mask]! & STATX_BTIME) === 0) return undefined;
+  const seconds = i32[FIELD.birthSecondsHigh]! * 2 ** 32 + u32[FIELD.birthSecondsLow]!;
+  return Number.isSafeInteger(seconds) ? { seconds, nanoseconds: u32[FIELD.birthNanoseconds]! } : undefined;
+}
+
+/** Whether the file at the path is immutable or append-only, as far as the system says so. Does not follow symlinks. */
+export function hasLockingFlag(directory: number, path: ByteString): boolean {
+  return readStatus(directory, path, STATX_NO_FOLLOW) && (u64[FIELD.attributes]! & LOCKING_ATTRIBUTES) !== 0n;
+}
+
 /** Owner and mode (with the type) of an open file; undefined like `statx`. */
 export function ownerAndMode(descriptor: number): Pick<Stats, 'uid' | 'gid' | 'mode'> | undefined {
   if (!readStatus(descriptor, NO_PATH, STATX_OPEN_FILE)) return undefined;
   return { uid: u32[FIELD.uid]!, gid: u32[FIELD.gid]!, mode: u16[FIELD.mode]! };
+}
+
+/** Returns whether something is mounted at a path, also a bind mount; undefined if the system does not say (Linux 5.8). */
+export function isMountPoint(path: ByteString): boolean | undefined {
+  const isRead = readStatus(STATX_CURRENT_DIRECTORY, path, STATX_NO_FOLLOW);
+  if (!isRead || (u64[FIELD.attributesMask]! & MOUNT_ROOT) === 0n) return undefined;
+  return (u64[FIELD.attributes]! & MOUNT_ROOT) !== 0n;
 }
 
 function readStatus(directory: number, path: ByteString, flags: number): boolean {

@@ -2,17 +2,21 @@ import { closeSync, constants, ftruncateSync, openSync, writeSync } from 'node:f
 import type { TargetError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
-import { dataRuns } from './data-runs.ts';
+import { NO_HOLES } from '../format/tree-entry.ts';
+import { dataRuns, dataRunsBetween } from './data-runs.ts';
 import { identityOf } from './held-directories.ts';
 import { targetError } from './path-failures.ts';
+import { setStoringFlags } from './target-attributes.ts';
 import type { EntryMetadata } from './target-metadata.ts';
-import { beside, placeTarget, removeIfPossible, replaceTarget, temporaryName } from './target-names.ts';
+import { beside, placeTarget, removeIfPossible, replaceTarget, temporaryNameBeside } from './target-names.ts';
 import type { FilePlace } from './target-names.ts';
+import { patchTargetFile } from './target-patch.ts';
+import type { FilePatch } from './target-patch.ts';
 import type { TargetPolicy } from './target-policy.ts';
 import { createTargetFile, finishTargetFile } from './target-writer.ts';
 
 /** Does not wait for a reader if something has put a FIFO in the place of the file. */
-const REOPEN_FLAGS = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const REOPEN_FLAGS = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** A file of which the bytes are in memory. */
 export interface FileToWrite extends FilePlace, EntryMetadata {
@@ -28,6 +32,7 @@ export class TargetFile {
   readonly #place: FilePlace;
   readonly #workName: string;
   readonly #isSparse: boolean;
+  readonly #holes: Float64Array;
   /** Undefined while the file is closed. */
   #descriptor: number | undefined;
   /** Device and inode, recorded by `rest`. */
@@ -36,16 +41,29 @@ export class TargetFile {
   #closeFailure: unknown;
   #sizeBytes = 0;
 
-  /** `mode`: the final mode; see `createTargetFile`. With `isSparse`, blocks of zeros become holes. */
-  constructor(place: FilePlace, mode: number, { isSparse = false }: { readonly isSparse?: boolean } = {}) {
+  /**
+   * `mode`: the final mode; see `createTargetFile`. `holes`: see `EntryAttributes`. With `isSparse`, all blocks of zeros
+   * become holes.
+   */
+  constructor(
+    place: FilePlace,
+    mode: number,
+    { isSparse = false, holes = NO_HOLES }: { readonly isSparse?: boolean; readonly holes?: Float64Array } = {},
+  ) {
     this.#place = place;
     this.#isSparse = isSparse;
-    this.#workName = temporaryName();
+    this.#holes = holes;
+    this.#workName = temporaryNameBeside(place.path);
     this.#descriptor = createTargetFile(this.#workPath, mode);
   }
 
   get #workPath(): ByteString {
     return beside(this.#place.path, this.#workName);
+  }
+
+  /** Call it before the first byte is written. */
+  prepare(inodeFlags: number, policy: TargetPolicy): void {
+    setStoringFlags(this.#descriptor!, inodeFlags, policy.attributes);
   }
 
   append(bytes: Uint8Array): void {
@@ -54,7 +72,7 @@ export class TargetFile {
 
   /** Parts may be written in any order. The file ends where the last of them ends. */
   writeAt(position: number, bytes: Uint8Array): void {
-    const runs = this.#isSparse ? dataRuns(bytes, position) : [{ start: 0, end: bytes.length }];
+    const runs = this.#isSparse ? dataRuns(bytes, position) : dataRunsBetween(this.#holes, bytes, position);
     this.#attempt((descriptor) => {
       for (const { start, end } of runs) writeFully(descriptor, bytes.subarray(start, end), position + start);
     });
@@ -87,13 +105,13 @@ export class TargetFile {
   }
 
   /** Anyone who can write to the directory could have replaced the file. */
-  #reopen(): number {
+  #reopen(access: number = constants.O_WRONLY): number {
     if (this.#closeFailure !== undefined)
       throw targetError({ operation: 'close', path: this.#place.path, cause: this.#closeFailure });
     const { path } = this.#place;
     let descriptor: number;
     try {
-      descriptor = openSync(fsPath(this.#workPath), REOPEN_FLAGS);
+      descriptor = openSync(fsPath(this.#workPath), access | REOPEN_FLAGS);
     } catch (cause) {
       throw targetError({ operation: 'write', path, cause });
     }
@@ -111,7 +129,8 @@ export class TargetFile {
     options: { readonly policy: TargetPolicy; readonly isStrict?: boolean },
   ): TargetError | undefined {
     // A hole at the end of the file exists only through the size.
-    this.#attempt((descriptor) => this.#isSparse && ftruncateSync(descriptor, this.#sizeBytes));
+    const hasHoles = this.#isSparse || this.#holes.length > 0;
+    this.#attempt((descriptor) => hasHoles && ftruncateSync(descriptor, this.#sizeBytes));
     const { path, replaces } = this.#place;
     const descriptor = this.#descriptor!;
     this.#descriptor = undefined;
@@ -120,6 +139,27 @@ export class TargetFile {
     if (replaces) replaceTarget(this.#workPath, path);
     else placeTarget(this.#workPath, path);
     return failure;
+  }
+
+  /**
+   * Copies what was written into the existing file, which keeps everything else, instead of replacing it. Returns and
+   * throws like `commit`.
+   */
+  commitInto(
+    patch: FilePatch,
+    metadata: EntryMetadata & { readonly sizeBytes: number },
+    policy: TargetPolicy,
+  ): TargetError | undefined {
+    let source: number | undefined;
+    try {
+      this.rest();
+      source = this.#reopen(constants.O_RDONLY);
+      const { sizeBytes } = metadata;
+      return patchTargetFile(source, patch, { path: this.#place.path, sizeBytes, metadata, policy });
+    } finally {
+      if (source !== undefined) closeIfPossible(source);
+      this.abandon();
+    }
   }
 
   abandon(): void {
@@ -144,6 +184,7 @@ export function writeTargetFile(
 ): TargetError | undefined {
   const file = new TargetFile(place, metadata.mode);
   try {
+    file.prepare(metadata.inodeFlags, options.policy);
     file.append(bytes);
     return file.commit(metadata, options);
   } catch (error) {

@@ -1,9 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { closeSync, futimesSync, linkSync, openSync, renameSync, unlinkSync } from 'node:fs';
 import type { TargetError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
 import { errnoOf, targetError } from './path-failures.ts';
+import { STATX_CURRENT_DIRECTORY, hasLockingFlag } from './statx.ts';
+import { temporaryName } from './work-names.ts';
 
 /** The path at which to create a file. */
 export interface FilePlace {
@@ -76,6 +77,15 @@ export function replaceTarget(source: ByteString, target: ByteString): void {
   }
 }
 
+/** Gives a file or directory another name in its directory. */
+export function renameTarget(source: ByteString, target: ByteString): void {
+  try {
+    renameSync(fsPath(source), fsPath(target));
+  } catch (cause) {
+    throw targetError({ operation: 'rename', path: source, cause });
+  }
+}
+
 /** Ignores errors, since an earlier error is reported. */
 export function removeIfPossible(path: () => ByteString): void {
   try {
@@ -85,19 +95,22 @@ export function removeIfPossible(path: () => ByteString): void {
   }
 }
 
-/** Random once for a thread: a new one for every file would cost 2 us. */
-const temporaryPrefix = `.ldm-restore-${randomBytes(6).toString('hex')}`;
-let temporaryCount = 0;
-
-export function temporaryName(): string {
-  temporaryCount += 1;
-  return `${temporaryPrefix}${temporaryCount.toString(36)}`;
-}
-
 export function beside(path: ByteString, name: string): ByteString {
   return (path.slice(0, path.lastIndexOf('/') + 1) + name) as ByteString;
 }
 
 export function temporaryPathBeside(path: ByteString): ByteString {
-  return beside(path, temporaryName());
+  return beside(path, temporaryNameBeside(path));
 }
+
+/**
+ * Returns a new temporary name in the directory of a file. Throws TargetError if the directory is append-only: names
+ * can be added to it, but the temporary one could never be removed.
+ */
+export function temporaryNameBeside(path: ByteString): string {
+  if (hasLockingFlag(STATX_CURRENT_DIRECTORY, beside(path, '.')))
+    throw targetError({ operation: 'create a temporary file beside', path, cause: LOCKED_DIRECTORY });
+  return temporaryName();
+}
+
+const LOCKED_DIRECTORY = 'the directory is immutable or append-only, see lsattr(1) and chattr(1)';

@@ -1,16 +1,26 @@
-import { closeSync, constants, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync, symlinkSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import type { TargetError } from '../errors.ts';
 import type { TreeEntry } from '../format/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringFromBytes, fsPath } from '../util/byte-string.ts';
 import { makeDevice } from './device-number.ts';
-import { heldDescriptorOf, unfollowedPath } from './held-directories.ts';
 import { nativeCalls } from './native.ts';
-import { errnoOf, targetError } from './path-failures.ts';
+import { targetError } from './path-failures.ts';
 import type { EntryMetadata, MetadataTarget } from './target-metadata.ts';
 import { applyMetadata, applyMetadataByPath } from './target-metadata.ts';
 import type { TargetPolicy } from './target-policy.ts';
+import { removeOtherXattrs } from './target-attributes.ts';
 import { placeOverClaim, placeTarget, removeIfPossible, replaceTarget, temporaryPathBeside } from './target-names.ts';
 import type { FilePlace } from './target-names.ts';
 import { makeDirectories } from '../util/make-directories.ts';
@@ -28,14 +38,33 @@ export interface SpecialOutcome {
 }
 
 /**
- * Creates the directory to restore into, with its parents. Returns its real path: symlinks in the path of the target
- * are followed, symlinks inside the target are not.
+ * Creates the directory to restore into, with its parents, and returns whether it is new. With `isPrivate`, only we can
+ * access a new one for now. `path`: its real path. Symlinks in the path of the target are followed, symlinks inside the
+ * target are not.
  */
-export function makeTargetRoot(path: ByteString): ByteString {
+export function makeTargetRoot(
+  path: ByteString,
+  { isPrivate }: { readonly isPrivate: boolean },
+): { readonly path: ByteString; readonly isNew: boolean } {
   try {
-    makeDirectories(path, { mode: 0o777, toFs: (inner) => fsPath(inner as ByteString) });
-    return byteStringFromBytes(realpathSync.native(fsPath(path), 'buffer'));
+    const lastMode = isPrivate ? 0o700 : 0o777;
+    const made = makeDirectories(path, { mode: 0o777, lastMode, toFs: (inner) => fsPath(inner as ByteString) });
+    return { path: byteStringFromBytes(realpathSync.native(fsPath(path), 'buffer')), isNew: made !== undefined };
   } catch (cause) {
+    throw targetError({ operation: 'create the target directory', path, cause });
+  }
+}
+
+/**
+ * Creates a directory above the one to restore into, which only we can access for now. Returns false if it exists, also
+ * as a symlink to a directory. Throws TargetError.
+ */
+export function makeTargetParent(path: ByteString): boolean {
+  try {
+    mkdirSync(fsPath(path), 0o700);
+    return true;
+  } catch (cause) {
+    if (statSync(fsPath(path), { throwIfNoEntry: false })?.isDirectory() === true) return false;
     throw targetError({ operation: 'create the target directory', path, cause });
   }
 }
@@ -67,6 +96,22 @@ export function finishTargetFile(
   return failure;
 }
 
+/** Sets the metadata of a file that has the right content. Does not follow a symlink. Returns an error like `finishTargetFile`. */
+export function finishExistingFile(
+  path: ByteString,
+  entry: EntryMetadata,
+  policy: TargetPolicy,
+): TargetError | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(fsPath(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (cause) {
+    return targetError({ operation: 'set the metadata of', path, cause });
+  }
+  removeOtherXattrs(descriptor, entry, policy.attributes);
+  return finishTargetFile(descriptor, entry, { path, policy });
+}
+
 function closeTarget(descriptor: number, path: ByteString): void {
   try {
     closeSync(descriptor);
@@ -76,64 +121,14 @@ function closeTarget(descriptor: number, path: ByteString): void {
 }
 
 /**
- * Creates a directory that only we can access until `finishTargetDirectory`, or uses an existing one. Returns whether
- * it is new. Throws TargetError if anything else has the name, even a symlink to a directory: nothing is written
- * through it.
- */
-export function makeTargetDirectory(path: ByteString): boolean {
-  try {
-    mkdirSync(fsPath(path), 0o700);
-    return true;
-  } catch (cause) {
-    if (errnoOf(cause) !== 'EEXIST') throw targetError({ operation: 'create the directory', path, cause });
-    if (isRealDirectory(path)) return false;
-    throw targetError({ operation: 'create the directory', path, cause: somethingInTheWay() });
-  }
-}
-
-/**
- * Like `makeTargetDirectory`, but creates nothing: returns whether the directory exists. Throws TargetError if anything
- * else has the name.
- */
-export function findTargetDirectory(path: ByteString): boolean {
-  const stats = readTargetStats(path);
-  if (stats === undefined || stats.isDirectory()) return stats !== undefined;
-  throw targetError({ operation: 'create the directory', path, cause: somethingInTheWay() });
-}
-
-function somethingInTheWay(): Error {
-  return Object.assign(new Error('something else has this name; move it away'), { code: 'EEXIST' });
-}
-
-function isRealDirectory(path: ByteString): boolean {
-  return lstatSync(fsPath(unfollowedPath(path)), { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-/**
- * Sets owner, mode and time of a directory. Call it after restoring the contents, which changes the time. Returns an
- * error for the first metadata that could not be set.
- */
-export function finishTargetDirectory(
-  path: ByteString,
-  entry: EntryMetadata,
-  policy: TargetPolicy,
-): TargetError | undefined {
-  const held = heldDescriptorOf(path);
-  if (held !== undefined) return applyMetadata(held, entry, { path, policy });
-  let descriptor: number;
-  try {
-    descriptor = openSync(fsPath(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  } catch (cause) {
-    return targetError({ operation: 'set the metadata of', path, cause });
-  }
-  return finishTargetFile(descriptor, entry, { path, policy });
-}
-
-/**
  * Creates anything but a file or directory. It gets its name when its metadata is complete: the next restore would take
  * it for unchanged, since it compares only what such a file is. An existing file stays until then.
  */
-export function createOther(place: FilePlace, entry: TreeEntry, policy: TargetPolicy): SpecialOutcome {
+export function createOther(
+  place: FilePlace,
+  entry: TreeEntry & Pick<EntryMetadata, 'inheritsAcl'>,
+  policy: TargetPolicy,
+): SpecialOutcome {
   const workPath = temporaryPathBeside(place.path);
   const outcome: SpecialOutcome =
     entry.type === 'symlink'

@@ -7,14 +7,24 @@ import { sourceError } from './path-failures.ts';
 /** The system reads less than 2 GiB at a time. */
 const READ_BYTES_MAX = 2 ** 30;
 
+interface WholeFileOptions {
+  readonly maxBytes?: number;
+  /** Whether to refuse a symlink. */
+  readonly followsNoLink?: boolean;
+}
+
 /**
- * Reads a regular file, through symlinks. Refuses anything else, because reading it could block or never end, and any
- * file longer than `maxBytes`. Throws SourceError.
+ * Reads a regular file, through symlinks unless told otherwise. Refuses anything else, because reading it could block
+ * or never end, and any file longer than `maxBytes`. Throws SourceError.
  */
-export function readWholeFile(path: ByteString, { maxBytes = Infinity }: { readonly maxBytes?: number } = {}): Buffer {
+export function readWholeFile(path: ByteString, options: WholeFileOptions = {}): Buffer {
+  const { maxBytes = Infinity, followsNoLink = false } = options;
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(fsPath(path), constants.O_RDONLY | constants.O_NONBLOCK);
+    descriptor = openSync(
+      fsPath(path),
+      constants.O_RDONLY | constants.O_NONBLOCK | (followsNoLink ? constants.O_NOFOLLOW : 0),
+    );
     const stats = fstatSync(descriptor);
     if (!stats.isFile()) throw sourceError({ operation: 'read', path, cause: 'it is not a file' });
     if (stats.size > maxBytes) throw sourceError({ operation: 'read', path, cause: 'it is too long' });

@@ -31,6 +31,10 @@ export interface RepositoryConfig {
   readonly compression: { readonly algorithm: 'zstd'; readonly level: number };
   /** Nothing may be removed unless a person asks for it explicitly. */
   readonly isAppendOnly?: true;
+  /** Its place does not let several clients exclude each other. */
+  readonly isSingleWriter?: true;
+  /** Packs are in storage groups. */
+  readonly hasGroups?: true;
   /** Undefined in a plain repository. */
   readonly encryption?: EncryptionConfig | undefined;
 }
@@ -48,6 +52,8 @@ export interface ConfigHead {
   readonly repositoryId: string;
   readonly isEncrypted: boolean;
   readonly isAppendOnly: boolean;
+  readonly isSingleWriter: boolean;
+  readonly hasGroups: boolean;
   readonly packHash: RepositoryConfig['packHash'];
 }
 
@@ -63,8 +69,12 @@ export const BLAKE3_PACKS = 'blake3-packs';
 export const ENCRYPTION = 'encryption';
 /** Nothing is removed. A program that does not know this could remove something by mistake. */
 export const APPEND_ONLY = 'append-only';
+/** Only one client may write at a time, and a person sees to that. */
+export const SINGLE_WRITER = 'single-writer';
+/** Packs are in the places that the file `groups` lists. A program that does not know this would take them for lost. */
+export const STORAGE_GROUPS = 'storage-groups';
 /** A program that does not know a required feature must not access the repository. */
-const KNOWN_FEATURES: readonly string[] = [BLAKE3_PACKS, ENCRYPTION, APPEND_ONLY];
+const KNOWN_FEATURES: readonly string[] = [BLAKE3_PACKS, ENCRYPTION, APPEND_ONLY, SINGLE_WRITER, STORAGE_GROUPS];
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const HEX_256 = hexPattern(FILE_ID_BYTES);
@@ -81,6 +91,8 @@ export function encodeConfig(config: RepositoryConfig, seals?: ConfigSeals): Buf
       ...(config.packHash === 'blake3' ? [BLAKE3_PACKS] : []),
       ...(encryption === undefined ? [] : [ENCRYPTION]),
       ...(config.isAppendOnly === true ? [APPEND_ONLY] : []),
+      ...(config.isSingleWriter === true ? [SINGLE_WRITER] : []),
+      ...(config.hasGroups === true ? [STORAGE_GROUPS] : []),
     ],
     repository_id: config.repositoryId,
   };
@@ -178,11 +190,14 @@ function readHead(reader: JsonReader, what: string): ConfigHead {
     repositoryId: reader.string('repository_id', HEX_256),
     isEncrypted: requiredFeatures.includes(ENCRYPTION),
     isAppendOnly: requiredFeatures.includes(APPEND_ONLY),
+    isSingleWriter: requiredFeatures.includes(SINGLE_WRITER),
+    hasGroups: requiredFeatures.includes(STORAGE_GROUPS),
     packHash: requiredFeatures.includes(BLAKE3_PACKS) ? 'blake3' : 'sha256',
   };
 }
 
-function readSettings(reader: JsonReader, { repositoryId, packHash, isAppendOnly }: ConfigHead): RepositoryConfig {
+function readSettings(reader: JsonReader, head: ConfigHead): RepositoryConfig {
+  const { repositoryId, packHash, isAppendOnly, isSingleWriter, hasGroups } = head;
   const ldm = reader.object('ldm');
   const fprTarget = ldm.number('fpr_target');
   if (fprTarget <= 0 || fprTarget >= 1) ldm.fail('fpr_target', `is ${fprTarget}, which is not between 0 and 1`);
@@ -205,6 +220,8 @@ function readSettings(reader: JsonReader, { repositoryId, packHash, isAppendOnly
       level: compression.integer('level', MIN_LEVEL, MAX_LEVEL),
     },
     ...(isAppendOnly ? { isAppendOnly } : {}),
+    ...(isSingleWriter ? { isSingleWriter } : {}),
+    ...(hasGroups ? { hasGroups } : {}),
   };
 }
 

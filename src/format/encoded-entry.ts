@@ -3,20 +3,18 @@ import type { ByteString } from '../util/byte-string.ts';
 import {
   CHUNK_ID_BYTES,
   TREE_DEVICE_BYTES,
-  TREE_EXTENSION_BYTES,
   TREE_FILE_BYTES,
   TREE_HARDLINK_BYTES,
   TREE_LINK_BYTES,
 } from './constants.ts';
-import { readSeconds } from './tree-check.ts';
+import { readBirthTime, readHoles, readInodeFlags, readOtherExtensions, readXattrs } from './entry-extensions.ts';
 import { ENTRY_OFFSETS, ENTRY_TYPES, FLAG_CHANGED_WHILE_READ, FLAG_HARDLINK } from './tree-entry.ts';
-import type { EntryExtension, EntryType, TreeEntry } from './tree-entry.ts';
-import { readSize } from './tree-visits.ts';
+import type { BirthTime, EntryExtension, EntryType, ExtendedAttribute, TreeEntry } from './tree-entry.ts';
+import { readSeconds, readSize, textOf, viewOf } from './tree-numbers.ts';
 
 export type EntryOwner = Pick<TreeEntry, 'uid' | 'gid' | 'user' | 'group'>;
 
 const NO_BYTES = new Uint8Array(0);
-const NO_EXTENSIONS: readonly EntryExtension[] = [];
 const NO_NAME = byteStringFromText('');
 
 /**
@@ -121,9 +119,24 @@ export class EncodedEntry implements TreeEntry {
     return (this.#flags & FLAG_CHANGED_WHILE_READ) !== 0;
   }
 
+  get xattrs(): readonly ExtendedAttribute[] {
+    return readXattrs(this.bytes, this.#extensionsStart, this.end);
+  }
+
+  get holes(): Float64Array {
+    return readHoles(this.bytes, this.#extensionsStart, this.end);
+  }
+
+  get inodeFlags(): number {
+    return readInodeFlags(this.bytes, this.#extensionsStart, this.end);
+  }
+
+  get birthTime(): BirthTime | undefined {
+    return readBirthTime(this.bytes, this.#extensionsStart, this.end);
+  }
+
   get extensions(): readonly EntryExtension[] {
-    const start = this.#contentEnd + (this.#isHardlink ? TREE_HARDLINK_BYTES : 0);
-    return readExtensions(this.bytes, start, this.end);
+    return readOtherExtensions(this.bytes, this.#extensionsStart, this.end);
   }
 
   /** Returns all fields as own properties. Ids and extensions are views of the tree. */
@@ -149,6 +162,10 @@ export class EncodedEntry implements TreeEntry {
       deviceMinor: this.deviceMinor,
       hardlink: this.hardlink,
       changedWhileRead: this.changedWhileRead,
+      xattrs: this.xattrs,
+      holes: this.holes,
+      inodeFlags: this.inodeFlags,
+      birthTime: this.birthTime,
       extensions: this.extensions,
     };
   }
@@ -165,6 +182,10 @@ export class EncodedEntry implements TreeEntry {
     return this.type === 'character-device' || this.type === 'block-device';
   }
 
+  get #extensionsStart(): number {
+    return this.#contentEnd + (this.#isHardlink ? TREE_HARDLINK_BYTES : 0);
+  }
+
   /** Where the part that depends on the type ends. */
   get #contentEnd(): number {
     const start = this.#nameEnd;
@@ -173,27 +194,4 @@ export class EncodedEntry implements TreeEntry {
     if (this.type === 'symlink') return start + TREE_LINK_BYTES + this.bytes.readUInt16LE(start);
     return this.#isDevice ? start + TREE_DEVICE_BYTES : start;
   }
-}
-
-function readExtensions(tree: Buffer, start: number, end: number): readonly EntryExtension[] {
-  if (start === end) return NO_EXTENSIONS;
-  const extensions: EntryExtension[] = [];
-  let offset = start;
-  while (offset < end) {
-    const content = offset + TREE_EXTENSION_BYTES;
-    const next = content + tree.readUInt32LE(offset + 4);
-    extensions.push({ type: tree.readUInt16LE(offset), bytes: viewOf(tree, content, next) });
-    offset = next;
-  }
-  return extensions;
-}
-
-/** Like `subarray`, but without creating a Buffer, which takes several times as long. */
-function viewOf(tree: Buffer, start: number, end: number): Uint8Array {
-  return new Uint8Array(tree.buffer, tree.byteOffset + start, end - start);
-}
-
-/** Returns a name in the bytes of a tree. */
-export function textOf(tree: Buffer, start: number, end: number): ByteString {
-  return start === end ? NO_NAME : (tree.toString('latin1', start, end) as ByteString);
 }

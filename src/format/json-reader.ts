@@ -47,6 +47,11 @@ export class JsonReader {
     return value ?? this.fail(name, `is ${JSON.stringify(found)}, not one of: ${values.join(', ')}`);
   }
 
+  boolean(name: string): boolean {
+    const value = this.#get(name);
+    return typeof value === 'boolean' ? value : this.fail(name, 'is neither true nor false');
+  }
+
   number(name: string): number {
     const value = this.#get(name);
     return typeof value === 'number' && Number.isFinite(value) ? value : this.fail(name, 'is not a number');

@@ -105,8 +105,8 @@ export function decodeKeyLine(number: number, line: string): Buffer {
  */
 function joinKeyLines(parts: readonly Buffer[]): KeyPage {
   if (parts.length === 0 || parts.length % LINES_PER_KEY !== 0) {
-    const found = parts.length === 0 ? 'no line of a key' : `only line 1 to ${parts.length} of the key`;
-    throw new UsageError(`this page has ${found}: a master key has ${LINES_PER_KEY} lines`);
+    const found = parts.length === 0 ? 'no key lines found' : `only lines 1 to ${parts.length} of a key found`;
+    throw new UsageError(`${found}: an exported master key has ${LINES_PER_KEY} lines`);
   }
   const payloads = Array.from({ length: parts.length / LINES_PER_KEY }, (_, index) =>
     Buffer.concat(parts.slice(index * LINES_PER_KEY, (index + 1) * LINES_PER_KEY)),

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
+/** Records of backups that have not ended. Missing until there is one. */
+export const UNFINISHED_DIRECTORY = 'unfinished';
 /** Only encrypted repositories have it. */
 export const KEYS_DIRECTORY = 'keys';
 /** The names in a repository, as described in docs/format.md. */
@@ -12,12 +14,18 @@ export const DIRECTORIES = [
   'deleted',
   'manifests.bak',
   'filter',
+  'unfinished',
   'quarantine',
   'locks',
   'tmp',
 ] as const;
 export const CONFIG_NAME = 'config';
 export const CONFIG_COPY_NAME = 'config.bak';
+/** The groups of a repository whose packs are in storage groups. */
+export const GROUPS_NAME = 'groups';
+export const GROUPS_COPY_NAME = 'groups.bak';
+/** In the place of a group: which group of which repository it is. */
+export const GROUP_ID_NAME = 'group-id';
 /** A file of random bytes. It is removed when the disk is full, so that a delete can still reclaim space. */
 export const RESERVE_NAME = 'reserve';
 export const RESERVE_BYTES: number = 1024 * 1024;
@@ -25,6 +33,22 @@ export const RESERVE_BYTES: number = 1024 * 1024;
 /** `packs/ab/abcdef...` */
 export function packName(id: string): string {
   return `packs/${id.slice(0, 2)}/${id}`;
+}
+
+const PACK_COPY_NAME = /^packs\/[0-9a-f]{2}\/([0-9a-f]{64})(?:\.([1-9]\d{0,8})-[0-9a-f]{8})?$/;
+
+/**
+ * A new name for a copy of a pack that is moved to a storage group: `packs/ab/abcdef...`, `.`, the generation, `-` and
+ * random digits. So no process ever uses a name again that another one may be about to remove.
+ */
+export function packCopyName(id: string, generation: number): string {
+  return `${packName(id)}.${generation}-${randomBytes(4).toString('hex')}`;
+}
+
+/** Returns undefined if a name is not that of a pack in a storage group. A pack that was never moved has generation 0. */
+export function parsePackCopyName(name: string): { readonly id: string; readonly generation: number } | undefined {
+  const [, id, generation = '0'] = PACK_COPY_NAME.exec(name) ?? [];
+  return id === undefined ? undefined : { id, generation: Number(generation) };
 }
 
 export function segmentName(id: string): string {

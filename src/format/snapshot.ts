@@ -3,14 +3,22 @@ import { bytesOf, byteStringFromBytes, byteStringFromText, isUtf8, joinPath, tex
 import type { ByteString } from '../util/byte-string.ts';
 import { CHUNK_ID_BYTES, FILE_ID_BYTES, MAX_SNAPSHOT_BYTES, SNAPSHOT_VERSION } from './constants.ts';
 import { JsonReader, hexPattern, isUtcTime, parseJson } from './json-reader.ts';
+import { MARK_MEMBERS, encodeMarks, readMarks } from './snapshot-marks.ts';
+import type { SnapshotMarks } from './snapshot-marks.ts';
 import { encodeSummary, readSummary } from './snapshot-summary.ts';
 import type { SnapshotSummary, UnknownMembers } from './snapshot-summary.ts';
 import { isEntryName } from './tree-entry-encoder.ts';
 
 export type { SnapshotSummary } from './snapshot-summary.ts';
 
+/**
+ * Says that the entries of a snapshot have everything that extensions of trees can record: all of it, or what a user
+ * without CAP_SYS_ADMIN sees, which excludes extended attributes of the namespace `trusted`.
+ */
+export type RecordedAttributes = 'all' | 'visible';
+
 /** The manifest of one backup. Its id is the hex SHA-256 of its bytes. */
-export interface Snapshot {
+export interface Snapshot extends SnapshotMarks {
   readonly formatVersion: 1;
   /** Random text that makes the ids of otherwise equal snapshots differ. */
   readonly nonce: string;
@@ -29,8 +37,10 @@ export interface Snapshot {
   readonly tags: readonly string[];
   /** Hex id of the snapshot that this backup was compared with. */
   readonly parent?: string;
-  /** Hex id that this snapshot has in the repository where it was made. Only if it was copied from another one. */
+  /** Hex id with which this snapshot was made. Only if it is a copy from another repository, or was changed since. */
   readonly original?: string;
+  /** Undefined if entries may lack attributes that the sources had. */
+  readonly attributes?: RecordedAttributes;
   readonly programVersion: string;
   readonly summary: SnapshotSummary;
   /** Members that this version of the program does not know. They are kept when a snapshot is copied. */
@@ -53,8 +63,10 @@ const MEMBERS: ReadonlySet<string> = new Set([
   'tags',
   'parent',
   'original',
+  'attributes',
   'program_version',
   'summary',
+  ...MARK_MEMBERS,
 ]);
 const NONCE = /^[0-9A-Za-z_-]{1,128}$/;
 const TREE_ID = hexPattern(CHUNK_ID_BYTES);
@@ -79,6 +91,8 @@ export function encodeSnapshot(snapshot: Snapshot): Buffer {
       tags: snapshot.tags,
       ...(snapshot.parent === undefined ? {} : { parent: snapshot.parent }),
       ...(snapshot.original === undefined ? {} : { original: snapshot.original }),
+      ...(snapshot.attributes === undefined ? {} : { attributes: snapshot.attributes }),
+      ...encodeMarks(snapshot),
       program_version: snapshot.programVersion,
       summary: encodeSummary(snapshot.summary),
       ...snapshot.others,
@@ -119,10 +133,17 @@ export function decodeSnapshot(bytes: Uint8Array, what = 'snapshot'): Snapshot {
     tags: reader.strings('tags'),
     ...(reader.has('parent') ? { parent: reader.string('parent', SNAPSHOT_ID) } : {}),
     ...(reader.has('original') ? { original: reader.string('original', SNAPSHOT_ID) } : {}),
+    ...readAttributes(reader),
+    ...readMarks(reader),
     programVersion: reader.string('program_version'),
     summary: readSummary(reader.object('summary')),
     ...(others === undefined ? {} : { others }),
   };
+}
+
+function readAttributes(reader: JsonReader): { attributes?: RecordedAttributes } {
+  if (!reader.has('attributes')) return {};
+  return { attributes: reader.string('attributes', /^(all|visible)$/) as RecordedAttributes };
 }
 
 function readBase(reader: JsonReader): ByteString {

@@ -1,9 +1,9 @@
 import { CorruptDataError, UnsupportedFormatError } from '../errors.ts';
 import {
   CHUNK_ID_BYTES,
+  EXTENSION_HOLE_MAP,
   MAX_MODE,
   MAX_NAME_BYTES,
-  MAX_U32,
   TREE_DEVICE_BYTES,
   TREE_ENTRY_BYTES,
   TREE_EXTENSION_BYTES,
@@ -15,6 +15,8 @@ import {
   TREE_OWNER_BYTES,
   TREE_VERSION,
 } from './constants.ts';
+import { lastHoleEnd, problemOfExtension } from './extension-check.ts';
+import { isSize, readSeconds, readSize } from './tree-numbers.ts';
 import {
   ENTRY_OFFSETS,
   ENTRY_TYPES,
@@ -30,8 +32,6 @@ import {
 const DOT = 0x2e;
 const SLASH = 0x2f;
 const MAX_NANOSECONDS = 999_999_999;
-/** The upper half of the largest size that a JavaScript number represents exactly. */
-const MAX_UPPER_HALF = 2 ** 21 - 1;
 
 /**
  * Checks every byte of a tree against the format, so that readers need no checks of their own and always agree on which
@@ -101,7 +101,7 @@ function checkEntry(tree: Buffer, offset: number, what: string): number {
     if (tree.readUInt32LE(at + 8) < 2) failEntry(tree, offset, what, 'has a hardlink group of one');
     at += TREE_HARDLINK_BYTES;
   }
-  checkExtensions(tree, { at, end, offset }, what);
+  checkExtensions(tree, { at, end, type, offset }, what);
   return end;
 }
 
@@ -131,11 +131,6 @@ function checkTimes(tree: Buffer, offset: number, what: string): void {
   }
 }
 
-/** Reads a signed 64-bit number of seconds. */
-export function readSeconds(tree: Buffer, offset: number): number {
-  return tree.readInt32LE(offset + 4) * (MAX_U32 + 1) + tree.readUInt32LE(offset);
-}
-
 /** @returns end offset of the type-specific part */
 function checkContent(
   tree: Buffer,
@@ -146,7 +141,7 @@ function checkContent(
   const fixedBytes = contentBytes(type);
   if (end - at < fixedBytes) failEntry(tree, offset, what, 'is too short for its type');
   if (type === TYPE_FILE) {
-    if (tree.readUInt32LE(at + 4) > MAX_UPPER_HALF) failEntry(tree, offset, what, 'has an invalid size');
+    if (!isSize(tree, at)) failEntry(tree, offset, what, 'has an invalid size');
     const idBytes = tree.readUInt32LE(at + 8) * CHUNK_ID_BYTES;
     if (idBytes > end - at - fixedBytes) failEntry(tree, offset, what, 'is too short for its chunk ids');
     return at + fixedBytes + idBytes;
@@ -171,11 +166,11 @@ function contentBytes(type: number): number {
 
 function checkExtensions(
   tree: Buffer,
-  entry: { readonly at: number; readonly end: number; readonly offset: number },
+  entry: { readonly at: number; readonly end: number; readonly type: number; readonly offset: number },
   what: string,
 ): void {
   let { at } = entry;
-  let previousType = -1;
+  let previousType = 0;
   while (at < entry.end) {
     if (entry.end - at < TREE_EXTENSION_BYTES) failEntry(tree, entry.offset, what, 'has extra bytes at its end');
     const type = tree.readUInt16LE(at);
@@ -186,7 +181,16 @@ function checkExtensions(
       failEntry(tree, entry.offset, what, 'is too short for its extensions');
     previousType = type;
     at += TREE_EXTENSION_BYTES + length;
+    const problem = problemOfExtension(tree, type, at - length, at, entry.type);
+    if (problem !== undefined) failEntry(tree, entry.offset, what, problem);
+    if (type === EXTENSION_HOLE_MAP && lastHoleEnd(tree, at) > fileSize(tree, entry.offset))
+      failEntry(tree, entry.offset, what, 'has a hole beyond its end');
   }
+}
+
+/** Only for a file that has been checked up to its extensions. */
+function fileSize(tree: Buffer, offset: number): number {
+  return readSize(tree, offset + ENTRY_OFFSETS.name + tree.readUInt16LE(offset + ENTRY_OFFSETS.nameBytes));
 }
 
 function compareNames(tree: Buffer, left: number, right: number): number {

@@ -3,7 +3,7 @@ import { CHUNK_ID_BYTES, TREE_FILE_BYTES } from './constants.ts';
 import { checkTree } from './tree-check.ts';
 import type { AllocateTree } from './tree-encoder.ts';
 import { ENTRY_OFFSETS, TYPE_DIRECTORY, TYPE_FILE } from './tree-entry.ts';
-import { readSize } from './tree-visits.ts';
+import { readSize } from './tree-numbers.ts';
 
 /** The ids that the content of a tree has in another repository. */
 export interface IdsOfCopy {

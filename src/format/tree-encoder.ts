@@ -3,13 +3,11 @@ import { bufferOver } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { TREE_HEADER_BYTES, TREE_MAGIC, TREE_OWNER_BYTES, TREE_VERSION } from './constants.ts';
 import { EncodedEntry } from './encoded-entry.ts';
-import type { EntryOwner } from './encoded-entry.ts';
+import { OwnerTable } from './tree-owners.ts';
 import { entryBytes, findProblem, writeEntry } from './tree-entry-encoder.ts';
 import { ENTRY_OFFSETS } from './tree-entry.ts';
 import type { TreeEntry } from './tree-entry.ts';
 
-// oxlint-disable-next-line no-control-regex -- a control character is a legal byte of a name
-const OWNER_NAME = /^[\u0001-\u00ff]{0,255}$/;
 /** Number of entries that are kept as objects before they are encoded together. */
 const BATCH_ENTRIES = 128;
 
@@ -99,6 +97,14 @@ export class TreeEncoder {
     return { bytes: whole.subarray(0, sizeBytes), memory: whole };
   }
 
+  /** Encodes the entries so far as a tree of their own. More may follow. */
+  soFar(): Buffer {
+    const last = this.#encode(this.#batch);
+    const header = this.#encodeHeader(this.#count + this.#batch.length);
+    const encoded = this.#memory?.subarray(this.#start, this.#start + this.#encodedBytes) ?? this.#prefix();
+    return Buffer.concat([header, encoded, last]);
+  }
+
   /** Whether the entry is the one of `#before` that follows the entries so far, and its owner has the same number. */
   #isNextOfBefore(entry: EncodedEntry): boolean {
     if (entry.bytes !== this.#before || entry.start !== this.#start + this.#encodedBytes) return false;
@@ -152,7 +158,13 @@ export class TreeEncoder {
 
   /** Returns bytes that are valid until the next call, including calls on other encoders. */
   #encodeBatch(): Buffer {
-    const entries = this.#batch;
+    const bytes = this.#encode(this.#batch);
+    this.#count += this.#batch.length;
+    this.#batch = [];
+    return bytes;
+  }
+
+  #encode(entries: readonly TreeEntry[]): Buffer {
     const sizeBytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
     if (sizeBytes > batchMemory.length) batchMemory = Buffer.allocUnsafeSlow(2 * sizeBytes);
     const writer = new ByteWriter(sizeBytes, batchMemory.subarray(0, sizeBytes));
@@ -160,8 +172,6 @@ export class TreeEncoder {
       if (entry instanceof EncodedEntry) copyEntry(writer, entry, this.#owners.indexOf(entry.owner));
       else writeEntry(writer, entry, this.#owners.indexOf(entry));
     }
-    this.#count += entries.length;
-    this.#batch = [];
     return writer.finish();
   }
 
@@ -169,14 +179,14 @@ export class TreeEncoder {
     return TREE_HEADER_BYTES + this.#owners.sizeBytes;
   }
 
-  #encodeHeader(): Buffer {
+  #encodeHeader(count = this.#count): Buffer {
     const writer = new ByteWriter(this.#headerBytes());
     writer.u32(TREE_MAGIC);
     writer.u16(TREE_VERSION);
     writer.u16(0);
     writer.u32(this.#owners.list.length);
-    writer.u32(this.#count);
-    for (const owner of this.#owners.list) writeOwner(writer, owner);
+    writer.u32(count);
+    this.#owners.write(writer);
     return writer.finish();
   }
 }
@@ -204,43 +214,4 @@ function firstEntryOf(tree: Buffer): number {
     offset += TREE_OWNER_BYTES + tree[offset + 8]! + tree[offset + 9]!;
   }
   return offset;
-}
-
-/** The distinct owners in the order of first use. */
-class OwnerTable {
-  readonly list: EntryOwner[] = [];
-  /** Created on demand, because 100,000 nested directories can be open at a time. */
-  #indexes: Map<string, number> | undefined;
-  #last = -1;
-  sizeBytes = 0;
-
-  indexOf(owner: EntryOwner): number {
-    const last = this.list[this.#last];
-    if (last !== owner && (last === undefined || !isSameOwner(last, owner))) this.#last = this.#find(owner);
-    return this.#last;
-  }
-
-  #find(owner: EntryOwner): number {
-    const key = `${owner.uid}:${owner.gid}:${owner.user.length}:${owner.user}${owner.group}`;
-    this.#indexes ??= new Map();
-    const known = this.#indexes.get(key);
-    if (known !== undefined) return known;
-    assert(OWNER_NAME.test(owner.user) && OWNER_NAME.test(owner.group), 'owner names have at most 255 bytes');
-    this.#indexes.set(key, this.list.length);
-    this.sizeBytes += TREE_OWNER_BYTES + owner.user.length + owner.group.length;
-    return this.list.push(owner) - 1;
-  }
-}
-
-function isSameOwner(left: EntryOwner, right: EntryOwner): boolean {
-  return left.uid === right.uid && left.gid === right.gid && left.user === right.user && left.group === right.group;
-}
-
-function writeOwner(writer: ByteWriter, owner: EntryOwner): void {
-  writer.u32(owner.uid);
-  writer.u32(owner.gid);
-  writer.u8(owner.user.length);
-  writer.u8(owner.group.length);
-  writer.latin1(owner.user);
-  writer.latin1(owner.group);
 }

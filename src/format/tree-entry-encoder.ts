@@ -5,11 +5,11 @@ import {
   MAX_MODE,
   TREE_DEVICE_BYTES,
   TREE_ENTRY_BYTES,
-  TREE_EXTENSION_BYTES,
   TREE_FILE_BYTES,
   TREE_HARDLINK_BYTES,
   TREE_LINK_BYTES,
 } from './constants.ts';
+import { extensionsBytes, findExtensionProblem, writeExtensions } from './entry-extensions.ts';
 import { ENTRY_TYPES, FLAG_CHANGED_WHILE_READ, FLAG_HARDLINK } from './tree-entry.ts';
 import type { TreeEntry } from './tree-entry.ts';
 
@@ -27,7 +27,7 @@ export function isEntryName(name: ByteString): boolean {
 
 /** Describes the first problem with an entry, or returns undefined. */
 export function findProblem(entry: TreeEntry): string | undefined {
-  const { type, mode, treeId, chunkIds, hardlink, extensions } = entry;
+  const { type, mode, treeId, chunkIds, hardlink } = entry;
   if (!isEntryName(entry.name)) return 'is not a valid name';
   if (mode < 0 || mode > MAX_MODE) return 'the mode has more than 12 bits';
   if (entry.mtimeNanoseconds > MAX_NANOSECONDS || entry.ctimeNanoseconds > MAX_NANOSECONDS)
@@ -40,10 +40,7 @@ export function findProblem(entry: TreeEntry): string | undefined {
   if (!linkTargetFits) return 'symlinks, and only they, have a target';
   if (!isDevice(entry) && (entry.deviceMajor > 0 || entry.deviceMinor > 0)) return 'only devices have device numbers';
   if (hardlink !== undefined && (type === 'directory' || hardlink.linkCount < 2)) return 'not a hardlink';
-  for (let i = 1; i < extensions.length; i++) {
-    if (extensions[i]!.type <= extensions[i - 1]!.type) return 'the extensions are not sorted by type';
-  }
-  return undefined;
+  return findExtensionProblem(entry);
 }
 
 function isDevice(entry: TreeEntry): boolean {
@@ -57,8 +54,7 @@ export function entryBytes(entry: TreeEntry): number {
   else if (entry.type === 'symlink') sizeBytes += TREE_LINK_BYTES + entry.linkTarget.length;
   else if (isDevice(entry)) sizeBytes += TREE_DEVICE_BYTES;
   if (entry.hardlink !== undefined) sizeBytes += TREE_HARDLINK_BYTES;
-  for (const extension of entry.extensions) sizeBytes += TREE_EXTENSION_BYTES + extension.bytes.length;
-  return sizeBytes;
+  return sizeBytes + extensionsBytes(entry);
 }
 
 export function writeEntry(writer: ByteWriter, entry: TreeEntry, owner: number): void {
@@ -81,12 +77,7 @@ export function writeEntry(writer: ByteWriter, entry: TreeEntry, owner: number):
     writer.bigU64(hardlink.device);
     writer.u32(hardlink.linkCount);
   }
-  for (const { type, bytes } of entry.extensions) {
-    writer.u16(type);
-    writer.u16(0);
-    writer.u32(bytes.length);
-    writer.bytes(bytes);
-  }
+  writeExtensions(writer, entry);
 }
 
 function writeContent(writer: ByteWriter, entry: TreeEntry): void {

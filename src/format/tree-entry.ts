@@ -2,14 +2,47 @@ import type { ByteString } from '../util/byte-string.ts';
 
 export type EntryType = 'file' | 'directory' | 'symlink' | 'fifo' | 'character-device' | 'block-device' | 'socket';
 
-/** Optional data about an entry; readers that do not know the type can ignore it. */
+/** Optional data about an entry of a type that this version does not know. */
 export interface EntryExtension {
   readonly type: number;
   readonly bytes: Uint8Array;
 }
 
+/** An extended attribute, such as `user.comment` or `system.posix_acl_access`; see xattr(7). */
+export interface ExtendedAttribute {
+  readonly name: ByteString;
+  readonly value: Uint8Array;
+}
+
+/** The metadata of an entry that is stored in extensions. It is missing in entries of early snapshots. */
+export interface EntryAttributes {
+  /** Sorted by name, without duplicates. In a decoded tree, the values are views of the tree's bytes. */
+  readonly xattrs: readonly ExtendedAttribute[];
+  /** For files: the start (inclusive) and the end (exclusive) of each hole in bytes, ascending. */
+  readonly holes: Float64Array;
+  /** For files and directories: what chattr(1) sets, in the bits of FS_IOC_GETFLAGS (linux/fs.h). */
+  readonly inodeFlags: number;
+  /** When the file was created, with nanoseconds that are added to the seconds. Undefined if unknown. */
+  readonly birthTime: BirthTime | undefined;
+}
+
+export interface BirthTime {
+  readonly seconds: number;
+  readonly nanoseconds: number;
+}
+
+const NO_XATTRS: readonly ExtendedAttribute[] = [];
+export const NO_HOLES: Float64Array = new Float64Array(0);
+/** An entry without anything that is stored in extensions. */
+export const NO_ATTRIBUTES: EntryAttributes = {
+  xattrs: NO_XATTRS,
+  holes: NO_HOLES,
+  inodeFlags: 0,
+  birthTime: undefined,
+};
+
 /** One name in a directory. Fields that do not apply to its type are 0, empty or undefined. */
-export interface TreeEntry {
+export interface TreeEntry extends EntryAttributes {
   readonly name: ByteString;
   readonly type: EntryType;
   /** Permissions including set-uid, set-gid and sticky: 07777. */
@@ -41,7 +74,7 @@ export interface TreeEntry {
   readonly hardlink: { readonly device: bigint; readonly linkCount: number } | undefined;
   /** The file changed while it was read, so its content may combine several states. */
   readonly changedWhileRead: boolean;
-  /** Sorted by type, without duplicates. Unknown types are preserved. */
+  /** Only types that have no field here. Sorted by type, without duplicates. They are preserved. */
   readonly extensions: readonly EntryExtension[];
 }
 
@@ -68,6 +101,7 @@ export function bareDirectory(name: ByteString, treeId: Uint8Array): TreeEntry {
     deviceMinor: 0,
     hardlink: undefined,
     changedWhileRead: false,
+    ...NO_ATTRIBUTES,
     extensions: [],
   };
 }

@@ -1,8 +1,9 @@
 import { bufferOver } from './byte-reader.ts';
 import type { ChunkKind } from './chunk-kind.ts';
-import { CHUNK_ID_BYTES, MAX_U32, TREE_FILE_BYTES } from './constants.ts';
+import { CHUNK_ID_BYTES, TREE_FILE_BYTES } from './constants.ts';
 import { checkTree } from './tree-check.ts';
 import { ENTRY_OFFSETS, TYPE_DIRECTORY, TYPE_FILE } from './tree-entry.ts';
+import { readSize } from './tree-numbers.ts';
 
 const NO_TREE = Buffer.alloc(0);
 
@@ -59,13 +60,14 @@ export function forEachFile(
 
 /**
  * Visits the files and directories of a tree that a later tree of the same directory lacks or has with another type.
- * `visit` gets the id of a directory's tree, and undefined for a file. Without `after`, it visits all of them.
+ * `visit` gets the id of a directory's tree, and undefined and the chunk ids for a file. Without `after`, it visits all of
+ * them.
  * @throws as `forEachFile`
  */
 export function forEachRemoved(
   before: Buffer,
   after: Buffer | undefined,
-  visit: (treeId: Uint8Array | undefined) => void,
+  visit: (treeId: Uint8Array | undefined, chunkIds: Uint8Array) => void,
 ): void {
   const { firstEntry, entryCount } = checkTree(before, 'tree');
   const now = after ?? NO_TREE;
@@ -80,8 +82,11 @@ export function forEachRemoved(
     }
     const isKept = order === 0 && later < now.length && now[later + ENTRY_OFFSETS.type] === type;
     const content = endOfName(before, offset);
-    if (!isKept && type === TYPE_FILE) visit(undefined);
-    if (!isKept && type === TYPE_DIRECTORY) visit(before.subarray(content, content + CHUNK_ID_BYTES));
+    if (!isKept && type === TYPE_FILE) {
+      const ids = content + TREE_FILE_BYTES;
+      visit(undefined, before.subarray(ids, ids + before.readUInt32LE(content + 8) * CHUNK_ID_BYTES));
+    }
+    if (!isKept && type === TYPE_DIRECTORY) visit(before.subarray(content, content + CHUNK_ID_BYTES), NO_TREE);
     offset += before.readUInt32LE(offset);
   }
 }
@@ -95,9 +100,4 @@ function compareNames(left: Buffer, leftEntry: number, right: Buffer, rightEntry
 
 function endOfName(tree: Buffer, entry: number): number {
   return entry + ENTRY_OFFSETS.name + tree.readUInt16LE(entry + ENTRY_OFFSETS.nameBytes);
-}
-
-/** The size of a file, by the offset of its content. */
-export function readSize(tree: Buffer, offset: number): number {
-  return tree.readUInt32LE(offset) + tree.readUInt32LE(offset + 4) * (MAX_U32 + 1);
 }

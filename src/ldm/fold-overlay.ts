@@ -11,6 +11,8 @@ const SPREAD = 0x9e3779b1;
 export class FoldOverlay {
   #keys: Uint32Array = new Uint32Array(SLOTS_MIN);
   #counts: Uint32Array = new Uint32Array(SLOTS_MIN);
+  /** A number for each slot, if any was set. */
+  #labels: Uint32Array | undefined;
   #used = 0;
 
   /** Counts one more released reference to `entry` and returns the new count. */
@@ -25,10 +27,26 @@ export class FoldOverlay {
     return this.#counts[slot]!;
   }
 
-  forEach(visit: (entry: number, count: number) => void): void {
+  /** How many released references to `entry` were counted. */
+  countOf(entry: number): number {
+    return this.#counts[this.#slotOf(entry)]!;
+  }
+
+  /** The label of a counted entry; 0 if it has none. */
+  labelOf(entry: number): number {
+    return this.#labels?.[this.#slotOf(entry)] ?? 0;
+  }
+
+  /** Sets the label of a counted entry. */
+  setLabel(entry: number, label: number): void {
+    this.#labels ??= new Uint32Array(this.#keys.length);
+    this.#labels[this.#slotOf(entry)] = label;
+  }
+
+  forEach(visit: (entry: number, count: number, label: number) => void): void {
     for (let slot = 0; slot < this.#keys.length; slot += 1) {
       const key = this.#keys[slot]!;
-      if (key !== FREE) visit(key - 1, this.#counts[slot]!);
+      if (key !== FREE) visit(key - 1, this.#counts[slot]!, this.#labels?.[slot] ?? 0);
     }
   }
 
@@ -43,13 +61,16 @@ export class FoldOverlay {
   #grow(): void {
     const keys = this.#keys;
     const counts = this.#counts;
+    const labels = this.#labels;
     this.#keys = new Uint32Array(keys.length * 2);
     this.#counts = new Uint32Array(keys.length * 2);
+    if (labels !== undefined) this.#labels = new Uint32Array(keys.length * 2);
     keys.forEach((key, index) => {
       if (key === FREE) return;
       const slot = this.#slotOf(key - 1);
       this.#keys[slot] = key;
       this.#counts[slot] = counts[index]!;
+      if (labels !== undefined) this.#labels![slot] = labels[index]!;
     });
   }
 }

@@ -56,7 +56,25 @@ export async function measureRelease(
   snapshotIds: readonly string[],
   readTree: ReadTree,
 ): Promise<ReleaseMeasure> {
-  const { overlay, treeCount } = await planRelease(state, snapshotIds, readTree);
+  return await measureReferences(state, rootsOf(state, snapshotIds), readTree);
+}
+
+/** References to a chunk or tree that would be released. */
+export interface ReleasedReference {
+  readonly kind: ChunkKind;
+  /** Has the id at `offset`. */
+  readonly ids: Uint8Array;
+  readonly offset: number;
+  readonly count: number;
+}
+
+/** Like `measureRelease`, for references from anywhere. There must not be more of them than are counted. */
+export async function measureReferences(
+  state: FilterState,
+  references: Iterable<ReleasedReference>,
+  readTree: ReadTree,
+): Promise<ReleaseMeasure> {
+  const { overlay, treeCount } = await planReferences(state, references, readTree);
   const { filter } = state;
   let freedCount = 0;
   let rawBytes = 0;
@@ -77,26 +95,61 @@ interface ReleasePlan {
   readonly treeCount: number;
 }
 
-async function planRelease(
+/** Follows a release. A tree is begun after all references to it have been seen. */
+export interface ReleaseWatch {
+  beginSnapshot(id: string): void;
+  beginTree(entry: number): void;
+  /** A reference to this entry by the snapshot or tree that was begun last. */
+  reference(entry: number): void;
+}
+
+/** Counts the references that a set of folded snapshots releases, without changing the state. */
+export async function planRelease(
   state: FilterState,
   snapshotIds: readonly string[],
   readTree: ReadTree,
+  options: ReleaseOptions = {},
 ): Promise<ReleasePlan> {
-  const overlay = new FoldOverlay();
-  const deadTrees: number[] = [];
-  const release = (kind: ChunkKind, ids: Uint8Array, offset: number): void => {
-    const entry = releaseOn(overlay, state, ids, offset);
-    if (entry !== NO_ENTRY && kind === 'tree') deadTrees.push(entry);
-  };
-  let treeCount = 0;
+  return await planReferences(state, rootsOf(state, snapshotIds, options.watch), readTree, options);
+}
+
+function* rootsOf(
+  state: FilterState,
+  snapshotIds: readonly string[],
+  watch?: ReleaseWatch,
+): Generator<ReleasedReference> {
   for (const id of new Set(snapshotIds)) {
     const folded = state.snapshots.get(id);
     assert(folded !== undefined, `snapshot ${id} is not folded`);
-    release('tree', folded.tree, 0);
+    watch?.beginSnapshot(id);
+    yield { kind: 'tree', ids: folded.tree, offset: 0, count: 1 };
+  }
+}
+
+interface ReleaseOptions {
+  readonly overlay?: FoldOverlay;
+  readonly watch?: ReleaseWatch | undefined;
+}
+
+async function planReferences(
+  state: FilterState,
+  references: Iterable<ReleasedReference>,
+  readTree: ReadTree,
+  { overlay = new FoldOverlay(), watch }: ReleaseOptions = {},
+): Promise<ReleasePlan> {
+  const deadTrees: number[] = [];
+  const release = (kind: ChunkKind, ids: Uint8Array, offset: number): void => {
+    const entry = releaseOn({ overlay, watch }, state, ids, offset);
+    if (entry !== NO_ENTRY && kind === 'tree') deadTrees.push(entry);
+  };
+  let treeCount = 0;
+  for (const { kind: rootKind, ids, offset: idOffset, count } of references) {
+    for (let released = 0; released < count; released += 1) release(rootKind, ids, idOffset);
     while (deadTrees.length > 0) {
       const entry = deadTrees.pop()!;
       treeCount += 1;
       if (!hasCountedChildren(state, entry)) continue;
+      watch?.beginTree(entry);
       const reading = readTree(entry);
       const tree = reading instanceof Promise ? await reading : reading;
       forEachChild(tree, (kind, offset) => release(kind, tree, offset));
@@ -106,12 +159,18 @@ async function planRelease(
 }
 
 /** Counts one released reference on the overlay. Returns the entry if this was its last reference, else NO_ENTRY. */
-function releaseOn(overlay: FoldOverlay, { filter }: FilterState, ids: Uint8Array, offset: number): number {
+function releaseOn(
+  { overlay, watch }: { readonly overlay: FoldOverlay; readonly watch: ReleaseWatch | undefined },
+  { filter }: FilterState,
+  ids: Uint8Array,
+  offset: number,
+): number {
   const entry = filter.find(ids, offset);
   const refs = entry === NO_ENTRY ? 0 : filter.refs(entry);
   if (refs === 0) throw countsTooLow(ids, offset);
   if (refs === REFS_STICKY) return NO_ENTRY;
   const taken = overlay.add(entry);
+  watch?.reference(entry);
   if (taken > refs) throw countsTooLow(ids, offset);
   return taken === refs ? entry : NO_ENTRY;
 }

@@ -1,78 +1,55 @@
-import { hostname as systemHostname } from 'node:os';
-import { UsageError } from '../errors.ts';
-import { openOwnerNames } from '../files/owner-names.ts';
+import { BackendError, UsageError } from '../errors.ts';
 import { encodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
-import type { OpenedState } from '../repository/opened-state.ts';
-import type { Repository } from '../repository/repository.ts';
-import { BackupTally } from './backup/backup-tally.ts';
+import { BackupRun } from './backup/backup-run.ts';
+import type { BackupOptions } from './backup/backup-run.ts';
 import type { ReusedChunks } from './backup/backup-tally.ts';
-import { EntryListing } from './backup/entry-listing.ts';
-import type { BackupEntry } from './backup/entry-listing.ts';
+import type { Continued } from './backup/continuation.ts';
 import { Exclusion } from './backup/exclusion.ts';
-import { FileSaver } from './backup/file-saver.ts';
-import { FileStore } from './backup/file-store.ts';
 import { manifestsWithoutCopy } from './backup/manifest-copies.ts';
 import { OwnRepository } from './backup/own-repository.ts';
 import type { SkippedRepository } from './backup/own-repository.ts';
-import { findParent } from './backup/parent-snapshot.ts';
-import type { ParentSnapshot } from './backup/parent-snapshot.ts';
-import { ProblemReport, assertAnythingRead, warnOfSources, damageWarner, warnOfDamage } from './backup/problems.ts';
+import { warnOfDamage, warnOfSources } from './backup/problems.ts';
 import type { SourceProblem } from './backup/problems.ts';
-import { ReadAhead } from './backup/read-ahead.ts';
-import { RemovedEntries } from './backup/removed-entries.ts';
 import type { RemovedCounts } from './backup/removed-entries.ts';
-import { RepositoryChunkSaver } from './backup/repository-chunk-saver.ts';
+import { marksOf, snapshotTime } from './backup/snapshot-manifest.ts';
 import { planSources } from './backup/source-plan.ts';
-import type { SourcePlan } from './backup/source-plan.ts';
-import { describeSnapshot, summarize } from './backup/snapshot-manifest.ts';
-import { announceTotals } from './backup/source-scan.ts';
-import { ParentTrees } from './backup/parent-tree.ts';
-import { TreeBuilder } from './backup/tree-builder.ts';
-import { TreeSaver } from './backup/tree-saver.ts';
-import { chunkerOf } from './chunker-of.ts';
+import { planStream } from './backup/stream-tree.ts';
 import { refreshCheckpoint } from './checkpointing.ts';
 import { commitSnapshots } from './commit-snapshots.ts';
-import { Pacer, beginPhase, withRepository } from './context.ts';
+import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import type { PathInput } from '../util/byte-string.ts';
 
+export type { BackupOptions } from './backup/backup-run.ts';
+export type { Continued } from './backup/continuation.ts';
 export type { BackupEntry } from './backup/entry-listing.ts';
+export type { StreamedFile } from './backup/content-stream.ts';
 export type { SkippedRepository } from './backup/own-repository.ts';
 export type { SourceProblem } from './backup/problems.ts';
 
-export interface BackupOptions {
-  /** Paths and glob patterns. */
-  readonly sources: readonly PathInput[];
-  /** The directory that relative paths start from. */
-  readonly cwd: PathInput;
-  readonly hostname?: string;
-  readonly tags?: readonly string[];
-  /** Reads every file, even one that looks unchanged. */
-  readonly force?: boolean;
-  /** Stores nothing. */
-  readonly dryRun?: boolean;
-  /** The time of the snapshot in RFC 3339. Default: now. */
-  readonly time?: string;
-  /** Patterns as in restic: `*.log`, `cache/tmp`, `/abs/path`, `!exception`. */
-  readonly exclude?: readonly string[];
-  /** Called for each entry below the sources: for a directory after its contents, for what is excluded a little early. */
-  readonly onEntry?: (entry: BackupEntry) => void;
-}
-
 export interface BackupResult {
-  /** Undefined for a dry run. */
+  /** Undefined for a dry run, and if nothing has changed and that was asked for. */
   readonly snapshotId: string | undefined;
+  readonly isDryRun: boolean;
   readonly snapshot: Snapshot;
+  /** The snapshot that this one was compared with. */
   readonly parentId: string | undefined;
   readonly isEncrypted: boolean;
   readonly summary: SnapshotSummary;
   /** Undefined if some directories of the parent snapshot could not be read. */
   readonly removed: RemovedCounts | undefined;
+  /** Of the new files, those with the content of a file that was removed. Undefined if that cannot be counted. */
+  readonly filesMoved: number | undefined;
   readonly reused: ReusedChunks;
+  /** Undefined if no interrupted backup was continued. */
+  readonly continued: Continued | undefined;
+  /** Bytes of chunks that the snapshot needs and that are in groups that are offline. */
+  readonly offlineBytes: number;
   /** Sockets, which a restore leaves out. */
   readonly socketCount: number;
+  /** Entries of which some attributes could not be read. Only the first of them are among the problems. */
+  readonly attributesIncomplete: number;
   /** Sources that are missing from the snapshot or incomplete in it. */
   readonly problems: readonly SourceProblem[];
   /** The exclude patterns that matched nothing. */
@@ -84,129 +61,75 @@ export interface BackupResult {
 /** Backs up the sources as one snapshot. Throws if the repository cannot be written; nothing is committed then. */
 export async function backup(context: OperationContext, options: BackupOptions): Promise<BackupResult> {
   const startedAt = new Date();
-  const time = parseTime(options.time, startedAt);
+  const time = snapshotTime(options.time, startedAt);
+  const marks = marksOf(options, startedAt);
   const problems: SourceProblem[] = [];
   const onProblem = (problem: SourceProblem): void => {
     problems.push(problem);
     if (context.progress !== undefined) context.progress.errorCount += 1;
     context.onNotice?.({ kind: 'source-problem', ...problem });
   };
-  const plan = await planSources(options.sources, options.cwd, onProblem);
-  const exclusion = new Exclusion(options.exclude ?? [], plan.base);
+  const { stream } = options;
+  if (stream !== undefined && options.sources.length > 0)
+    throw new UsageError('a stream and sources cannot be combined');
+  const plan =
+    stream === undefined
+      ? await planSources(options.sources, options.cwd, onProblem, options.listed)
+      : planStream(stream);
+  const exclusion = new Exclusion(options, plan.base, ({ message }) => {
+    context.onNotice?.({ kind: 'ignore-file-unreadable', reason: message });
+  });
   return await withRepository(context, 'add', async (repository) => {
     beginPhase(context.progress, 'opening');
-    const opened = await repository.openState();
+    const opened = await repository.openState({ offlineIsAbsent: options.storesOffline });
     assertCondemnationsReadable(opened.listing.condemned);
     warnOfDamage(context, opened);
     beginPhase(context.progress, 'backing up');
     const { repositoryId } = repository.config;
-    const ownRepository = new OwnRepository({ repositoryId, place: repository.localDirectory, base: plan.base });
-    const given = { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem };
-    const { tree, tally, chunks, parent, removed } = await new BackupRun(given).store(startedAt.getTime());
+    const ownRepository = new OwnRepository({ repositoryId, place: context.backend.localDirectory, base: plan.base });
+    const sources = { plan, exclusion, ownRepository, problems, onProblem };
+    const given = { context, options, repository, opened, startedAt, time, marks, ...sources };
+    const stored = await new BackupRun(given).store();
+    const { snapshot, tally, chunks, parent, removed, filesMoved, continuation, attributes } = stored;
     warnOfSources(context, tally, ownRepository.skipped);
-    const summary = summarize(tally, chunks.counts, startedAt, problems.length);
-    const { hostname = systemHostname(), tags = [] } = options;
-    const snapshot = describeSnapshot({ hostname, tags, plan, tree, time, summary, parentId: parent?.id });
-    const counts = { removed, reused: chunks.reused, socketCount: tally.socketCount };
-    const found = { excludesUnmatched: exclusion.unmatched(), skippedRepositories: ownRepository.skipped };
+    const { summary } = snapshot;
+    const { continued } = continuation;
+    const { incompleteCount: attributesIncomplete } = attributes;
+    const { socketCount } = tally;
+    const { reused, offlineBytes } = chunks;
+    const counts = { removed, filesMoved, reused, offlineBytes, continued, socketCount, attributesIncomplete };
+    // Patterns do not apply to a stream. Those of a profile are meant for its paths.
+    const excludesUnmatched = stream === undefined ? exclusion.unmatched() : [];
+    const found = { excludesUnmatched, skippedRepositories: ownRepository.skipped };
     const isEncrypted = repository.config.encryption !== undefined;
-    const result = { snapshot, isEncrypted, summary, parentId: parent?.id, problems, ...counts, ...found };
-    if (options.dryRun === true) return { ...result, snapshotId: undefined };
+    const isDryRun = options.dryRun === true;
+    const result = { snapshot, isDryRun, isEncrypted, summary, parentId: parent?.id, problems, ...counts, ...found };
+    if (isDryRun) return { ...result, snapshotId: undefined };
+    // Another process may have deleted that snapshot meanwhile.
+    const isUnchanged = options.skipIfUnchanged === true && parent?.wholeTree === snapshot.tree;
+    if (isUnchanged && (await repository.files.snapshotIds()).includes(parent.id)) {
+      await continuation.end(repository).catch(unlessBackendError);
+      return { ...result, snapshotId: undefined };
+    }
     const [committed] = await commitSnapshots(
       given,
       chunks,
       [() => encodeSnapshot(snapshot)],
       manifestsWithoutCopy(opened),
     );
+    warnOfOffline(context, chunks.offlinePacks);
+    await continuation.end(repository).catch(unlessBackendError);
     await refreshCheckpoint(given, chunks);
     return { ...result, snapshotId: committed!.id };
   });
 }
 
-interface BackupRunOptions {
-  readonly context: OperationContext;
-  readonly options: BackupOptions;
-  readonly repository: Repository;
-  readonly opened: OpenedState;
-  readonly plan: SourcePlan;
-  readonly exclusion: Exclusion;
-  readonly ownRepository: OwnRepository;
-  readonly problems: readonly SourceProblem[];
-  readonly onProblem: (problem: SourceProblem) => void;
+function warnOfOffline({ onNotice }: OperationContext, packs: readonly { readonly sizeBytes: number }[]): void {
+  const packBytes = packs.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+  if (packs.length > 0) onNotice?.({ kind: 'relies-on-offline', packCount: packs.length, packBytes });
 }
 
-interface StoredSources {
-  readonly tree: Uint8Array;
-  readonly tally: BackupTally;
-  readonly chunks: RepositoryChunkSaver;
-  readonly parent: ParentSnapshot | undefined;
-  readonly removed: RemovedCounts | undefined;
-}
-
-/** One pass over the sources, from the first name to durable segments. */
-class BackupRun {
-  readonly #given: BackupRunOptions;
-
-  constructor(given: BackupRunOptions) {
-    this.#given = given;
-  }
-
-  /** Throws SourceError if nothing could be read. */
-  async store(nowMs: number): Promise<StoredSources> {
-    const { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem } = this.#given;
-    const { hasher, threads } = repository;
-    const chunks = new RepositoryChunkSaver(repository, opened.state, {
-      writes: options.dryRun !== true,
-      condemnedPackIds: opened.listing.condemned.packIds,
-      progress: context.progress,
-    });
-    const tally = new BackupTally(context.progress);
-    const pacer = new Pacer(context);
-    const chunker = chunkerOf(repository);
-    const ahead = new ReadAhead({ threads, hasher, chunkBytesMin: chunker.minSizeBytes });
-    const saver = new FileSaver({ chunker, ahead, hasher, threads, chunks, pacer, tally });
-    const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));
-    const hostname = options.hostname ?? systemHostname();
-    const parent = await findParent(repository, opened, { hostname, plan, trees: parentTrees, nowMs });
-    const removed = new RemovedEntries(parentTrees, pacer);
-    const services = {
-      parentTrees,
-      files: new FileStore(saver, chunks, options.force === true ? undefined : parent?.startMs),
-      ahead,
-      owners: openOwnerNames(),
-      trees: new TreeSaver(hasher, chunks, removed),
-      exclusion,
-      ownRepository,
-      tally,
-      pacer,
-      problems: new ProblemReport(plan.base, onProblem),
-      listing: options.onEntry === undefined ? undefined : new EntryListing(plan.base, options.onEntry),
-    };
-    const scan = announceTotals(context.progress, parent, {
-      plan,
-      excluded: options.exclude ?? [],
-      repositoryPlace: repository.localDirectory,
-    });
-    try {
-      const tree = await new TreeBuilder(plan, services).run(parent);
-      assertAnythingRead(tally, problems);
-      await chunks.finish();
-      return { tree, tally, chunks, parent, removed: parentTrees.isAnyUnreadable ? undefined : removed };
-    } catch (error) {
-      // An error during the cleanup must not hide the original error.
-      await chunks.abandon().catch(() => undefined);
-      throw error;
-    } finally {
-      scan?.stop();
-    }
-  }
-}
-
-function parseTime(text: string | undefined, now: Date): string {
-  if (text === undefined) return now.toISOString();
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime())) {
-    throw new UsageError(`"${text}" is not a time`, { hint: 'Give a time such as 2026-11-20T10:00:00Z.' });
-  }
-  return time.toISOString();
+/** The snapshot is saved. A record that remains is replaced by the next backup of these paths. */
+function unlessBackendError(error: unknown): void {
+  if (!(error instanceof BackendError)) throw error;
 }

@@ -4,10 +4,10 @@ import { baseName } from '../format/layout.ts';
 import { STORAGE_DIRECTORIES, StorageCheck } from '../repository/storage-check.ts';
 import type { StoredFile } from '../repository/storage-check.ts';
 import type { PackProblem } from '../store/pack-verifier.ts';
-import { packSelector } from './check/pack-selector.ts';
+import { assertReadData, packSelector } from './check/pack-selector.ts';
 import type { ReadData } from './check/pack-selector.ts';
 import type { Finding } from './findings/findings.ts';
-import { Pacer, accessOptions, beginPhase } from './context.ts';
+import { Pacer, accessOptions, beginPhase, uncachedContext } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { assertNotReplaced, rememberEncrypted } from './repository-memory.ts';
 
@@ -29,7 +29,7 @@ export interface StorageCheckResult {
 
 /**
  * Verifies without a key that every stored file is as it was written: the digests in the names, and the checksums of the
- * configuration. Changes nothing. It cannot see that files are missing, or that an older state was put back.
+ * configuration. Changes nothing. It cannot see that files are missing, unless all packs are, or that an older state was put back.
  */
 export async function checkStorage(
   context: OperationContext,
@@ -37,13 +37,23 @@ export async function checkStorage(
 ): Promise<StorageCheckResult> {
   assertEnoughOpenFiles();
   beginPhase(context.progress, 'checking');
-  const isRead = packSelector(readData);
-  const storage = await StorageCheck.open(accessOptions(context, 'read'), (head) => {
+  assertReadData(readData);
+  const storage = await StorageCheck.open(accessOptions(uncachedContext(context), 'read'), (head) => {
     assertNotReplaced(context, head);
     if (head.isEncrypted) rememberEncrypted(context, head);
   });
   try {
-    return await run(context, storage, ({ directory, name }) => directory !== 'packs' || isRead(baseName(name)));
+    const packs = await storage.list('packs');
+    const isEmptied = packs.length === 0 && (await storage.list('snapshots')).length > 0;
+    const isRead = packSelector(readData, new Map(packs.map(({ name, sizeBytes }) => [baseName(name), sizeBytes])));
+    const result = await run(
+      context,
+      storage,
+      ({ directory, name }) => directory !== 'packs' || isRead(baseName(name)),
+    );
+    return isEmptied
+      ? { ...result, findings: [...result.findings, { severity: 'error', kind: 'packs-missing' }] }
+      : result;
   } finally {
     await storage.close().catch((error: unknown) => {
       if (!(error instanceof BackendError)) throw error;

@@ -8,74 +8,140 @@ import { findWrongCheckpoints } from './findings/state-comparison.ts';
 import type { Finding } from './findings/findings.ts';
 import { findDamage } from './findings/damage-findings.ts';
 import { PackCheck } from './check/pack-check.ts';
-import { packSelector } from './check/pack-selector.ts';
+import { assertReadData, packSelector } from './check/pack-selector.ts';
 import type { ReadData } from './check/pack-selector.ts';
+import { findScope } from './check/snapshot-scope.ts';
 import { FileSizeCheck } from './findings/file-sizes.ts';
 import { SHARED_BLOCK_BYTES, surveyRepository } from './findings/repository-survey.ts';
 import type { Survey } from './findings/repository-survey.ts';
-import { beginPhase, withRepository } from './context.ts';
+import { beginPhase, uncachedContext, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import type { Notice } from './notices.ts';
+import { assertCountable, selectSnapshots } from './select-snapshots.ts';
+import type { SnapshotFilter } from './snapshot-filter.ts';
+import type { PackReport } from '../store/pack-verifier.ts';
 
 export type { AffectedPath, Disagreement, Finding, Impact } from './findings/findings.ts';
+export type { ReadData } from './check/pack-selector.ts';
 export type { PackProblem } from '../store/pack-verifier.ts';
 
 export interface CheckOptions {
   /** Reads every byte of every pack, or of part `part` of `of`. By default only sizes and footers are read. */
   readonly readData?: ReadData;
+  /** Only the snapshots with these names and what they need: ids, `latest` or `latest~N`. */
+  readonly selectors?: readonly string[];
+  /** Only the snapshots that match, and what they need. */
+  readonly filter?: SnapshotFilter;
 }
 
 export interface CheckResult {
   readonly findings: readonly Finding[];
+  readonly repositoryId: string;
   readonly readData: boolean;
+  /** Whether only some snapshots were meant, and what they need. */
+  readonly isSelection: boolean;
   readonly snapshotsChecked: number;
   readonly chunksChecked: number;
   readonly packsChecked: number;
+  /** Packs whose whole content was read. */
+  readonly packsRead: number;
   readonly bytesRead: number;
+  /** The size of all packs that were checked. */
+  readonly packBytes: number;
 }
+
+type Checked = Pick<CheckResult, 'findings' | 'snapshotsChecked' | 'chunksChecked'> & {
+  readonly reports: readonly PackReport[];
+};
 
 /** Verifies that everything is present and unchanged since it was stored. Changes nothing. */
 export async function check(context: OperationContext, options: CheckOptions = {}): Promise<CheckResult> {
-  const isRead = packSelector(options.readData);
-  const readsData = ({ id }: PackContents): boolean => isRead(id);
+  assertReadData(options.readData);
+  const { selectors = [], filter = {}, readData } = options;
   const older: Finding[] = [];
   const onNotice = (notice: Notice): void => {
     if (notice.kind === 'older-state') older.push({ severity: 'warning', ...notice });
     else context.onNotice?.(notice);
   };
-  return await withRepository({ ...context, onNotice }, 'read', async (repository) => {
+  return await withRepository({ ...uncachedContext(context), onNotice }, 'read', async (repository) => {
     beginPhase(context.progress, 'checking');
     repository.shareBlocks(SHARED_BLOCK_BYTES);
-    // Before the trees are read, so that those in verified packs are read with them.
-    const listing = withoutCondemned(await repository.files.listAll());
-    const packs = new PackCheck(context, repository.packVerifier(listing.packs), readsData);
-    const first = await surveyRepository(repository, listing, isDamage);
-    await packs.verify([...first.packs.values()]);
-    const opened = await repository.openState();
-    const survey = opened.needsCondemned ? await surveyRepository(repository, opened.listing, isDamage) : first;
-    const unindexed = await findUnindexedPacks(repository, opened, survey);
-    const reports = await packs.verify([...survey.packs.values(), ...unindexed.packs]);
-    const sizes = new FileSizeCheck();
-    const recounted = await repository.openState({ ignoreCheckpoints: true, onTree: sizes.onTree });
-    const findings = [
-      ...older,
-      ...survey.findings,
-      ...unindexed.findings,
-      ...lostSegments(opened),
-      ...(await lostSnapshots(repository, opened)),
-      ...(await findWrongCheckpoints(repository, opened, recounted)),
-      ...(await findDamage(recounted, reports)),
-      ...(await sizes.findings(recounted)),
-    ];
+    const isSelection = selectors.length > 0 || Object.keys(filter).length > 0;
+    const { findings, reports, snapshotsChecked, chunksChecked } = isSelection
+      ? await checkSelection({ context, repository, readData }, { selectors, filter })
+      : await checkAll({ context, repository, readData });
+    const sizes = reports.map(({ pack }) => pack.sizeBytes);
     return {
-      findings,
-      readData: options.readData !== undefined,
-      snapshotsChecked: survey.snapshotCount,
-      chunksChecked: recounted.state.filter.liveCount,
+      findings: [...older, ...findings],
+      repositoryId: repository.config.repositoryId,
+      readData: readData !== undefined,
+      isSelection,
+      snapshotsChecked,
+      chunksChecked,
       packsChecked: reports.length,
+      packsRead: reports.filter(({ bytesRead }) => bytesRead > 0).length,
       bytesRead: reports.reduce((total, report) => total + report.bytesRead, 0),
+      packBytes: sizes.reduce((total, sizeBytes) => total + sizeBytes, 0),
     };
   });
+}
+
+interface CheckRun {
+  readonly context: OperationContext;
+  readonly repository: Repository;
+  readonly readData: ReadData | undefined;
+}
+
+async function checkAll({ context, repository, readData }: CheckRun): Promise<Checked> {
+  // Before the trees are read, so that those in verified packs are read with them.
+  const listing = withoutCondemned(await repository.files.listAll());
+  const isRead = packSelector(readData, listing.packs);
+  const packs = new PackCheck(context, repository.packVerifier(listing.packs), ({ id }) => isRead(id));
+  const first = await surveyRepository(repository, listing, isDamage);
+  await packs.verify([...first.packs.values()]);
+  const opened = await repository.openState();
+  const survey = opened.needsCondemned ? await surveyRepository(repository, opened.listing, isDamage) : first;
+  const unindexed = await findUnindexedPacks(repository, opened, survey);
+  const reports = await packs.verify([...survey.packs.values(), ...unindexed.packs]);
+  const sizes = new FileSizeCheck();
+  const recounted = await repository.openState({ ignoreCheckpoints: true, onTree: sizes.onTree });
+  const findings = [
+    ...survey.findings,
+    ...unindexed.findings,
+    ...lostSegments(opened),
+    ...(await lostSnapshots(repository, opened)),
+    ...(await findWrongCheckpoints(repository, opened, recounted)),
+    ...(await findDamage(recounted, reports)),
+    ...(await sizes.findings(recounted)),
+  ];
+  const chunksChecked = recounted.state.filter.liveCount;
+  return { findings, reports, snapshotsChecked: survey.snapshotCount, chunksChecked };
+}
+
+/** Verifies the small files of the repository, and what the chosen snapshots need. Counts nothing again. */
+async function checkSelection(
+  { context, repository, readData }: CheckRun,
+  choice: Required<Pick<CheckOptions, 'selectors' | 'filter'>>,
+): Promise<Checked> {
+  const sizes = new FileSizeCheck();
+  const opened = await repository.openState({ onTree: sizes.onTree });
+  const selected = selectSnapshots(context, await repository.files.readSnapshots(), choice);
+  assertCountable(choice.selectors, opened.damage.lostSnapshots);
+  const survey = await surveyRepository(repository, opened.listing, isDamage);
+  const scope = await findScope(
+    opened,
+    selected.map(({ id }) => id),
+  );
+  const needed = [...survey.packs.values()].filter(({ id }) => scope.packIds.has(id));
+  const isRead = packSelector(readData, new Map(needed.map(({ id, sizeBytes }) => [id, sizeBytes])));
+  const packs = new PackCheck(context, repository.packVerifier(opened.listing.packs), ({ id }) => isRead(id));
+  const reports = await packs.verify(needed);
+  const findings = [
+    ...survey.findings,
+    ...(await findDamage(opened, reports, scope)),
+    ...(await sizes.findings(opened, scope.snapshots)),
+  ];
+  return { findings, reports, snapshotsChecked: scope.snapshots.size, chunksChecked: scope.chunkCount };
 }
 
 /** Finds packs that no readable segment lists. They matter only if a segment is lost, since it may have listed them. */

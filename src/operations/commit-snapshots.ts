@@ -25,9 +25,10 @@ export async function commitSnapshots(
     await repository.assertLocked();
     if (!isBetween) await chunks.assertPacksPresent();
   };
-  // Without the lock, others may have deleted the snapshot, brought it back and reported that.
-  const mayStay = async (id: string): Promise<boolean> =>
-    (await repository.isLockLost()) && (await isSnapshotWhole(repository, id));
+  // Without the lock, others may have deleted the snapshot, brought it back and reported that. But better no snapshot
+  // than one that may vanish in a power cut.
+  const mayStay = async (id: string, isDurable: boolean): Promise<boolean> =>
+    isDurable && (await repository.isLockLost()) && (await isSnapshotWhole(repository, id));
   const committed = await repository.order.commitSnapshots(manifests, verify, mayStay);
   const copies = new Map([...withoutCopy, ...committed.map(({ id, bytes }) => [id, bytes] as const)]);
   await copyManifests(context, repository, copies);

@@ -2,19 +2,25 @@ import { isDiskFull } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isCheckpointName, RESERVE_NAME } from '../format/layout.ts';
+import { assertAllOnline } from '../repository/listing.ts';
 import type { Listing } from '../repository/listing.ts';
 import { assertTrusted, markLive } from './compact/compaction-guard.ts';
-import { estimateFreed, planCompaction, limitRewriting } from './compact/compaction-plan.ts';
+import { countWithin, estimateFreed, limitRewriting, planCompaction } from './compact/compaction-plan.ts';
 import type { CompactionPlan } from './compact/compaction-plan.ts';
 import { Compaction } from './compact/compaction.ts';
 import { describeReseal, findEarlierSeals } from './compact/earlier-seals.ts';
 import type { EarlierSeals, ResealResult } from './compact/earlier-seals.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
+import { deleteExpired } from './kept-deleted.ts';
 
 export interface CompactOptions {
-  /** How much dead space may remain, in percent of the stored bytes. Default: 5. */
+  /** How much dead space may remain, in percent of the stored bytes. Default: 5. Infinity: any amount. */
   readonly maxUnusedPercent?: number;
+  /** The same in bytes, instead of the percentage. */
+  readonly maxUnusedBytes?: number;
+  /** The total size of the packs that may be rewritten, those with the largest dead part first. Default: any. */
+  readonly maxRepackBytes?: number;
   /** Only plans; changes nothing. */
   readonly dryRun?: boolean;
   /** Also rewrites every pack that is sealed under an earlier master key. */
@@ -49,15 +55,18 @@ const MAX_UNUSED_PERCENT = 5;
 export async function compact(context: OperationContext, options: CompactOptions = {}): Promise<CompactResult> {
   beginPhase(context.progress, 'compacting');
   return await withRepository(context, 'exclusive', async (repository) => {
+    if (options.dryRun !== true) await deleteExpired(context, repository);
     const first = await planRound(repository, options);
     const { listing } = first.opened;
-    const bytesBefore = await repository.files.measure();
     const isDryRun = options.dryRun === true;
+    const measuredBytes = await repository.files.measure();
     const { rounds, bytesCopied } = isDryRun
       ? { rounds: [first], bytesCopied: 0 }
       : await carryOut({ context, repository, options, first });
     const plans = rounds.map(({ plan }) => plan);
+    const surplusBytes = isDryRun ? 0 : await removeSurplus(context, repository);
     if (!isDryRun) await restoreImageAndReserve(repository);
+    const bytesBefore = measuredBytes + surplusBytes;
     const bytesAfter = isDryRun ? bytesBefore - estimateFreed(first.plan, listing) : await repository.files.measure();
     const removedCount = sum(plans.map(({ removed, orphanIds }) => removed.length + orphanIds.length));
     return {
@@ -75,6 +84,13 @@ export async function compact(context: OperationContext, options: CompactOptions
       ...(options.reseal === true ? { reseal: await describeReseal(repository, rounds) } : {}),
     };
   });
+}
+
+/** Removes copies of packs that an interrupted move has left over in a group. Returns their size. */
+async function removeSurplus(context: OperationContext, repository: Repository): Promise<number> {
+  if (repository.groups === undefined) return 0;
+  const { removeSurplusCopies } = await import('./group-moves.ts');
+  return (await removeSurplusCopies(context, repository)).surplusBytes;
 }
 
 function countDead({ removed, rewritten }: CompactionPlan): number {
@@ -98,13 +114,16 @@ const NOTHING = { packIds: [], checkpoints: [] };
 
 async function planRound(repository: Repository, options: CompactOptions): Promise<Round> {
   const opened = await repository.openState();
+  assertAllOnline(opened.listing);
   await assertTrusted(opened, options.forgetLost === true);
   const markedIds = await markLive(repository, opened);
   repository.throwIfAborted();
   const { state, listing } = opened;
   const given = options.reseal === true ? { packIds: state.packs.ids(), checkpoints: listing.checkpoints } : NOTHING;
   const earlier = await findEarlierSeals(repository, given);
-  const plan = planCompaction(state, listing, options.maxUnusedPercent ?? MAX_UNUSED_PERCENT, earlier.packs);
+  const limit = { percent: options.maxUnusedPercent ?? MAX_UNUSED_PERCENT, bytes: options.maxUnusedBytes };
+  const whole = planCompaction(state, listing, limit, earlier.packs);
+  const plan = limitRewriting(whole, countWithin(whole, options.maxRepackBytes ?? Infinity));
   return { opened, markedIds, plan, earlier };
 }
 

@@ -2,6 +2,7 @@ import { BackendError, CancelledError } from '../errors.ts';
 import { assertEnoughOpenFiles } from '../files/open-files.ts';
 import { Repository } from '../repository/repository.ts';
 import { Unlocker } from '../repository/unlocker.ts';
+import type { UnlockedRepositories } from '../repository/unlocker.ts';
 import type { AccessMode, AccessOptions } from '../repository/access.ts';
 import type { OpenedConfig } from '../repository/config-file.ts';
 import type { OpenRepositoryOptions } from '../repository/repository.ts';
@@ -30,6 +31,17 @@ export interface Progress {
   errorCount: number;
   /** The file being read. */
   currentFile: PathNode | undefined;
+  /** Set by a restore. */
+  restored?: RestoreProgress;
+}
+
+/** What a restore has done so far. Skipped files were there before, and were not written. */
+export interface RestoreProgress {
+  readonly filesRestored: number;
+  readonly filesSkipped: number;
+  readonly filesDeleted: number;
+  readonly bytesRestored: number;
+  readonly bytesSkipped: number;
 }
 
 export function createProgress(): Progress {
@@ -62,14 +74,14 @@ export interface PasswordSource {
    * @throws NoPasswordError
    */
   read(): Promise<Uint8Array>;
-  /** The same for a password that is not in use yet. Whoever is asked is asked twice. */
+  /** The same for a password that is not in use yet. A user who types it must type it twice. */
   readNew(): Promise<Uint8Array>;
 }
 
 /** The environment of every operation. */
 export interface OperationContext extends Pick<
   OpenRepositoryOptions,
-  'backend' | 'lockOwner' | 'lockClock' | 'storeSizes' | 'threads'
+  'backend' | 'lockOwner' | 'lockClock' | 'openPlace' | 'storeSizes' | 'threads'
 > {
   /** How long to wait for a lock. Default: one minute, or 0 for an exclusive lock. */
   readonly lockWaitMs?: number | undefined;
@@ -87,18 +99,17 @@ export interface OperationContext extends Pick<
   readonly awaitOutput?: (() => Promise<void> | undefined) | undefined;
 }
 
-/** One for each source, so that a command that opens a repository twice asks for its password once. */
-const unlockers = new WeakMap<PasswordSource, Unlocker>();
+/** What each source has opened, so that a command that opens a repository twice asks for its password once. */
+const unlockedBy = new WeakMap<PasswordSource, UnlockedRepositories>();
 
 function unlockerOf(context: OperationContext): Unlocker | undefined {
   const { password, memory } = context;
   if (password === undefined) return undefined;
   const firstOf = (place: string, repositoryId: string): string | undefined =>
     memory?.recall(place, repositoryId)?.keyId;
-  const options = { ...unlockOptions(context), firstOf };
-  const unlocker = unlockers.get(password) ?? new Unlocker(async (use) => withPassword(context, use), options);
-  unlockers.set(password, unlocker);
-  return unlocker;
+  const unlocked: UnlockedRepositories = unlockedBy.get(password) ?? new Map();
+  unlockedBy.set(password, unlocked);
+  return new Unlocker(async (use) => withPassword(context, use), { ...unlockOptions(context), firstOf, unlocked });
 }
 
 /** The second repository of an operation, and how to open it. Everything else is as for the first. */
@@ -135,7 +146,8 @@ export async function withRepository<T>(
     assertNotReplaced(context, { repositoryId, isEncrypted, epoch: given.epoch });
     if (isEncrypted) rememberEncrypted(context, { repositoryId, epoch: given.epoch });
     else assertPasswordUsed(context, access);
-    assertPermitted(access, given, context.overridesAppendOnly === true);
+    const isServerAppendOnly = context.backend.isAppendOnly === true;
+    assertPermitted(access, given, { overridesAppendOnly: context.overridesAppendOnly === true, isServerAppendOnly });
     opened = given;
   };
   const options = { ...accessOptions(context, mode), onDamagedCheckpoint, storeSizes, threads, unlock, onConfig };
@@ -143,6 +155,9 @@ export async function withRepository<T>(
   let result: T;
   try {
     repository.throwIfAborted();
+    for (const { entry, offlineReason: reason } of repository.groups?.all ?? []) {
+      if (reason !== undefined) onNotice?.({ kind: 'group-offline', name: entry.name, at: entry.place, reason });
+    }
     const watch = watchOf(context, repository, opened?.keyId);
     await watch?.begin(mode === 'exclusive', (older) => onNotice?.({ kind: 'older-state', ...older }));
     result = await work(repository);
@@ -162,15 +177,26 @@ export async function withRepository<T>(
   return result;
 }
 
+/** For operations that find or repair damage: they must see what is stored, not copies of it on this machine. */
+export function uncachedContext(context: OperationContext): OperationContext {
+  return { ...context, backend: context.backend.uncached ?? context.backend };
+}
+
+/** For short changes under the exclusive lock: they wait like a command with a shared one. */
+export function waitingContext(context: OperationContext): OperationContext {
+  return { ...context, lockWaitMs: context.lockWaitMs ?? SHARED_WAIT_MS };
+}
+
 /** Returns the options for the lock of an operation. */
 export function accessOptions(context: OperationContext, mode: AccessMode): AccessOptions {
-  const { backend, lockOwner, lockClock, onNotice, signal } = context;
+  const { backend, lockOwner, lockClock, openPlace, onNotice, signal } = context;
   return {
     backend,
     mode,
     lockWaitMs: context.lockWaitMs ?? (mode === 'exclusive' ? 0 : SHARED_WAIT_MS),
     lockOwner,
     lockClock,
+    openPlace,
     onWait: (holder) => onNotice?.({ kind: 'lock-wait', holder }),
     onUnlocked: (reason) => onNotice?.({ kind: 'read-without-lock', reason }),
     signal,

@@ -1,32 +1,20 @@
-import {
-  BackendError,
-  CancelledError,
-  CorruptDataError,
-  RefusedError,
-  RepositoryLockedError,
-  SnapshotNotFoundError,
-  UsageError,
-  isAbsent,
-  isDiskFull,
-} from '../errors.ts';
-import type { ErrorDetails, LdmError } from '../errors.ts';
-import { measureRelease } from '../ldm/fold-release.ts';
-import type { ReleaseMeasure } from '../ldm/fold-release.ts';
+import { RefusedError, SnapshotNotFoundError, UsageError, isAbsent } from '../errors.ts';
+import type { BackendError } from '../errors.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import type { Repository } from '../repository/repository.ts';
-import { compact } from './compact.ts';
-import type { CompactResult } from './compact.ts';
-import { beginPhase, withRepository } from './context.ts';
+import { beginPhase, waitingContext, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
+import { bringBack } from './kept-deleted.ts';
 import { findMissing, isSnapshotWhole } from './live-walk.ts';
+import { assertUnprotected } from './protection.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
-import { forgetSnapshots } from './repository-memory.ts';
-import { assertCountable, selectSnapshot } from './select-snapshots.ts';
+import type { Repository } from '../repository/repository.ts';
+import { commitDelete, measureSnapshots, reclaim } from './remove-snapshots.ts';
+import type { FreedBytes, Reclaimed } from './remove-snapshots.ts';
+import { assertCountable, isIdPrefix, selectSnapshots } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 
-/** The bytes that only a certain set of snapshots needs. */
-export type FreedBytes = ReleaseMeasure;
+export type { FreedBytes } from './remove-snapshots.ts';
 
 export interface DeleteOptions {
   readonly selectors: readonly string[];
@@ -35,56 +23,78 @@ export interface DeleteOptions {
   readonly dryRun?: boolean;
   /** Reclaims the space at once (default). If false, the delete can be undone. */
   readonly reclaim?: boolean;
+  /** Keeps the space until this time (RFC 3339), so that the delete can be undone until then. */
+  readonly undoUntil?: string;
 }
 
-export interface DeleteResult {
+export interface DeleteResult extends Reclaimed {
   /** The selected snapshots. Another process may have deleted some of them in the meantime. */
   readonly snapshots: readonly SnapshotListing[];
   readonly freed: FreedBytes;
   readonly dryRun: boolean;
-  readonly compaction: CompactResult | undefined;
-  /** Why the space was not reclaimed: an error, or nobody wanted it. Undefined if it was, and for a dry run. */
-  readonly notReclaimed: { readonly error: LdmError | undefined } | undefined;
 }
 
 /** Deletes snapshots, measures the bytes that this frees, and reclaims them unless the repository is in use. */
 export async function deleteSnapshots(context: OperationContext, options: DeleteOptions): Promise<DeleteResult> {
   const dryRun = options.dryRun === true;
   beginPhase(context.progress, 'deleting');
-  const { snapshots, freed } = await withRepository(context, 'shared', async (repository) => {
-    const selected = select(context, await repository.files.readSnapshots(), options);
+  // To keep the space, manifests are replaced.
+  const access = options.undoUntil === undefined || dryRun ? 'shared' : 'exclusive';
+  const { snapshots, freed } = await withRepository(waitingContext(context), access, async (repository) => {
+    const found = await repository.files.readSnapshots();
+    const selected = await selectExisting(context, repository, found, options);
     const opened = await repository.openState();
     assertCountable(options.selectors, opened.damage.lostSnapshots);
-    const measured = await measure(opened, selected);
-    if (!dryRun) await commit(context, repository, selected);
+    const measured = await measureSnapshots(opened, selected);
+    if (!dryRun) await commitDelete(context, repository, selected, options.undoUntil);
     return { snapshots: selected, freed: measured };
   });
   const result = { snapshots, freed, dryRun, compaction: undefined, notReclaimed: undefined };
   if (dryRun) return result;
+  const { undoUntil: until } = options;
+  if (until !== undefined) return { ...result, notReclaimed: { error: undefined, until } };
   if (options.reclaim === false) return { ...result, notReclaimed: { error: undefined } };
   return { ...result, ...(await reclaim(context)) };
 }
 
-/** Restores deleted snapshots. Throws RefusedError if any chunk they need is gone. */
+/**
+ * Restores deleted snapshots. One whose delete was to be undone until a time may get a new id. Throws RefusedError
+ * if any chunk they need is gone.
+ */
 export async function undeleteSnapshots(
   context: OperationContext,
   options: Pick<DeleteOptions, 'selectors' | 'filter'>,
 ): Promise<{ readonly snapshots: readonly SnapshotListing[] }> {
-  return await withRepository(context, 'shared', async (repository) => {
+  const isKept = ({ snapshot }: SnapshotListing): boolean => snapshot.deletedUntil !== undefined;
+  const bringAllBack = async (repository: Repository, mayReplace: boolean): Promise<SnapshotListing[] | undefined> => {
     const selected = select(context, await repository.files.readSnapshots({ deleted: true }), options);
-    const opened = await repository.openState();
-    assertCondemnationsReadable(opened.listing.condemned);
-    if (opened.needsCondemned) throw new RefusedError(INTERRUPTED, { advice: { code: 'repair-and-repeat' } });
-    for (const listing of selected) await assertWhole(opened, listing);
-    const ids = selected.map(({ id }) => id);
-    const isWhole = async (id: string): Promise<boolean> => isSnapshotWhole(repository, id);
-    try {
-      await repository.order.undoDelete(ids, repository.assertLocked, isWhole);
-    } catch (error) {
-      throw isAbsent(error) ? noLongerDeleted(error, selected) : error;
-    }
-    return { snapshots: selected };
-  });
+    const kept = selected.filter(isKept);
+    if (kept.length > 0 && !mayReplace) return undefined;
+    const gone = selected.filter((listing) => !isKept(listing));
+    await undoDeletes(repository, gone);
+    const back: SnapshotListing[] = [];
+    for (const listing of kept) back.push(await bringBack(context, repository, listing));
+    return [...gone, ...back];
+  };
+  // Two processes that replace the same manifest at once would leave two versions of the snapshot.
+  const snapshots =
+    (await withRepository(context, 'shared', async (repository) => bringAllBack(repository, false))) ??
+    (await withRepository(waitingContext(context), 'exclusive', async (repository) => bringAllBack(repository, true)));
+  return { snapshots: snapshots ?? [] };
+}
+
+async function undoDeletes(repository: Repository, listings: readonly SnapshotListing[]): Promise<void> {
+  const opened = await repository.openState();
+  assertCondemnationsReadable(opened.listing.condemned);
+  if (opened.needsCondemned) throw new RefusedError(INTERRUPTED, { advice: { code: 'repair-and-repeat' } });
+  for (const listing of listings) await assertWhole(opened, listing);
+  const ids = listings.map(({ id }) => id);
+  const isWhole = async (id: string): Promise<boolean> => isSnapshotWhole(repository, id);
+  try {
+    await repository.order.undoDelete(ids, repository.assertLocked, isWhole);
+  } catch (error) {
+    throw isAbsent(error) ? noLongerDeleted(error, listings) : error;
+  }
 }
 
 function noLongerDeleted(cause: BackendError, selected: readonly SnapshotListing[]): SnapshotNotFoundError {
@@ -101,63 +111,36 @@ function select(
   snapshots: ReadSnapshots,
   { selectors, filter }: Pick<DeleteOptions, 'selectors' | 'filter'>,
 ): SnapshotListing[] {
-  if (selectors.length === 0) {
-    throw new UsageError('no snapshot given', { advice: { code: 'name-snapshots' } });
-  }
-  const selected = new Map<string, SnapshotListing>();
-  for (const selector of selectors) {
-    const listing = selectSnapshot(context, snapshots, selector, { filter, isDeleting: !snapshots.deleted });
-    selected.set(listing.id, listing);
-  }
-  return [...selected.values()];
+  // Here a filter restricts what the names mean. Without names, a typo in it could delete everything else.
+  if (selectors.length === 0) throw new UsageError('no snapshot given', { advice: { code: 'name-snapshots' } });
+  const selected = selectSnapshots(context, snapshots, { selectors, filter }, !snapshots.deleted);
+  if (!snapshots.deleted) assertUnprotected(selected);
+  return selected;
 }
 
-async function measure(opened: OpenedState, selected: readonly SnapshotListing[]): Promise<FreedBytes> {
-  const ids = selected.map(({ id }) => id).filter((id) => opened.state.snapshots.has(id));
-  return await measureRelease(opened.state, ids, opened.reader.readTree);
-}
-
-async function commit(
+/** Selects as `select` does. The error for a snapshot that has been deleted before says so. */
+async function selectExisting(
   context: OperationContext,
   repository: Repository,
-  selected: readonly SnapshotListing[],
-): Promise<void> {
-  const ids = selected.map(({ id }) => id);
-  forgetSnapshots(context, repository, ids);
-  const deletedCount = await repository.order.commitDelete(ids, repository.assertLocked);
-  // Again, since a command that ended in between has seen them.
-  forgetSnapshots(context, repository, ids);
-  if (deletedCount > 0) return;
-  const names = ids.map((id) => id.slice(0, 8)).join(', ');
-  throw new SnapshotNotFoundError(`already deleted by another process: ${names}`, {
-    advice: { code: 'list-snapshots' },
-  });
-}
-
-/** The delete is already committed; the space can be reclaimed at any later time. */
-async function reclaim(context: OperationContext): Promise<Pick<DeleteResult, 'compaction' | 'notReclaimed'>> {
+  found: ReadSnapshots,
+  options: DeleteOptions,
+): Promise<SnapshotListing[]> {
   try {
-    return { compaction: await compact({ ...context, lockWaitMs: 0 }), notReclaimed: undefined };
+    return select(context, found, options);
   } catch (error) {
-    const isInTheWay = error instanceof RepositoryLockedError || error instanceof RefusedError;
-    if (!isInTheWay && !isDiskFull(error)) throw afterDelete(error);
-    return { compaction: undefined, notReclaimed: { error } };
+    if (!(error instanceof SnapshotNotFoundError)) throw error;
+    const { listings } = await repository.files.readSnapshots({ deleted: true });
+    const isGone = (name: string): boolean => isIdPrefix(name) && !found.listings.some(({ id }) => id.startsWith(name));
+    const names = options.selectors.filter(isGone);
+    const gone = listings.find(({ id, snapshot: { replaces } }) =>
+      names.some((name) => id.startsWith(name) || replaces?.startsWith(name) === true),
+    );
+    if (gone === undefined) throw error;
+    throw new SnapshotNotFoundError(`snapshot ${gone.id.slice(0, 8)} is already deleted`, {
+      advice: { code: 'undelete-snapshot', subject: gone.id },
+      cause: error,
+    });
   }
-}
-
-/** Adds to the message that the delete succeeded, because the user sees only the error. */
-function afterDelete(error: unknown): unknown {
-  const prefix = 'the snapshots are deleted, but the space could not be reclaimed: ';
-  if (error instanceof CorruptDataError) {
-    return new CorruptDataError(prefix + error.message, { ...helpOf(error), cause: error });
-  }
-  if (error instanceof CancelledError) return new CancelledError(error.signal, 'delete');
-  if (!(error instanceof BackendError)) return error;
-  return error.rephrase(prefix + error.message);
-}
-
-function helpOf({ hint, advice }: LdmError): ErrorDetails {
-  return { hint, advice };
 }
 
 async function assertWhole(opened: OpenedState, { id, snapshot }: SnapshotListing): Promise<void> {

@@ -2,16 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { createChunker } from '../chunking/create-chunker.ts';
 import { DEFAULT_CHUNKER } from '../chunking/chunker.ts';
 import type { ChunkerParameters } from '../chunking/chunker.ts';
-import { NoPasswordError, UsageError } from '../errors.ts';
+import { NoPasswordError, RefusedError, UsageError } from '../errors.ts';
 import { planFilter } from '../ldm/formulas.ts';
-import type { FilterPlan } from '../ldm/formulas.ts';
+import type { FilterPlan, PlanOptions } from '../ldm/formulas.ts';
 import type { RepositoryConfig } from '../format/config.ts';
-import { assertNoRepository, createRepository } from '../repository/create-repository.ts';
+import { inspectConfigHeads } from '../repository/config-copies.ts';
+import { assertNoRepository, createRepository, repositoryExists } from '../repository/create-repository.ts';
+import type { NewGroup } from '../repository/group-changes.ts';
+import type { AdviceCode } from '../util/advice.ts';
 import { accessOptions } from './context.ts';
-import type { OperationContext } from './context.ts';
+import type { OperationContext, OtherRepository } from './context.ts';
+import { haveSameChunks, readParameters } from './init/copied-parameters.ts';
+import type { CopiedParameters } from './init/copied-parameters.ts';
 import { NOTHING_SEEN, assertNoneRemembered } from './repository-memory.ts';
 
-export { repositoryExists } from '../repository/create-repository.ts';
+export { repositoryExists };
 
 export interface InitOptions {
   readonly chunker?: ChunkerParameters;
@@ -24,8 +29,17 @@ export interface InitOptions {
   readonly capacity?: number;
   /** The zstd level, -7 to 22. */
   readonly compressionLevel?: number;
+  /** Keeps its packs in these places. More can be added, but a repository without groups cannot get any. */
+  readonly groups?: readonly NewGroup[];
   /** Nothing is ever removed from it, unless somebody asks for that explicitly. */
   readonly appendOnly?: boolean;
+  /** Accepts a place where several clients cannot exclude each other. */
+  readonly singleWriter?: boolean;
+  /**
+   * Takes all parameters that are not given from this repository, also its keys of ids and chunk boundaries if both are
+   * encrypted or both are not. A copy from one to the other need not cut files again then.
+   */
+  readonly copyParametersFrom?: OtherRepository;
   /**
    * Whether the repository is encrypted with the password of the context: always (somebody may be asked for it), only if a source is configured (default), or never.
    */
@@ -41,7 +55,21 @@ export interface InitResult {
   readonly plan: FilterPlan;
   readonly isEncrypted: boolean;
   readonly isAppendOnly: boolean;
+  /** Whether chunks have the same ids and ends as in the repository that the parameters are from. Undefined without one. */
+  readonly hasSameChunks: boolean | undefined;
 }
+
+/** A repository that was there before, as far as it can be read without a password. */
+export interface ExistingRepository {
+  readonly repositoryId: string;
+  readonly location: string;
+  readonly isEncrypted: boolean;
+  readonly isAppendOnly: boolean;
+}
+
+export type InitOutcome =
+  | { readonly isNew: true; readonly created: InitResult }
+  | { readonly isNew: false; readonly existing: ExistingRepository };
 
 /** The filter grows automatically. A small initial filter keeps the checkpoints of a small repository small. */
 const CAPACITY = 16_384;
@@ -52,47 +80,96 @@ const CAPACITY = 16_384;
  */
 const COMPRESSION_LEVEL = 2;
 
+type Parameters = Required<
+  Pick<InitOptions, 'chunker' | 'chunkHash' | 'packHash' | 'compressionLevel' | 'appendOnly' | 'singleWriter'>
+>;
+
+const DEFAULTS: Parameters = {
+  chunker: DEFAULT_CHUNKER,
+  chunkHash: 'sha1',
+  packHash: 'blake3',
+  compressionLevel: COMPRESSION_LEVEL,
+  appendOnly: false,
+  singleWriter: false,
+};
+
 /** Creates a repository in an empty place. The configuration is written last, and makes it a repository. */
 export async function initRepository(context: OperationContext, options: InitOptions = {}): Promise<InitResult> {
   const { backend } = context;
-  const chunker = options.chunker ?? DEFAULT_CHUNKER;
-  createChunker(chunker);
-  const level = options.compressionLevel ?? COMPRESSION_LEVEL;
-  if (!Number.isInteger(level) || level < -7 || level > 22) {
-    throw new UsageError(`compression level ${level} does not exist`, { hint: 'Choose a level from -7 to 22.' });
+  // Before somebody types a password.
+  await assertNoRepository(backend);
+  const { encryption = 'if-configured', copyParametersFrom: other } = options;
+  if (encryption === 'if-configured') assertNoneRemembered(context);
+  const copied = other === undefined ? undefined : await readParameters(context, other);
+  const parameters = { ...DEFAULTS, ...copied, ...options };
+  assertLevel(parameters.compressionLevel);
+  createChunker(parameters.chunker);
+  const plan = planFilter(filterOf(options, copied));
+  const password = await newPassword(context, encryption);
+  const isEncrypted = password !== undefined;
+  const sharedKeys = keysToShare(copied, isEncrypted);
+  const { groups } = options;
+  const config = {
+    ...configOf(parameters, plan, sharedKeys?.idKey),
+    ...(groups === undefined ? {} : { hasGroups: true as const }),
+  };
+  const { repositoryId, chunker, chunkHash, packHash } = config;
+  try {
+    // A first backup waits like any other for one that has begun before it.
+    await createRepository(accessOptions(context, 'shared'), { config, plan, password, sharedKeys, groups });
+  } finally {
+    password?.fill(0);
   }
-  const plan = planFilter({ capacity: CAPACITY, ...options });
-  const { chunkHash = 'sha1', packHash = 'blake3', appendOnly: isAppendOnly = false } = options;
-  const repositoryId = randomBytes(32).toString('hex');
-  const config: RepositoryConfig = {
-    formatVersion: 1,
+  if (isEncrypted) {
+    context.memory?.update(backend.location, repositoryId, (seen = NOTHING_SEEN) => seen);
+  } else context.memory?.forgetPlace(backend.location);
+  return {
     repositoryId,
+    location: backend.location,
+    chunker,
+    chunkHash,
+    packHash,
+    plan,
+    isEncrypted,
+    isAppendOnly: config.isAppendOnly === true,
+    hasSameChunks: copied && sharedKeys !== undefined && haveSameChunks(copied, config),
+  };
+}
+
+function assertLevel(level: number): void {
+  if (Number.isInteger(level) && level >= -7 && level <= 22) return;
+  throw new UsageError(`invalid compression level: ${level}`, { hint: 'Choose a level from -7 to 22.' });
+}
+
+/** A rate and a number of hashes belong together, so they come from the same place. */
+function filterOf({ fpr, hashes, capacity }: InitOptions, copied: CopiedParameters | undefined): PlanOptions {
+  const given = fpr === undefined && hashes === undefined ? copied?.filter : { fpr, hashes };
+  return { ...given, capacity: capacity ?? copied?.filter.capacity ?? CAPACITY };
+}
+
+/** Everybody can read the keys of a plain repository, so an encrypted one shares them only with another encrypted one. */
+function keysToShare(copied: CopiedParameters | undefined, isEncrypted: boolean): CopiedParameters['keys'] | undefined {
+  return (copied?.keys.chunkerKey !== undefined) === isEncrypted ? copied?.keys : undefined;
+}
+
+function configOf(
+  { chunker, chunkHash, packHash, compressionLevel: level, appendOnly, singleWriter }: Parameters,
+  plan: FilterPlan,
+  idKey: string | undefined,
+): RepositoryConfig {
+  return {
+    formatVersion: 1,
+    repositoryId: randomBytes(32).toString('hex'),
     created: new Date().toISOString(),
     chunker,
     chunkHash,
     packHash,
-    idKey: randomBytes(32).toString('hex'),
+    idKey: idKey ?? randomBytes(32).toString('hex'),
     ldm: { fprTarget: plan.fprTarget, hashes: plan.hashes, capacity: plan.capacity },
     compression: { algorithm: 'zstd', level },
-    ...(isAppendOnly ? { isAppendOnly } : {}),
+    ...(appendOnly ? { isAppendOnly: true } : {}),
+    ...(singleWriter ? { isSingleWriter: true } : {}),
   };
-  // Before somebody types a new password twice.
-  await assertNoRepository(backend);
-  const encryption = options.encryption ?? 'if-configured';
-  if (encryption === 'if-configured') assertNoneRemembered(context);
-  const password = await newPassword(context, encryption);
-  try {
-    // A first backup waits like any other for one that has begun before it.
-    await createRepository(accessOptions(context, 'shared'), { config, plan, password });
-  } finally {
-    password?.fill(0);
-  }
-  const isEncrypted = password !== undefined;
-  if (isEncrypted) {
-    context.memory?.update(backend.location, repositoryId, (seen = NOTHING_SEEN) => seen);
-  } else context.memory?.forgetPlace(backend.location);
-  const { location } = backend;
-  return { repositoryId, location, chunker, chunkHash, packHash, plan, isEncrypted, isAppendOnly };
 }
 
 async function newPassword(
@@ -102,4 +179,41 @@ async function newPassword(
   if (encryption === 'never' || (encryption === 'if-configured' && password?.isConfigured !== true)) return undefined;
   if (password !== undefined) return await password.readNew();
   throw new NoPasswordError('a new encrypted repository needs a password', { advice: { code: 'give-password' } });
+}
+
+/**
+ * Like `initRepository`, but leaves a repository that exists as it is.
+ * @throws RefusedError if something else is at the place, or the repository lacks what the options ask for
+ */
+export async function initRepositoryIfMissing(
+  context: OperationContext,
+  options: InitOptions = {},
+): Promise<InitOutcome> {
+  const existing = await findRepository(context);
+  if (existing !== undefined) return { isNew: false, existing: assertAsWanted(existing, options) };
+  try {
+    return { isNew: true, created: await initRepository(context, options) };
+  } catch (error) {
+    // Another process may have been faster.
+    const other = error instanceof RefusedError ? await findRepository(context) : undefined;
+    if (other === undefined) throw error;
+    return { isNew: false, existing: assertAsWanted(other, options) };
+  }
+}
+
+async function findRepository({ backend }: OperationContext): Promise<ExistingRepository | undefined> {
+  if (!(await repositoryExists(backend))) return undefined;
+  const { repositoryId, isEncrypted, isAppendOnly } = (await inspectConfigHeads(backend)).head;
+  return { repositoryId, location: backend.location, isEncrypted, isAppendOnly };
+}
+
+/** What somebody relies on who sets up a machine. Nothing else can be known without a password. */
+function assertAsWanted(existing: ExistingRepository, { encryption, appendOnly }: InitOptions): ExistingRepository {
+  const { location, isEncrypted, isAppendOnly } = existing;
+  const refuse = (difference: string, advice: AdviceCode): RefusedError =>
+    new RefusedError(`${location} is already a repository, and it is ${difference}`, { advice: { code: advice } });
+  if (encryption === 'always' && !isEncrypted) throw refuse('not encrypted', 'accept-unencrypted');
+  if (encryption === 'never' && isEncrypted) throw refuse('encrypted', 'accept-encrypted');
+  if (appendOnly === true && !isAppendOnly) throw refuse('not append-only', 'accept-full-access');
+  return existing;
 }

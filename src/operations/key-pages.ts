@@ -23,7 +23,7 @@ export interface TestPageResult {
   readonly epochs: readonly number[];
 }
 
-/** Returns the master keys as lines to be printed. Whoever has them needs no password. */
+/** Returns the master keys as lines to be printed. They open the repository without a password. */
 export async function exportKeys(context: OperationContext): Promise<ExportKeysResult> {
   const store = await openKeys(context);
   return await withUnlocked(context, store, async (unlocked) => {
@@ -86,7 +86,7 @@ function checkedPage(store: KeyStore, text: string): KeyPage {
   if (epoch < store.epoch) {
     throw new WrongPasswordError(
       `the page is from before the last rotation of the master key (epoch ${epoch}, now ${store.epoch})`,
-      { hint: 'It opens nothing any more. Export a new one, which needs a password of the repository.' },
+      { hint: 'It no longer opens the repository. Export a new page, which needs a password of the repository.' },
     );
   }
   throw new WrongPasswordError('the master key on this page does not open the repository');

@@ -40,8 +40,8 @@ export async function openKeys(context: OperationContext): Promise<KeyStore> {
 }
 
 /**
- * Runs `work` under a lock. `opened`: the keys of the given password. They must still be there: nobody may come back, or
- * remove others, after the own key was removed.
+ * Runs `work` under a lock. `opened`: the keys of the given password. They must still be there: a user whose key was
+ * removed meanwhile must not add a key or remove others.
  */
 export async function changeKeys<T>(
   context: OperationContext,

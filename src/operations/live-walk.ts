@@ -39,11 +39,13 @@ export interface LiveWalk {
 
 /**
  * Marks everything that the roots reach by reading the trees, each once. Reference counts only suggest which chunks are
- * dead; this walk decides. Throws if a tree cannot be read, because everything below it would look dead.
+ * dead; this walk decides. Throws if a tree cannot be read, because everything below it would look dead, unless
+ * `onUnreadable` takes the error.
  */
 export async function walkLive(
   { state, reader }: { readonly state: FilterState; readonly reader: StateReader },
   roots: Iterable<Uint8Array>,
+  onUnreadable?: (entry: number, error: unknown) => void,
 ): Promise<LiveWalk> {
   const { filter } = state;
   const reached = new EntrySet();
@@ -59,9 +61,14 @@ export async function walkLive(
   };
   for (const root of roots) reach(true, root, 0);
   for (let entry = trees.pop(); entry !== undefined; entry = trees.pop()) {
-    const reading = reader.readTree(entry);
-    const tree = reading instanceof Promise ? await reading : reading;
-    forEachChild(tree, (kind, idOffset) => reach(kind === 'tree', tree, idOffset));
+    try {
+      const reading = reader.readTree(entry);
+      const tree = reading instanceof Promise ? await reading : reading;
+      forEachChild(tree, (kind, idOffset) => reach(kind === 'tree', tree, idOffset));
+    } catch (error) {
+      if (onUnreadable === undefined) throw error;
+      onUnreadable(entry, error);
+    }
   }
   return { reached, missing };
 }

@@ -1,4 +1,5 @@
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
+import type { Advice } from '../util/advice.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import type { SourceProblem } from './backup/problems.ts';
 import type { CopyProblem } from './copy/select-for-copy.ts';
@@ -17,6 +18,12 @@ type NoticeOfKind =
   | { readonly kind: 'read-without-lock'; readonly reason: string }
   /** The work is done. Other processes see that the lock is abandoned once this process has exited. */
   | { readonly kind: 'lock-not-released'; readonly reason: string }
+  /** What is in this group cannot be read now. */
+  | { readonly kind: 'group-offline'; readonly name: string; readonly at: string; readonly reason: string }
+  /** Data of the new snapshot is in packs that are in no group that can be reached. `packBytes`: the size of the packs. */
+  /** One of several repositories that a backup could go to. */
+  | { readonly kind: 'candidate-left-out'; readonly reason: string }
+  | { readonly kind: 'relies-on-offline'; readonly packCount: number; readonly packBytes: number }
   /** Nothing is lost, but opening the repository takes longer. */
   | { readonly kind: 'checkpoint-damaged'; readonly name: string; readonly reason: string }
   /** A key file that is damaged, or belongs to another repository. The other ones work. */
@@ -28,13 +35,24 @@ type NoticeOfKind =
   | { readonly kind: 'checkpoint-not-written'; readonly reason: string }
   | ({ readonly kind: 'older-state' } & OlderState)
   | { readonly kind: 'manifest-damaged'; readonly snapshotId: string; readonly reason: string }
+  /** A directory of a snapshot was left out, because its tree is damaged or missing. */
+  | {
+      readonly kind: 'tree-unreadable';
+      readonly snapshotId: string;
+      readonly path: ByteString;
+      readonly reason: string;
+    }
   | { readonly kind: 'manifest-copy-not-written'; readonly reason: string }
   /** Things that cannot be read, and that a new snapshot may depend on. */
   | { readonly kind: 'repository-damaged'; readonly unreadableCount: number }
   /** Directories of the parent snapshot cannot be read, and are stored again. */
   | { readonly kind: 'parent-damaged' }
   | ({ readonly kind: 'source-problem' } & SourceProblem)
+  /** What it lists is saved. */
+  | { readonly kind: 'ignore-file-unreadable'; readonly reason: string }
   | { readonly kind: 'snapshot-without-files' }
+  /** A stream had no content. The command that should have written it may have failed. */
+  | { readonly kind: 'stream-empty' }
   /** The repository itself, or a copy of it, was among the sources. */
   | { readonly kind: 'repository-left-out'; readonly path: ByteString }
   | ({ readonly kind: 'restore-problem' } & RestoreProblem)
@@ -51,4 +69,13 @@ type NoticeOfKind =
   | { readonly kind: 'dated-in-future'; readonly snapshots: readonly SnapshotListing[] }
   /** Packs with dead space could not be rewritten. */
   | { readonly kind: 'disk-full'; readonly packCount: number }
-  | { readonly kind: 'export-incomplete' };
+  | { readonly kind: 'export-incomplete' }
+  /** Something in a mounted repository could not be read. */
+  | {
+      readonly kind: 'mount-failure';
+      readonly message: string;
+      readonly hint: string | undefined;
+      readonly advice: Advice | undefined;
+    }
+  /** A mount ended although programs were using it. */
+  | { readonly kind: 'unmounted-while-used' };

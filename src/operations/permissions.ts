@@ -13,13 +13,13 @@ const MAY = {
 
 /**
  * Refuses what the role of the key does not include, and what would remove something from an append-only repository.
- * Both are promises of this program, against mistakes: whoever has the key can do what the storage permits.
+ * This program keeps both rules to prevent mistakes. Another program with the key can do what the storage permits.
  * @throws RefusedError
  */
 export function assertPermitted(
   access: Access,
   { config, role, keyId }: OpenedConfig,
-  overridesAppendOnly: boolean,
+  { overridesAppendOnly, isServerAppendOnly }: { overridesAppendOnly: boolean; isServerAppendOnly: boolean },
 ): void {
   if (role !== 'full' && !MAY[role].access.some((permitted) => permitted === access)) {
     throw new RefusedError(`the key ${keyId?.slice(0, 8)} has the role ${role} and may ${MAY[role].words}`, {
@@ -27,8 +27,13 @@ export function assertPermitted(
     });
   }
   const mayRemove = access === 'shared' || access === 'exclusive';
+  if (isServerAppendOnly && mayRemove) {
+    throw new RefusedError('the server is append-only: it lets clients add snapshots, and not remove or change any', {
+      hint: 'Nothing was changed. Do it on the machine that stores the repository.',
+    });
+  }
   if (config.isAppendOnly !== true || !mayRemove || overridesAppendOnly) return;
-  throw new RefusedError('the repository is append-only: nothing in it may be deleted, compacted or repaired', {
+  throw new RefusedError('the repository is append-only: snapshots may only be added', {
     advice: { code: 'override-append-only' },
   });
 }

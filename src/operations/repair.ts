@@ -1,7 +1,7 @@
 import { CorruptDataError } from '../errors.ts';
 import { condemnationName, RESERVE_NAME } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import { withoutCondemned } from '../repository/listing.ts';
+import { assertAllOnline, withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findWrongCheckpoints } from './findings/state-comparison.ts';
 import { findDamage } from './findings/damage-findings.ts';
@@ -9,7 +9,7 @@ import { FileSizeCheck } from './findings/file-sizes.ts';
 import { damagedNames } from './findings/findings.ts';
 import type { Finding } from './findings/findings.ts';
 import { SHARED_BLOCK_BYTES, surveyRepository } from './findings/repository-survey.ts';
-import { beginPhase, withRepository } from './context.ts';
+import { beginPhase, uncachedContext, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import {
   findLostSnapshots,
@@ -47,12 +47,15 @@ export interface RepairResult {
  */
 export async function repair(context: OperationContext, options: RepairOptions = {}): Promise<RepairResult> {
   beginPhase(context.progress, 'repairing');
-  return await withRepository(context, 'exclusive', async (repository) => {
+  return await withRepository(uncachedContext(context), 'exclusive', async (repository) => {
     repository.shareBlocks(SHARED_BLOCK_BYTES);
     const judge = new PackJudge(repository);
     // Before the trees are read, so that they are read with their packs.
-    await judge.judgeListed(withoutCondemned(await repository.files.listAll()));
+    const listed = await repository.files.listAll();
+    assertAllOnline(listed);
+    await judge.judgeListed(withoutCondemned(listed));
     const opened = await repository.openState();
+    assertAllOnline(opened.listing);
     const { findings } = await surveyRepository(repository, opened.listing, isWrong);
     const survey = await surveyPacks(repository, opened, judge);
     const plan = await makePlan(repository, { opened, findings, survey });

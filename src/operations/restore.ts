@@ -1,40 +1,71 @@
+import { UsageError } from '../errors.ts';
 import { hasNanosecondTimes } from '../files/native.ts';
-import { currentDirectory } from '../files/current-directory.ts';
-import { absolutePath } from '../files/root-paths.ts';
 import { createTargetPolicy } from '../files/target-policy.ts';
+import { identityAt } from '../files/target-removal.ts';
 import { makeTargetRoot } from '../files/target-writer.ts';
-import type { SnapshotSummary } from '../format/snapshot.ts';
+import type { TargetPolicy } from '../files/target-policy.ts';
+import type { TreeEntry } from '../format/tree.ts';
+import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import { byteStringOf, textOfInput } from '../util/byte-string.ts';
+import { byteStringFromText, textOf, textOfInput } from '../util/byte-string.ts';
 import type { ByteString, PathInput } from '../util/byte-string.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext, Progress } from './context.ts';
-import type { OverwriteMode } from './restore/overwrite.ts';
-import { RestoreTally } from './restore/restore-result.ts';
-import type { RestoreResult } from './restore/restore-result.ts';
+import { AbandonedWork } from './restore/abandoned-work.ts';
+import { AttributeTally } from './restore/attribute-tally.ts';
+import { ContentComparison } from './restore/content-comparison.ts';
+import { InPlace } from './restore/in-place.ts';
+import { OriginalParents } from './restore/original-parents.ts';
+import { deleteUnexpected } from './restore/deletion.ts';
+import { PathSelection, checkSelectionPatterns } from './restore/path-selection.ts';
+import type { SelectionPatterns } from './restore/path-selection.ts';
+import { RestoreTally } from './restore/restore-tally.ts';
+import type { RestoreResult, RestoredEntry } from './restore/restore-result.ts';
+import {
+  assertDeletable,
+  checkTargetOptions,
+  overwriteModeOf,
+  realPathOf,
+  targetDirectory,
+} from './restore/restore-target.ts';
+import type { TargetOptions } from './restore/restore-target.ts';
+import { SavedPlaces } from './restore/saved-places.ts';
+import { SetAside, keptAsMessage } from './restore/set-aside.ts';
 import { Restorer } from './restore/restorer.ts';
+import { verifyRestored } from './restore/verification.ts';
+import { walkSelected } from './restore/selected-steps.ts';
+import type { SelectedPlace } from './restore/selected-steps.ts';
 import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 import { findPlace } from '../repository/snapshot-path.ts';
 import type { SnapshotPlace } from '../repository/snapshot-path.ts';
-import { TreeWalk } from '../repository/tree-walk.ts';
 
 export type { OverwriteMode } from './restore/overwrite.ts';
-export type { RestoreProblem, RestoreResult } from './restore/restore-result.ts';
+export type { RestoreAction, RestoreProblem, RestoreResult, RestoredEntry } from './restore/restore-result.ts';
 
-export interface RestoreOptions {
-  /** `ID[:path]`, `latest`, `latest~N`. */
+/**
+ * Patterns are compared with the recorded absolute paths, or with paths below the directory that the selector names.
+ * Directories that lead to included files are created too.
+ */
+export interface RestoreOptions extends TargetOptions, SelectionPatterns {
+  /** `ID[:path]`, `latest`, `latest~N`. The path of a directory selects what is in it. */
   readonly selector: PathInput;
   readonly filter?: SnapshotFilter;
-  /** The directory to restore into; created if missing. A relative path starts from the current directory. */
-  readonly target: PathInput;
-  /** Default: `never`. */
-  readonly overwrite?: OverwriteMode;
   /** Leaves runs of zeros in large files unwritten, as holes. */
   readonly sparse?: boolean;
+  /** Whether to set owners and groups. Default: owners if we are root, else only groups that are ours. */
+  readonly owner?: boolean;
+  /** Whether to set extended attributes, with ACLs and file capabilities, and inode flags. Default: true. */
+  readonly xattr?: boolean;
   readonly dryRun?: boolean;
+  /** Reads the files back at the end, also those that existed and look the same, and compares them with the snapshot. */
+  readonly verify?: boolean;
+  /** Called with each entry, in no particular order. In a dry run, with what would be done. */
+  readonly onEntry?: (entry: RestoredEntry) => void;
 }
+
+const ROOT = '/' as ByteString;
 
 /** From here on, planning takes longer than starting the threads, which would otherwise start after it. */
 const MANY_FILES = 5000;
@@ -44,51 +75,84 @@ const MANY_FILES = 5000;
  * a file with wrong bytes at the target.
  */
 export async function restore(context: OperationContext, options: RestoreOptions): Promise<RestoreResult> {
+  checkTargetOptions(options);
+  const hasPatterns = checkSelectionPatterns(options);
+  if (options.verify === true && options.dryRun === true)
+    throw new UsageError('a dry run writes nothing that could be verified');
   const { name, path } = parseSelector(options.selector);
   return await withRepository(context, 'read', async (repository) => {
     const { filter } = options;
     const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
     const opened = await repository.openState();
     assertCountable([name], opened.damage.lostSnapshots);
-    const place = await findPlace(opened.reader, listing, path);
+    const first = await findPlace(opened.reader, listing, path);
     const { onNotice, progress } = context;
-    const tally = new RestoreTally((problem) => onNotice?.({ kind: 'restore-problem', ...problem }), progress);
+    const policy = policyOf(options, listing.snapshot);
+    const tally = new RestoreTally({
+      attributes: new AttributeTally(policy, { countsOwners: options.owner !== false }),
+      onProblem: (problem) => onNotice?.({ kind: 'restore-problem', ...problem }),
+      onEntry: options.onEntry,
+      progress,
+      remembersUnrestored: options.verify === true,
+    });
+    // With a path in the selector, patterns are relative to it.
+    const patternBase = first.directory === '' ? listing.snapshot.base : ROOT;
+    const selection = hasPatterns ? new PathSelection(options, patternBase) : undefined;
     const dryRun = options.dryRun === true;
-    const directory = absoluteTarget(byteStringOf(options.target));
-    const target = dryRun ? directory : makeTargetRoot(directory);
+    const directory = targetDirectory(options, listing.snapshot, first.directory);
+    if (options.delete === true)
+      assertDeletable({
+        place: first,
+        target: directory,
+        includes: selection?.kind === 'include',
+        repositories: repository.directories,
+      });
+    const { directoryEntry, parents } = first;
+    const isOriginal = !dryRun && options.original === true;
+    const created = isOriginal ? new OriginalParents(listing.snapshot.base, parents) : undefined;
+    const { path: target, isNew } = dryRun
+      ? { path: realPathOf(directory) ?? directory, isNew: false }
+      : makeTargetRoot(directory, { isPrivate: directoryEntry !== undefined });
+    const targetEntry = isOriginal || isNew ? directoryEntry : undefined;
     if (!dryRun && !hasNanosecondTimes()) onNotice?.({ kind: 'times-in-milliseconds' });
     beginPhase(context.progress, 'restoring');
-    if (path === '') announceTotals(context.progress, listing.snapshot.summary);
-    const hasManyFiles = path === '' && listing.snapshot.summary.totalFilesProcessed >= MANY_FILES;
+    const isEverything = path === '' && selection === undefined;
+    if (isEverything) announceTotals(context.progress, listing.snapshot.summary);
+    const hasManyFiles = isEverything && listing.snapshot.summary.totalFilesProcessed >= MANY_FILES;
     if (hasManyFiles && !dryRun) repository.threads.prepare();
-    const blocks = await runSteps({ context, options, repository, opened, place, tally, target });
-    const { problems, filesRestored, filesUnchanged, filesKept, filesFailed } = tally;
-    const { directoriesRestored, directoriesFailed, othersRestored, othersFailed, socketsSkipped, bytesRestored } =
-      tally;
-    const counts = {
-      filesRestored,
-      filesUnchanged,
-      filesKept,
-      filesFailed,
-      directoriesRestored,
-      directoriesFailed,
-      othersRestored,
-      othersFailed,
-      socketsSkipped,
-      bytesRestored,
+    const place = {
+      reader: opened.reader,
+      open: placeOpener(first, () => findPlace(opened.reader, listing, path)),
+      selection,
+    };
+    const saved = new SavedPlaces(listing.snapshot, first.directory);
+    const abandoned = new AbandonedWork(first);
+    const run = { context, options, repository, opened, place, policy, tally, target, targetEntry, saved, abandoned };
+    const blocks = await runSteps(run).finally(() => created?.finish(policy, tally));
+    const unmatched = selection?.unmatched() ?? [];
+    return {
+      snapshotId: listing.id,
+      target: options.target === undefined ? textOf(directory) : textOfInput(options.target),
+      ...tally.result,
       blocksRead: blocks.read,
       blocksNeeded: blocks.needed,
+      includesUnmatched: selection?.kind === 'include' ? unmatched : [],
+      excludesUnmatched: selection?.kind === 'exclude' ? unmatched : [],
     };
-    return { snapshotId: listing.id, target: textOfInput(options.target), ...counts, problems };
   });
 }
 
-/** An absolute path must work even if the current directory was deleted. */
-function absoluteTarget(target: ByteString): ByteString {
-  return absolutePath(target, target.startsWith('/') ? target : currentDirectory());
-}
-
 type Blocks = Restorer['blocks'];
+
+function policyOf({ owner, xattr }: RestoreOptions, { attributes }: Snapshot): TargetPolicy {
+  return createTargetPolicy({
+    makesDevices: true,
+    setsAttributes: xattr !== false,
+    hasAttributes: attributes !== undefined,
+    hasTrusted: attributes === 'all',
+    ...(owner === false && { setsOwners: false }),
+  });
+}
 
 /** The totals of a whole snapshot are known in advance. */
 function announceTotals(progress: Progress | undefined, summary: SnapshotSummary): void {
@@ -102,40 +166,75 @@ interface RestoreRun {
   readonly options: RestoreOptions;
   readonly repository: Repository;
   readonly opened: OpenedState;
-  readonly place: SnapshotPlace;
+  readonly place: SelectedPlace;
+  readonly policy: TargetPolicy;
   readonly tally: RestoreTally;
   readonly target: ByteString;
+  /** See `RestorerOptions`. */
+  readonly targetEntry: TreeEntry | undefined;
+  readonly saved: SavedPlaces;
+  readonly abandoned: AbandonedWork;
 }
 
-async function runSteps({ context, options, repository, opened, place, tally, target }: RestoreRun): Promise<Blocks> {
-  const walk = new TreeWalk(opened.reader, place);
+/** Returns `first`, and then the same place again: its entries can be read once. */
+function placeOpener(first: SnapshotPlace, again: () => Promise<SnapshotPlace>): SelectedPlace['open'] {
+  let unused: SnapshotPlace | undefined = first;
+  return () => {
+    const place = unused;
+    unused = undefined;
+    return place ?? again();
+  };
+}
+
+async function runSteps(run: RestoreRun): Promise<Blocks> {
+  const { context, options, repository, opened, place, policy, tally, target, targetEntry, saved, abandoned } = run;
   const pacer = new Pacer(context);
-  const restorer = new Restorer({
-    opened,
-    target,
-    policy: createTargetPolicy({ makesDevices: true }),
-    threads: repository.threads,
-    overwrite: options.overwrite ?? 'never',
-    dryRun: options.dryRun === true,
-    sparse: options.sparse === true,
-    tally,
-    pacer,
-  });
+  const overwrite = overwriteModeOf(options);
+  const dryRun = options.dryRun === true;
+  const isPartial = place.selection !== undefined;
+  const setAside =
+    options.delete === true
+      ? new SetAside({
+          dryRun,
+          overwrite,
+          isPartial,
+          saved,
+          target,
+          onKept: (aside, name) => tally.note(aside, keptAsMessage(name), 'SET_ASIDE'),
+        })
+      : undefined;
+  const sparse = options.sparse === true;
+  const { threads } = repository;
+  const comparison = new ContentComparison({ state: opened.state, hasher: repository.hasher, pacer });
+  // A killed restore can leave the current time on an incomplete file, which `if-newer` would keep.
+  const changesFiles = (overwrite === 'if-changed' || overwrite === 'always') && !sparse;
+  const inPlace = changesFiles ? new InPlace(opened.state, comparison, policy) : undefined;
+  const entries = { opened, tally, pacer, setAside, inPlace, abandoned };
+  const restorer = new Restorer({ ...entries, target, targetEntry, policy, threads, overwrite, dryRun, sparse });
   try {
-    // Most steps wait for nothing, and awaiting them would take longer than the steps.
-    for (;;) {
-      const next = walk.next();
-      const step = next instanceof Promise ? await next : next;
-      if (step === undefined) break;
-      const running = restorer.run(step);
-      if (running !== undefined) await running;
-      const pause = pacer.pause();
-      if (pause !== undefined) await pause;
-      if (restorer.isPlanFull) await restorer.writePlanned();
-    }
+    const writeIfFull = (): Promise<void> | undefined => (restorer.isPlanFull ? restorer.writePlanned() : undefined);
+    await walkSelected(place, pacer, {
+      observe: (step) => abandoned.observe(step),
+      run: (step) => {
+        const running = restorer.run(step);
+        return running === undefined ? writeIfFull() : running.then(writeIfFull);
+      },
+    });
     await restorer.finish();
+    if (setAside !== undefined) {
+      beginPhase(context.progress, 'deleting');
+      const identities = repository.directories.map((directory) => identityAt(byteStringFromText(directory)));
+      const protectedIdentities = new Set(identities.filter((identity) => identity !== undefined));
+      await deleteUnexpected(place, { target, setAside, saved, policy, tally, pacer, dryRun, protectedIdentities });
+    }
+    restorer.lock();
+    if (options.verify === true) {
+      beginPhase(context.progress, 'verifying');
+      await verifyRestored(place, { opened, target, comparison, tally, pacer });
+    }
   } finally {
     await restorer.close();
+    setAside?.close();
   }
   return restorer.blocks;
 }

@@ -19,10 +19,26 @@ export function parseSelector(selector: PathInput): SnapshotSelector {
   return { name: textOf(name as ByteString), path: rest.join(':') as ByteString };
 }
 
+/** Whether a name has the form of one of a snapshot: it is no path then. */
+export function isSnapshotName(name: string): boolean {
+  return LATEST.test(name) || isIdPrefix(name);
+}
+
+export function isIdPrefix(name: string): boolean {
+  return ID_PREFIX.test(name);
+}
+
 export interface SelectionOptions {
   readonly filter?: SnapshotFilter | undefined;
   /** Refuses `latest` if it is ambiguous: the user may mean a snapshot of a different host or path. */
   readonly isDeleting?: boolean;
+}
+
+/** Which snapshots an operation on several of them means. */
+export interface SnapshotChoice {
+  /** Ids, `latest` or `latest~N`. If there are none, all snapshots that match the filter are meant. */
+  readonly selectors: readonly string[];
+  readonly filter?: SnapshotFilter | undefined;
 }
 
 const LATEST = /^latest(?:~(\d{1,9}))?$/;
@@ -58,11 +74,59 @@ export function selectSnapshot(
   return found;
 }
 
+/**
+ * Finds the snapshots with these names or, without names, those that match the filter.
+ * @throws UsageError if there are neither names nor a filter
+ * @throws SnapshotNotFoundError if nothing matches
+ */
+export function selectSnapshots(
+  context: OperationContext,
+  snapshots: ReadSnapshots,
+  { selectors, filter = {} }: SnapshotChoice,
+  isDeleting = false,
+): SnapshotListing[] {
+  const selected = new Map<string, SnapshotListing>();
+  for (const selector of selectors) {
+    const listing = selectSnapshot(context, snapshots, selector, { filter, isDeleting });
+    selected.set(listing.id, listing);
+  }
+  if (selectors.length > 0) return [...selected.values()];
+  if (Object.keys(filter).length === 0)
+    throw new UsageError('no snapshot given', { advice: { code: 'name-snapshots' } });
+  const matching = snapshots.listings.filter(({ snapshot }) => matchesFilter(snapshot, filter));
+  assertAllReadable(snapshots);
+  if (matching.length > 0) return matching;
+  throw noSnapshots(filter);
+}
+
+/** For an operation on all snapshots that match a filter, if there are none. */
+export function noSnapshots(filter: SnapshotFilter): SnapshotNotFoundError {
+  const isFiltered = Object.keys(filter).length > 0;
+  const message = isFiltered ? 'no snapshot matches the given host, paths, tags and times' : 'there are no snapshots';
+  return new SnapshotNotFoundError(message, { advice: { code: 'list-snapshots' } });
+}
+
+/**
+ * Refuses to decide about all snapshots if one cannot be read: its host, paths and time are unknown.
+ * @throws CorruptDataError
+ */
+export function assertAllReadable({ damaged }: ReadSnapshots): void {
+  const [reason] = damaged.values();
+  if (reason === undefined) return;
+  throw new CorruptDataError(`cannot tell which snapshots there are: ${reason}`, {
+    advice: { code: 'check-repair-or-name-id' },
+  });
+}
+
 /** Warns about snapshots dated in the future: each of them stays the latest until its date has passed. */
 export function warnOfFuture({ onNotice }: OperationContext, listings: readonly SnapshotListing[]): void {
-  const limitMs = Date.now() + CLOCK_TOLERANCE_MS;
-  const snapshots = listings.filter(({ snapshot }) => Date.parse(snapshot.time) > limitMs);
+  const snapshots = futureSnapshots(listings);
   if (snapshots.length > 0) onNotice?.({ kind: 'dated-in-future', snapshots });
+}
+
+export function futureSnapshots(listings: readonly SnapshotListing[]): SnapshotListing[] {
+  const limitMs = Date.now() + CLOCK_TOLERANCE_MS;
+  return listings.filter(({ snapshot }) => Date.parse(snapshot.time) > limitMs);
 }
 
 /** For lost snapshots that only a checkpoint knows: `latest` must not mean an older one because the newest is lost. */
@@ -89,9 +153,10 @@ function tooFew(
   { isFiltered, deleted }: { readonly isFiltered: boolean; readonly deleted: boolean },
 ): SnapshotNotFoundError {
   const kind = deleted ? 'deleted snapshot' : 'snapshot';
-  const matching = isFiltered ? ' of the given host, paths, tags and times' : '';
-  const reason = count === 0 ? `there are no ${kind}s${matching}` : `there are only ${count} ${kind}s${matching}`;
-  const message = count === 1 ? `there is only 1 ${kind}${matching}` : reason;
+  const found = `${count === 0 ? 'no' : `only ${count}`} ${kind}${count === 1 || (count === 0 && isFiltered) ? '' : 's'}`;
+  const message = isFiltered
+    ? `${found} ${count > 1 ? 'match' : 'matches'} the given host, paths, tags and times`
+    : `there ${count === 1 ? 'is' : 'are'} ${found}`;
   return new SnapshotNotFoundError(`${name} does not exist: ${message}`, {
     advice: { code: deleted ? 'list-deleted-snapshots' : 'list-snapshots' },
   });
@@ -111,14 +176,21 @@ function ambiguousLatest(name: string, newest: readonly SnapshotListing[]): Refu
   );
 }
 
-function findById({ listings, damaged }: ReadSnapshots, prefix: string, filter: SnapshotFilter): SnapshotListing {
-  if (!ID_PREFIX.test(prefix)) {
+function findById(
+  { listings, damaged, deleted }: ReadSnapshots,
+  prefix: string,
+  filter: SnapshotFilter,
+): SnapshotListing {
+  if (!isIdPrefix(prefix)) {
     throw new UsageError(`"${prefix}" does not name a snapshot`, {
       advice: { code: 'name-one-snapshot' },
     });
   }
   const damagedMatches = [...damaged].filter(([id]) => id.startsWith(prefix));
-  const matches = listings.filter(({ id }) => id.startsWith(prefix));
+  // A snapshot that is deleted for a time has a new id, and people know the old one.
+  const matches = listings.filter(
+    ({ id, snapshot: { replaces } }) => id.startsWith(prefix) || (deleted && replaces?.startsWith(prefix) === true),
+  );
   if (matches.length + damagedMatches.length > 1) {
     const candidates = [...matches.map(describeListing), ...damagedMatches.map(([id]) => `${longId(id)} (damaged)`)];
     throw new SnapshotNotFoundError(`${prefix} matches several snapshots: ${enumerate(candidates)}`, {
@@ -129,10 +201,22 @@ function findById({ listings, damaged }: ReadSnapshots, prefix: string, filter: 
     throw new CorruptDataError(damagedMatches[0][1], { advice: { code: 'check-and-repair' } });
   }
   const [found] = matches;
-  if (found === undefined)
-    throw new SnapshotNotFoundError(`no snapshot id begins with ${prefix}`, { advice: { code: 'list-snapshots' } });
+  if (found === undefined) {
+    const kind = deleted ? 'id of a deleted snapshot' : 'snapshot id';
+    throw new SnapshotNotFoundError(`no ${kind} begins with ${prefix}${describeSuccessor(listings, prefix)}`, {
+      advice: { code: deleted ? 'list-deleted-snapshots' : 'list-snapshots' },
+    });
+  }
   if (matchesFilter(found.snapshot, filter)) return found;
   throw new SnapshotNotFoundError(`${describeListing(found)} does not match the given host, paths, tags or times`);
+}
+
+/** For a snapshot that was changed or copied and has another id since, which people may not know. */
+function describeSuccessor(listings: readonly SnapshotListing[], prefix: string): string {
+  const successor = listings.find(({ snapshot: { replaces, original } }) =>
+    [replaces, original].some((id) => id?.startsWith(prefix) === true),
+  );
+  return successor === undefined ? '' : `, but snapshot ${longId(successor.id)} was made from one`;
 }
 
 /** Describes a snapshot in a message. */

@@ -1,7 +1,9 @@
 import { withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
-import { warnOfFuture } from './select-snapshots.ts';
+import { measureSnapshots } from './remove-snapshots.ts';
+import type { FreedBytes } from './remove-snapshots.ts';
+import { assertCountable, selectSnapshot, warnOfFuture } from './select-snapshots.ts';
 import { matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 
@@ -11,19 +13,55 @@ export type { SnapshotFilter } from './snapshot-filter.ts';
 export interface ListSnapshotsOptions extends SnapshotFilter {
   /** Lists deleted snapshots that can still be undeleted. */
   readonly deleted?: boolean;
+  /** Also measures what only each snapshot needs. */
+  readonly cost?: boolean;
+}
+
+/** A snapshot, and what deleting only it would free. Undefined unless it was measured, and for a deleted snapshot. */
+export interface ListedSnapshot extends SnapshotListing {
+  readonly onlyHere?: FreedBytes;
+}
+
+export interface ShownSnapshot extends SnapshotListing {
+  readonly onlyHere: FreedBytes;
+  /** Whether the snapshot that this one was compared with still exists. */
+  readonly isParentPresent: boolean;
 }
 
 /** Lists the snapshots, oldest first. Warns about missing or unreadable manifests, and about dates in the future. */
 export async function listSnapshots(
   context: OperationContext,
   options: ListSnapshotsOptions = {},
-): Promise<SnapshotListing[]> {
-  return await withRepository(context, 'read', async ({ files }) => {
-    const { listings, copied, damaged } = await files.readSnapshots({ deleted: options.deleted === true });
+): Promise<ListedSnapshot[]> {
+  return await withRepository(context, 'read', async (repository) => {
+    const { listings, copied, damaged } = await repository.files.readSnapshots({ deleted: options.deleted === true });
     for (const [snapshotId, reason] of [...copied, ...damaged])
       context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });
     const matching = listings.filter(({ snapshot }) => matchesFilter(snapshot, options));
     warnOfFuture(context, matching);
-    return matching;
+    if (options.cost !== true) return matching;
+    const opened = await repository.openState();
+    const measured: ListedSnapshot[] = [];
+    for (const listing of matching) {
+      const isCounted = opened.state.snapshots.has(listing.id);
+      measured.push(isCounted ? { ...listing, onlyHere: await measureSnapshots(opened, [listing]) } : listing);
+    }
+    return measured;
+  });
+}
+
+/** Returns everything about one snapshot. */
+export async function showSnapshot(
+  context: OperationContext,
+  { selector, filter }: { readonly selector: string; readonly filter?: SnapshotFilter },
+): Promise<ShownSnapshot> {
+  return await withRepository(context, 'read', async (repository) => {
+    const snapshots = await repository.files.readSnapshots();
+    const listing = selectSnapshot(context, snapshots, selector, { filter });
+    const opened = await repository.openState();
+    assertCountable([selector], opened.damage.lostSnapshots);
+    const { parent } = listing.snapshot;
+    const isParentPresent = snapshots.listings.some(({ id }) => id === parent);
+    return { ...listing, onlyHere: await measureSnapshots(opened, [listing]), isParentPresent };
   });
 }

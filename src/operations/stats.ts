@@ -1,8 +1,12 @@
+import { currentListings } from '../repository/read-snapshots.ts';
+import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import type { RepositoryFiles } from '../repository/repository-files.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
 import type { FilterStatistics } from '../ldm/filter-statistics.ts';
-import { withRepository } from './context.ts';
+import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
+import { measureDistinctFiles } from './file-duplicates.ts';
+import type { DistinctFiles } from './file-duplicates.ts';
 import { measurePacks } from './pack-usage.ts';
 
 export interface StatsResult {
@@ -12,6 +16,8 @@ export interface StatsResult {
   /** The total size of the files of all snapshots, as a restore would write them. */
   readonly logicalBytes: number;
   readonly logicalFileCount: number;
+  /** The same for the snapshots of each host, by name. */
+  readonly hosts: readonly HostStatistics[];
   /** The raw bytes of live file chunks, each counted once. */
   readonly uniqueBytes: number;
   readonly uniqueChunkCount: number;
@@ -25,9 +31,33 @@ export interface StatsResult {
   readonly dedupRatio: number;
   /** `uniqueBytes` plus `treeBytes`, divided by `storedBytes`. */
   readonly compressionRatio: number;
+  /** Only with `byFile`. */
+  readonly byFile?: FileStatistics;
   readonly filter: FilterStatistics;
   readonly packs: PackStatistics;
   readonly segmentsCount: number;
+}
+
+export interface StatsOptions {
+  /** Also finds the distinct files, to compare the deduplication of chunks with that of whole files. Reads all trees. */
+  readonly byFile?: boolean | undefined;
+}
+
+/** How well a store that keeps whole files, each distinct content once, would deduplicate. */
+export interface FileStatistics {
+  readonly uniqueFileCount: number;
+  readonly uniqueBytes: number;
+  /** `logicalBytes` of all snapshots divided by `uniqueBytes`. */
+  readonly dedupRatio: number;
+}
+
+export interface HostStatistics {
+  readonly hostname: string;
+  readonly snapshotsCount: number;
+  readonly logicalBytes: number;
+  readonly logicalFileCount: number;
+  /** Time of the newest snapshot, in RFC 3339. */
+  readonly newest: string;
 }
 
 export interface PackStatistics {
@@ -42,20 +72,33 @@ export interface PackStatistics {
   readonly unreferencedCount: number;
 }
 
-/** Collects statistics from the filter state, the manifests and the listings. Reads no pack contents. */
-export async function collectStats(context: OperationContext): Promise<StatsResult> {
+/** Collects statistics from the filter state, the manifests and the listings. Reads no packs, except with `byFile`. */
+export async function collectStats(
+  context: OperationContext,
+  { byFile = false }: StatsOptions = {},
+): Promise<StatsResult> {
   return await withRepository(context, 'read', async (repository) => {
-    const { state, listing } = await repository.openState();
-    const logical = sumSnapshots(state, repository.files);
+    const opened = await repository.openState();
+    const { state, listing } = opened;
+    const present = readPresent(state, repository.files);
+    const current = currentListings(present).filter(({ snapshot }) => snapshot.deletedUntil === undefined);
+    const logical = sumSnapshots(current);
+    const hiddenCount = present.length - current.length;
+    // Some in deleted/ are only manifests that others have replaced.
+    const deletes = listing.deletedIds.length + hiddenCount > 0;
+    const deleted = deletes ? (await repository.files.readSnapshots({ deleted: true })).listings : [];
     const unique = sumChunks(state);
+    if (byFile) beginPhase(context.progress, 'reading trees');
+    const files = byFile ? await measureDistinctFiles(opened, new Pacer(context)) : undefined;
     return {
-      snapshotsCount: listing.snapshotIds.length,
-      deletedSnapshotsCount: listing.deletedIds.length,
+      snapshotsCount: listing.snapshotIds.length - hiddenCount,
+      deletedSnapshotsCount: deleted.length,
       ...logical,
       ...unique,
       repositoryBytes: await repository.files.measure(),
       dedupRatio: ratio(logical.logicalBytes, unique.uniqueBytes),
       compressionRatio: ratio(unique.uniqueBytes + unique.treeBytes, unique.storedBytes),
+      ...(files === undefined ? {} : { byFile: describeFiles(files, logical.logicalBytes) }),
       filter: state.filter.statistics(),
       packs: describePacks(state, listing.packs),
       segmentsCount: listing.segmentIds.length,
@@ -63,15 +106,28 @@ export async function collectStats(context: OperationContext): Promise<StatsResu
   });
 }
 
-function sumSnapshots(state: FilterState, files: RepositoryFiles): { logicalBytes: number; logicalFileCount: number } {
-  let logicalBytes = 0;
-  let logicalFileCount = 0;
-  for (const { manifest } of state.snapshots.values()) {
-    const { summary } = files.decodeManifest(manifest);
-    logicalBytes += summary.totalBytesProcessed;
-    logicalFileCount += summary.totalFilesProcessed;
+function readPresent({ snapshots }: FilterState, files: RepositoryFiles): SnapshotListing[] {
+  return [...snapshots].map(([id, { manifest }]) => ({ id, snapshot: files.decodeManifest(manifest) }));
+}
+
+function sumSnapshots(
+  listings: readonly SnapshotListing[],
+): Pick<StatsResult, 'hosts' | 'logicalBytes' | 'logicalFileCount'> {
+  const byName = new Map<string, HostStatistics>();
+  for (const { snapshot } of listings) {
+    const { hostname, time, summary } = snapshot;
+    const before = byName.get(hostname);
+    byName.set(hostname, {
+      hostname,
+      snapshotsCount: (before?.snapshotsCount ?? 0) + 1,
+      logicalBytes: (before?.logicalBytes ?? 0) + summary.totalBytesProcessed,
+      logicalFileCount: (before?.logicalFileCount ?? 0) + summary.totalFilesProcessed,
+      newest: before === undefined || Date.parse(time) > Date.parse(before.newest) ? time : before.newest,
+    });
   }
-  return { logicalBytes, logicalFileCount };
+  const hosts = [...byName.values()].toSorted((a, b) => (a.hostname < b.hostname ? -1 : 1));
+  const total = (key: 'logicalBytes' | 'logicalFileCount'): number => hosts.reduce((sum, host) => sum + host[key], 0);
+  return { hosts, logicalBytes: total('logicalBytes'), logicalFileCount: total('logicalFileCount') };
 }
 
 type ChunkSums = Pick<StatsResult, 'uniqueBytes' | 'uniqueChunkCount' | 'treeCount' | 'treeBytes' | 'storedBytes'>;
@@ -107,6 +163,10 @@ function describePacks(state: FilterState, present: ReadonlyMap<string, number>)
     deadRatio: bytes === 0 ? 0 : deadBytes / bytes,
     unreferencedCount: unreferenced.length,
   };
+}
+
+function describeFiles({ count, bytes }: DistinctFiles, logicalBytes: number): FileStatistics {
+  return { uniqueFileCount: count, uniqueBytes: bytes, dedupRatio: ratio(logicalBytes, bytes) };
 }
 
 /** Returns 1 if `part` is 0. */

@@ -1,6 +1,7 @@
 import type { Backend } from '../backend/backend.ts';
 import { BackendError } from '../errors.ts';
 import type { BackendErrorKind } from '../errors.ts';
+import type { OpenPlace } from '../groups/open-groups.ts';
 import { RepositoryLock } from './lock.ts';
 import type { LockClock, LockMode } from './lock.ts';
 import type { LockOwner } from './lock-owner.ts';
@@ -20,6 +21,8 @@ export interface AccessOptions {
   readonly onWait?: ((holder: string) => void) | undefined;
   /** Called with the reason if the repository is read without a lock because its place is not writable. */
   readonly onUnlocked?: ((reason: string) => void) | undefined;
+  /** Opens the places of groups, which are closed with the repository. Default: as for any directory or server. */
+  readonly openPlace?: OpenPlace | undefined;
   /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -164,7 +164,7 @@ export function planOf({ ldm: { capacity, hashes, fprTarget } }: RepositoryConfi
   try {
     return planFilter({ capacity, hashes, fpr: fprTarget });
   } catch (error) {
-    // Not the usage of this command: whoever wrote the configuration was wrong.
+    // The error is in the configuration, not in how this command is used.
     if (!(error instanceof UsageError)) throw error;
     throw new CorruptDataError(`config: ${error.message}`, { cause: error });
   }

@@ -19,6 +19,7 @@ import type { AccessOptions } from './access.ts';
 import { configSeals } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
 import { addKey } from './key-changes.ts';
+import type { NewGroup } from './group-changes.ts';
 import { listOptional } from './listing.ts';
 import { assertVacant } from './vacant-place.ts';
 
@@ -26,9 +27,13 @@ export { repositoryExists };
 
 /** What a new repository begins with. */
 export interface NewRepository {
-  /** Ids and chunker of an encrypted repository get keys that are derived from its master key. */
+  /** Ids and chunker of an encrypted repository get keys that are derived from its master key, unless it shares them. */
   readonly config: RepositoryConfig;
+  /** The keys of another repository, in hex, for one that is to have the same chunks. A plain one has no key of its chunker. */
+  readonly sharedKeys?: { readonly idKey: string; readonly chunkerKey: string | undefined } | undefined;
   readonly plan: FilterPlan;
+  /** Where its packs are, if the configuration has groups. */
+  readonly groups?: readonly NewGroup[] | undefined;
   /** The first password of an encrypted repository. */
   readonly password?: Uint8Array | undefined;
 }
@@ -75,12 +80,13 @@ async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository)
   createPackDigest(given.config.packHash);
   openZstd();
   const isPlain = given.password === undefined;
-  await backend.prepare(DIRECTORIES.filter((directory) => !isPlain || directory !== KEYS_DIRECTORY));
+  const directories = DIRECTORIES.filter((directory) => !isPlain || directory !== KEYS_DIRECTORY);
+  await backend.prepare(directories, given.config.isSingleWriter);
   const lock = await acquireLock(access, 'exclusive');
   try {
     // While this process waited for the lock, another one may have created a repository.
     await assertNoRepository(backend);
-    await fill(backend, given, async () => lock.assertHeld());
+    await fill(access, given, async () => lock.assertHeld());
   } finally {
     // The lock of a process that ends does not block others.
     await lock.release().catch(() => undefined);
@@ -91,18 +97,29 @@ async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository)
  * `verify` throws if another process has taken the lock over, and creates a repository too. Until one of them has
  * published its configuration, which only one can, neither removes what the other may need.
  */
-async function fill(backend: Backend, { config, plan, password }: NewRepository, verify: Verify): Promise<void> {
+async function fill(
+  { backend, openPlace }: Pick<AccessOptions, 'backend' | 'openPlace'>,
+  { config, plan, password, sharedKeys, groups }: NewRepository,
+  verify: Verify,
+): Promise<void> {
   // An earlier attempt may have been killed before there was a configuration. Its key opens nothing of this one.
   const leftovers = [...(await listOptional(backend, KEYS_DIRECTORY)), ...(await listOptional(backend, 'filter'))];
   const plain = new DurableOrder({ backend, seals: PLAIN });
   await plain.remove([CONFIG_COPY_NAME], verify);
   const setUp =
-    password === undefined ? { config, seals: PLAIN } : await setUpEncryption(plain, { config, password, verify });
+    password === undefined
+      ? { config, seals: PLAIN }
+      : await setUpEncryption(plain, { config, password, sharedKeys, verify });
   const order = new DurableOrder({ backend, seals: setUp.seals });
   await order.keepReserve();
   // With a checkpoint from the start, "no snapshot was ever made" differs from "every manifest was lost".
   const empty = new FilterState(new LdmFilter(plan));
   await order.publishCheckpoint(checkpointName(1), async (append) => writeImage(empty, append), verify);
+  if (groups !== undefined) {
+    const { GroupChanges } = await import('./group-changes.ts');
+    const { repositoryId } = setUp.config;
+    await new GroupChanges({ backend, repositoryId, seals: setUp.seals, verify, openPlace }).create(groups);
+  }
   const bytes = encodeConfig(setUp.config, configSeals(setUp.seals));
   await order.publishNew(CONFIG_COPY_NAME, bytes, verify);
   await order.publishNew(CONFIG_NAME, bytes, verify).catch(async (error: unknown) => {
@@ -126,18 +143,16 @@ async function giveWay(order: DurableOrder, backend: Backend, bytes: Uint8Array)
 /** Creates the master key, and the file that has it sealed under the password. */
 async function setUpEncryption(
   order: DurableOrder,
-  {
-    config,
-    password,
-    verify,
-  }: { readonly config: RepositoryConfig; readonly password: Uint8Array; readonly verify: Verify },
+  given: Pick<NewRepository, 'config' | 'sharedKeys'> & { readonly password: Uint8Array; readonly verify: Verify },
 ): Promise<{ readonly config: RepositoryConfig; readonly seals: Seals }> {
+  const { config, password, sharedKeys, verify } = given;
   const { repositoryId, created } = config;
   const masterKey = createMasterKey(1);
   await addKey(order, { repositoryId, masterKey, password, role: 'full', created }, verify);
   const kept = keepMasterKey(masterKey);
-  const idKey = hexKeyOf(kept, repositoryId, 'data ids');
-  const encryption = { chunkerKey: hexKeyOf(kept, repositoryId, 'chunker'), earlierKeys: [] };
+  const idKey = sharedKeys?.idKey ?? hexKeyOf(kept, repositoryId, 'data ids');
+  const chunkerKey = sharedKeys?.chunkerKey ?? hexKeyOf(kept, repositoryId, 'chunker');
+  const encryption = { chunkerKey, earlierKeys: [] };
   return { config: { ...config, idKey, encryption }, seals: new KeyRing(repositoryId, [kept]) };
 }
 

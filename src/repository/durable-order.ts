@@ -16,14 +16,15 @@ import {
   RESERVE_NAME,
   condemnationName,
   deletedName,
+  isCheckpointName,
   manifestCopyName,
   segmentName,
   snapshotName,
 } from '../format/layout.ts';
 import { freeQuarantineName, moveUnlessGone } from './moves.ts';
 
-/** Whether a committed snapshot may stay although the commit cannot be reported. It must be whole. */
-export type MayStay = (snapshotId: string) => Promise<boolean>;
+/** Whether a committed snapshot, durable or not, may stay although the commit cannot be reported. It must be whole. */
+export type MayStay = (snapshotId: string, isDurable: boolean) => Promise<boolean>;
 /** Makes a manifest, given the ids of the snapshots that are committed with it and before it. */
 export type MakeManifest = (ids: readonly string[]) => Uint8Array;
 export type Committed = { readonly id: string; readonly bytes: Uint8Array };
@@ -33,7 +34,7 @@ export type PreparedCondemnation = { readonly id: string; readonly file: StagedF
 export type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
 
 /**
- * THE order of durable writes; nothing else in ldm publishes, moves or removes anything in a repository.
+ * THE order of durable writes: only this, and `DurableMoves` for moves between groups, changes what is in a repository.
  *
  * - A name appears only by `publish`, whole or not at all; and a barrier makes it durable before anything that relies
  *   on the name is written, and before success is reported.
@@ -53,8 +54,8 @@ export class DurableOrder implements PackSink {
     this.#seals = seals;
   }
 
-  async create(): Promise<StagedFile> {
-    return await this.#backend.stage();
+  async create(kind: PackContents['kind']): Promise<StagedFile> {
+    return await this.#backend.stage(kind === 'tree', kind === 'data');
   }
 
   /** Indexes packs, after making them durable. Returns the segment's id; the segment itself is durable on return. */
@@ -77,10 +78,9 @@ export class DurableOrder implements PackSink {
     await this.#backend.barrier();
     const committed: Committed[] = [];
     const ids = (): string[] => committed.map(({ id }) => id);
-    const never: MayStay = async () => false;
-    const orWithdraw = async (step: () => Promise<void>, stays: MayStay): Promise<void> =>
+    const orWithdraw = async (step: () => Promise<void>, isDurable: boolean): Promise<void> =>
       step().catch(async (error: unknown) => {
-        await this.#withdrawUnless(stays, ids());
+        await this.#withdrawUnless(async (id) => mayStay(id, isDurable), ids());
         throw error;
       });
     await orWithdraw(async () => {
@@ -90,15 +90,14 @@ export class DurableOrder implements PackSink {
         await this.#backend.publish(snapshotName(id), bytes, verify);
         committed.push({ id, bytes });
       }
-    }, mayStay);
-    // Better no snapshot than one that may vanish in a power cut.
-    await orWithdraw(async () => this.#backend.barrier(), never);
-    await orWithdraw(verify, mayStay);
+    }, true);
+    await orWithdraw(async () => this.#backend.barrier(), false);
+    await orWithdraw(verify, true);
     return committed;
   }
 
   /** Moved, not removed, so that a process that has counted the snapshot by now does not take it for lost. */
-  async #withdrawUnless(mayStay: MayStay, snapshotIds: readonly string[]): Promise<void> {
+  async #withdrawUnless(mayStay: (id: string) => Promise<boolean>, snapshotIds: readonly string[]): Promise<void> {
     for (const id of snapshotIds) {
       if (!(await mayStay(id).catch(() => false))) await this.commitDelete([id]).catch(() => undefined);
     }
@@ -134,21 +133,23 @@ export class DurableOrder implements PackSink {
   }
 
   /**
-   * The commit of a delete. `verify` runs right before each rename. Returns how many snapshots were deleted: another
-   * process may have deleted some of them first.
+   * The commit of a delete. `verify` runs right before each rename. Returns the ids of those that were deleted: another
+   * process may have deleted some of them first. `areReplaced`: by others, which must be durable first.
    */
-  async commitDelete(snapshotIds: readonly string[], verify?: Verify): Promise<number> {
-    let deletedCount = 0;
+  async commitDelete(snapshotIds: readonly string[], verify?: Verify, areReplaced = false): Promise<string[]> {
+    const deletedIds: string[] = [];
+    // The process that published them may have been killed before its fsync.
+    if (areReplaced) await this.#backend.settle(['snapshots']);
     try {
       for (const id of snapshotIds) {
         await verify?.();
-        if (await moveUnlessGone(this.#backend, snapshotName(id), deletedName(id))) deletedCount += 1;
+        if (await moveUnlessGone(this.#backend, snapshotName(id), deletedName(id))) deletedIds.push(id);
       }
     } finally {
       // Also after a failure: a compaction by another process would rely on the names that were moved.
       await this.#backend.barrier();
     }
-    return deletedCount;
+    return deletedIds;
   }
 
   /** `verify` runs before it and after it, as for `commitSnapshots`, which also says what happens if it throws. */
@@ -163,7 +164,7 @@ export class DurableOrder implements PackSink {
       await this.#backend.barrier();
       await verify();
     } catch (error) {
-      await this.#withdrawUnless(mayStay, restored);
+      await this.#withdrawUnless(async (id) => mayStay(id, true), restored);
       throw error;
     }
   }
@@ -191,13 +192,13 @@ export class DurableOrder implements PackSink {
 
   /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */
   async #publishStream(name: string, write: WriteFile, verify?: Verify, isNew?: boolean): Promise<void> {
-    const file = await this.#stage(async (staged) => write(async (bytes) => staged.append(bytes)));
+    const file = await this.#stage(async (each) => write(async (bytes) => each.append(bytes)), isCheckpointName(name));
     await file.publish(name, verify, isNew);
     await this.#backend.barrier();
   }
 
-  async #stage(write: (file: StagedFile) => Promise<unknown>): Promise<StagedFile> {
-    const file = await this.#backend.stage();
+  async #stage(write: (file: StagedFile) => Promise<unknown>, isReadOften = false): Promise<StagedFile> {
+    const file = await this.#backend.stage(isReadOften);
     try {
       await write(file);
       return file;

@@ -6,7 +6,7 @@ import type { KdfParameters } from '../crypto/argon2.ts';
 import type { MasterKey } from '../crypto/master-key.ts';
 import { sealKey } from '../crypto/sealed-key.ts';
 import { sha256 } from '../crypto/sha256.ts';
-import { CorruptDataError, RefusedError } from '../errors.ts';
+import { CorruptDataError, RefusedError, isDamage } from '../errors.ts';
 import { KEY_SALT_BYTES, MAX_KEY_TEXT_LENGTH } from '../format/constants.ts';
 import { associatedDataOf, encodeKeyFile } from '../format/key-file.ts';
 import type { KeyHeader, KeyRole } from '../format/key-file.ts';
@@ -37,8 +37,8 @@ export interface NewKey {
 }
 
 /**
- * Two key files with one password would survive each other: whoever changes or removes the one would think that the
- * password is gone.
+ * Refuses a password that is in use. With two key files for one password, changing or removing one would leave the
+ * password valid, and the user would not know.
  * @throws RefusedError if the password opens a key already
  */
 export async function assertNewPassword(
@@ -89,14 +89,24 @@ export async function addKey(order: DurableOrder, key: NewKey, verify?: Verify):
  */
 async function removeKeyFiles({ backend, order }: KeyPlace, ids: readonly string[], verify: Verify): Promise<void> {
   for (const name of ids.map(keyName)) {
-    const bytes = await backend.read(name);
+    const bytes = await readIfPossible(backend, name);
     await order.remove([name], verify);
     try {
       await verify();
     } catch (error) {
-      await order.publishFile(name, bytes);
+      if (bytes !== undefined) await order.publishFile(name, bytes);
       throw error;
     }
+  }
+}
+
+/** A key file that cannot be read opens nothing, so it may be removed, and there is nothing to put back. */
+async function readIfPossible(backend: Backend, name: string): Promise<Uint8Array | undefined> {
+  try {
+    return await backend.read(name);
+  } catch (error) {
+    if (isDamage(error)) return undefined;
+    throw error;
   }
 }
 

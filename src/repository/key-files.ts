@@ -112,7 +112,7 @@ function otherKeysOnly(opened: readonly OpenedKey[], epoch: number): LdmError {
   if (epochs.every((each) => each < epoch)) {
     return new WrongPasswordError(
       `wrong password: its key is from before the last rotation of the master key (epoch ${Math.max(...epochs)}, now ${epoch})`,
-      { hint: 'Nothing was changed. Whoever rotated it must add this password again.' },
+      { hint: 'Nothing was changed. To use this password again, add it with one that still works.' },
     );
   }
   if (!epochs.includes(epoch)) {

@@ -1,5 +1,5 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
-import { isAbsent } from '../errors.ts';
+import { RefusedError, isAbsent } from '../errors.ts';
 import { isCheckpointName, CONFIG_COPY_NAME, CONFIG_NAME, baseName, isId } from '../format/layout.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { readCondemnations } from './condemned.ts';
@@ -19,6 +19,8 @@ export interface Listing {
   readonly checkpoints: readonly string[];
   /** Those of `snapshots`, `index` and `packs` that do not exist, and therefore count as empty. */
   readonly missingDirectories: readonly string[];
+  /** Names of the groups whose packs are not in `packs`, because they cannot be reached. */
+  readonly offlineGroups: readonly string[];
 }
 
 /**
@@ -27,7 +29,9 @@ export interface Listing {
  * nothing removed during the listing looks safe to rely on. A failed listing is an error, never an empty repository.
  * Only a missing directory counts as empty: git and object stores do not keep empty ones.
  */
-export async function listRepository(place: FilePlace): Promise<Listing> {
+export async function listRepository(
+  place: FilePlace & { readonly offlineIsAbsent?: boolean | undefined },
+): Promise<Listing> {
   const { backend } = place;
   const condemned = await readCondemnations(place, idsOf(await listOptional(backend, 'condemned')));
   const manifestCopyIds = idsOf(await listOptional(backend, 'manifests.bak'));
@@ -48,13 +52,42 @@ export async function listRepository(place: FilePlace): Promise<Listing> {
   for (const file of await list('packs')) {
     if (isId(baseName(file.name))) packs.set(baseName(file.name), file.sizeBytes);
   }
-  return { condemned, snapshotIds, deletedIds, manifestCopyIds, segmentIds, packs, checkpoints, missingDirectories };
+  const offlineGroups = place.offlineIsAbsent === true ? [] : (backend.offlineParts ?? []);
+  return {
+    offlineGroups,
+    condemned,
+    snapshotIds,
+    deletedIds,
+    manifestCopyIds,
+    segmentIds,
+    packs,
+    checkpoints,
+    missingDirectories,
+  };
 }
 
 /** Returns whether any condemned segment or pack has not been removed yet. */
 export function hasCondemned({ condemned, segmentIds, packs }: Listing): boolean {
   const isSegmentLeft = segmentIds.some((id) => condemned.segmentIds.has(id));
   return isSegmentLeft || [...condemned.packIds].some((id) => packs.has(id));
+}
+
+/** Returns the size of a pack; -1 if it is gone. One that may be in a group that is offline counts as whole. */
+export function listedBytes({ packs, offlineGroups }: Listing, packId: string): number {
+  return packs.get(packId) ?? (offlineGroups.length > 0 ? Infinity : -1);
+}
+
+/**
+ * Throws if a group cannot be reached. To remove packs, or to judge what is lost, all packs must be known.
+ * @throws RefusedError
+ */
+export function assertAllOnline({ offlineGroups }: Listing): void {
+  if (offlineGroups.length === 0) return;
+  const names = offlineGroups.join(', ');
+  const subject = offlineGroups.length === 1 ? `the group ${names} is` : `the groups ${names} are`;
+  throw new RefusedError(`${subject} offline`, {
+    advice: { code: 'list-groups' },
+  });
 }
 
 /** Returns the listing as it will be after all condemned files have been removed. */

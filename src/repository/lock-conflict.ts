@@ -94,7 +94,9 @@ export function lostLockError(backend: Backend): RefusedError {
 
 function describeHolder({ mode, owner }: LockName): string {
   const what =
-    mode === 'exclusive' ? 'exclusively, as compact and repair do' : 'shared with others, as backup and restore do';
+    mode === 'exclusive'
+      ? 'exclusively, as compact and repair do'
+      : 'shared with others, as backup, restore and mount do';
   return `process ${owner.pid} on host ${printable(owner.host)} (${what})`;
 }
 

@@ -3,6 +3,10 @@ import { BackendError, RepositoryNotFoundError } from '../errors.ts';
 import type { Advice } from '../util/advice.ts';
 
 const ELSEWHERE: Advice = { code: 'choose-other-place' };
+const MOUNT: Advice = { code: 'mount-or-create-repository' };
+
+/** Where disks are mounted. A missing directory there is more often a missing disk than a typing error. */
+const MOUNT_POINT = /^\/(?:mnt|media|media\/[^/]+|run\/media\/[^/]+|Volumes)\/[^/]+$/;
 
 /** Describes a place that has no repository: the cause may be a typing error or a disk that is not mounted. */
 export async function missingRepository(backend: Backend): Promise<RepositoryNotFoundError> {
@@ -11,13 +15,19 @@ export async function missingRepository(backend: Backend): Promise<RepositoryNot
   const create: Advice = { code: 'create-repository', subject: location };
   const place = await examine(backend);
   if (place === undefined) return notFound(absent, create);
-  const { missing, file, names } = place;
-  if (missing === location) return notFound(`${absent}: the directory does not exist`, create);
-  if (missing !== undefined) {
-    const message = `${absent}: ${missing} does not exist; is the disk mounted?`;
-    return notFound(message, { code: 'mount-or-create-repository' });
+  const { missing, file, names, target } = place;
+  if (file === location) return notFound(`${location} is a file, not a repository`, ELSEWHERE);
+  if (file !== undefined) return notFound(`${absent}: ${file} is a file, not a directory`, ELSEWHERE);
+  if (target !== undefined) {
+    return notFound(
+      `${absent}: ${missing} is a symlink to ${target}, which does not exist; is the disk mounted?`,
+      MOUNT,
+    );
   }
-  if (file !== undefined) return notFound(`${location} is a file, not a repository`, ELSEWHERE);
+  if (missing !== undefined && (missing !== location || MOUNT_POINT.test(location))) {
+    return notFound(`${absent}: ${missing} does not exist; is the disk mounted?`, MOUNT);
+  }
+  if (missing !== undefined) return notFound(`${absent}: the directory does not exist`, create);
   return names.length === 0
     ? notFound(`${absent}: the directory is empty; is the disk mounted?`, create)
     : notFound(`${location} is a directory, but not a repository`, ELSEWHERE);

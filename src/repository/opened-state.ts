@@ -17,7 +17,7 @@ import { OpenedDamage } from './opened-damage.ts';
 import { findOtherCopies } from './other-copies.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { manifestCopyName, snapshotName } from '../format/layout.ts';
-import { hasCondemned, listRepository, withoutCondemned } from './listing.ts';
+import { hasCondemned, listedBytes, listRepository, withoutCondemned } from './listing.ts';
 import type { Listing } from './listing.ts';
 import { readSegment } from './manifests.ts';
 import { StateReader } from './state-reader.ts';
@@ -61,6 +61,8 @@ export interface OpenStateOptions extends FilePlace {
   readonly chunks?: ChunkReader | undefined;
   /** Uses this checkpoint; if it is not usable, only segments and snapshots. */
   readonly onlyCheckpoint?: string;
+  /** Packs that may be in groups that are offline count as absent: their chunks are to be stored again. */
+  readonly offlineIsAbsent?: boolean | undefined;
   /** Called with each folded tree, once the locations of all chunks are known. */
   readonly onTree?: (state: FilterState, tree: Uint8Array) => void;
   /** Predicts the result of a repair: these packs replace some segments, and these snapshots are known. */
@@ -226,15 +228,15 @@ class StateOpening {
 
   #addSegment(id: string, contents: readonly PackContents[]): void {
     const sizes = new Map(contents.map((pack) => [pack.id, pack.sizeBytes]));
-    addSegment(this.#state, id, contents, (packId) => (this.#listing.packs.get(packId) ?? -1) >= sizes.get(packId)!);
+    addSegment(this.#state, id, contents, (packId) => listedBytes(this.#listing, packId) >= sizes.get(packId)!);
   }
 
   /** Returns whether a pack has at least its full length: a truncated one must not look stored. */
   #isWhole(packId: string): boolean {
     const { packs } = this.#state;
-    const sizeBytes = this.#listing.packs.get(packId);
+    const sizeBytes = listedBytes(this.#listing, packId);
     const index = packs.find(packId);
-    return sizeBytes !== undefined && (index === undefined || sizeBytes >= packs.get(index).sizeBytes);
+    return sizeBytes >= (index === undefined ? 0 : packs.get(index).sizeBytes);
   }
 
   async #retain(ids: readonly string[]): Promise<void> {

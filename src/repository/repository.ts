@@ -22,6 +22,8 @@ import { openZstd } from '../workers/zstd.ts';
 import { acquireAccess } from './access.ts';
 import type { AccessOptions } from './access.ts';
 import { checkpointName, generationAfter, isCheckpointName } from '../format/layout.ts';
+import { placePacks } from './place-packs.ts';
+import type { PlacedPacks } from './place-packs.ts';
 import { openConfig } from './config-file.ts';
 import type { OpenedConfig } from './config-file.ts';
 import type { Unlock } from './unlocker.ts';
@@ -32,6 +34,7 @@ import { openState } from './opened-state.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
 import { RepositoryFiles } from './repository-files.ts';
+import { UnfinishedBackups } from './unfinished-backups.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 
 export interface OpenRepositoryOptions extends AccessOptions {
@@ -55,13 +58,15 @@ const CHECKPOINTS_KEPT = 2;
 
 /** An opened repository: its configuration, its lock, and access to its contents. */
 export class Repository {
-  /** The path of the repository if it is a directory of this machine. */
-  readonly localDirectory: string | undefined;
+  /** Its directories on this machine: that of the repository first, then those of groups. */
+  readonly directories: readonly string[];
+  readonly groups: PlacedPacks['groups'];
   readonly files: RepositoryFiles;
   readonly config: RepositoryConfig;
   readonly #seals: Seals;
   readonly hasher: ChunkHasher;
   readonly order: DurableOrder;
+  readonly unfinished: UnfinishedBackups;
   readonly packs: PackStore;
   readonly sizes: StoreSizes;
   readonly threads: TaskPool;
@@ -77,19 +82,22 @@ export class Repository {
 
   private constructor(
     made: OpenedConfig &
-      Pick<OpenRepositoryOptions, 'backend' | 'signal' | 'threads' | 'onDamagedCheckpoint'> & {
+      PlacedPacks &
+      Pick<OpenRepositoryOptions, 'signal' | 'threads' | 'onDamagedCheckpoint'> & {
         readonly hasher: ChunkHasher;
         readonly lock: RepositoryLock | undefined;
         readonly sizes: StoreSizes;
       },
   ) {
     this.#backend = made.backend;
-    this.localDirectory = made.backend.localDirectory;
+    this.directories = [made.backend.localDirectory ?? [], made.backend.otherDirectories ?? []].flat();
+    this.groups = made.groups;
     this.files = new RepositoryFiles(made);
     this.config = made.config;
     this.#seals = made.seals;
     this.hasher = made.hasher;
     this.order = new DurableOrder(made);
+    this.unfinished = new UnfinishedBackups(made, this.order);
     const { pool: threads, release } =
       made.threads === undefined ? acquireSharedPool() : { pool: made.threads, release: () => undefined };
     this.threads = threads;
@@ -113,12 +121,14 @@ export class Repository {
     openZstd();
     const opened = await openConfig(backend, options.unlock);
     options.onConfig?.(opened);
+    backend.useCache?.(opened.config);
     const hasher = new ChunkHasher(opened.config.chunkHash, Buffer.from(opened.config.idKey, 'hex'));
     const lock = await acquireAccess(options);
     try {
       // Somebody may have rotated the master key while this process waited: what is new would look damaged.
       await opened.assertCurrent();
-      return new Repository({ ...opened, backend, hasher, lock, signal, sizes, threads, onDamagedCheckpoint });
+      const placed = await placePacks(backend, { ...opened, ...opened.config }, options.openPlace);
+      return new Repository({ ...opened, ...placed, hasher, lock, signal, sizes, threads, onDamagedCheckpoint });
     } catch (error) {
       await lock?.release().catch(() => undefined);
       throw error;
@@ -128,16 +138,15 @@ export class Repository {
   /** Opens the filter state of everything that is present now. */
   async openState(
     options: Partial<
-      Pick<OpenStateOptions, 'from' | 'buffers' | 'ignoreCheckpoints' | 'onlyCheckpoint' | 'prediction' | 'onTree'>
+      Omit<OpenStateOptions, 'backend' | 'seals' | 'config' | 'codec' | 'signal' | 'cacheBytes' | 'chunks'>
     > = {},
   ): Promise<OpenedState> {
-    const signal = this.#signal;
     const opened = await openState({
       backend: this.#backend,
       seals: this.#seals,
       config: this.config,
       codec: this.#codec,
-      signal,
+      signal: this.#signal,
       cacheBytes: CACHE_BYTES,
       chunks: this.#sharedChunks,
       ...options,
@@ -150,10 +159,7 @@ export class Repository {
     return opened;
   }
 
-  /**
-   * From now on, all openings of the state and verifiers of packs share one cache, so that a block of trees is read
-   * once while it fits.
-   */
+  /** From now on, all openings of the state and verifiers of packs share one cache, to read each block of trees once. */
   shareBlocks(cacheBytes: number): void {
     this.#sharedChunks = new ChunkReader(this.#backend, this.#codec, { cacheBytes });
   }
@@ -209,15 +215,10 @@ export class Repository {
     );
   }
 
-  /** Throws the abort reason of the signal passed to `open`. */
-  throwIfAborted(): void {
-    this.#signal?.throwIfAborted();
-  }
+  readonly throwIfAborted = (): void => this.#signal?.throwIfAborted();
 
-  /** Replaces the lock by a new one. Throws if the lock of this process was lost. */
-  async renewLock(): Promise<void> {
-    await this.#lock?.renew();
-  }
+  /** Replaces the lock. Throws if it was lost. */
+  readonly renewLock = async (): Promise<void> => this.#lock?.renew();
 
   /** Throws if the lock of this process is gone: it may have been suspended while another process reclaimed space. */
   readonly assertLocked: Verify = async () => {
@@ -230,7 +231,6 @@ export class Repository {
     if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
     const existing = (await this.files.list('filter')).map(({ name }) => name).filter((name) => isCheckpointName(name));
     const name = checkpointName(generationAfter(existing));
-    // After a suspension and a lost lock, this process could list files that another process has removed since.
     await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
     await this.order.remove(existing.slice(0, -CHECKPOINTS_KEPT + 1)).catch(unlessDenied);
     return name;
@@ -243,6 +243,7 @@ export class Repository {
 
   async close(): Promise<void> {
     this.#releaseThreads();
+    if (this.groups !== undefined) await this.#backend.close();
     await this.#lock?.release();
   }
 }

@@ -1,4 +1,6 @@
 import { SnapshotNotFoundError } from '../errors.ts';
+import type { TreeEntry, TreeReader } from '../format/tree.ts';
+import { bareDirectory } from '../format/tree-entry.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { joinPath, textOf } from '../util/byte-string.ts';
 import type { SnapshotListing } from './read-snapshots.ts';
@@ -10,8 +12,14 @@ import type { EntrySequence } from './tree-walk.ts';
 export interface SnapshotPlace {
   /** The path of the directory inside the snapshot; empty for the root. */
   readonly directory: ByteString;
+  /** The entry of the directory, if all of it is selected. The root of a snapshot has none. */
+  readonly directoryEntry: TreeEntry | undefined;
+  /** See `FoundEntry`. */
+  readonly parents: readonly TreeEntry[];
   /** The selected entries of the directory. */
   readonly entries: EntrySequence;
+  /** Whether they are all entries of the directory. */
+  readonly isWholeDirectory: boolean;
 }
 
 /**
@@ -22,25 +30,50 @@ export interface SnapshotPlace {
  */
 export async function findPlace(
   reader: StateReader,
-  { id, snapshot }: SnapshotListing,
+  listing: SnapshotListing,
   path: ByteString,
 ): Promise<SnapshotPlace> {
-  let entries = await readTree(reader, Buffer.from(snapshot.tree, 'hex'));
+  const { directory, entry, parents } = await findEntry(async (treeId) => readTree(reader, treeId), listing, path);
+  if (entry.treeId === undefined)
+    return { directory, directoryEntry: undefined, parents, entries: onlyEntry(entry), isWholeDirectory: false };
+  const entries = await readTree(reader, entry.treeId);
+  const directoryEntry = entry.name === '' ? undefined : entry;
+  return { directory: joinPath(directory, entry.name), directoryEntry, parents, entries, isWholeDirectory: true };
+}
+
+/** An entry, and the path of its directory inside the snapshot: empty for the root tree, and in it. */
+export interface FoundEntry {
+  readonly directory: ByteString;
+  readonly entry: TreeEntry;
+  /** The entries of the directories that contain it, outermost first, without the root tree. */
+  readonly parents: readonly TreeEntry[];
+}
+
+/** Opens a tree to find entries in it. */
+export type OpenTree = (treeId: Uint8Array) => Promise<Pick<TreeReader, 'find'>>;
+
+/** Finds one entry of a snapshot. Of the root tree only the id is known; its name is empty. Throws as `findPlace`. */
+export async function findEntry(
+  openTree: OpenTree,
+  { id, snapshot }: SnapshotListing,
+  path: ByteString,
+): Promise<FoundEntry> {
   let directory = '' as ByteString;
-  const names = namesOf(path, snapshot.base);
-  for (const [index, name] of names.entries()) {
-    const entry = entries.find(name);
-    const isLast = index === names.length - 1;
-    if (entry === undefined || (entry.treeId === undefined && !isLast)) {
-      throw new SnapshotNotFoundError(`${textOf(joinPath(directory, name))} is not in snapshot ${id.slice(0, 8)}`, {
+  const parents: TreeEntry[] = [];
+  let entry: TreeEntry = bareDirectory('' as ByteString, Buffer.from(snapshot.tree, 'hex'));
+  for (const name of namesOf(path, snapshot.base)) {
+    directory = joinPath(directory, entry.name);
+    const found = entry.treeId === undefined ? undefined : (await openTree(entry.treeId)).find(name);
+    if (found === undefined) {
+      const missing = textOf(entry.treeId === undefined ? directory : joinPath(directory, name));
+      throw new SnapshotNotFoundError(`${missing} is not in snapshot ${id.slice(0, 8)}`, {
         advice: { code: 'list-files', subject: id },
       });
     }
-    if (entry.treeId === undefined) return { directory, entries: onlyEntry(entry) };
-    directory = joinPath(directory, name);
-    entries = await readTree(reader, entry.treeId);
+    if (entry.name !== '') parents.push(entry);
+    entry = found.decode();
   }
-  return { directory, entries };
+  return { directory, entry, parents };
 }
 
 function namesOf(path: ByteString, base: ByteString): ByteString[] {

@@ -10,6 +10,7 @@ import type { AccessOptions } from './access.ts';
 import { inspectConfigHeads } from './config-copies.ts';
 import type { ConfigProblem } from './config-copies.ts';
 import { listOptional } from './listing.ts';
+import { placePacks } from './place-packs.ts';
 import type { RepositoryLock } from './lock.ts';
 
 /**
@@ -66,7 +67,14 @@ export class StorageCheck {
   static async open(options: AccessOptions, onHead: (head: ConfigHead) => void): Promise<StorageCheck> {
     const { head, problems } = await inspectConfigHeads(options.backend);
     onHead(head);
-    return new StorageCheck({ backend: options.backend, head, problems, lock: await acquireAccess(options) });
+    const lock = await acquireAccess(options);
+    try {
+      const { backend } = await placePacks(options.backend, { ...head, seals: undefined }, options.openPlace);
+      return new StorageCheck({ backend, head, problems, lock });
+    } catch (error) {
+      await lock?.release().catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Lists the files of the repository in a directory. Other files there do not belong to it. */
@@ -85,7 +93,13 @@ export class StorageCheck {
     return (await this.#attempt(file, pause)) && (await this.#attempt(file, pause));
   }
 
+  /** Names of the groups that cannot be reached. */
+  get offlineGroups(): readonly string[] {
+    return this.#backend.offlineParts ?? [];
+  }
+
   async close(): Promise<void> {
+    if (this.head.hasGroups) await this.#backend.close();
     await this.#lock?.release();
   }
 
@@ -94,8 +108,7 @@ export class StorageCheck {
       const isWhole = await this.#isWhole(file, pause);
       return isWhole ? undefined : new CorruptDataError(`${file.name}: its digest differs from its name`);
     } catch (error) {
-      // A symlink to nothing is still there.
-      if (isAbsent(error)) return (await this.#backend.sizeOf(file.name)) === undefined ? undefined : error;
+      if (isAbsent(error)) return undefined;
       if (!isDamage(error)) throw error;
       return error;
     }

@@ -20,7 +20,12 @@ export type Unlock = (backend: Backend, config: SealedConfig) => Promise<Unlocke
 /** Runs `use` with a password, and with another one if somebody mistyped it. */
 export type WithPassword = <T>(use: (password: Uint8Array) => Promise<T>) => Promise<T>;
 
+/** What a password has opened, by repository id. */
+export type UnlockedRepositories = Map<string, Promise<UnlockedKeys>>;
+
 export interface UnlockerOptions extends Omit<UnlockOptions, 'first'> {
+  /** What the same password has opened before; new keys are added. */
+  readonly unlocked?: UnlockedRepositories | undefined;
   /** Returns the id of the key file to try first, for a repository at this place. */
   readonly firstOf?: ((place: string, repositoryId: string) => string | undefined) | undefined;
 }
@@ -29,11 +34,12 @@ export interface UnlockerOptions extends Omit<UnlockOptions, 'first'> {
 export class Unlocker {
   readonly #withPassword: WithPassword;
   readonly #options: UnlockerOptions;
-  readonly #unlocked = new Map<string, Promise<UnlockedKeys>>();
+  readonly #unlocked: UnlockedRepositories;
 
   constructor(withPassword: WithPassword, options: UnlockerOptions) {
     this.#withPassword = withPassword;
     this.#options = options;
+    this.#unlocked = options.unlocked ?? new Map<string, Promise<UnlockedKeys>>();
   }
 
   /**
@@ -53,10 +59,11 @@ export class Unlocker {
 
   async #unlock(backend: Backend, config: SealedConfig): Promise<UnlockedKeys> {
     return await this.#withPassword(async (password) => {
-      const { firstOf, ...options } = this.#options;
+      const { firstOf, signal, onUnusable } = this.#options;
       const first = firstOf?.(backend.location, config.repositoryId);
       const { masterKeys, role, keyId } = await unlock(backend, config.repositoryId, password, {
-        ...options,
+        signal,
+        onUnusable,
         config,
         first,
       });

@@ -4,6 +4,8 @@ import {
   isCheckpointName,
   CONFIG_COPY_NAME,
   DIRECTORIES,
+  GROUPS_COPY_NAME,
+  GROUPS_NAME,
   RESERVE_BYTES,
   RESERVE_NAME,
   isKeyName,
@@ -14,7 +16,7 @@ import { LOCK_DIRECTORY } from './lock-conflict.ts';
 import { decodeLockName } from './lock-name.ts';
 
 const HINT = 'Nothing was changed. Name a new or empty directory.';
-const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, RESERVE_NAME]);
+const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, GROUPS_NAME, GROUPS_COPY_NAME, RESERVE_NAME]);
 
 /**
  * Refuses a place that contains anything except the remains of an interrupted `init` and locks. A repository writes and removes
@@ -24,6 +26,10 @@ export async function assertVacant(backend: Backend): Promise<void> {
   const place = await backend.examine();
   if (place?.file !== undefined) {
     const reason = place.file === backend.location ? 'it is a file' : `${place.file} is a file`;
+    throw new RefusedError(`cannot create a repository at ${backend.location}: ${reason}`, { hint: HINT });
+  }
+  if (place?.target !== undefined) {
+    const reason = `${place.missing} is a symlink to ${place.target}, which does not exist`;
     throw new RefusedError(`cannot create a repository at ${backend.location}: ${reason}`, { hint: HINT });
   }
   const foreign = place?.names.find((name) => !OWN_NAMES.has(name)) ?? (await foreignFile(backend));

@@ -2,6 +2,7 @@ import type { Backend } from '../backend/backend.ts';
 import { CorruptDataError } from '../errors.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import { packName } from '../format/layout.ts';
 import type { PackedBlock } from '../format/packed-block.ts';
 import { BlockCache } from './block-cache.ts';
 import type { BlockCodec, VerifiedBlock } from './block-codec.ts';
@@ -133,6 +134,7 @@ export class ChunkReader {
 
   async #read(chunk: StoredChunk): Promise<HashedBlock> {
     const { packId, packBytes, blockOffset: offset } = chunk;
+    if (chunk.kind === 'tree') this.#backend.expectReads?.(packName(packId), packBytes);
     const place = { packId, packBytes, offset, expectedBytes: this.#sizes.bytesFor(chunk) };
     const block = await readHashedBlock(this.#backend, place, this.#codec, this.#pool);
     this.#sizes.learn(block.raw.length, block.chunkLengths.length);

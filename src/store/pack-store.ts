@@ -35,6 +35,11 @@ export class PackStore {
     return this.#codec.seals.keys !== undefined;
   }
 
+  /** Whether packs that are not found may be in a part of the place that is offline. */
+  get isPartlyOffline(): boolean {
+    return (this.#backend.offlineParts ?? []).length > 0;
+  }
+
   /** A digest of what is said about a pack. Segments that list the same pack may contradict each other. */
   digestOfListing({ kind, sizeBytes, blocks }: PackContents): string {
     return `${kind} ${sizeBytes} ${sha256(encodePackFooter(blocks))}`;
@@ -113,10 +118,14 @@ export class PackStore {
 
   /**
    * Visits the readable blocks of a pack, whatever its footer says, one after the other. Returns the size of the pack in
-   * bytes.
+   * bytes. A symlink to nothing has none.
    */
   async scan(packId: string, visit: (scanned: ScannedBlock) => Promise<void>): Promise<number> {
-    const bytes = bufferOver(await this.#backend.read(packName(packId)));
+    const read = await this.#backend.read(packName(packId)).catch((error: unknown) => {
+      if (error instanceof CorruptDataError) return Buffer.alloc(0);
+      throw error;
+    });
+    const bytes = bufferOver(read);
     await scanBlocks(bytes, this.#codec, visit);
     return bytes.length;
   }

@@ -4,7 +4,7 @@ import type { Backend } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import type { Seals } from '../crypto/seals.ts';
-import { BackendError, CorruptDataError, isAbsent } from '../errors.ts';
+import { CorruptDataError, isAbsent, isDamage, isOffline } from '../errors.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { decodePackHeader, headerBytesOf } from '../format/pack-header.ts';
 import { encodePackFooter } from '../format/pack.ts';
@@ -34,6 +34,8 @@ export interface PackReport {
   /** Hex ids of the chunks that cannot be read from the pack. */
   readonly damagedChunks: readonly string[];
   readonly bytesRead: number;
+  /** The digest of all bytes that were read, to compare two reads. Undefined if the pack was not read as a whole. */
+  readonly digest?: string;
 }
 
 /** Blocks of one pack that are decompressed at a time. */
@@ -79,7 +81,10 @@ export class PackVerifier {
 
   /** Verifies every byte: the digest of the file and the id of every chunk. */
   async verifyData(pack: PackContents): Promise<PackReport> {
-    return await this.#withoutOldSize(pack, async () => this.#verifyData(pack));
+    return await this.#withoutOldSize(pack, async () => this.#verifyData(pack)).catch((error: unknown) => {
+      if (!isOffline(error)) throw error;
+      return { pack, problems: [unreadable(error)], damagedChunks: allChunks(pack), bytesRead: 0 };
+    });
   }
 
   /** Tries again if the pack was removed or cut since the listing. */
@@ -104,9 +109,12 @@ export class PackVerifier {
     const buffer = this.#buffers.take(readBytes);
     const bytes = buffer.subarray(0, readBytes);
     await this.#readBytes(pack, bytes, problems);
-    const damagedChunks = await this.#verifyBytes(bytes, pack, problems);
+    const digest = packDigestOf(this.#packHash, bytes);
+    if (digest === pack.id) problems.push(...footerProblems(bytes, pack, this.#codec.seals));
+    else problems.push({ kind: 'digest-differs' });
+    const damagedChunks = await this.#verifyBlocks(bytes, pack, problems);
     this.#buffers.give(buffer);
-    return { pack, problems, damagedChunks, bytesRead: readBytes };
+    return { pack, problems, damagedChunks, bytesRead: readBytes, digest };
   }
 
   /** Reads a pack. Blocks that the disk cannot read are filled with zeros, which is not a valid block. */
@@ -115,6 +123,8 @@ export class PackVerifier {
     try {
       await this.#backend.readRange(name, 0, bytes);
     } catch (error) {
+      // The size that was listed may be outdated.
+      if (error instanceof CorruptDataError && this.#listed.has(pack.id)) throw error;
       problems.push(unreadable(error));
       bytes.fill(0);
       for (const { offset, sizeBytes } of pack.blocks) {
@@ -125,12 +135,7 @@ export class PackVerifier {
   }
 
   /** Returns the hex ids of the chunks with wrong bytes. */
-  async #verifyBytes(bytes: Buffer, pack: PackContents, problems: PackProblem[]): Promise<string[]> {
-    if (packDigestOf(this.#packHash, bytes) === pack.id) {
-      problems.push(...footerProblems(bytes, pack, this.#codec.seals));
-    } else {
-      problems.push({ kind: 'digest-differs' });
-    }
+  async #verifyBlocks(bytes: Buffer, pack: PackContents, problems: PackProblem[]): Promise<string[]> {
     const damaged = await mapConcurrently(pack.blocks, BLOCKS_AT_ONCE, async (block) =>
       this.#verifyBlock(bytes, pack, block, problems),
     );
@@ -183,9 +188,9 @@ export class PackVerifier {
   }
 }
 
-/** Returns the problem for a read error (EIO); throws any other error. */
+/** Returns the problem for a read error (EIO), or a symlink in the place of a file; throws any other error. */
 function unreadable(error: unknown): PackProblem {
-  if (error instanceof BackendError && error.kind === 'damaged') return { kind: 'unreadable', reason: error.message };
+  if (isDamage(error)) return { kind: 'unreadable', reason: error.message };
   throw error;
 }
 

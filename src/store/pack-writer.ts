@@ -14,8 +14,8 @@ import { encodePackEnd } from './pack-end.ts';
 
 /** Destination of finished packs. The repository implements it, because it controls the order of durable writes. */
 export interface PackSink {
-  /** Begins a new pack, to be published as `packName(id)`. */
-  create(): Promise<StagedFile>;
+  /** Begins a new pack with chunks of a kind, to be published as `packName(id)`. */
+  create(kind: ChunkKind): Promise<StagedFile>;
 }
 
 /** Writes blocks of one kind to packs, one pack after the other. Calls must not overlap. */
@@ -79,7 +79,7 @@ export class PackWriter {
   async #begin(): Promise<void> {
     // Created before the file, because this throws if the installation is broken.
     const digest = createPackDigest(this.#packHash);
-    this.#open = { file: await this.#sink.create(), digest };
+    this.#open = { file: await this.#sink.create(this.#kind), digest };
     this.#offset = 0;
     this.#blocks = [];
     await this.#append(encodePackHeader(this.#isSealed ? undefined : this.#kind, randomBytes(NONCE_BYTES)));

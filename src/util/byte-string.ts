@@ -21,6 +21,11 @@ export function bytesOf(name: ByteString): Buffer {
   return Buffer.from(name, 'latin1');
 }
 
+/** The bytes of a name, for users of the library, whose types must not depend on those of Node. */
+export function nameBytes(name: ByteString): Uint8Array {
+  return bytesOf(name);
+}
+
 /** A path that a caller names: text, which is encoded as UTF-8, or the bytes themselves. */
 export type PathInput = string | Uint8Array;
 

@@ -32,6 +32,14 @@ export function formatTime(time: string): string {
   return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':')}`;
 }
 
+/** Formats an RFC 3339 time in the local time zone with its offset from UTC, such as `2026-01-31T18:00:00+01:00`. */
+export function formatZonedTime(time: string): string {
+  const offsetMinutes = -new Date(time).getTimezoneOffset();
+  const [hours, minutes] = [Math.floor(Math.abs(offsetMinutes) / 60), Math.abs(offsetMinutes) % 60];
+  const zone = `${offsetMinutes < 0 ? '-' : '+'}${twoDigits(hours)}:${twoDigits(minutes)}`;
+  return formatTime(time).replace(' ', 'T') + (offsetMinutes === 0 ? 'Z' : zone);
+}
+
 function twoDigits(value: number): string {
   return String(value).padStart(2, '0');
 }

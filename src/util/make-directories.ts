@@ -3,6 +3,8 @@ import { dirname } from 'node:path';
 
 export interface MakeDirectoriesOptions {
   readonly mode: number;
+  /** The mode of the directory itself, if its parents get another one. */
+  readonly lastMode?: number;
   /** Converts a path for `node:fs`; by default the path is passed unchanged. */
   readonly toFs?: (path: string) => string | Buffer;
 }
@@ -12,12 +14,12 @@ export interface MakeDirectoriesOptions {
  * The recursive mkdir of Node never returns if a parent exists but mkdir still fails with ENOENT, as in /proc.
  */
 export function makeDirectories(path: string, options: MakeDirectoriesOptions): string | undefined {
-  const { mode, toFs = (given) => given } = options;
+  const { mode, lastMode = mode, toFs = (given) => given } = options;
   const missing: string[] = [];
   for (let inner = path; !exists(toFs(inner)) && inner !== dirname(inner); inner = dirname(inner)) missing.push(inner);
-  for (const directory of missing.toReversed()) makeOne(toFs(directory), mode);
+  for (const directory of missing.toReversed()) makeOne(toFs(directory), directory === path ? lastMode : mode);
   // The existing path may be a file.
-  if (missing.length === 0) makeOne(toFs(path), mode);
+  if (missing.length === 0) makeOne(toFs(path), lastMode);
   return missing.at(-1);
 }
 

@@ -2,6 +2,7 @@ import type { FileIdentity, ListedFile } from '../files/source-stream.ts';
 import type { FileToWrite } from '../files/target-file.ts';
 import { wantedGid, wantedUid } from '../files/target-policy.ts';
 import type { TargetPolicy } from '../files/target-policy.ts';
+import { decodeXattrs, encodeXattrs } from '../format/entry-extensions.ts';
 import type { ByteString } from '../util/byte-string.ts';
 
 /**
@@ -23,10 +24,13 @@ export interface ListedFiles extends FileList {
 }
 
 /** Files to write, in packed form. */
-export type FilesToWrite = FileList;
+export interface FilesToWrite extends FileList {
+  /** The extended attributes of all files as in a tree, one file after the other. */
+  readonly xattrs: Uint8Array;
+}
 
-const NUMBERS_PER_LISTED = 6;
-const NUMBERS_PER_WRITTEN = 7;
+const NUMBERS_PER_LISTED = 7;
+const NUMBERS_PER_WRITTEN = 10;
 const NO_NAME = '' as ByteString;
 
 export function packListed(files: readonly ListedFile[]): ListedFiles {
@@ -36,6 +40,7 @@ export function packListed(files: readonly ListedFile[]): ListedFiles {
   for (const { metadata } of files) {
     numbers[nextNumber++] = metadata.uid;
     numbers[nextNumber++] = metadata.sizeBytes;
+    numbers[nextNumber++] = metadata.allocatedBytes;
     numbers[nextNumber++] = metadata.mtimeSeconds;
     numbers[nextNumber++] = metadata.mtimeNanoseconds;
     numbers[nextNumber++] = metadata.ctimeSeconds;
@@ -52,6 +57,7 @@ export function unpackListed({ paths, numbers, ids }: ListedFiles): ListedFile[]
     const metadata: FileIdentity = {
       uid: numbers[next++]!,
       sizeBytes: numbers[next++]!,
+      allocatedBytes: numbers[next++]!,
       mtimeSeconds: numbers[next++]!,
       mtimeNanoseconds: numbers[next++]!,
       ctimeSeconds: numbers[next++]!,
@@ -70,6 +76,7 @@ export function packFilesToWrite(
   policy: TargetPolicy,
 ): FilesToWrite {
   const numbers = new Float64Array(files.length * NUMBERS_PER_WRITTEN);
+  const xattrs: Uint8Array[] = [];
   let next = 0;
   for (const file of files) {
     numbers[next++] = file.replaces ? 1 : 0;
@@ -79,11 +86,17 @@ export function packFilesToWrite(
     numbers[next++] = file.mode;
     numbers[next++] = file.mtimeSeconds;
     numbers[next++] = file.mtimeNanoseconds;
+    numbers[next++] = file.inodeFlags;
+    numbers[next++] = file.inheritsAcl === true ? 1 : 0;
+    const own = file.xattrs.length === 0 ? undefined : encodeXattrs(file.xattrs);
+    numbers[next++] = own?.length ?? 0;
+    if (own !== undefined) xattrs.push(own);
   }
-  return { count: files.length, paths: paths.join('\0'), numbers };
+  return { count: files.length, paths: paths.join('\0'), numbers, xattrs: Buffer.concat(xattrs) };
 }
 
-export function unpackFilesToWrite({ paths, numbers }: FilesToWrite): FileToWrite[] {
+export function unpackFilesToWrite({ paths, numbers, xattrs }: FilesToWrite): FileToWrite[] {
+  let xattrsEnd = 0;
   return pathsOf(paths).map((path, index) => {
     let next = index * NUMBERS_PER_WRITTEN;
     return {
@@ -96,6 +109,9 @@ export function unpackFilesToWrite({ paths, numbers }: FilesToWrite): FileToWrit
       mode: numbers[next++]!,
       mtimeSeconds: numbers[next++]!,
       mtimeNanoseconds: numbers[next++]!,
+      inodeFlags: numbers[next++]!,
+      inheritsAcl: numbers[next++] === 1,
+      xattrs: decodeXattrs(xattrs, xattrsEnd, (xattrsEnd += numbers[next]!)),
       user: NO_NAME,
       group: NO_NAME,
     };

@@ -6,22 +6,26 @@ import { writeTargetFile } from '../files/target-file.ts';
 import type { FileToWrite } from '../files/target-file.ts';
 import type { TargetPolicy } from '../files/target-policy.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import { AttributePacker } from '../files/attribute-lists.ts';
 import { unpackFilesToWrite, unpackListed } from './file-lists.ts';
 import type { FilesRead, ReadTask, WriteTask } from './task-messages.ts';
 
 export function readFiles({ files, target, key }: ReadTask): FilesRead {
   const isAsListed = new Uint8Array(files.count);
   const chunkIds = new Uint8Array(files.count * CHUNK_ID_BYTES);
+  const attributes = new AttributePacker(files.count);
   let offset = 0;
   for (const [index, file] of unpackListed(files).entries()) {
     const { sizeBytes } = file.metadata;
-    if (readAsListed(file, target.subarray(offset, offset + sizeBytes + 1))) {
+    const found = readAsListed(file, target.subarray(offset, offset + sizeBytes + 1));
+    if (found !== undefined) {
       isAsListed[index] = 1;
+      attributes.add(index, found);
       chunkIds.set(chunkIdOf(key, target.subarray(offset, offset + sizeBytes)), index * CHUNK_ID_BYTES);
     }
     offset += sizeBytes + 1;
   }
-  return { isAsListed, chunkIds };
+  return { isAsListed, chunkIds, attributes: attributes.finish() };
 }
 
 export function writeFiles({ files, source, policy }: WriteTask): Uint8Array {

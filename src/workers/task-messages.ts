@@ -2,6 +2,7 @@ import type { ChunkIdKey } from '../crypto/chunk-hasher.ts';
 import type { EnvelopeKey } from '../crypto/envelope.ts';
 import type { TargetPolicy } from '../files/target-policy.ts';
 import type { BlockHeader, Codec } from '../format/block.ts';
+import type { PackedAttributes } from '../files/attribute-lists.ts';
 import type { FilesToWrite, ListedFiles } from './file-lists.ts';
 
 /** Everything that the main thread and the threads of the pool send to each other. */
@@ -100,6 +101,8 @@ export interface FilesRead {
   readonly isAsListed: Uint8Array;
   /** The ids of these files, each hashed as a single chunk, concatenated. */
   readonly chunkIds: Uint8Array;
+  /** Undefined if none of the files has any. */
+  readonly attributes: PackedAttributes | undefined;
 }
 
 /** Writes small files. Returns 1 for each file that is complete, and 0 for each that must be written again. */

@@ -105,8 +105,8 @@ export class TaskPool {
     source: Uint8Array,
     policy: TargetPolicy,
   ): StartedTask<Uint8Array> {
-    const { setsOwners, ownGroups } = policy;
-    const threadPolicy = { setsOwners, ownGroups, makesDevices: false, ownerNames: undefined };
+    const { setsOwners, ownGroups, attributes } = policy;
+    const threadPolicy = { setsOwners, ownGroups, attributes, makesDevices: false, ownerNames: undefined };
     return this.start({ name: 'write', files: packFilesToWrite(files, paths, policy), source, policy: threadPolicy });
   }
 

@@ -14,6 +14,9 @@ export interface Zstd {
   close?(): void;
 }
 
+/** That of Node, the library of the system, or the one in a package. */
+export type ZstdName = 'node' | 'system' | 'package';
+
 /** Returns undefined if this implementation cannot be loaded. */
 type OpenZstd = () => Zstd | undefined;
 
@@ -29,9 +32,19 @@ type OpenZstd = () => Zstd | undefined;
  * Node's own zstd comes first if it frees its memory, since it is always present and the same on every machine.
  * Node 22 keeps the context of each call until the next garbage collection.
  */
-const IMPLEMENTATIONS: readonly OpenZstd[] = freesContexts()
-  ? [openNodeZstd, openSystemZstd, openPackagedZstd]
-  : [openSystemZstd, openNodeZstd, openPackagedZstd];
+const IMPLEMENTATIONS: ReadonlyMap<ZstdName, OpenZstd> = new Map<ZstdName, OpenZstd>(
+  freesContexts()
+    ? [
+        ['node', openNodeZstd],
+        ['system', openSystemZstd],
+        ['package', openPackagedZstd],
+      ]
+    : [
+        ['system', openSystemZstd],
+        ['node', openNodeZstd],
+        ['package', openPackagedZstd],
+      ],
+);
 
 function freesContexts(): boolean {
   return Number(process.versions.node.split('.')[0]) >= 24;
@@ -56,8 +69,18 @@ let zstdForLarge: Zstd | undefined;
  * @throws InstallationError if there is none
  */
 export function openZstd(rawBytes = 0): Zstd {
-  if (rawBytes < LARGE_BLOCK_BYTES) return (zstd ??= firstWorking(IMPLEMENTATIONS));
+  if (rawBytes < LARGE_BLOCK_BYTES) return (zstd ??= firstWorking([...IMPLEMENTATIONS.values()]));
   return (zstdForLarge ??= firstWorking([openSystemZstd, () => openZstd()]));
+}
+
+/** Returns the name of the implementation that `openZstd` uses for usual blocks; undefined if there is none. */
+export function zstdInUse(): ZstdName | undefined {
+  return [...IMPLEMENTATIONS].find(([, open]) => {
+    const candidate = open();
+    const isWorking = candidate !== undefined && works(candidate);
+    candidate?.close?.();
+    return isWorking;
+  })?.[0];
 }
 
 /** Call when a thread ends. */

@@ -13,7 +13,8 @@ async function makeRepository(...options: readonly string[]): Promise<Run> {
   mkdirSync(join(directory, 'source'));
   writeFileSync(join(directory, 'source', 'file'), 'content');
   writeFileSync(join(directory, 'limited'), 'limited');
-  const env = { LDM_REPOSITORY: join(directory, 'repository') };
+  // A status line after a second would be one line more.
+  const env = { LDM_REPOSITORY: join(directory, 'repository'), LDM_NO_PROGRESS: '1' };
   const run: Run = async (args, password = 'secret') =>
     await runLdmHere(args, { cwd: directory, env: { ...env, LDM_PASSWORD: password } });
   for (const args of [
@@ -30,6 +31,11 @@ test('an append-only repository is named so, and what removes needs an option', 
     ['delete', 'latest'],
     ['delete', '-n', 'latest'],
     ['undelete', 'latest'],
+    ['forget', '--keep-last', '1'],
+    ['tag', '--add', 'x', 'latest'],
+    ['pin', 'latest'],
+    ['unpin', 'latest'],
+    ['rewrite', '--forget', '--new-host', 'x', 'latest'],
     ['compact'],
     ['repair'],
   ]) {
@@ -38,7 +44,7 @@ test('an append-only repository is named so, and what removes needs an option', 
       code: 1,
       stdout: '',
       stderr:
-        'ldm: the repository is append-only: nothing in it may be deleted, compacted or repaired\n' +
+        'ldm: the repository is append-only: snapshots may only be added\n' +
         'Nothing was changed. If you are allowed to do this, repeat the command with --override-append-only.\n',
     });
   }

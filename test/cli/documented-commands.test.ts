@@ -52,7 +52,10 @@ function problemWith(line: string): string | undefined {
   if (words[0]!.startsWith('<')) return undefined;
   let command = program;
   for (const word of words) {
-    if (word.startsWith('-')) {
+    // What follows is the command of another program.
+    if (word === '--') break;
+    // A single dash is an argument: standard input.
+    if (word.startsWith('-') && word !== '-') {
       // `-vv` is `-v` twice.
       const flag = word.replace(/=.*$/, '').replace(/^-([a-z])\1+$/i, '-$1');
       if (flag === '--help') continue;

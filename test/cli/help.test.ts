@@ -2,28 +2,53 @@ import { describe, expect, it } from 'vitest';
 
 import { createCommandRunner } from '../../src/cli/command-runner.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { runLdm as runBuiltLdm } from '../support/run-ldm.ts';
 import { runLdmHere as runLdm } from '../support/run-ldm-here.ts';
 
-const commandNames = createProgram(createCommandRunner()).commands.map((command) => command.name());
+const program = createProgram(createCommandRunner());
+const commandNames = program
+  .createHelp()
+  .visibleCommands(program)
+  .map((command) => command.name());
 
 describe('help', () => {
   it('knows every command of the tool', () => {
     expect(commandNames.toSorted()).toEqual([
       'backup',
+      'cache',
+      'cat',
       'check',
       'compact',
+      'completion',
       'copy',
       'delete',
+      'diff',
+      'doctor',
+      'du',
+      'dump',
       'filter',
+      'find',
+      'forget',
+      'group',
+      'have',
       'help',
+      'history',
+      'import-tar',
       'init',
       'key',
       'ls',
+      'mount',
+      'pin',
       'repair',
       'restore',
+      'rewrite',
+      'serve',
+      'show',
       'snapshots',
       'stats',
+      'tag',
       'undelete',
+      'unpin',
       'version',
     ]);
   });
@@ -48,7 +73,7 @@ describe('help', () => {
   it('goes to stdout with exit 0 when it is asked for', async () => {
     const asked = await runLdm(['--help']);
     expect(asked.code).toBe(0);
-    expect(asked.stdout).toContain('Commands:');
+    expect(asked.stdout).toMatch(/^Everyday:\n {2}backup .*^Inside:\n {2}filter /ms);
     expect((await runLdm(['help'])).stdout).toBe(asked.stdout);
     expect((await runLdm(['help', 'backup'])).stdout).toContain('Usage: ldm backup');
     expect((await runLdm(['help', 'filter', 'plan'])).stdout).toContain('Usage: ldm filter plan');
@@ -75,6 +100,14 @@ describe('help', () => {
   });
 });
 
+it('the list of commands fits in 80 columns, with a sentence about each', async () => {
+  const { stdout } = await runLdm(['--help']);
+  for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+  expect(stdout).toMatch(/^ {2}diff {20,}List the differences/m);
+  expect(stdout).toMatch(/machine\.\n {2}du /);
+  expect(stdout).toMatch(/^ {2}compact\|prune /m);
+});
+
 describe('version', () => {
   it.each([['version'], ['--version'], ['-V']])('is printed by ldm %s', async (word) => {
     const { code, stdout } = await runLdm([word]);
@@ -84,6 +117,10 @@ describe('version', () => {
 
   it('is an object with --json', async () => {
     const { stdout } = await runLdm(['--json', 'version']);
+    for (const word of ['version', '--version']) {
+      expect((await runBuiltLdm([word], { env: { LDM_JSON: '1' } })).stdout).toBe(stdout);
+    }
+    expect((await runBuiltLdm(['version'], { env: { LDM_JSON: '0' } })).stdout).toMatch(/^ldm \d/);
     expect(JSON.parse(stdout)).toMatchObject({ message_type: 'version', version: expect.stringMatching(/^\d+\.\d+/) });
   });
 });

@@ -121,7 +121,7 @@ describe('the page for paper', () => {
       code: 2,
       stderr: 'ldm: line 3 of the key contains "U", which is never used\nCompare it with the paper.\n',
     });
-    expect((await run(['key', 'import', '-'], { input: '' })).stderr).toMatch(/this page has no line of a key/);
+    expect((await run(['key', 'import', '-'], { input: '' })).stderr).toMatch(/no key lines found/);
   });
 
   it('of another repository does not help', async () => {

@@ -31,7 +31,7 @@ it('ldm key rotate says what changes, and whose keys must be added again', async
   const tested = await run(['key', 'test', 'page']);
   expect(tested).toMatchObject({ code: 12, stdout: '' });
   expect(tested.stderr).toBe(
-    'ldm: the page is from before the last rotation of the master key (epoch 1, now 2)\nIt opens nothing any more. Export a new one, which needs a password of the repository.\n',
+    'ldm: the page is from before the last rotation of the master key (epoch 1, now 2)\nIt no longer opens the repository. Export a new page, which needs a password of the repository.\n',
   );
   const wrong = await run(['key', 'rotate'], { env: { LDM_PASSWORD: 'wrong' } });
   expect(wrong).toMatchObject({ code: 12, stdout: '' });
@@ -56,7 +56,7 @@ it('--json has the keys that are lost, and what was sealed again', async () => {
   expect(rotated.stdout).not.toContain(PASSWORD);
   const [summary] = parseJsonLines(rotated.stdout);
   const ids = [keyId, ...(added[0]!['key_ids'] as string[])];
-  expect(summary).toMatchObject({ message_type: 'summary', epoch: 2, key_id: expect.stringMatching(/^\w{64}$/) });
+  expect(summary).toMatchObject({ message_type: 'summary', epoch: 2, key_ids: [expect.stringMatching(/^\w{64}$/)] });
   expect(new Set(summary!['removed_ids'] as string[])).toEqual(new Set(ids));
   expect(summary!['lost_keys']).toMatchObject([{ role: 'full', epoch: 1 }]);
   const resealed = parseJsonLines((await run([...json, 'compact', '--reseal'])).stdout);

@@ -13,7 +13,11 @@ afterEach(() => {
 });
 
 /** What stderr gets within `seconds` of an operation that goes on. */
-function linesWithin(seconds: number, isTerminal: boolean): { readonly lines: string[]; readonly isShown: boolean } {
+function linesWithin(
+  seconds: number,
+  isTerminal: boolean,
+  fps?: number,
+): { readonly lines: string[]; readonly isShown: boolean } {
   vi.useFakeTimers();
   vi.stubEnv('TERM', 'dumb');
   vi.stubEnv('LC_ALL', 'C');
@@ -22,7 +26,7 @@ function linesWithin(seconds: number, isTerminal: boolean): { readonly lines: st
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
   const progress = { ...createProgress(), phase: 'backing up', filesTotal: 8, bytesTotal: 4096 };
   const output = new Output({ json: false, quiet: false });
-  const display = startProgressDisplay({ progress, output, enabled: true, terminalFps: 10, jsonFps: 1 });
+  const display = startProgressDisplay({ progress, output, enabled: true, fps });
   Object.assign(progress, { filesDone: 2, bytesDone: 1024 });
   vi.advanceTimersByTime(seconds * 1000);
   display.stop();
@@ -41,6 +45,14 @@ it('a pipe gets nothing, and no work is done for it', () => {
   expect(linesWithin(95, false)).toEqual({ lines: [], isShown: false });
 });
 
+it('with a rate, a pipe gets lines as often as that', () => {
+  const { lines, isShown } = linesWithin(95, false, 0.1);
+  expect(lines).toHaveLength(9);
+  expect(lines[0]).toMatch(/^backing up {2}25 %, 2 of 8 files/);
+  expect(isShown).toBe(true);
+  expect(linesWithin(10, true, 0.5).lines).toHaveLength(5);
+});
+
 it('nothing is drawn while somebody is asked, and everything goes on afterwards', async () => {
   vi.useFakeTimers();
   vi.stubEnv('TERM', 'dumb');
@@ -49,7 +61,7 @@ it('nothing is drawn while somebody is asked, and everything goes on afterwards'
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
   const output = new Output({ json: false, quiet: false });
   const progress = createProgress();
-  const display = startProgressDisplay({ progress, output, enabled: true, terminalFps: 10, jsonFps: 1 });
+  const display = startProgressDisplay({ progress, output, enabled: true, fps: undefined });
   let answer = (): void => undefined;
   const asked = display.suspendedDuring(async () => new Promise<void>((resolve) => (answer = resolve)));
   vi.advanceTimersByTime(100_000);

@@ -1,4 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +6,6 @@ import { withEnvironment } from '../../src/cli/environment.ts';
 import { resolveSettings as resolveGiven } from '../../src/cli/settings.ts';
 import type { GlobalOptions, Settings } from '../../src/cli/settings.ts';
 import { UsageError } from '../../src/errors.ts';
-import { memoryDirectory } from '../support/temp-directory.ts';
 
 const noOptions = { verbose: 0, progress: true };
 
@@ -16,78 +14,65 @@ function resolveSettings(options: GlobalOptions, environment: NodeJS.ProcessEnv)
   return resolveGiven(withEnvironment(options, environment), environment);
 }
 
-function configured(configuration: object): { XDG_CONFIG_HOME: string } {
-  const directory = memoryDirectory();
-  mkdirSync(join(directory, 'ldm'));
-  writeFileSync(join(directory, 'ldm', 'config.json'), JSON.stringify(configuration));
-  return { XDG_CONFIG_HOME: directory };
-}
-
 describe('where the repository is', () => {
-  it('is said by the option before the environment before the configuration file', () => {
-    const environment = { ...configured({ repository: '/from/file' }), LDM_REPOSITORY: '/from/environment' };
+  it('is said by the option before the environment', () => {
+    const environment = { LDM_REPOSITORY: '/from/environment' };
     const place = (options: object, variables: NodeJS.ProcessEnv): string =>
       resolveSettings({ ...noOptions, ...options }, variables).repository;
     expect(place({ repo: '/from/option' }, environment)).toBe('/from/option');
     expect(place({}, environment)).toBe('/from/environment');
-    expect(place({}, { XDG_CONFIG_HOME: environment.XDG_CONFIG_HOME })).toBe('/from/file');
     expect(() => place({}, { ...environment, LDM_REPOSITORY: '' })).toThrow('LDM_REPOSITORY is empty');
   });
 
   it('is relative to the current directory, and to the home where it begins with ~/', () => {
-    const place = (repo: string): string => resolveSettings({ ...noOptions, repo }, configured({})).repository;
+    const place = (repo: string): string => resolveSettings({ ...noOptions, repo }, {}).repository;
     const home = join(homedir(), 'backups');
     expect([place('here'), place('~'), place('./~/x')]).toEqual([resolve('here'), resolve('~'), resolve('~/x')]);
     expect(place('~/backups/')).toBe(home);
-    expect(resolveSettings(noOptions, { ...configured({}), LDM_REPOSITORY: '~/backups' }).repository).toBe(home);
-    expect(resolveSettings(noOptions, configured({ repository: '~/backups' })).repository).toBe(home);
+    expect(resolveSettings(noOptions, { LDM_REPOSITORY: '~/backups' }).repository).toBe(home);
   });
 
   it.each([
-    ['user@host:/x', 'on another machine (user@host:) is not supported'],
     ['host:x', 'a repository at host: is not supported'],
-    ['sftp:user@host:/x', 'a repository at sftp: is not supported'],
+    ['b2:bucket/x', 'a repository at b2: is not supported'],
+    ['sftp:me:secret@host:/x', 'contains a password'],
     ['rest:https://me:secret@host/', 'a repository at rest: is not supported'],
     ['https://me:secret@host/', 'a repository at https:// is not supported'],
     ['me:secret@host:/x', 'a repository at me: is not supported'],
   ])('cannot be %s', (repo, message) => {
-    expect(() => resolveSettings({ ...noOptions, repo }, configured({}))).toThrow(message);
-    expect(() => resolveSettings(noOptions, { ...configured({}), LDM_REPOSITORY: repo })).toThrow(UsageError);
+    expect(() => resolveSettings({ ...noOptions, repo }, {})).toThrow(message);
+    expect(() => resolveSettings(noOptions, { LDM_REPOSITORY: repo })).toThrow(UsageError);
   });
 
   it.each(['./user@host:/x', '/a:b', 'a/b:c'])('can be %s', (repo) => {
-    expect(resolveSettings({ ...noOptions, repo }, configured({})).repository).toBe(resolve(repo));
+    expect(resolveSettings({ ...noOptions, repo }, {}).repository).toBe(resolve(repo));
   });
 
   it('is the default place, and marked so, when nobody names one', () => {
-    const named = resolveSettings(noOptions, { ...configured({}), XDG_DATA_HOME: '/data' });
+    const named = resolveSettings(noOptions, { XDG_DATA_HOME: '/data' });
     expect(named).toMatchObject({ repository: '/data/ldm/repository', isDefaultRepository: true });
-    expect(resolveSettings({ ...noOptions, repo: '/x' }, configured({})).isDefaultRepository).toBe(false);
+    expect(resolveSettings({ ...noOptions, repo: '/x' }, {}).isDefaultRepository).toBe(false);
   });
 
   it.each(['', 'relative/data'])('ignores XDG_DATA_HOME=%j', (value) => {
-    const { repository } = resolveSettings(noOptions, { ...configured({}), XDG_DATA_HOME: value });
+    const { repository } = resolveSettings(noOptions, { XDG_DATA_HOME: value });
     expect(repository).toBe(join(homedir(), '.local/share/ldm/repository'));
   });
 });
 
 describe('other settings', () => {
-  it('take the lock wait from the option before the configuration file', () => {
-    const environment = configured({ lockWait: '5m' });
-    expect(resolveSettings(noOptions, environment).lockWaitMs).toBe(300_000);
-    expect(resolveSettings({ ...noOptions, lockWait: 7 }, environment).lockWaitMs).toBe(7);
-    expect(resolveSettings(noOptions, configured({})).lockWaitMs).toBeUndefined();
-    expect(resolveSettings(noOptions, { ...environment, LDM_LOCK_WAIT: '2m' }).lockWaitMs).toBe(120_000);
+  it('take the lock wait from the option before the environment', () => {
+    expect(resolveSettings(noOptions, {}).lockWaitMs).toBeUndefined();
+    expect(resolveSettings(noOptions, { LDM_LOCK_WAIT: '2m' }).lockWaitMs).toBe(120_000);
     expect(resolveSettings({ ...noOptions, lockWait: 7 }, { LDM_LOCK_WAIT: '2m' }).lockWaitMs).toBe(7);
   });
 
   it('take the place of the memory of repositories from the environment', () => {
     const memory = (environment: NodeJS.ProcessEnv): string | undefined =>
       resolveSettings({ ...noOptions, repo: '/r' }, environment).memoryDirectory;
-    const { XDG_CONFIG_HOME } = configured({});
-    expect(memory({ XDG_CONFIG_HOME, XDG_STATE_HOME: '/state' })).toBe('/state/ldm/repositories');
+    expect(memory({ XDG_STATE_HOME: '/state' })).toBe('/state/ldm/repositories');
     const usual = join(homedir(), '.local/state/ldm/repositories');
-    for (const state of ['', 'relative']) expect(memory({ XDG_CONFIG_HOME, XDG_STATE_HOME: state })).toBe(usual);
+    for (const state of ['', 'relative']) expect(memory({ XDG_STATE_HOME: state })).toBe(usual);
   });
 
   it('take the other global options from the environment where none is given', () => {
@@ -104,7 +89,7 @@ describe('other settings', () => {
     'refuse an empty LDM_%s',
     (name) => {
       const variables = { [`LDM_${name}`]: '' };
-      expect(() => resolveSettings(noOptions, { ...configured({}), ...variables })).toThrow(`LDM_${name} is empty`);
+      expect(() => resolveSettings(noOptions, variables)).toThrow(`LDM_${name} is empty`);
     },
   );
 
@@ -119,7 +104,7 @@ describe('other settings', () => {
   });
 
   it('take LDM_PROGRESS_FPS as a number', () => {
-    expect(resolveSettings(noOptions, { ...configured({}), LDM_PROGRESS_FPS: '0.5' }).progressFps).toBe(0.5);
-    expect(resolveSettings(noOptions, configured({})).progressFps).toBeUndefined();
+    expect(resolveSettings(noOptions, { LDM_PROGRESS_FPS: '0.5' }).progressFps).toBe(0.5);
+    expect(resolveSettings(noOptions, {}).progressFps).toBeUndefined();
   });
 });

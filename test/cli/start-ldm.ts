@@ -21,6 +21,8 @@ export interface RunningLdm {
 export interface StartLdmOptions {
   readonly home: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Gives it a pipe as stdin, which stays open until the test closes it. Without it, stdin is empty. */
+  readonly hasInput?: boolean;
 }
 
 /** Starts the built program with a home of its own. */
@@ -58,10 +60,13 @@ function commandLine(args: readonly string[]): string {
   return [process.execPath, ldmProgram, ...args].map((word) => `'${word}'`).join(' ');
 }
 
-function start([program, ...args]: readonly string[], { home, env = {} }: StartLdmOptions): RunningLdm {
+function start(
+  [program, ...args]: readonly string[],
+  { home, env = {}, hasInput = false }: StartLdmOptions,
+): RunningLdm {
   const child = spawn(program!, args, {
     env: { PATH: process.env['PATH'], HOME: home, TERM: 'xterm', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     timeout: RUN_TIMEOUT_MS,
     killSignal: 'SIGKILL',
   });
@@ -69,8 +74,8 @@ function start([program, ...args]: readonly string[], { home, env = {} }: StartL
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.on('close', (code, signal) => resolve({ code, signal }));
   });
-  const stdoutMatching = watch(child.stdout, ended);
-  return { child, stdoutMatching, stderrMatching: watch(child.stderr, ended), ended };
+  const stdoutMatching = watch(child.stdout!, ended);
+  return { child, stdoutMatching, stderrMatching: watch(child.stderr!, ended), ended };
 }
 
 function watch(stream: NodeJS.ReadableStream, ended: Promise<unknown>): (pattern: RegExp) => Promise<string> {

@@ -46,6 +46,18 @@ describe('formatStatus', () => {
     ]);
   });
 
+  it('has the counters of restic for a restore', () => {
+    const restored = { filesRestored: 1, filesSkipped: 2, filesDeleted: 3, bytesRestored: 4, bytesSkipped: 5 };
+    expect(statusFields({ ...progress, restored }, UNKNOWN_SPEED, 0)).toMatchObject({
+      files_restored: 1,
+      files_skipped: 2,
+      files_deleted: 3,
+      bytes_restored: 4,
+      bytes_skipped: 5,
+    });
+    expect(statusFields(progress, UNKNOWN_SPEED, 0)).not.toHaveProperty('files_restored');
+  });
+
   it('leaves out what is not known', () => {
     const unknown = {
       ...progress,
@@ -79,6 +91,10 @@ describe('formatStatus', () => {
   it('claims no share of a total that was passed', () => {
     const line = formatStatus({ ...progress, bytesDone: 4000 }, UNKNOWN_SPEED);
     expect(line).not.toContain('%');
+    expect(line).toContain('1,234 of 5,678 files, 3.9 KiB, ');
+    const files = { ...progress, filesDone: 6000 };
+    expect(formatStatus(files, UNKNOWN_SPEED)).toContain('50 %, 6,000 files, 1.5 KiB of 3.0 KiB, ');
+    expect(statusFields(files, UNKNOWN_SPEED, 0)).toMatchObject({ total_files: undefined, total_bytes: 3072 });
   });
 
   it('escapes control characters', () => {

@@ -1,23 +1,24 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createCommandRunner } from '../../src/cli/command-runner.ts';
 import { FOREIGN_COMMANDS } from '../../src/cli/error-report.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runLdmHere as runLdm } from '../support/run-ldm-here.ts';
-import { memoryDirectory } from '../support/temp-directory.ts';
 
 describe('wrong usage', () => {
   it.each([
     [['frobnicate'], "unknown command 'frobnicate'"],
     [['bakup', '.'], 'Did you mean backup?'],
-    [['prune'], 'Use `ldm compact`; `ldm delete` already frees the space.'],
+    [['maintenance'], 'Use `ldm compact`; `ldm delete` already frees the space.'],
+    [['prune', '--max-unused', 'much'], 'Give 5%, a size such as 200MiB, or unlimited.'],
+    [['compact', '--max-repack-size', 'all'], 'Give a size such as 2GiB, or 0.'],
     [['unlock', '--remove-all'], 'Nobody has to unlock anything'],
     [['extract', '::monday'], 'Use `ldm restore`.'],
-    [['backup'], "missing required argument 'paths'"],
+    [['backup'], 'no paths given'],
+    [['copy'], "required option '--to <place>' not specified"],
     [['backup', '--frob', '.'], "unknown option '--frob'"],
     [['stats', 'extra'], 'too many arguments'],
     [['restore', 'latest', '--overwrite', 'maybe'], 'Allowed choices are never, if-changed'],
+    [['completion', 'tcsh'], "ldm: 'tcsh' is invalid for argument 'shell'\nAllowed choices are bash, zsh, fish."],
     [['--lock-wait', '5', 'stats'], 'Give a time span such as 30s'],
     [['init', '--chunk-size', 'big'], 'Give a size such as 64MiB'],
     [['init', '--fpr', '2'], 'Give a rate between 0 and 1'],
@@ -28,8 +29,8 @@ describe('wrong usage', () => {
     [['snapshots', '--latest', '0'], 'Give a whole number from 1 up'],
     [['stats', '-r', ''], 'the value of --repo is empty'],
     [['restore', 'latest', '-t', ''], 'the value of --target is empty'],
-    [['stats', '-r', 's3://bucket/ldm'], 'a repository at s3:// is not supported'],
-    [['stats', '-r', 'sftp:host:/ldm'], 'a repository at sftp: is not supported'],
+    [['stats', '-r', 's3://bucket/ldm'], 'the repository names no server'],
+    [['stats', '-r', 'sftp:host:'], 'is not a place on an SFTP server'],
     [['backup', '.', '--time', '2026-02-31'], 'Give a time such as 2026-01-31'],
     [['backup', '.', '-H', ''], 'the value of --host is empty'],
     [['backup', '.', '--tag', ''], 'the value of --tag is empty'],
@@ -48,7 +49,11 @@ describe('wrong usage', () => {
     ],
     [['check', '--read-data=1/2', '--read-data'], '--read-data was given more than once'],
     [['filter', 'simulate', '--svg', ''], 'the value of --svg is empty'],
-    [['stats', '-r', 'user@host:/x'], 'a repository on another machine (user@host:) is not supported'],
+    [['check', '--read-data-subset', '0%'], 'Give n/m, a percentage above 0 and up to 100'],
+    [['check', '--read-data-subset', '101%'], 'Give n/m, a percentage above 0 and up to 100'],
+    [['delete', 'latest', '--undo-for', '0d'], 'Give a span from now, such as 7d'],
+    [['delete', 'latest', '--undo-for', 'foo'], 'Give a span from now, such as 7d'],
+    [['backup', '.', '--keep-until', '2020-01-01'], 'Give a span from now, such as 7d'],
   ])('%j ends with exit 2, and any hint on its own line', async (args, expected) => {
     const { code, stdout, stderr } = await runLdm(args);
     expect(stderr).toContain(expected);
@@ -88,29 +93,10 @@ describe('wrong usage', () => {
   });
 });
 
-describe('environment and configuration file', () => {
+describe('the environment', () => {
   it.each(['0', '-1', '61', 'often', 'NaN'])('refuses LDM_PROGRESS_FPS=%s', async (fps) => {
     const { code, stderr } = await runLdm(['stats'], { env: { LDM_PROGRESS_FPS: fps } });
     expect(stderr).toContain(`LDM_PROGRESS_FPS is "${fps}"`);
-    expect(code).toBe(2);
-  });
-
-  it.each([
-    ['{', 'not valid JSON'],
-    ['[]', 'not a JSON object'],
-    ['{"repositry": "/x"}', 'unknown setting "repositry"'],
-    ['{"repository": "relative"}', 'The value of repository must be an absolute path'],
-    ['{"repository": 7}', 'The value of repository must be an absolute path'],
-    ['{"lockWait": "soon"}', 'The value of lockWait must be a time span'],
-    ['{"toString": 1}', 'unknown setting "toString"'],
-  ])('refuses the configuration %s', async (text, expected) => {
-    const directory = memoryDirectory();
-    mkdirSync(join(directory, 'ldm'));
-    writeFileSync(join(directory, 'ldm', 'config.json'), text);
-    const { code, stderr } = await runLdm(['stats'], { env: { XDG_CONFIG_HOME: directory } });
-    expect(stderr).toContain(expected);
-    expect(stderr).toMatch(/^ldm: [^\n]+\n[A-Z][^\n]+\.\n$/);
-    expect(stderr).toContain(join(directory, 'ldm', 'config.json'));
     expect(code).toBe(2);
   });
 });

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 import { hashPassword, newKdfParameters, openNativeArgon2, openPortableArgon2 } from '../../src/crypto/argon2.ts';
 import type { Argon2, KdfParameters } from '../../src/crypto/argon2.ts';
@@ -43,6 +43,8 @@ const REFERENCE: readonly (readonly [KdfParameters, string, string, string])[] =
     'bdf32b05ccc42eb15d58fd19b1f856b113da1e9a5874fdcc544308565aa8141c',
   ],
 ];
+
+vi.unmock('../../src/crypto/argon2.ts');
 
 const native = await openNativeArgon2();
 const portable = await openPortableArgon2();

@@ -1,7 +1,7 @@
 import { array, assert, boolean, integer, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { dataRuns } from '../../src/files/data-runs.ts';
+import { dataRuns, dataRunsBetween } from '../../src/files/data-runs.ts';
 
 const BLOCK = 4096;
 
@@ -40,4 +40,27 @@ test.each([
   ['zeros up to the next block of the file', Buffer.from([...new Uint8Array(10), 1]), BLOCK - 10, [[10, 11]]],
 ])('%s', (_, bytes, position, runs) => {
   expect(runsOf(bytes, position)).toEqual(runs);
+});
+
+test('with a hole map, what is in no run is zeros in a hole, and holes of zeros are in no run', () => {
+  const lengths = array(integer({ min: 1, max: 3000 }), { maxLength: 8 });
+  assert(
+    property(lengths, integer({ min: 0, max: 9000 }), boolean(), (pieces, position, isTrue) => {
+      const holes: number[] = [];
+      const whole = Buffer.alloc(30_000, 1);
+      let offset = 0;
+      for (const [index, length] of pieces.entries()) {
+        if (index % 2 === 0) holes.push(offset, offset + length);
+        if (index % 2 === 0 && isTrue) whole.fill(0, offset, offset + length);
+        offset += length;
+      }
+      const bytes = whole.subarray(position, position + 12_000);
+      const again = Buffer.alloc(bytes.length);
+      const runs = dataRunsBetween(Float64Array.from(holes), bytes, position);
+      for (const { start, end } of runs) bytes.copy(again, start, start, end);
+      expect(again.equals(bytes)).toBe(true);
+      const written = runs.reduce((sum, { start, end }) => sum + end - start, 0);
+      expect(written).toBe(bytes.filter((byte) => byte !== 0).length);
+    }),
+  );
 });

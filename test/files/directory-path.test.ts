@@ -19,12 +19,8 @@ import { heldDirectoryCount } from '../../src/files/held-directories.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
 import { listNames } from '../../src/files/source-files.ts';
 import { readMetadata } from '../../src/files/source-metadata.ts';
-import {
-  createTargetFile,
-  finishTargetDirectory,
-  finishTargetFile,
-  makeTargetDirectory,
-} from '../../src/files/target-writer.ts';
+import { finishTargetDirectory, makeTargetDirectory } from '../../src/files/target-directory.ts';
+import { createTargetFile, finishTargetFile } from '../../src/files/target-writer.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';

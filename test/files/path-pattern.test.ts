@@ -1,8 +1,9 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { UsageError } from '../../src/errors.ts';
 import { compilePathPattern } from '../../src/files/path-pattern.ts';
-import { Exclusion } from '../../src/operations/backup/exclusion.ts';
+import { PathPatterns } from '../../src/files/path-patterns.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import type { PathNode } from '../../src/util/path-node.ts';
@@ -13,7 +14,7 @@ const base = '/home/me' as ByteString;
 
 function excludes(patterns: readonly string[], path: string): boolean {
   const relative = byteStringFromText(path.slice('/home/me/'.length));
-  return new Exclusion(patterns, base).isExcluded(placeOf(relative));
+  return new PathPatterns({ exact: patterns }, base).matches(placeOf(relative));
 }
 
 function placeOf(path: ByteString): PathNode {
@@ -63,7 +64,7 @@ describe('a pattern', () => {
 
   it('matches names that are not UTF-8 by its wildcards only', () => {
     const name = 'a\xff' as ByteString;
-    const test = (pattern: string): boolean => new Exclusion([pattern], base).isExcluded(placeOf(name));
+    const test = (pattern: string): boolean => new PathPatterns({ exact: [pattern] }, base).matches(placeOf(name));
     expect([test('a*'), test('a?'), test('*'), test('a\u00ff')]).toEqual([true, true, true, false]);
   });
 });
@@ -104,7 +105,79 @@ it('random patterns mean what they mean to restic', () => {
 });
 
 it('patterns that matched nothing are known', () => {
-  const exclusion = new Exclusion(['a', '*', 'b', '!c', '!d'], base);
-  for (const name of ['a', 'c'] as ByteString[]) exclusion.isExcluded(placeOf(name));
-  expect(exclusion.unmatched()).toEqual(['b', '!d']);
+  const patterns = new PathPatterns({ exact: ['a', '*', 'b', '!c', '!d'] }, base);
+  for (const name of ['a', 'c'] as ByteString[]) patterns.matches(placeOf(name));
+  expect(patterns.unmatched()).toEqual(['b', '!d']);
+});
+
+/** Whether the names from here on match, with each wildcard tried in every way. */
+function matchesSlowly(pattern: readonly string[], names: readonly string[]): boolean {
+  const [first, ...rest] = pattern;
+  if (first === undefined) return names.length === 0;
+  if (first === '**')
+    return names.some((_, index) => matchesSlowly(rest, names.slice(index))) || matchesSlowly(rest, []);
+  return names.length > 0 && nameMatchesSlowly(first, names[0]!) && matchesSlowly(rest, names.slice(1));
+}
+
+function nameMatchesSlowly(pattern: string, name: string): boolean {
+  if (pattern === '') return name === '';
+  if (pattern.startsWith('*')) {
+    return nameMatchesSlowly(pattern.slice(1), name) || (name !== '' && nameMatchesSlowly(pattern, name.slice(1)));
+  }
+  return name !== '' && pattern[0] === name[0] && nameMatchesSlowly(pattern.slice(1), name.slice(1));
+}
+
+function isMatch(text: string, path: string): boolean {
+  const { nameRegex, pathRegex } = compilePathPattern(text);
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return nameRegex?.test(name) !== false && pathRegex?.test(path) !== false;
+}
+
+describe('wildcards', () => {
+  const names = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 4 }), {
+    minLength: 1,
+    maxLength: 5,
+  });
+  const part = fc.oneof(
+    { weight: 4, arbitrary: fc.string({ unit: fc.constantFrom('a', 'b', '*'), minLength: 1, maxLength: 6 }) },
+    { weight: 1, arbitrary: fc.constant('**') },
+  );
+  const pattern = fc.array(part, { minLength: 1, maxLength: 5 });
+
+  it('match as if each were tried in every way', () => {
+    let matchCount = 0;
+    fc.assert(
+      fc.property(pattern, names, (parts, path) => {
+        // Two or more stars are one in a name, but `**` alone is any number of names.
+        const wanted = matchesSlowly(
+          parts.map((each) => (each === '**' ? each : each.replaceAll(/\*+/g, '*'))),
+          path,
+        );
+        if (wanted) matchCount += 1;
+        expect(isMatch(`/${parts.join('/')}`, `/${path.join('/')}`)).toBe(wanted);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(matchCount).toBeGreaterThan(100);
+  });
+
+  // Each took minutes when every wildcard was tried in every way.
+  it.each([
+    [`${'*a'.repeat(12)}*b`, `/${'a'.repeat(255)}`],
+    [`/x/${'*a'.repeat(12)}*b/y`, `/x/${'a'.repeat(255)}/y`],
+    [`${'**/a/'.repeat(12)}**/b`, '/a'.repeat(300)],
+  ])('of %s are not tried in every way', (text, path) => {
+    expect(isMatch(text, path)).toBe(false);
+  });
+
+  it('of a pattern that is too long are an error', () => {
+    expect(() => compilePathPattern('a'.repeat(4097))).toThrow(/^a pattern of 4097 characters is too long: a{40}…$/);
+    expect(isMatch('?'.repeat(4096), `/${'a'.repeat(4096)}`)).toBe(true);
+    expect(isMatch('*a'.repeat(2048), `/${'a'.repeat(2048)}`)).toBe(true);
+  });
+});
+
+it('a pattern may match below a directory with a line break in its name', () => {
+  const { leadRegex } = compilePathPattern('/a/**/b');
+  expect(['/a', '/a/x\ny', '/a/x\ny/z', '/c'].map((path) => leadRegex?.test(path))).toEqual([true, true, true, false]);
 });

@@ -1,3 +1,4 @@
+import { NO_ATTRIBUTES } from '../../src/format/tree-entry.ts';
 import type { TreeEntry } from '../../src/format/tree.ts';
 import { byteStringFromBytes, byteStringFromText } from '../../src/util/byte-string.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
@@ -27,6 +28,7 @@ export function sampleEntry(fields: Partial<TreeEntry> = {}): TreeEntry {
     deviceMinor: 0,
     hardlink: undefined,
     changedWhileRead: false,
+    ...NO_ATTRIBUTES,
     extensions: [],
     ...fields,
   };

@@ -45,8 +45,16 @@ describe('paths', () => {
 
   it('that do not exist are reported as given', async () => {
     const directory = directoryWith('file');
-    const result = await resolveRoots(['./gone', '', 'file/below', 'file', 'no*match'], directory);
-    expect(result.missing).toEqual(['./gone', '', 'file/below', 'no*match']);
+    const words = ['./gone', '', 'file/below', 'file', 'no*match'];
+    const result = await resolveRoots(words, directory, { paths: ['listed*'] });
+    expect(result.missing).toEqual([
+      { name: './gone', isPattern: false },
+      { name: '', isPattern: false },
+      { name: 'file/below', isPattern: false },
+      { name: 'no*match', isPattern: true },
+      // A list of paths has no patterns.
+      { name: 'listed*', isPattern: false },
+    ]);
     expect(names(directory, result)).toEqual(['file']);
   });
 
@@ -171,7 +179,7 @@ describe.runIf(process.platform === 'linux')('arguments that are not UTF-8', () 
     expect(stderr).toBe('');
     expect(JSON.parse(stdout)).toMatchObject({
       roots: [0xe8, 0xe9].map((byte) => joinPath(directory, bytes('caf', byte))),
-      missing: ['gone\ufffd'],
+      missing: [{ name: 'gone\ufffd', isPattern: false }],
     });
   });
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 import { readMetadata } from '../../src/files/source-metadata.ts';
+import { NO_SOURCE_ATTRIBUTES } from '../../src/files/source-attributes.ts';
 import { SourceStream, SwappedError, isUnchanged, readAsListed } from '../../src/files/source-stream.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
@@ -62,8 +63,8 @@ it.each([
   expect(isUnchanged(metadata, readMetadata(path))).toBe(true);
   expect(isUnchanged(metadata, changed)).toBe(false);
   const target = Buffer.alloc(20);
-  expect(readAsListed({ path, metadata }, target)).toBe(true);
-  expect(readAsListed({ path, metadata: changed }, target)).toBe(false);
+  expect(readAsListed({ path, metadata }, target)).toBe(NO_SOURCE_ATTRIBUTES);
+  expect(readAsListed({ path, metadata: changed }, target)).toBeUndefined();
 });
 
 it.each(['inode', 'device'] as const)('a file with another %s than its directory said is another file', (field) => {

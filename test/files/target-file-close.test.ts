@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { TargetError } from '../../src/errors.ts';
 import { TargetFile } from '../../src/files/target-file.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
+import { NO_ATTRIBUTES } from '../../src/format/tree-entry.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
@@ -30,7 +31,14 @@ afterEach(() => {
 
 const none = byteStringFromText('');
 const owner = { uid: process.getuid!(), gid: process.getgid!(), user: none, group: none };
-const metadata = { type: 'file', mode: 0o640, mtimeSeconds: 1, mtimeNanoseconds: 0, ...owner } as const;
+const metadata = {
+  type: 'file',
+  mode: 0o640,
+  mtimeSeconds: 1,
+  mtimeNanoseconds: 0,
+  ...owner,
+  ...NO_ATTRIBUTES,
+} as const;
 const bytes = Buffer.from('ours');
 
 /** A file of which some bytes are written, and whose close has failed while another file was being written. */

@@ -8,6 +8,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { TargetError } from '../../src/errors.ts';
 import { TargetFile, writeTargetFile } from '../../src/files/target-file.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
+import { NO_ATTRIBUTES } from '../../src/format/tree-entry.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
@@ -45,7 +46,14 @@ beforeEach(() => {
 
 const none = byteStringFromText('');
 const owner = { uid: process.getuid!(), gid: process.getgid!(), user: none, group: none };
-const metadata = { type: 'file', mode: 0o640, mtimeSeconds: 1, mtimeNanoseconds: 0, ...owner } as const;
+const metadata = {
+  type: 'file',
+  mode: 0o640,
+  mtimeSeconds: 1,
+  mtimeNanoseconds: 0,
+  ...owner,
+  ...NO_ATTRIBUTES,
+} as const;
 const policy = createTargetPolicy();
 const bytes = Buffer.from('ours');
 

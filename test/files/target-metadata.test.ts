@@ -1,18 +1,16 @@
-import { openSync } from 'node:fs';
+import { openSync, symlinkSync } from 'node:fs';
 
 import { expect, it } from 'vitest';
 
 import type { TargetError } from '../../src/errors.ts';
 import { readMetadata } from '../../src/files/source-metadata.ts';
+import { applyMetadataByPath } from '../../src/files/target-metadata.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
-import {
-  createTargetFile,
-  finishTargetDirectory,
-  finishTargetFile,
-  makeTargetDirectory,
-} from '../../src/files/target-writer.ts';
+import { finishTargetDirectory, makeTargetDirectory } from '../../src/files/target-directory.ts';
+import { createTargetFile, finishTargetFile } from '../../src/files/target-writer.ts';
 import type { TreeEntry } from '../../src/format/tree.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
+import { fsPath } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { NEEDS_ROOT, giveToNobody, isRoot, withoutPrivileges } from '../support/unprivileged.ts';
 import { bytes, sampleEntry } from './sample-entry.ts';
@@ -24,11 +22,12 @@ function restoreFile(path: ByteString, fields: Partial<TreeEntry>, by = policy):
   return finishTargetFile(createTargetFile(path, entry.mode), entry, { path, policy: by });
 }
 
-it('files lose set-id bits when they do not get their owner', () => {
+it('files lose set-id bits when they do not get their owner, and report it', () => {
   const path = bytes(temporaryDirectory(), '/file');
   const other = process.geteuid!() + 4321;
   const own = createTargetPolicy({ setsOwners: false });
-  expect(restoreFile(path, { mode: 0o6755, uid: other, gid: 4321 }, own)).toBeUndefined();
+  const unset = ['setuid bit', 'setgid bit'].map((name) => ({ name, reason: 'owner' }));
+  expect(restoreFile(path, { mode: 0o6755, uid: other, gid: 4321 }, own)).toMatchObject({ unset, other: undefined });
   expect(readMetadata(path)).toMatchObject({ mode: 0o755, uid: process.geteuid!() });
 });
 
@@ -39,7 +38,7 @@ it('files report an owner that was refused, and finish the rest', async () => {
   const failure = await withoutPrivileges(async () =>
     restoreFile(path, { mode: 0o4755, uid: 0 }, createTargetPolicy({ setsOwners: true })),
   );
-  expect(failure).toMatchObject({ code: 'TARGET', errno: 'EPERM', path });
+  expect(failure).toMatchObject({ path, other: { code: 'TARGET', errno: 'EPERM', path } });
   expect(readMetadata(path)).toMatchObject({ mode: 0o755, mtimeNanoseconds: 123_456_789 });
 });
 
@@ -76,3 +75,19 @@ it('files are found their owner by name on request', ({ skip }) => {
   restoreFile(path, names, createTargetPolicy({ byName: true }));
   expect(readMetadata(path)).toMatchObject({ uid: 0, gid: 4321 });
 });
+
+it.each([-(2 ** 40), -5e9, -1, 0, 2 ** 31, 2 ** 33, 9e12])(
+  'a time that the file system cannot have is reported: %d',
+  (time) => {
+    const path = bytes(temporaryDirectory(), '/file');
+    const failure = restoreFile(path, { mtimeSeconds: time });
+    const { mtimeSeconds } = readMetadata(path);
+    expect(failure?.message).toEqual(mtimeSeconds === time ? undefined : expect.stringContaining('attributes of'));
+    if (failure !== undefined) expect(failure).toMatchObject({ unset: [{ name: 'mtime', reason: 'unsupported' }] });
+    const link = bytes(temporaryDirectory(), '/link');
+    symlinkSync('x', fsPath(link));
+    const target = { path: link, policy };
+    const ofLink = applyMetadataByPath(sampleEntry({ type: 'symlink', mtimeSeconds: time }), target, link);
+    expect(ofLink === undefined).toBe(failure === undefined);
+  },
+);

@@ -15,13 +15,12 @@ import { describe, expect, it } from 'vitest';
 import { readMetadata } from '../../src/files/source-metadata.ts';
 import { readLinkTarget } from '../../src/files/source-files.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
+import { finishTargetDirectory, makeTargetDirectory } from '../../src/files/target-directory.ts';
 import {
   createSpecial,
   createSymlink,
   createTargetFile,
-  finishTargetDirectory,
   finishTargetFile,
-  makeTargetDirectory,
   makeTargetRoot,
   readTargetLink,
   readTargetStats,
@@ -141,7 +140,7 @@ describe('directories', () => {
     const directory = temporaryDirectory();
     mkdirSync(join(directory, 'real'));
     symlinkSync('real', join(directory, 'link'));
-    const root = makeTargetRoot(bytes(directory, '/link/', 0xff, '/new'));
+    const { path: root } = makeTargetRoot(bytes(directory, '/link/', 0xff, '/new'), { isPrivate: false });
     expect(root.endsWith('/real/\u00ff/new')).toBe(true);
     expect(readMetadata(root).type).toBe('directory');
   });

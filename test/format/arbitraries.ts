@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { blockBytes } from '../../src/format/block.ts';
+import { NO_ATTRIBUTES } from '../../src/format/tree-entry.ts';
 import type { Codec } from '../../src/format/block.ts';
 import type { ChunkKind } from '../../src/format/chunk-kind.ts';
 import { CHUNK_ID_BYTES, PACK_HEADER_BYTES } from '../../src/format/constants.ts';
@@ -31,10 +32,35 @@ export const arbName: fc.Arbitrary<ByteString> = fc
 
 const arbExtensions = fc
   .uniqueArray(
-    fc.record({ type: fc.nat({ max: 0xffff }), bytes: fc.uint8Array({ maxLength: 20 }) }, { noNullPrototype: true }),
+    fc.record(
+      { type: fc.integer({ min: 5, max: 0xffff }), bytes: fc.uint8Array({ maxLength: 20 }) },
+      { noNullPrototype: true },
+    ),
     { maxLength: 3, selector: (extension) => extension.type },
   )
   .map((extensions) => extensions.sort((left, right) => left.type - right.type));
+
+const arbXattrs = fc
+  .uniqueArray(
+    fc.record({ name: arbByteString(1, 12, [0]), value: fc.uint8Array({ maxLength: 60 }) }, { noNullPrototype: true }),
+    { maxLength: 3, selector: ({ name }) => name },
+  )
+  .map((xattrs) => xattrs.sort((left, right) => (left.name < right.name ? -1 : 1)));
+
+const arbBirthTime = fc.option(
+  fc.record({ seconds: arbSeconds, nanoseconds: arbNanoseconds }, { noNullPrototype: true }),
+  { nil: undefined },
+);
+
+const arbInodeFlags = fc.oneof(fc.constant(0), arbU32);
+
+/** The size of a file, and holes in it. */
+const arbSizeAndHoles = fc
+  .tuple(fc.maxSafeNat(), fc.uniqueArray(fc.maxSafeNat(), { maxLength: 6 }))
+  .map(([sizeBytes, numbers]) => {
+    const inside = numbers.filter((offset) => offset <= sizeBytes).sort((left, right) => left - right);
+    return { sizeBytes, holes: Float64Array.from(inside.slice(0, inside.length - (inside.length % 2))) };
+  });
 
 /** A plain file; `fields` say what is different. */
 export function entryOf(fields: Partial<TreeEntry>): TreeEntry {
@@ -59,6 +85,7 @@ export function entryOf(fields: Partial<TreeEntry>): TreeEntry {
     deviceMinor: 0,
     hardlink: undefined,
     changedWhileRead: false,
+    ...NO_ATTRIBUTES,
     extensions: [],
     ...fields,
   };
@@ -77,6 +104,8 @@ const arbCommonFields = fc.record(
     ctimeNanoseconds: arbNanoseconds,
     inode: arbU64,
     changedWhileRead: fc.boolean(),
+    xattrs: arbXattrs,
+    birthTime: arbBirthTime,
     extensions: arbExtensions,
   },
   { noNullPrototype: true },
@@ -94,13 +123,14 @@ function arbIds(count: number): fc.Arbitrary<Uint8Array> {
 function arbOwnFields(type: EntryType): fc.Arbitrary<Partial<TreeEntry>> {
   switch (type) {
     case 'file':
-      return fc.record({
-        sizeBytes: fc.maxSafeNat(),
-        chunkIds: fc.nat({ max: 4 }).chain(arbIds),
-        hardlink: arbHardlink,
-      });
+      return fc
+        .tuple(
+          arbSizeAndHoles,
+          fc.record({ chunkIds: fc.nat({ max: 4 }).chain(arbIds), hardlink: arbHardlink, inodeFlags: arbInodeFlags }),
+        )
+        .map(([content, others]) => ({ ...content, ...others }));
     case 'directory':
-      return fc.record({ treeId: arbIds(1) });
+      return fc.record({ treeId: arbIds(1), inodeFlags: arbInodeFlags });
     case 'symlink':
       return fc.record({ linkTarget: arbByteString(1, 300, [0]), hardlink: arbHardlink });
     case 'character-device':

@@ -5,15 +5,25 @@ import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
 import { codeOfCodec, decodeBlockHeader, encodeBlockHeader } from '../../src/format/block.ts';
 import { codeOfChunkKind } from '../../src/format/chunk-kind.ts';
 import * as checkpoint from '../../src/format/checkpoint.ts';
-import { APPEND_ONLY, BLAKE3_PACKS, ENCRYPTION, decodeConfig, encodeConfig } from '../../src/format/config.ts';
+import {
+  APPEND_ONLY,
+  BLAKE3_PACKS,
+  ENCRYPTION,
+  SINGLE_WRITER,
+  STORAGE_GROUPS,
+  decodeConfig,
+  encodeConfig,
+} from '../../src/format/config.ts';
 import * as constants from '../../src/format/constants.ts';
 import { decodePackFooter, decodePackTrailer, encodePackFooter } from '../../src/format/pack.ts';
 import { decodePackHeader } from '../../src/format/pack-header.ts';
 import { decodeCondemnation, encodeCondemnation } from '../../src/format/condemnation.ts';
 import { decodeSegment, encodeSegment } from '../../src/format/segment.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/format/snapshot.ts';
+import { INODE_FLAGS } from '../../src/format/inode-flags.ts';
 import * as treeEntry from '../../src/format/tree-entry.ts';
 import { decodeTree, encodeTree, forEachChild } from '../../src/format/tree.ts';
+import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { DOCUMENT, TABLES, bytesOfDump, exampleOf, fieldOf, tableWith } from './format-document.ts';
 
 /** docs/format.md must say what the program does: its tables and examples are read and compared. */
@@ -42,6 +52,10 @@ describe('byte tables', () => {
     'TREE_ENTRY_BYTES',
     'TREE_HARDLINK_BYTES',
     'TREE_EXTENSION_BYTES',
+    'TREE_XATTR_BYTES',
+    'TREE_HOLE_BYTES',
+    'TREE_INODE_FLAGS_BYTES',
+    'TREE_BIRTH_TIME_BYTES',
   ];
 
   test.each(expected)('%s: the fields follow one another and fill the size', (constant) => {
@@ -90,7 +104,13 @@ describe('byte tables', () => {
 
 describe('numbers', () => {
   test('the features are those of the program', () => {
-    expect(tableWith('| feature |').map(([feature]) => feature)).toEqual([BLAKE3_PACKS, ENCRYPTION, APPEND_ONLY]);
+    expect(tableWith('| feature |').map(([feature]) => feature)).toEqual([
+      BLAKE3_PACKS,
+      ENCRYPTION,
+      APPEND_ONLY,
+      SINGLE_WRITER,
+      STORAGE_GROUPS,
+    ]);
   });
 
   test('limits are the constants', () => {
@@ -110,7 +130,17 @@ describe('numbers', () => {
     const flags = tableWith('| flag |').map(([, bit]) => Number(bit));
     expect(flags).toEqual([treeEntry.FLAG_CHANGED_WHILE_READ, treeEntry.FLAG_HARDLINK]);
     const extensions = tableWith('| extension |').map(([, type]) => Number(type));
-    expect(extensions).toEqual([constants.EXTENSION_EXTENDED_ATTRIBUTES, constants.EXTENSION_HOLE_MAP]);
+    expect(extensions).toEqual([
+      constants.EXTENSION_EXTENDED_ATTRIBUTES,
+      constants.EXTENSION_HOLE_MAP,
+      constants.EXTENSION_INODE_FLAGS,
+      constants.EXTENSION_BIRTH_TIME,
+    ]);
+  });
+
+  test('inode flags are those of the program', () => {
+    const rows = tableWith('| inode flag |').map(([name, letter, bit]) => [name, letter, Number(bit)]);
+    expect(rows).toEqual(INODE_FLAGS.map(({ name, letter, bit }) => [name, letter, bit]));
   });
 
   test('the parts of a file, a device and a symlink are as long as the program takes them', () => {
@@ -184,6 +214,22 @@ describe('examples', () => {
     forEachChild(chunk, (_, offset) => children.push(chunk.subarray(offset, offset + 20)));
     expect(Buffer.concat(children)).toEqual(
       Buffer.from(decodeSegment(bytesOfDump('hex segment'))[0]!.blocks[0]!.chunkIds),
+    );
+  });
+
+  test('extensions', () => {
+    const sample: treeEntry.TreeEntry = {
+      ...decodeTree(bytesOfDump('hex tree'))[0]!,
+      sizeBytes: 12_288,
+      xattrs: [{ name: byteStringFromText('user.from'), value: Buffer.from('ada') }],
+      holes: Float64Array.of(4096, 12_288),
+      inodeFlags: 0x50,
+      birthTime: { seconds: 1_767_323_044, nanoseconds: 500_000_000 },
+    };
+    const dump = bytesOfDump('hex extensions');
+    expect(encodeTree([sample]).subarray(-dump.length)).toEqual(dump);
+    expect(encodeTree([sample]).length).toBe(
+      encodeTree([{ ...sample, ...treeEntry.NO_ATTRIBUTES }]).length + dump.length,
     );
   });
 

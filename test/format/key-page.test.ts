@@ -100,8 +100,8 @@ describe('a typing error', () => {
     ],
     ['a missing line', LINES.toSpliced(2, 1).join('\n'), 'line 3 of the key is missing: the next one is line 4'],
     ['a line that is there twice', LINES.toSpliced(1, 0, LINES[0]!).join('\n'), 'line 2 of the key is missing'],
-    ['a page that ends too early', LINES.slice(0, 6).join('\n'), 'this page has only line 1 to 6 of the key'],
-    ['an empty page', '', 'this page has no line of a key'],
+    ['a page that ends too early', LINES.slice(0, 6).join('\n'), 'only lines 1 to 6 of a key found'],
+    ['an empty page', '', 'no key lines found'],
     [
       'a line with the number of another',
       pageWith({ 0: LINES[0]!.replace('1', '2'), 1: LINES[1]!.replace('2', '1') }),

@@ -88,12 +88,12 @@ describe('snapshot', () => {
   });
 
   test('members of a newer program are kept as they are, and not looked at', () => {
-    const others = { excludes: ['*.o', { nested: [1, null, true] }] };
+    const others = { reviewers: ['*.o', { nested: [1, null, true] }] };
     const summary = { ...jsonOf(SAMPLE)['summary']!, files_moved: -0.5 };
     const json = JSON.stringify({ ...jsonOf(SAMPLE), summary, ...others, ['__proto__x']: 1 }).replace('__x"', '__"');
     const decoded = decodeSnapshot(Buffer.from(json));
     const { others: kept, ...known } = decoded;
-    expect(Object.keys(kept!)).toEqual(['excludes', '__proto__']);
+    expect(Object.keys(kept!)).toEqual(['reviewers', '__proto__']);
     expect(known).toEqual({ ...SAMPLE, summary: { ...SAMPLE.summary, others: { files_moved: -0.5 } } });
     expect(JSON.parse(encodeSnapshot(decoded).toString())).toEqual(JSON.parse(json));
   });

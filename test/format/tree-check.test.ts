@@ -65,10 +65,17 @@ describe('a number in a tree that promises too much is reported:', () => {
   const entryOffset = 16 + 10 + 'ada'.length + 'staff'.length;
   const contentOffset = entryOffset + 48 + 'name'.length;
   const extensions = [
-    { type: 1, bytes: ids(1) },
-    { type: 2, bytes: ids(1) },
+    { type: 5, bytes: ids(1) },
+    { type: 6, bytes: ids(1) },
   ];
   const hardlink = { device: 1n, linkCount: 2 };
+  const xattrs = [
+    { name: text('user.a'), value: new Uint8Array(2) },
+    { name: text('user.b'), value: new Uint8Array(0) },
+  ];
+  const sizeBytes = 100;
+  const holes = Float64Array.of(10, 20, 30, 100);
+  const birthTime = { seconds: 1, nanoseconds: 2 };
   type Forgery = [string, Partial<TreeEntry>, (bytes: Buffer) => void, string];
 
   test.each<Forgery>([
@@ -111,11 +118,100 @@ describe('a number in a tree that promises too much is reported:', () => {
     [
       'a type twice',
       { extensions },
-      (bytes) => bytes.writeUInt16LE(2, contentOffset + 12),
+      (bytes) => bytes.writeUInt16LE(6, contentOffset + 12),
       'has extensions out of order',
     ],
+    ['no type', { extensions }, (bytes) => bytes.writeUInt16LE(0, contentOffset + 12), 'has extensions out of order'],
     ['a header', { extensions }, (bytes) => bytes.writeUInt16LE(1, contentOffset + 14), 'has an extension with a bad'],
     ['a rest', { extensions }, (bytes) => bytes.writeUInt32LE(47, contentOffset + 16), 'has extra bytes at its end'],
+    [
+      'an incomplete attribute',
+      { xattrs },
+      (bytes) => bytes.writeUInt32LE(9, contentOffset + 22),
+      'has an incomplete extended attribute',
+    ],
+    [
+      'an attribute without a name',
+      { xattrs: [{ name: text('x'), value: ids(1) }] },
+      (bytes) => {
+        bytes.writeUInt16LE(0, contentOffset + 20);
+        bytes.writeUInt32LE(21, contentOffset + 22);
+      },
+      'has an invalid name of an attribute',
+    ],
+    [
+      'a 0 byte in the name of an attribute',
+      { xattrs },
+      (bytes) => bytes.writeUInt8(0, contentOffset + 26),
+      'has an invalid name of an attribute',
+    ],
+    [
+      'attributes out of order',
+      { xattrs },
+      (bytes) => bytes.write('z', contentOffset + 26),
+      'has extended attributes out of order',
+    ],
+    [
+      'no attributes',
+      { extensions: [{ type: 5, bytes: new Uint8Array(0) }] },
+      (bytes) => bytes.writeUInt16LE(1, contentOffset + 12),
+      'has an incomplete extended attribute',
+    ],
+    [
+      'a hole too far',
+      { sizeBytes, holes },
+      (bytes) => bytes.writeUInt8(99, contentOffset),
+      'has a hole beyond its end',
+    ],
+    [
+      'an empty hole',
+      { sizeBytes, holes },
+      (bytes) => bytes.writeUInt8(0, contentOffset + 28),
+      'has holes out of order',
+    ],
+    [
+      'adjacent holes',
+      { sizeBytes, holes },
+      (bytes) => bytes.writeUInt8(20, contentOffset + 36),
+      'has holes out of order',
+    ],
+    [
+      'a huge hole',
+      { sizeBytes, holes },
+      (bytes) => bytes.writeBigUInt64LE(2n ** 53n, contentOffset + 28),
+      'has an invalid hole',
+    ],
+    [
+      'half a hole',
+      { extensions: [{ type: 5, bytes: ids(1) }] },
+      (bytes) => bytes.writeUInt16LE(2, contentOffset + 12),
+      'has an incomplete hole',
+    ],
+    [
+      'holes in something else',
+      { type: 'fifo', extensions: [{ type: 5, bytes: new Uint8Array(16) }] },
+      (bytes) => bytes.writeUInt16LE(2, contentOffset),
+      'has holes, but is not a file',
+    ],
+    ['no flags', { inodeFlags: 1 }, (bytes) => bytes.writeUInt8(0, contentOffset + 20), 'has invalid inode flags'],
+    [
+      'flags of something else',
+      { type: 'fifo', extensions: [{ type: 5, bytes: Buffer.of(1, 0, 0, 0) }] },
+      (bytes) => bytes.writeUInt16LE(3, contentOffset),
+      'has invalid inode flags',
+    ],
+    [
+      'a birth with too many nanoseconds',
+      { birthTime },
+      (bytes) => bytes.writeUInt32LE(1e9, contentOffset + 28),
+      'has an invalid birth time',
+    ],
+    [
+      'a birth too far away',
+      { birthTime },
+      (bytes) => bytes.writeBigInt64LE(2n ** 53n, contentOffset + 20),
+      'has an invalid birth time',
+    ],
   ])('%s', (_, fields, damage, message) => {
     const bytes = encodeTree([entryOf(fields)]);
     damage(bytes);

@@ -50,11 +50,20 @@ test.each<[string, Partial<TreeEntry>]>([
     'extensions out of order',
     {
       extensions: [
-        { type: 2, bytes: ids(1) },
-        { type: 1, bytes: ids(1) },
+        { type: 6, bytes: ids(1) },
+        { type: 5, bytes: ids(1) },
       ],
     },
   ],
+  ['an extension that is a field', { extensions: [{ type: 4, bytes: ids(1) }] }],
+  ['an attribute without a name', { xattrs: [{ name: text(''), value: ids(1) }] }],
+  ['an attribute twice', { xattrs: [text('user.a'), text('user.a')].map((name) => ({ name, value: ids(1) })) }],
+  ['a hole in a fifo', { type: 'fifo', holes: Float64Array.of(0, 1) }],
+  ['a hole without an end', { sizeBytes: 9, holes: Float64Array.of(1) }],
+  ['an empty hole', { sizeBytes: 9, holes: Float64Array.of(1, 1) }],
+  ['a hole beyond the end', { sizeBytes: 9, holes: Float64Array.of(1, 10) }],
+  ['a symlink with flags', { type: 'symlink', linkTarget: text('x'), inodeFlags: 1 }],
+  ['a birth second of more than a second', { birthTime: { seconds: 1, nanoseconds: 1e9 } }],
 ])('%s is a programmer error', (_, fields) => {
   expect(() => encodeTree([entryOf(fields)])).toThrow();
 });

@@ -15,7 +15,26 @@ const SAMPLE: TreeEntry[] = [
   entryOf({ name: text('b'), type: 'directory', mode: 0o1755, treeId: ids(1), uid: 0, gid: 0, user: text('root') }),
   entryOf({ name: text('c'), type: 'symlink', mode: 0o777, linkTarget: text('../x') }),
   entryOf({ name: text('d'), type: 'block-device', deviceMajor: 8, deviceMinor: 1, mtimeSeconds: -1 }),
-  entryOf({ name: text('e'), type: 'fifo', changedWhileRead: true, extensions: [{ type: 1, bytes: ids(1) }] }),
+  entryOf({ name: text('e'), type: 'fifo', changedWhileRead: true, extensions: [{ type: 77, bytes: ids(1) }] }),
+];
+
+/** Entries with everything that is stored in extensions. */
+const WITH_ATTRIBUTES: TreeEntry[] = [
+  entryOf({
+    name: text('f'),
+    sizeBytes: 1_000_000,
+    chunkIds: ids(1),
+    xattrs: [
+      { name: text('security.capability'), value: ids(1) },
+      { name: text('user.empty'), value: new Uint8Array(0) },
+    ],
+    holes: Float64Array.of(0, 4096, 8192, 1_000_000),
+    inodeFlags: 0x80_00_50,
+    birthTime: { seconds: -5, nanoseconds: 999_999_999 },
+    extensions: [{ type: 77, bytes: ids(1) }],
+  }),
+  entryOf({ name: text('g'), type: 'directory', treeId: ids(1), inodeFlags: 0x40 }),
+  entryOf({ name: text('h'), type: 'symlink', linkTarget: text('x'), birthTime: { seconds: 2 ** 33, nanoseconds: 0 } }),
 ];
 
 type Child = readonly [ChunkKind, string];
@@ -66,8 +85,34 @@ describe('tree', () => {
         "2f78390000000600a4010000000015cd5b07ffffffffffffffff01f153650000",
         "0000050000006712000000000000010000006408000000010000004d00000004",
         "01a4010000000015cd5b0700f153650000000001f15365000000000500000067",
-        "1200000000000001000000650100000014000000000102030405060708090a0b",
+        "1200000000000001000000654d00000014000000000102030405060708090a0b",
         "0c0d0e0f10111213",
+      ]
+    `);
+  });
+
+  test('keeps the bytes of what is stored in extensions', () => {
+    expect(decodeTree(encodeTree(WITH_ATTRIBUTES))).toEqual(WITH_ATTRIBUTES);
+    expect(
+      encodeTree(WITH_ATTRIBUTES)
+        .toString('hex')
+        .match(/.{1,64}/g),
+    ).toMatchInlineSnapshot(`
+      [
+        "4c444d54010000000100000003000000e8030000e80300000305616461737461",
+        "6666fa0000000100a4010000000015cd5b0700f153650000000001f153650000",
+        "0000050000006712000000000000010000006640420f00000000000100000000",
+        "0102030405060708090a0b0c0d0e0f10111213010000003d0000001300140000",
+        "0073656375726974792e6361706162696c697479000102030405060708090a0b",
+        "0c0d0e0f101112130a0000000000757365722e656d7074790200000020000000",
+        "00000000000000000010000000000000002000000000000040220f0000000000",
+        "030000000400000050008000040000000c000000fbffffffffffffffffc99a3b",
+        "4d00000014000000000102030405060708090a0b0c0d0e0f1011121351000000",
+        "0200a4010000000015cd5b0700f153650000000001f153650000000005000000",
+        "67120000000000000100000067000102030405060708090a0b0c0d0e0f101112",
+        "13030000000400000040000000480000000300a4010000000015cd5b0700f153",
+        "650000000001f153650000000005000000671200000000000001000000680100",
+        "78040000000c000000000000000200000000000000",
       ]
     `);
   });
@@ -98,17 +143,21 @@ describe('tree', () => {
   test('any bytes at all are read or reported', () => {
     expectNoSurprise(encodeTree(SAMPLE), decodeTree);
     expectNoSurprise(encodeTree(SAMPLE), childrenByVisit);
+    expectNoSurprise(encodeTree(WITH_ATTRIBUTES), decodeTree);
+    expectWholeOnly(encodeTree(WITH_ATTRIBUTES), decodeTree);
   });
 
   test('a changed byte is reported, or is one whose values are all possible', () => {
-    const bytes = encodeTree(SAMPLE);
-    for (const offset of findSilentBytes(bytes, decodeTree)) {
-      const damaged = Buffer.from(bytes);
-      damaged[offset]! ^= 1;
-      if (isReported(() => decodeTree(damaged))) continue;
-      const entries = decodeTree(damaged);
-      expect(entries).not.toEqual(SAMPLE);
-      expect(decodeTree(encodeTree(entries))).toEqual(entries);
+    for (const sample of [SAMPLE, WITH_ATTRIBUTES]) {
+      const bytes = encodeTree(sample);
+      for (const offset of findSilentBytes(bytes, decodeTree)) {
+        const damaged = Buffer.from(bytes);
+        damaged[offset]! ^= 1;
+        if (isReported(() => decodeTree(damaged))) continue;
+        const entries = decodeTree(damaged);
+        expect(entries).not.toEqual(sample);
+        expect(decodeTree(encodeTree(entries))).toEqual(entries);
+      }
     }
   });
 

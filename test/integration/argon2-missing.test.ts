@@ -1,7 +1,8 @@
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
+import { decodeKeyFile } from '../../src/format/key-file.ts';
 import type { Scenario } from '../cli/scenario.ts';
 import { PASSWORD, makeEncryptedRepository } from '../support/encrypted-repository.ts';
 import type { EncryptedRepository } from '../support/encrypted-repository.ts';
@@ -31,6 +32,16 @@ test.each([
   expect(readdirSync(join(repository.place, 'keys'))).toHaveLength(2);
   const opened = await repository.run(['key', 'export'], { env: { LDM_PASSWORD: 'portable' } });
   expect(opened).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a key that the program makes costs as much as RFC 9106 recommends', async () => {
+  const repository = await makeEncryptedRepository();
+  const env = { LDM_REPOSITORY: repository.place, LDM_PASSWORD: PASSWORD };
+  const [cheapKey] = readdirSync(join(repository.place, 'keys'));
+  expect((await runLdm(['key', 'add', '--new-password-command', 'echo added'], { env })).code).toBe(0);
+  const [keyId = ''] = readdirSync(join(repository.place, 'keys')).filter((name) => name !== cheapKey);
+  const { kdf } = decodeKeyFile(readFileSync(join(repository.place, 'keys', keyId))).header;
+  expect(kdf.memoryKib * kdf.passes).toBe(3 * 64 * 1024);
 });
 
 test('a command that needs no password loads no Argon2', async () => {

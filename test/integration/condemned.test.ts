@@ -110,6 +110,13 @@ describe('a snapshot that a suspended process committed, and that needs what is 
     await expectRestored(first);
   });
 
+  test('is copied by a compaction that may rewrite nothing else', async () => {
+    expect((await compact(simulatedProcess(disk), { maxRepackBytes: 0 })).packsRewritten).toBeGreaterThan(0);
+    expect(filesIn(disk, 'condemned')).toEqual([]);
+    await expectSettled();
+    await expectRestored(first);
+  });
+
   test('is not what a backup relies on', async () => {
     for (const index of [1, 2]) writeFileSync(join(source, `file-${index}`), createPrng(index).bytes(5000));
     const { snapshotId, summary } = await backup(simulatedProcess(disk), { sources: [source], cwd: '/' });

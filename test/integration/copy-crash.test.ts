@@ -76,11 +76,14 @@ describe.each(DESTINATIONS)(
     it('is interrupted at any operation of the source', async () => {
       const stage = await setCopyStage(memoryDirectory(), options);
       const aftermath = new CopyAftermath(stage);
+      const runs = new RepeatableRuns();
       const whole = new FaultyBackend(stage.source.copy());
-      await copyAll(whole, stage.backend.copy());
+      await runs.run(async () => copyAll(whole, stage.backend.copy()));
       for (let failAt = 1; failAt <= whole.operations.length; failAt += 1) {
         const [source, disk] = [stage.source.copy(), stage.backend.copy()];
-        await copyAll(new FaultyBackend(source, { failAt, mode: 'crash' }), disk).catch(() => undefined);
+        const faulty = new FaultyBackend(source, { failAt, mode: 'crash' });
+        await runs.run(async () => copyAll(faulty, disk).catch(() => undefined));
+        faulty.assertFired();
         const at = whole.operations[failAt - 1];
         expect(await aftermath.examine(disk, []), `${failAt}: ${at?.operation} ${at?.name}`).toEqual([]);
         // Nothing is ever written to the source but locks.

@@ -56,8 +56,8 @@ test.each(KINDS)(
 
 test('the program: check without --read-data says so', async () => {
   const scenario = copyScenario(filled);
-  expect((await scenario.run(['check'])).stdout).toContain('data not read');
-  expect((await scenario.run(['check', '--read-data'])).stdout).not.toContain('data not read');
+  expect((await scenario.run(['check'])).stdout).toContain('its content was not read');
+  expect((await scenario.run(['check', '--read-data'])).stdout).not.toContain('its content was not read');
 });
 
 test('the program: without any configuration there is no repository', async () => {

@@ -1,16 +1,16 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 
 import { createPrng } from '../support/prng.ts';
+import { hasRestic, initRestic, resticSelection } from '../support/restic.ts';
 import { randomName, randomPattern, resticExcludes } from '../support/restic-filter.ts';
+import type { Restic } from '../support/restic.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import { listPaths } from '../operations/source-tree.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 const RESTIC_RUNS = 4;
-const hasRestic = spawnSync('restic', ['version']).status === 0;
 
 /** Files with odd names, each in up to three directories. */
 function writeRandomTree(root: string, seed: number): void {
@@ -26,35 +26,10 @@ function writeRandomTree(root: string, seed: number): void {
   }
 }
 
-interface Restic {
-  readonly run: (args: readonly string[]) => string;
-}
-
-function initRestic(directory: string): Restic {
-  const run = (args: readonly string[]): string => {
-    const { status, stdout, stderr } = spawnSync('restic', ['--no-cache', '-r', join(directory, 'restic'), ...args], {
-      env: { PATH: process.env['PATH'], HOME: directory, RESTIC_PASSWORD: 'x' },
-      encoding: 'utf8',
-      maxBuffer: 2 ** 26,
-    });
-    if (status !== 0) throw new Error(`restic ${args.join(' ')}: ${stderr}`);
-    return stdout;
-  };
-  run(['init']);
-  return { run };
-}
-
 /** The files that restic would save. */
-function resticFiles({ run }: Restic, root: string, patterns: readonly string[]): string[] {
+function resticFiles(restic: Restic, root: string, patterns: readonly string[]): string[] {
   const excludes = patterns.flatMap((pattern) => ['--exclude', pattern]);
-  const messages = run(['backup', '--dry-run', '-vv', '--json', ...excludes, '--', root])
-    .trim()
-    .split('\n');
-  return messages
-    .map((line) => JSON.parse(line) as { action?: string; item?: string })
-    .filter(({ action, item }) => action === 'new' && item !== undefined && !item.endsWith('/'))
-    .map(({ item }) => item!.slice(root.length + 1))
-    .toSorted();
+  return resticSelection(restic, root, [...excludes, '--', root]).filter((path) => !path.endsWith('/'));
 }
 
 it('random patterns save the same files as restic', { timeout: 120_000 }, async ({ skip }) => {

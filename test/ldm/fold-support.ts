@@ -6,6 +6,7 @@ import { PACK_HEADER_BYTES } from '../../src/format/pack.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import type { PackedBlock } from '../../src/format/packed-block.ts';
 import { encodeTree } from '../../src/format/tree.ts';
+import { NO_ATTRIBUTES } from '../../src/format/tree-entry.ts';
 import type { TreeEntry } from '../../src/format/tree.ts';
 import { FilterState } from '../../src/ldm/filter-state.ts';
 import type { FoldedSnapshot } from '../../src/ldm/filter-state.ts';
@@ -232,6 +233,7 @@ function entryFor(child: Chunk, name: string): TreeEntry {
     deviceMinor: 0,
     hardlink: undefined,
     changedWhileRead: false,
+    ...NO_ATTRIBUTES,
     extensions: [],
   };
 }

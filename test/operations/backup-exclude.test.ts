@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { UsageError } from '../../src/errors.ts';
+import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { filesOf, makeTestRepository } from '../support/test-repository.ts';
 import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
 import { listPaths, writeFiles as write } from './source-tree.ts';
@@ -134,6 +135,21 @@ describe('what is left out', () => {
     const { problems } = await withoutPrivileges(async () => repository.backup({ exclude: ['closed/b'] }));
     chmodSync(join(repository.source, 'closed'), 0o700);
     expect(problems).toEqual([]);
+  });
+
+  it('is in the manifest, unless the list of patterns is long or the source a stream', async () => {
+    const repository = await makeTestRepository();
+    write(repository.source, 'a');
+    const { snapshot } = await repository.backup({ exclude: ['*.log', '!b'], iexclude: ['CACHE'] });
+    expect(snapshot).toMatchObject({ excludes: ['*.log', '!b'], iexcludes: ['CACHE'] });
+    const long = (
+      await repository.backup({ exclude: Array.from({ length: 7000 }, (_, index) => `no-${index}.tmp`), iexclude: [] })
+    ).snapshot;
+    const stream = { path: 'b', content: (async function* content(): AsyncGenerator<Uint8Array> {})() };
+    const streamed = (await repository.backup({ exclude: ['b'], sources: [], stream })).snapshot;
+    for (const each of [long, streamed]) expect([each.excludes, each.iexcludes]).toEqual([undefined, undefined]);
+    const [listed] = await listSnapshots(repository.context, {});
+    expect(listed!.snapshot).toEqual(snapshot);
   });
 
   it('is refused before anything happens where a pattern is malformed', async () => {

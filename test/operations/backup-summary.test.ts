@@ -1,4 +1,4 @@
-import { rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -26,6 +26,29 @@ describe('what a backup says was removed', () => {
     // Files: a, sub/c, sub/deep/d, becomes-file/e, f. Directories: sub, sub/deep, becomes-file.
     expect(removed).toEqual({ files: 5, directories: 3 });
     expect(summary).toMatchObject({ filesNew: 2, filesUnmodified: 1, dirsNew: 1, dirsChanged: 1 });
+  });
+});
+
+describe('what a backup says was moved', () => {
+  it('are new files with the content of removed ones, each of which counts once', async () => {
+    const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+    const { source } = repository;
+    writeFiles(source, 'a', 'sub/c', 'sub/deep/d', 'same', 'gone', 'empty');
+    writeFileSync(join(source, 'large'), createPrng(3).bytes(50_000));
+    writeFileSync(join(source, 'empty'), '');
+    expect((await repository.backup()).filesMoved).toBe(0);
+    renameSync(join(source, 'a'), join(source, 'z'));
+    renameSync(join(source, 'sub'), join(source, 'other'));
+    renameSync(join(source, 'large'), join(source, 'other/large'));
+    renameSync(join(source, 'empty'), join(source, 'void'));
+    unlinkSync(join(source, 'gone'));
+    for (const name of ['copy-1', 'copy-2']) writeFileSync(join(source, name), 'content of gone');
+    writeFileSync(join(source, 'copy-of-same'), 'content of same');
+    const { removed, filesMoved, summary } = await repository.backup();
+    // Moved: z, other/c, other/deep/d, other/large, and one copy of gone. New: also the other copies, and void.
+    expect(filesMoved).toBe(5);
+    expect([summary.filesNew, removed!.files]).toEqual([8, 6]);
+    expect((await repository.backup()).filesMoved).toBe(0);
   });
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { compact } from '../../src/operations/compact.ts';
 import { planCompaction } from '../../src/operations/compact/compaction-plan.ts';
-import type { CompactionPlan } from '../../src/operations/compact/compaction-plan.ts';
+import type { CompactionPlan, DeadSpaceLimit } from '../../src/operations/compact/compaction-plan.ts';
 import { measurePacks } from '../../src/operations/pack-usage.ts';
 import type { PackUsage } from '../../src/operations/pack-usage.ts';
 import { collectStats } from '../../src/operations/stats.ts';
@@ -48,6 +48,47 @@ test('between: the packs with the largest dead part go first, and not one more t
     expect(Math.min(...plan.rewritten.map((usage) => deadPart(usage)))).toBeGreaterThanOrEqual(
       Math.max(0, ...kept.map((usage) => deadPart(usage))),
     );
+  }
+});
+
+test('an amount is a limit like a percentage, and no limit leaves every pack with a live chunk', async () => {
+  const { backend } = await partlyDead();
+  const all = (await planOf(backend, 0)).plan;
+  const deadBytes = deadOf(all.rewritten);
+  for (const bytes of [0, Math.floor(deadBytes / 2), deadBytes - 1]) {
+    const { plan } = await planOf(backend, { percent: 0, bytes });
+    expect(plan.rewritten.length).toBeGreaterThan(0);
+    expect(plan.deadBytesRemaining).toBeLessThanOrEqual(bytes);
+    expect(plan.deadBytesRemaining + plan.rewritten.at(-1)!.deadBytes).toBeGreaterThan(bytes);
+  }
+  for (const limit of [{ percent: 0, bytes: deadBytes }, { percent: Infinity }]) {
+    const { plan } = await planOf(backend, limit);
+    expect(plan.rewritten).toEqual([]);
+    expect(plan.removed.length).toBeGreaterThan(0);
+    expect(plan.deadBytesRemaining).toBe(deadBytes);
+  }
+});
+
+test('a limit on the work takes the first packs of the plan, and the next compaction the others', async () => {
+  const stage = await partlyDead();
+  const { backend } = stage;
+  const { rewritten } = (await planOf(backend, 0)).plan;
+  expect(rewritten.length).toBeGreaterThan(1);
+  const maxRepackBytes = rewritten[0]!.pack.sizeBytes;
+  const options = { maxUnusedPercent: 0, maxRepackBytes };
+  const idle = await compact(simulatedProcess(backend), { ...options, maxRepackBytes: 0 });
+  expect(idle).toMatchObject({ packsRewritten: 0, deadBytesRemaining: deadOf(rewritten) });
+  expect(idle.packsRemoved).toBeGreaterThan(0);
+  const promised = await compact(simulatedProcess(backend), { ...options, dryRun: true });
+  const first = await compact(simulatedProcess(backend), options);
+  expect([promised.packsRewritten, first.packsRewritten]).toEqual([1, 1]);
+  expect(first.deadBytesRemaining).toBe(deadOf(rewritten.slice(1)));
+  expect((await checkAll(backend)).findings).toEqual([]);
+  const last = await compact(simulatedProcess(backend), { maxUnusedPercent: 0 });
+  expect(last).toMatchObject({ packsRewritten: rewritten.length - 1, deadBytesRemaining: 0 });
+  const present = new Set(filesIn(backend, 'snapshots').map((file) => file.slice('snapshots/'.length)));
+  for (const [id, outcome] of await tryRestoreAll(backend, stage)) {
+    if (present.has(id)) expect(outcome).toMatchObject({ isClaimedWhole: true, wrong: [] });
   }
 });
 
@@ -100,12 +141,15 @@ async function partlyDead(): Promise<Stage> {
 
 async function planOf(
   backend: MemoryBackend,
-  percent: number,
+  limit: number | DeadSpaceLimit,
 ): Promise<{ readonly plan: CompactionPlan; readonly usages: PackUsage[] }> {
   const repository = await Repository.open({ backend, mode: 'shared', unlock: unlockOfTests });
   try {
     const { state, listing } = await repository.openState();
-    return { plan: planCompaction(state, listing, percent), usages: measurePacks(state) };
+    return {
+      plan: planCompaction(state, listing, typeof limit === 'number' ? { percent: limit } : limit),
+      usages: measurePacks(state),
+    };
   } finally {
     await repository.close();
   }

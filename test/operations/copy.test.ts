@@ -7,6 +7,7 @@ import { SnapshotNotFoundError, UsageError } from '../../src/errors.ts';
 import { copySnapshots } from '../../src/operations/copy.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { pinSnapshots, tagSnapshots } from '../../src/operations/tag.ts';
 import { DESTINATIONS, makeCopyPair } from '../support/copy-pair.ts';
 import { CountingBackend } from '../support/counting-backend.ts';
 import { createPrng } from '../support/prng.ts';
@@ -37,6 +38,20 @@ describe.each([...DESTINATIONS])('a copy to a repository %s', (_, other) => {
       expect(copied.snapshot).toEqual({ ...rest, ...ofCopy, nonce, tree, original: id });
     }
     expect(after[2]!.snapshot.parent).toBe(after[1]!.id);
+    await expectCopied();
+  });
+
+  test('is not made again after a change of tags, pins or comments on either side', async () => {
+    const { source, destination, copy, expectCopied } = await makeCopyPair(other);
+    writeFileSync(join(source.source, 'a'), 'a');
+    await source.backup({ tags: ['daily'] });
+    await copy();
+    await tagSnapshots(source.context, { selectors: ['latest'], set: ['weekly'] });
+    await pinSnapshots(destination.context, { selectors: ['latest'] });
+    const { snapshots, storedBytes } = await copy();
+    const [copied, ...others] = await listSnapshots(destination.context);
+    expect([others, copied!.snapshot]).toMatchObject([[], { tags: ['daily'], pinned: true }]);
+    expect([snapshots.map(({ copyId }) => copyId), storedBytes]).toEqual([[copied!.id], 0]);
     await expectCopied();
   });
 

@@ -9,6 +9,7 @@ import { nativeCalls } from '../../src/files/native.ts';
 import { createProgress } from '../../src/operations/context.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { StateReader } from '../../src/repository/state-reader.ts';
+import { createTargetPolicy } from '../../src/files/target-policy.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { perform } from '../../src/workers/tasks.ts';
 import { packFilesToWrite } from '../../src/workers/file-lists.ts';
@@ -112,7 +113,7 @@ test('what could not be restored is counted', async () => {
 
 test('a fault of the program is not taken for a file that could not be written', () => {
   const place = { path: byteStringFromText('/nowhere/at-all'), replaces: false };
-  const policy = { setsOwners: false, ownGroups: new Set<number>(), makesDevices: false, ownerNames: undefined };
+  const policy = createTargetPolicy({ setsOwners: false });
   const files = packFilesToWrite([{ ...sampleEntry(), ...place, sizeBytes: 4 }], [place.path], policy);
   const source = {
     subarray: () => {

@@ -1,3 +1,5 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { backup } from '../../src/operations/backup.ts';
@@ -8,10 +10,12 @@ import { collectStats } from '../../src/operations/stats.ts';
 import { countReferences, readPackedChunks, readRoots } from '../support/brute-force.ts';
 import type { PackedChunk } from '../support/brute-force.ts';
 import type { Stage } from '../support/crash-stage.ts';
+import { createPrng } from '../support/prng.ts';
 import { presentIds, setDamageStage } from '../support/damage.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 
 test('an empty repository has nothing in it', async () => {
   const backend = new MemoryBackend();
@@ -121,3 +125,52 @@ function sizeOfAll(backend: MemoryBackend): number {
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
+
+test('the distinct files are those whose bytes differ, however they were cut', async () => {
+  const prng = createPrng(5);
+  const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+  const contents = new Map<number, Buffer>();
+  const contentOf = (kind: number): Buffer => {
+    // Of no chunk, of one, and of several.
+    const bytes = kind === 0 ? Buffer.alloc(0) : prng.bytes(kind % 3 === 0 ? 30_000 + kind : 10 + kind);
+    return contents.get(kind) ?? contents.set(kind, bytes).get(kind)!;
+  };
+  const logical: number[] = [];
+  for (let round = 0; round < 2; round += 1) {
+    rmSync(repository.source, { recursive: true });
+    mkdirSync(join(repository.source, 'sub'), { recursive: true });
+    for (let index = 0; index < 40; index += 1) {
+      const content = contentOf(prng.int(13));
+      writeFileSync(join(repository.source, index % 2 === 0 ? 'sub' : '.', `f${index}`), content);
+      logical.push(content.length);
+    }
+    await repository.backup({});
+  }
+  const stats = await collectStats(repository.context, { byFile: true });
+  const distinct = [...contents.values()].map(({ length }) => length);
+  expect(stats.byFile).toEqual({
+    uniqueFileCount: distinct.length,
+    uniqueBytes: sum(distinct),
+    dedupRatio: sum(logical) / sum(distinct),
+  });
+  expect(stats.logicalBytes).toBe(sum(logical));
+  expect((await collectStats(repository.context)).byFile).toBeUndefined();
+});
+
+test('each host has the figures of its own snapshots', async () => {
+  const repository = await makeTestRepository();
+  writeFileSync(join(repository.source, 'file'), 'x'.repeat(1000));
+  for (const [hostname, time] of [
+    ['web', '2026-01-03T00:00:00Z'],
+    ['web', '2026-01-01T00:00:00Z'],
+    ['mail', '2026-01-02T00:00:00Z'],
+  ] as const) {
+    await repository.backup({ hostname, time });
+  }
+  const { hosts, logicalBytes } = await collectStats(repository.context);
+  expect(hosts.map(({ newest, ...host }) => ({ ...host, newestMs: Date.parse(newest) }))).toEqual([
+    { hostname: 'mail', snapshotsCount: 1, logicalBytes: 1000, logicalFileCount: 1, newestMs: Date.UTC(2026, 0, 2) },
+    { hostname: 'web', snapshotsCount: 2, logicalBytes: 2000, logicalFileCount: 2, newestMs: Date.UTC(2026, 0, 3) },
+  ]);
+  expect(logicalBytes).toBe(3000);
+});

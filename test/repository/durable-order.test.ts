@@ -166,7 +166,7 @@ test('a pack that appears while its directory is being synced is synced before t
   const order = new DurableOrder(plainPlace(disk));
   const ids = ['ab'.repeat(32), `ab${'cd'.repeat(31)}`];
   await disk.makeDirectory('packs/ab');
-  const publishPack = async (id: string): Promise<void> => (await order.create()).publish(packName(id));
+  const publishPack = async (id: string): Promise<void> => (await order.create('data')).publish(packName(id));
   await publishPack(ids[0]!);
   const sync = disk.syncDirectory.bind(disk);
   let isLate = false;

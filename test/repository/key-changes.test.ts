@@ -1,7 +1,7 @@
 import { plainPlace } from '../support/plain-place.ts';
 import { describe, expect, test } from 'vitest';
 import { createMasterKey } from '../../src/crypto/master-key.ts';
-import { RefusedError, WrongPasswordError } from '../../src/errors.ts';
+import { BackendError, RefusedError, WrongPasswordError } from '../../src/errors.ts';
 import { keyName } from '../../src/format/layout.ts';
 import { DurableOrder } from '../../src/repository/durable-order.ts';
 import { changePassword, removeKey } from '../../src/repository/key-changes.ts';
@@ -77,6 +77,22 @@ describe('a removal', () => {
     const lostMeanwhile = async (): Promise<void> => (count++ === 0 ? held() : lost());
     await expect(removeKey(repository, first, lostMeanwhile)).rejects.toThrow('the lock is gone');
     expect(repository.backend.names()).toHaveLength(2);
+  });
+
+  test('of a key file that the disk cannot read removes it', async () => {
+    const repository = keyedRepository(new MemoryBackend());
+    await repository.add('first');
+    const damaged = await repository.add('second');
+    let failedCount = 0;
+    const read = repository.backend.read.bind(repository.backend);
+    repository.backend.read = async (name) => {
+      if (name !== keyName(damaged)) return read(name);
+      failedCount += 1;
+      throw new BackendError(`${name}: input/output error`, { kind: 'damaged' });
+    };
+    await removeKey(repository, damaged, held);
+    expect(failedCount).toBeGreaterThan(0);
+    expect(repository.backend.names()).toHaveLength(1);
   });
 });
 

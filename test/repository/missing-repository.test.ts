@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -15,16 +15,22 @@ it.each([
   ['an empty directory', 'empty', 'there is no repository at PLACE: the directory is empty; is the disk mounted?'],
   ['a name that is not there', 'typo', 'there is no repository at PLACE: the directory does not exist'],
   ['a path below', 'usb/b/ldm', 'there is no repository at PLACE: TOP/usb does not exist; is the disk mounted?'],
-  ['a path below a file', 'x.jpg/ldm', 'there is no repository at PLACE: the directory does not exist'],
+  [
+    'a symlink to nothing',
+    'link',
+    'there is no repository at PLACE: PLACE is a symlink to gone, which does not exist; is the disk mounted?',
+  ],
+  ['a path below a file', 'x.jpg/ldm', 'there is no repository at PLACE: TOP/x.jpg is a file, not a directory'],
 ])('%s is named as what it is', async (_, name, expected) => {
   const top = memoryDirectory();
   writeFileSync(join(top, 'x.jpg'), '');
   for (const directory of ['photos/2026', 'empty']) mkdirSync(join(top, directory), { recursive: true });
+  symlinkSync('gone', join(top, 'link'));
   const place = join(top, name);
   const listing = listSnapshots({ backend: new LocalBackend(place) });
   await expect(listing).rejects.toThrow(RepositoryNotFoundError);
   const error = (await listing.catch((reason: unknown) => reason)) as RepositoryNotFoundError;
-  expect(error.message).toBe(expected.replace('PLACE', place).replace('TOP', top));
+  expect(error.message).toBe(expected.replaceAll('PLACE', place).replace('TOP', top));
   expect(hintFor(error)).toMatch(/ another place .*ldm init|ldm -r .* init.* another place /);
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Backend } from '../../src/backend/backend.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { restore } from '../../src/operations/restore.ts';
+import { listOptional } from '../../src/repository/listing.ts';
 import { diffTrees } from './compare-trees.ts';
 import { backupWork } from './crash-stage.ts';
 import type { Stage, TreeDescription } from './crash-stage.ts';
@@ -81,9 +82,13 @@ async function backUpAgain(backend: Backend, stage: Stage): Promise<string[]> {
   return [...problems.map(({ message }) => message), ...(await restoreOne(backend, snapshotId, stage.workTree))];
 }
 
-/** Afterwards nothing is left of the interruption, and every chunk that a snapshot needs is still proved to be there. */
+/**
+ * Afterwards nothing is left of the interruption, nor of the records that the next backup used, and every chunk that a
+ * snapshot needs is still proved to be there.
+ */
 async function compactAll(backend: Backend): Promise<string[]> {
   await compact(simulatedProcess(backend), { maxUnusedPercent: 0 });
-  const left = [...(await backend.list('tmp')), ...(await backend.list('locks'))];
+  const records = await listOptional(backend, 'unfinished');
+  const left = [...(await backend.list('tmp')), ...(await backend.list('locks')), ...records];
   return [...left.map(({ name }) => `${name} was left`), ...(await findDamage(backend))];
 }

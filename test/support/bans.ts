@@ -69,8 +69,9 @@ export const bans: readonly Ban[] = [
     pattern: /['"`]([^'"`]*[\s(])?--[a-z]/,
     instead: DATA,
     where: sources,
-    // The options of npm.
-    except: /^src\/(cli\/|workers\/zstd\.ts$|util\/optional-package\.ts$)/,
+    // The options of npm, of git and of rclone.
+    except:
+      /^src\/(cli\/|backend\/rclone\/rclone-store\.ts$|files\/git-repository\.ts$|workers\/zstd\.ts$|util\/optional-package\.ts$)/,
   },
   { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
   {

@@ -1,19 +1,12 @@
-import { randomBytes } from 'node:crypto';
-
 import { expect } from 'vitest';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { copySnapshots } from '../../src/operations/copy.ts';
 import type { CopyOptions, CopyResult } from '../../src/operations/copy.ts';
 import type { InitOptions } from '../../src/operations/init.ts';
-import { planFilter } from '../../src/ldm/formulas.ts';
-import { createRepository } from '../../src/repository/create-repository.ts';
-import { Repository } from '../../src/repository/repository.ts';
 import { diffTrees } from './compare-trees.ts';
 import { TINY_CHUNKS, makeTestRepository } from './test-repository.ts';
 import type { TestRepository } from './test-repository.ts';
-import { memoryDirectory } from './temp-directory.ts';
-import { encryption, unlockOfTests } from './test-password.ts';
+import { encryption } from './test-password.ts';
 
 /** Two repositories, of which the first is copied to the second. */
 export interface CopyPair {
@@ -52,28 +45,8 @@ export async function makeCopyPair(other: InitOptions | 'same ids', own: InitOpt
 }
 
 /** A new repository with the keys and the parameters of another one. */
-async function makeTwin(original: TestRepository): Promise<TestRepository> {
-  const directory = memoryDirectory();
-  const { config } = await openOnce(original);
-  const twin = await makeTestRepository({}, directory);
-  const backend = new LocalBackend(`${directory}/twin`);
-  const { fprTarget: fpr, hashes, capacity } = config.ldm;
-  const repositoryId = randomBytes(32).toString('hex');
-  await createRepository(
-    { backend },
-    {
-      config: { ...config, repositoryId },
-      plan: planFilter({ fpr, hashes, capacity }),
-    },
-  );
-  Object.assign(twin.context, { backend });
-  return twin;
-}
-
-async function openOnce({ context }: TestRepository): Promise<Repository> {
-  const repository = await Repository.open({ ...context, mode: 'shared', unlock: unlockOfTests });
-  await repository.close();
-  return repository;
+async function makeTwin({ context }: TestRepository): Promise<TestRepository> {
+  return await makeTestRepository({ copyParametersFrom: { ...encryption, backend: context.backend } });
 }
 
 /** `copied`: the result of a copy that had nothing left to do. */

@@ -1,4 +1,6 @@
 import {
+  accessSync,
+  constants,
   appendFileSync,
   chmodSync,
   lstatSync,
@@ -140,7 +142,17 @@ function changeMode({ files }: Paths, prng: Prng): string | undefined {
 function changeFile(files: readonly string[], prng: Prng, change: (path: string) => string): string | undefined {
   if (files.length === 0) return undefined;
   const path = prng.pick(files);
-  return hasEntry(path) ? change(path) : undefined;
+  return hasEntry(path) && isWritable(path) ? change(path) : undefined;
+}
+
+/** Always for root. A random tree has files that their owner may only read. */
+function isWritable(path: string): boolean {
+  try {
+    accessSync(bytesOf(path), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** In byte order, so that a seed means the same on every file system; the tree itself is the first directory. */

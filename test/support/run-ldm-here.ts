@@ -1,10 +1,13 @@
 import { vi } from 'vitest';
 
-import { cleanEnvironment, runLdm } from './run-ldm.ts';
+import { cleanEnvironment, expectDocumented, runLdm } from './run-ldm.ts';
 import type { RunLdmOptions, RunLdmResult } from './run-ldm.ts';
 
 /** Where the program listens, and must not afterwards. */
 const EMITTERS: readonly NodeJS.EventEmitter[] = [process, process.stdout, process.stderr];
+
+// Tests that share the process may have left listeners of outputs of their own. A warning about them would be captured.
+for (const emitter of EMITTERS) emitter.setMaxListeners(0);
 
 let runCount = 0;
 let previous: Promise<unknown> = Promise.resolve();
@@ -39,7 +42,9 @@ async function runAlone(args: readonly string[], options: RunLdmOptions): Promis
     process.exit = exit;
     for (const end of endings.toReversed()) end();
   }
-  return { code, signal: null, stdout: stdout.text(), stderr: stderr.text() };
+  const result = { code, signal: null, stdout: stdout.text(), stderr: stderr.text() };
+  await expectDocumented(args, result);
+  return result;
 }
 
 function captureWrites(stream: NodeJS.WriteStream): { readonly text: () => string; readonly end: () => void } {

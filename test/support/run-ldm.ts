@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { afterAll, expect } from 'vitest';
 
 import { makeTemporaryDirectory } from './temp-directory.ts';
 
@@ -51,12 +51,24 @@ export async function runLdm(args: readonly string[], options: RunLdmOptions = {
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input);
   if (child.pid !== undefined) options.onStart?.(child.pid);
-  return new Promise((resolve, reject) => {
+  const result = await new Promise<RunLdmResult>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code, signal) => {
       resolve({ code, signal, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() });
     });
   });
+  await expectDocumented(args, result);
+  return result;
+}
+
+/** Fails if a command has printed JSON that docs/schemas does not describe. */
+export async function expectDocumented(
+  args: readonly string[],
+  result: Pick<RunLdmResult, 'stdout' | 'stderr'>,
+): Promise<void> {
+  if (!`${result.stdout}\n${result.stderr}`.includes('{"message_type":')) return;
+  const { undocumentedLines } = await import('./json-schemas.ts');
+  expect(undocumentedLines(args, result), 'see docs/schemas, and run `npm run docs` after a change').toEqual([]);
 }
 
 export function cleanEnvironment(added: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {

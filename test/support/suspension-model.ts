@@ -1,19 +1,19 @@
 import { LdmError } from '../../src/errors.ts';
-import { decodeSegment } from '../../src/format/segment.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
-import { walkLive } from '../../src/operations/live-walk.ts';
 import { repair } from '../../src/operations/repair.ts';
-import { Repository } from '../../src/repository/repository.ts';
+import { rewriteSnapshots } from '../../src/operations/rewrite.ts';
+import { tagSnapshots } from '../../src/operations/tag.ts';
 import { SimulatedCrash } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { createPrng } from './prng.ts';
 import type { Prng } from './prng.ts';
 import { ModelProcess, ScheduledBackend } from './scheduled-process.ts';
 import type { Lie } from './scheduled-process.ts';
-import { optionsOfTests, unlockOfTests } from './simulated-process.ts';
+import { optionsOfTests } from './simulated-process.ts';
+import { SuspensionLedger } from './suspension-ledger.ts';
 
 type RunOperation = (context: OperationContext, process: ModelProcess) => Promise<void>;
 
@@ -23,11 +23,18 @@ const PROCESSES_MAX = 4;
 const OPERATION_COUNT = 7;
 /** A process that is suspended sleeps for at most so many steps of the others. */
 const SLEEP_STEPS_MAX = 120;
+/** In one schedule of so many no lock is lost. */
+const SCHEDULES_FOR_EACH_LOCKED = 5;
+const LATER = '2999-01-01T00:00:00Z';
+const PAST = '2000-01-01T00:00:00Z';
+/** The name of a file in one of the sources that a rewrite leaves out. */
+export const LEFT_OUT = 'left-out';
 
 /**
- * One random schedule of backups, deletes, undeletes, compactions and repairs over one repository in memory. Each of
- * them may be suspended before any call of its backend, lose its lock meanwhile, resume, or die. The property: every
- * chunk of a snapshot that was reported as saved, and that nobody has started to delete since, is in an indexed pack.
+ * One random schedule of the operations that change a repository in memory. Each of them may be suspended before any
+ * call of its backend, lose its lock meanwhile, resume, or die. The property: every chunk of a snapshot that was reported
+ * as saved, or as deleted for a time that has not come, and that nobody has started to delete since, is in an indexed
+ * pack. Where no lock is lost, no snapshot is listed twice either.
  */
 export class SuspensionModel {
   readonly #disk: MemoryBackend;
@@ -35,13 +42,9 @@ export class SuspensionModel {
   readonly #sources: readonly string[];
   readonly #lie: Lie | undefined;
   readonly #processes = new Set<ModelProcess>();
-  /** Hex ids of the chunks that each reported snapshot needs. */
-  readonly #needed = new Map<string, ReadonlySet<string>>();
-  /** How often each snapshot was chosen to be deleted. */
-  readonly #deletes = new Map<string, number>();
-  readonly #segments = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  readonly #ledger: SuspensionLedger;
+  readonly #losesLocks: boolean;
   readonly outcomes: Map<string, number> = new Map();
-  loss: string | undefined;
   lostLockCount = 0;
 
   constructor(given: {
@@ -55,6 +58,12 @@ export class SuspensionModel {
     this.#prng = createPrng(given.seed);
     this.#sources = given.sources;
     this.#lie = given.lie;
+    this.#ledger = new SuspensionLedger(given.disk);
+    this.#losesLocks = given.seed % SCHEDULES_FOR_EACH_LOCKED > 0;
+  }
+
+  get loss(): string | undefined {
+    return this.#ledger.loss;
   }
 
   async run(): Promise<void> {
@@ -71,6 +80,7 @@ export class SuspensionModel {
       if (this.#locks().length > 0 && this.#prng.int(100) === 0) this.#loseLock(this.#prng.pick(this.#locks()));
     }
     for (const process of this.#processes) await process.kill();
+    if (!this.#losesLocks && this.loss === undefined) await this.#ledger.verifySingle();
   }
 
   /** Two snapshots, of which one is deleted and not reclaimed: the first compaction has something to remove. */
@@ -110,6 +120,7 @@ export class SuspensionModel {
 
   /** Somebody takes the holder of a lock for dead. */
   #loseLock(name: string): void {
+    if (!this.#losesLocks) return;
     this.lostLockCount += 1;
     void this.#disk.remove(name);
   }
@@ -120,7 +131,10 @@ export class SuspensionModel {
     if (kind === 'compact' && this.#prng.int(3) > 0) for (const lock of this.#locks()) this.#loseLock(lock);
     const process = new ModelProcess(kind);
     this.#processes.add(process);
-    const backend = new ScheduledBackend(this.#disk, process, { onChange: () => this.#verify(kind), lie: this.#lie });
+    const backend = new ScheduledBackend(this.#disk, process, {
+      onChange: () => this.#ledger.verify(kind),
+      lie: this.#lie,
+    });
     void this.#carryOut(process, run({ backend, ...optionsOfTests(), lockWaitMs: 0, lockClock: process }, process));
     await process.settle();
   }
@@ -132,7 +146,7 @@ export class SuspensionModel {
     } catch (error) {
       if (error instanceof LdmError) outcome = error.code;
       else if (error instanceof SimulatedCrash) outcome = 'killed';
-      else this.loss ??= `${process.kind} failed: ${error instanceof Error ? error.stack : String(error)}`;
+      else this.#ledger.loss ??= `${process.kind} failed: ${error instanceof Error ? error.stack : String(error)}`;
     }
     const key = `${process.kind} ${outcome}`;
     this.outcomes.set(key, (this.outcomes.get(key) ?? 0) + 1);
@@ -142,106 +156,92 @@ export class SuspensionModel {
 
   #pickOperation(): readonly [string, RunOperation] {
     // Beside a removal that sleeps, backups are what may rely on what it takes away when it wakes.
-    const choice = [...this.#processes].some(isRemoving) ? this.#prng.int(10) : this.#prng.int(18);
-    const present = this.#idsIn('snapshots');
-    const deleted = this.#idsIn('deleted');
-    if (choice >= 11 && choice < 14 && present.length > 0) {
-      const id = this.#prng.pick(present);
-      const reclaim = this.#prng.int(3) > 0;
-      return ['delete', async (context) => this.#delete(context, id, reclaim)];
-    }
-    if (choice >= 14 && choice < 17 && deleted.length > 0) {
-      const id = this.#prng.pick(deleted);
-      return ['undelete', async (context, process) => this.#undelete(context, process, id)];
-    }
-    if (choice === 17) return ['repair', async (context) => void (await repair(context))];
+    const choice = [...this.#processes].some(isRemoving) ? this.#prng.int(10) : this.#prng.int(24);
+    const present = this.#ledger.idsIn('snapshots');
+    const deleted = [...this.#ledger.idsIn('deleted'), ...present.filter((id) => this.#isKept(id))];
+    if (choice >= 11 && choice < 17 && present.length > 0) return this.#pickChange(this.#prng.pick(present));
+    if (choice >= 17 && choice < 20 && deleted.length > 0)
+      return ['undelete', this.#undelete(this.#prng.pick(deleted))];
+    if (choice === 20) return ['repair', async (context) => void (await repair(context))];
     if (choice >= 8) return ['compact', async (context) => void (await compact(context, { maxUnusedPercent: 0 }))];
     const first = this.#prng.int(this.#sources.length);
-    const sources = this.#sources.slice(first, first + 1 + this.#prng.int(3));
-    return ['backup', async (context, process) => this.#backUp(context, process, sources)];
+    return ['backup', this.#backUp(this.#sources.slice(first, first + 1 + this.#prng.int(3)))];
   }
 
-  async #backUp(context: OperationContext, process: ModelProcess, sources: readonly string[]): Promise<void> {
-    const { snapshotId } = await backup(context, { sources, cwd: '/' });
-    // A delete can be faster than the report.
-    if (!this.#deletes.has(snapshotId!)) await this.#protect(process, snapshotId!);
+  #pickChange(id: string): readonly [string, RunOperation] {
+    const choice = this.#prng.int(6);
+    if (choice < 2) return ['delete', this.#delete(id, { reclaim: this.#prng.int(3) > 0 })];
+    if (choice === 2) return ['delete', this.#delete(id, { undoUntil: this.#prng.pick([LATER, LATER, PAST]) })];
+    if (choice === 3) return ['rewrite', this.#rewrite(id, this.#prng.int(3) > 0)];
+    return ['tag', this.#tag(id, `tag-${this.#prng.int(3)}`)];
   }
 
-  async #delete(context: OperationContext, id: string, reclaim: boolean): Promise<void> {
-    this.#needed.delete(id);
-    this.#deletes.set(id, (this.#deletes.get(id) ?? 0) + 1);
-    await deleteSnapshots(context, { selectors: [id], reclaim });
+  #isKept(id: string): boolean {
+    return this.#ledger.manifestOf(id)?.deletedUntil !== undefined;
   }
 
-  async #undelete(context: OperationContext, process: ModelProcess, id: string): Promise<void> {
-    const before = this.#deletes.get(id);
-    // A delete that still runs may yet take it away again.
-    const isBeingDeleted = [...this.#processes].some(({ kind }) => kind === 'delete');
-    await undeleteSnapshots(context, { selectors: [id] });
-    if (!isBeingDeleted && this.#deletes.get(id) === before) await this.#protect(process, id);
+  #backUp(sources: readonly string[]): RunOperation {
+    // With records of what is stored after each entry.
+    const options = { sources, cwd: '/', ...(this.#prng.int(4) === 0 ? { recordEveryMs: 0 } : {}) };
+    return async (context, process) => {
+      const { snapshotId } = await backup(context, options);
+      // A delete can be faster than the report.
+      if (this.#ledger.deletesOf(snapshotId!) === 0) await this.#report(process, snapshotId!);
+    };
   }
 
-  /** Reads what a snapshot needs, at one moment: nothing else runs meanwhile. */
-  async #protect(process: ModelProcess, id: string): Promise<void> {
+  #delete(id: string, options: { readonly reclaim?: boolean; readonly undoUntil?: string }): RunOperation {
+    return async (context, process) => {
+      const mayReport = this.#watchDeletes(id, 1);
+      this.#ledger.release(id);
+      await deleteSnapshots(context, { selectors: [id], ...options });
+      if (options.undoUntil !== LATER || !mayReport()) return;
+      const kept = this.#ledger.idsIn('snapshots').find((each) => this.#ledger.manifestOf(each)?.replaces === id);
+      await this.#report(process, kept ?? id);
+    };
+  }
+
+  #undelete(id: string): RunOperation {
+    return async (context, process) => {
+      const mayReport = this.#watchDeletes(id);
+      const { snapshots } = await undeleteSnapshots(context, { selectors: [id] });
+      if (mayReport()) await this.#report(process, snapshots[0]!.id);
+    };
+  }
+
+  #tag(id: string, tag: string): RunOperation {
+    return async (context, process) => {
+      const mayReport = this.#watchDeletes(id);
+      // One that was never reported, such as that of an undelete that is yet to verify it, may not be whole.
+      const wasPromised = this.#ledger.isPromised(id);
+      const { changed } = await tagSnapshots(context, { selectors: [id], add: [tag] });
+      if (wasPromised && changed.length > 0 && mayReport()) await this.#report(process, changed[0]!.new.id);
+    };
+  }
+
+  #rewrite(id: string, forget: boolean): RunOperation {
+    const patterns = { exact: [LEFT_OUT] };
+    const newHost = this.#prng.pick(['one', 'two']);
+    return async (context, process) => {
+      if (forget) this.#ledger.release(id);
+      const { rewritten } = await rewriteSnapshots(context, { selectors: [id], patterns, newHost, forget });
+      const newId = rewritten[0]?.newId;
+      if (newId !== undefined && this.#ledger.deletesOf(newId) === 0) await this.#report(process, newId);
+    };
+  }
+
+  /** Returns whether nothing has deleted, or may yet delete, the snapshot: `ownCount` deletes are those of the caller. */
+  #watchDeletes(id: string, ownCount = 0): () => boolean {
+    const before = this.#ledger.deletesOf(id) + ownCount;
+    const deleting = [...this.#processes].filter(({ kind }) => kind === 'delete' || kind === 'rewrite');
+    return () => deleting.length <= ownCount && this.#ledger.deletesOf(id) === before;
+  }
+
+  /** Nothing else runs meanwhile. */
+  async #report(process: ModelProcess, id: string): Promise<void> {
     process.isReporting = true;
-    await this.#record(id);
+    await this.#ledger.promise(id);
     process.isReporting = false;
-  }
-
-  async #record(id: string): Promise<void> {
-    if (!this.#idsIn('snapshots').includes(id)) {
-      this.loss ??= `snapshot ${id} was reported and does not exist`;
-      return;
-    }
-    const copy = this.#disk.copy();
-    for (const lock of copy.names().filter((name) => name.startsWith('locks/'))) await copy.remove(lock);
-    const repository = await Repository.open({ backend: copy, mode: 'shared', unlock: unlockOfTests });
-    const opened = await repository.openState({ ignoreCheckpoints: true });
-    const { reached, missing } = await walkLive(opened, [opened.state.snapshots.get(id)!.tree]);
-    if (missing.length > 0) this.loss ??= `snapshot ${id} was reported without chunk ${missing[0]}`;
-    const needed = new Set<string>();
-    const bytes = Buffer.alloc(20);
-    opened.state.filter.forEachEntry((entry) => {
-      if (!reached.has(entry)) return;
-      opened.state.filter.copyId(entry, bytes, 0);
-      needed.add(bytes.toString('hex'));
-    });
-    await repository.close();
-    this.#needed.set(id, needed);
-  }
-
-  #verify(kind: string): void {
-    const available = new Set<string>();
-    for (const segment of this.#disk.names().filter((name) => name.startsWith('index/'))) {
-      for (const [packId, chunkIds] of this.#readSegment(segment)) {
-        if (this.#disk.peek(`packs/${packId.slice(0, 2)}/${packId}`) === undefined) continue;
-        for (const id of chunkIds) available.add(id);
-      }
-    }
-    const present = new Set(this.#idsIn('snapshots'));
-    for (const [id, needed] of this.#needed) {
-      if (!present.has(id)) this.loss ??= `snapshot ${id}, which was reported, is gone by a ${kind}`;
-      const lost = [...needed].find((chunk) => !available.has(chunk));
-      if (lost !== undefined) this.loss ??= `snapshot ${id} lost chunk ${lost} by a ${kind}`;
-    }
-  }
-
-  /** The chunk ids of each pack. */
-  #readSegment(name: string): ReadonlyMap<string, readonly string[]> {
-    const known = this.#segments.get(name);
-    if (known !== undefined) return known;
-    const packs = new Map<string, string[]>();
-    for (const { id, blocks } of decodeSegment(this.#disk.view(name))) {
-      const text = Buffer.concat(blocks.map(({ chunkIds }) => chunkIds)).toString('hex');
-      packs.set(id, text.match(/.{40}/g) ?? []);
-    }
-    this.#segments.set(name, packs);
-    return packs;
-  }
-
-  #idsIn(directory: string): string[] {
-    const names = this.#disk.names().filter((name) => name.startsWith(`${directory}/`));
-    return names.map((name) => name.slice(directory.length + 1));
   }
 }
 

@@ -18,11 +18,32 @@ const number = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
 const listed: fc.Arbitrary<ListedFile> = fc.record({
   path,
-  metadata: fc.record({ uid: number, sizeBytes: whole, inode: id, device: id, ...time, ...changed }),
+  metadata: fc.record({
+    uid: number,
+    sizeBytes: whole,
+    allocatedBytes: whole,
+    inode: id,
+    device: id,
+    ...time,
+    ...changed,
+  }),
 });
 const nobody = { type: 'file', user: NO_NAME, group: NO_NAME } as const;
+const attributeName = fc.uint8Array({ min: 1, minLength: 1, maxLength: 30 }).map(byteStringFromBytes);
+const xattrs = fc.array(fc.record({ name: attributeName, value: fc.uint8Array({ maxLength: 40 }) }), { maxLength: 3 });
 const written = fc
-  .record({ path, replaces: fc.boolean(), uid: number, gid: number, mode: number, ...time, sizeBytes: whole })
+  .record({
+    path,
+    replaces: fc.boolean(),
+    uid: number,
+    gid: number,
+    mode: number,
+    ...time,
+    sizeBytes: whole,
+    xattrs,
+    inodeFlags: number,
+    inheritsAcl: fc.boolean(),
+  })
   .map((file): FileToWrite => ({ ...file, ...nobody }));
 
 /** As for another thread. */

@@ -12,16 +12,21 @@ interface Scheduling {
   readonly policy: number;
 }
 
-/** By thread of this process (proc(5), fields 19 and 41 of `stat`; what is before them may contain spaces). */
+/** By thread of this process. */
 function schedulingByThread(): Map<string, Scheduling> {
-  const threads = readdirSync('/proc/self/task');
-  return new Map(
-    threads.map((id) => {
-      const stat = readFileSync(`/proc/self/task/${id}/stat`, 'latin1');
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return [id, { niceness: Number(fields[16]), policy: Number(fields[38]) }];
-    }),
-  );
+  return new Map(readdirSync('/proc/self/task').flatMap((id) => schedulingOf(id)));
+}
+
+/** Empty if the thread has ended (proc(5), fields 19 and 41 of `stat`; what is before them may contain spaces). */
+function schedulingOf(id: string): [string, Scheduling][] {
+  try {
+    const stat = readFileSync(`/proc/self/task/${id}/stat`, 'latin1');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return [[id, { niceness: Number(fields[16]), policy: Number(fields[38]) }]];
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    throw error;
+  }
 }
 
 test.runIf(process.platform === 'linux')('threads let the main one go on, and give up no share', async () => {
@@ -34,7 +39,8 @@ test.runIf(process.platform === 'linux')('threads let the main one go on, and gi
   );
   const after = schedulingByThread();
   const batch = [...after].filter(([, { policy }]) => policy === SCHED_BATCH);
-  expect(batch).toHaveLength(2);
+  // The threads of libuv are some more if a thread of the pool is the first to need them.
+  expect(batch.length).toBeGreaterThanOrEqual(2);
   expect(batch.some(([id]) => before.has(id))).toBe(false);
   expect(after.get(String(process.pid))!.policy).toBe(SCHED_OTHER);
   expect(new Set([...after.values()].map(({ niceness }) => niceness))).toEqual(new Set([getPriority()]));

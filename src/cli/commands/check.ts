@@ -1,22 +1,35 @@
 import type { Command } from 'commander';
+import { UsageError } from '../../errors.ts';
+import type { CheckResult, ReadData } from '../../operations/check.ts';
+import type { LastCheck } from '../check-memory.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { REPOSITORY_EXIT_CODES, exitCodeOfCheck } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
-import { partValue } from '../option-values.ts';
+import { partValue, subsetValue } from '../option-values.ts';
+import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
+import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 
-interface CheckFlags {
-  readonly readData?: true | { readonly part: number; readonly of: number };
+interface CheckFlags extends SnapshotFilterFlags {
+  readonly readData?: ReadData;
+  readonly readDataSubset?: ReadData;
   /** False with --no-key. */
   readonly key: boolean;
 }
 
 export function defineCheck(program: Command, runner: CommandRunner): void {
-  program
+  const command = program
     .command('check')
-    .description('Verify the repository. Changes nothing; `ldm repair` does.')
+    .description('Verify the repository, or what some snapshots need. Changes nothing; `ldm repair` does.')
+    .argument('[snapshots...]', 'ids (4 or more digits), latest or latest~N (default: everything)')
     .option('--read-data [n/m]', 'also read and verify all data, or the n-th of m parts', partValue)
-    .option('--no-key', 'need no password: only compare every stored file with the digest in its name')
+    .option(
+      '--read-data-subset <part>',
+      'read a part of the data: n/m, or packs chosen at random: 5%, 2GiB',
+      subsetValue,
+    )
+    .option('--no-key', 'need no password: only compare every stored file with the digest in its name');
+  addSnapshotFilters(command)
     .addHelpText(
       'after',
       formatHelpFooter({
@@ -24,6 +37,8 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
           ['ldm check', 'structure and reference counts'],
           ['ldm check --read-data', 'all data'],
           ['ldm check --read-data=1/7', 'a seventh of it, for every day of the week'],
+          ['ldm check --read-data-subset 5%', 'other data each time, for every night'],
+          ['ldm check latest --read-data', 'can the newest snapshot be restored?'],
           ['ldm check --no-key', 'on the machine that stores the repository: finds damaged files, not missing ones'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,
@@ -31,8 +46,16 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }, { readData, key }: CheckFlags) => {
-        if (!key) {
+      runner.inSession(async ({ context, output, checksDirectory }, selectors: string[], flags: CheckFlags) => {
+        if (flags.readData !== undefined && flags.readDataSubset !== undefined) {
+          throw new UsageError('--read-data and --read-data-subset cannot be combined');
+        }
+        const readData = flags.readData ?? flags.readDataSubset;
+        const filter = snapshotFilterOf(flags);
+        if (!flags.key) {
+          if (selectors.length > 0 || Object.keys(filter).length > 0) {
+            throw new UsageError('--no-key cannot be restricted to snapshots: which files they need is encrypted');
+          }
           const [{ checkStorage }, { reportStorageCheck }] = await Promise.all([
             import('../../operations/check-storage.ts'),
             import('../reports/check-report.ts'),
@@ -41,13 +64,23 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
           reportStorageCheck(output, found);
           return exitCodeOfCheck(found);
         }
-        const [{ check }, { reportCheck }] = await Promise.all([
+        const [{ check }, { reportCheck }, { rememberCheck }] = await Promise.all([
           import('../../operations/check.ts'),
           import('../reports/check-report.ts'),
+          import('../check-memory.ts'),
         ]);
-        const result = await check(context, omitUndefined({ readData }));
+        const result = await check(context, { selectors, filter, ...omitUndefined({ readData }) });
+        if (!result.isSelection) rememberCheck(checksDirectory, result.repositoryId, lastCheckOf(result));
         reportCheck(output, result);
         return exitCodeOfCheck(result);
       }),
     );
+}
+
+function lastCheckOf({ findings, bytesRead, packBytes }: CheckResult): LastCheck {
+  return {
+    time: new Date().toISOString(),
+    readShare: packBytes === 0 ? 1 : bytesRead / packBytes,
+    errorCount: findings.filter(({ severity }) => severity === 'error').length,
+  };
 }

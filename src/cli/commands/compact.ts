@@ -5,10 +5,12 @@ import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
-import { percentValue } from '../option-values.ts';
+import { sizeLimitValue, unusedLimitValue } from '../option-values.ts';
+import type { UnusedLimit } from '../option-values.ts';
 
 interface CompactFlags extends AppendOnlyFlags {
-  readonly maxUnused?: number;
+  readonly maxUnused?: UnusedLimit;
+  readonly maxRepackSize?: number;
   readonly dryRun?: boolean;
   readonly reseal?: boolean;
   readonly forgetLost?: boolean;
@@ -22,8 +24,18 @@ until the snapshots are deleted: their ids are digests of what is stored. So the
 export function defineCompact(program: Command, runner: CommandRunner): void {
   const command = program
     .command('compact')
+    .alias('prune')
     .description('Return the space of deleted snapshots to the file system.')
-    .option('--max-unused <percent>', 'how much dead space may remain (default: 5)', percentValue)
+    .option(
+      '--max-unused <limit>',
+      'how much dead space may remain: 5%, 200MiB or unlimited (default: 5%)',
+      unusedLimitValue,
+    )
+    .option(
+      '--max-repack-size <size>',
+      'rewrite packs of at most this size together; 0 only removes those without live chunks',
+      sizeLimitValue,
+    )
     .option('-n, --dry-run', 'change nothing, only print what would be reclaimed')
     .option('--reseal', 'rewrite packs and segments that are sealed under an earlier master key')
     .option('--forget-lost', 'give up snapshots whose manifests are lost');
@@ -35,6 +47,7 @@ export function defineCompact(program: Command, runner: CommandRunner): void {
         examples: [
           ['ldm compact', 'reclaim where it is worth the work'],
           ['ldm compact --max-unused 0', 'reclaim everything'],
+          ['ldm compact --max-repack-size 20GiB', 'a part of the work, for a limited time at night'],
           ['ldm compact --reseal -n', 'after `ldm key rotate`: how much would be rewritten'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,
@@ -46,9 +59,9 @@ export function defineCompact(program: Command, runner: CommandRunner): void {
           import('../../operations/compact.ts'),
           import('../reports/compact-report.ts'),
         ]);
-        const { maxUnused: maxUnusedPercent, dryRun, reseal, forgetLost } = flags;
-        const options = omitUndefined({ maxUnusedPercent, dryRun, reseal, forgetLost });
-        reportCompact(output, await compact(overriding(context, flags), options));
+        const { maxUnused, maxRepackSize: maxRepackBytes, dryRun, reseal, forgetLost } = flags;
+        const options = omitUndefined({ maxRepackBytes, dryRun, reseal, forgetLost });
+        reportCompact(output, await compact(overriding(context, flags), { ...maxUnused, ...options }));
         return EXIT_SUCCESS;
       }),
     );

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { UsageError } from '../../errors.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { REPOSITORY_EXIT_CODES, exitCodeOfCopy } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -8,23 +9,25 @@ import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 
 interface CopyFlags extends SnapshotFilterFlags {
-  readonly to: string;
+  readonly to?: string;
   readonly dryRun?: boolean;
   readonly toPasswordFile?: string;
   readonly toPasswordCommand?: string;
 }
 
 const NOTE = `
-Stores only what the other repository lacks. Copies keep their time, host, paths and tags, and are not copied again. If
-the other repository cuts files into chunks in another way, they are cut anew, so that later backups there find their
-chunks. An interrupted copy goes on when it is repeated.`;
+Stores only what the other repository lacks. Copies keep their time, host, paths and tags. What was copied is not copied
+again: later changes of tags, pins and comments stay in one repository. If the other repository cuts files into chunks in
+another way, they are cut anew, so that later backups there find their chunks. An interrupted copy goes on when it is
+repeated.`;
 
 export function defineCopy(program: Command, runner: CommandRunner): void {
   const command = program
     .command('copy')
     .description('Copy snapshots to another repository.')
     .argument('[snapshots...]', 'ids (4 or more digits), latest or latest~N (default: all)')
-    .requiredOption('--to <place>', 'the other repository, which must exist', textValue)
+    // Required, but a profile can give it.
+    .option('--to <place>', 'the other repository, which must exist', textValue)
     .option(
       '--to-password-file <file>',
       'the password of the other repository (default: the same source as for this one)',
@@ -50,21 +53,25 @@ export function defineCopy(program: Command, runner: CommandRunner): void {
     )
     .action(
       runner.inSession(async (session, selectors: string[], flags: CopyFlags) => {
+        const { to, dryRun } = flags;
+        if (to === undefined) {
+          throw new UsageError("required option '--to <place>' not specified", { hint: 'See `ldm copy --help`.' });
+        }
         const [{ copySnapshots }, { createCopyList, reportCopy }, { limitMalloc }] = await Promise.all([
           import('../../operations/copy.ts'),
           import('../reports/copy-report.ts'),
           import('../heap-limits.ts'),
         ]);
         limitMalloc();
-        const { to, dryRun } = flags;
         const startedAt = performance.now();
         const result = await copySnapshots(session.context, {
           selectors,
           filter: snapshotFilterOf(flags),
-          destination: session.openOther(to, {
-            passwordFile: flags.toPasswordFile,
-            passwordCommand: flags.toPasswordCommand,
-          }),
+          destination: await session.openOther(
+            to,
+            { passwordFile: flags.toPasswordFile, passwordCommand: flags.toPasswordCommand },
+            '--to-',
+          ),
           onSnapshot: createCopyList(session, dryRun === true),
           ...omitUndefined({ dryRun }),
         });

@@ -7,10 +7,12 @@ import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
+import { futureTimeValue } from '../span-values.ts';
 
 interface DeleteFlags extends SnapshotFilterFlags, AppendOnlyFlags {
   readonly dryRun?: boolean;
   readonly reclaim: boolean;
+  readonly undoFor?: string;
 }
 
 export function defineDelete(program: Command, runner: CommandRunner): void {
@@ -22,6 +24,11 @@ export function defineDelete(program: Command, runner: CommandRunner): void {
       'ids (4 or more digits); latest or latest~N if all snapshots are of one host and set of paths',
     )
     .option('-n, --dry-run', 'delete nothing, only print what would be freed')
+    .option(
+      '--undo-for <time>',
+      'keep the space for this span, such as 7d, or until a date; until then `ldm undelete` works',
+      futureTimeValue,
+    )
     .option('--no-reclaim', 'keep the space until the next `ldm compact` or delete; until then `ldm undelete` works');
   addAppendOnlyOption(addSnapshotFilters(command))
     .addHelpText(
@@ -29,7 +36,7 @@ export function defineDelete(program: Command, runner: CommandRunner): void {
       formatHelpFooter({
         examples: [
           ['ldm delete --dry-run 1a2b3c4d 5e6f7a8b', 'print what these two would free together'],
-          ['ldm delete --no-reclaim latest~1', 'delete so that undelete still works'],
+          ['ldm delete --undo-for 7d latest~1', 'delete so that undelete works for a week'],
           ['ldm delete latest --host web1 --path /srv', 'the newest snapshot of a path of a host'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,
@@ -41,8 +48,13 @@ export function defineDelete(program: Command, runner: CommandRunner): void {
           import('../../operations/delete.ts'),
           import('../reports/delete-report.ts'),
         ]);
-        const { dryRun, reclaim } = flags;
-        const options = { selectors, reclaim, filter: snapshotFilterOf(flags), ...omitUndefined({ dryRun }) };
+        const { dryRun, reclaim, undoFor: undoUntil } = flags;
+        const options = {
+          selectors,
+          reclaim,
+          filter: snapshotFilterOf(flags),
+          ...omitUndefined({ dryRun, undoUntil }),
+        };
         reportDelete(output, await deleteSnapshots(overriding(context, flags), options));
         return EXIT_SUCCESS;
       }),

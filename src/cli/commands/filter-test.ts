@@ -4,6 +4,7 @@ import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_ABSENT, EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { collect } from '../option-values.ts';
+import { recoverBytes } from '../raw-arguments.ts';
 
 interface TestFlags {
   readonly file?: readonly string[];
@@ -37,12 +38,10 @@ export function defineFilterTest(group: Command, runner: CommandRunner): void {
     )
     .action(
       runner.inSession(async ({ context, output }, file: string, idTexts: string[], flags: TestFlags) => {
-        const [{ askFiles, askIds, openMembership, parseChunkIds }, { createAnswerReport }, { recoverBytes }] =
-          await Promise.all([
-            import('../../operations/filter/ask.ts'),
-            import('../reports/filter-test-report.ts'),
-            import('../raw-arguments.ts'),
-          ]);
+        const [{ askFiles, askIds, openMembership, parseChunkIds }, { createAnswerReport }] = await Promise.all([
+          import('../../operations/filter/ask.ts'),
+          import('../reports/filter-test-report.ts'),
+        ]);
         if (idTexts.length === 0 && flags.file === undefined) {
           throw new UsageError('no ids given', { hint: 'Give ids, or a file with --file.' });
         }

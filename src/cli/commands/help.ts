@@ -13,7 +13,7 @@ export function defineHelp(parent: Command, commandLine: string): void {
       let command = parent;
       let unknown: string | undefined;
       for (const name of names) {
-        const next = command.commands.find((each) => each.name() === name);
+        const next = command.commands.find((each) => [each.name(), ...each.aliases()].includes(name));
         if (next === undefined) unknown ??= name;
         else if (unknown === undefined) command = next;
       }

@@ -1,40 +1,81 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { ChunkerParameters } from '../../chunking/chunker.ts';
 import { UsageError } from '../../errors.ts';
+import type { NewGroup } from '../../operations/groups.ts';
+import type { InitOptions } from '../../operations/init.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import type { Capacity } from '../option-values.ts';
-import { capacityValue, integerValue, positiveIntegerValue, rateValue, sizeValue } from '../option-values.ts';
+import type { Session } from '../session.ts';
+import {
+  addGroupValue,
+  capacityValue,
+  integerValue,
+  positiveIntegerValue,
+  rateValue,
+  sizeValue,
+  textValue,
+} from '../option-values.ts';
 
 interface InitFlags {
-  readonly chunker: 'fastcdc' | 'fixed';
+  readonly chunker?: 'fastcdc' | 'fixed';
   readonly chunkSize?: number;
-  readonly chunkHash: 'sha1' | 'sha256';
-  readonly packHash: 'blake3' | 'sha256';
+  readonly chunkHash?: 'sha1' | 'sha256';
+  readonly packHash?: 'blake3' | 'sha256';
   readonly fpr?: number;
   readonly hashes?: number;
   readonly capacity?: Capacity;
   readonly compressionLevel?: number;
   readonly encryption: boolean;
   readonly appendOnly?: boolean;
+  readonly singleWriter?: boolean;
+  readonly ifMissing?: boolean;
+  readonly group?: readonly NewGroup[];
+  readonly copyParamsFrom?: string;
+  readonly fromPasswordFile?: string;
+  readonly fromPasswordCommand?: string;
 }
+
+const DETAILS = `
+--copy-params-from takes from another repository what is not given here: chunker, hashes, filter and compression. If both
+are encrypted, or both are not, they also share the secret keys of chunk ids and chunk boundaries, so that \`ldm copy\`
+between them need not cut files again.`;
+
+const EXAMPLES: readonly (readonly [command: string, purpose: string])[] = [
+  ['ldm init -r /mnt/disk/backup', 'a repository on another disk'],
+  ['ldm init --group a=/mnt/a --group b=/mnt/b', 'a repository with its data on two disks'],
+  ['ldm init --if-missing', 'in a script that sets up a machine'],
+  ['ldm init -r /mnt/second/ldm --copy-params-from /mnt/backup/ldm', 'a place for copies of snapshots'],
+  ['ldm init --chunker fixed --chunk-size 64MiB --capacity 40GiB --hashes 7', 'files split into chunks of equal size'],
+];
 
 export function defineInit(program: Command, runner: CommandRunner): void {
   program
     .command('init')
     .description('Create a repository. With -v, print how it stores data and the plan of its LDM filter.')
+    .option('--if-missing', 'succeed without a change if there is a repository already')
     .option('--no-encryption', 'do not encrypt: anyone who can read the repository can read its contents')
     .option(
       '--append-only',
       'refuse to delete anything unless overridden; only the storage can enforce this (docs/automation.md)',
     )
+    .option('--single-writer', 'accept a server on which clients cannot exclude each other (docs/remote.md)')
+    .option(
+      '--group <name=place>',
+      'keep the contents of files in this place; may be repeated (see ldm group)',
+      addGroupValue,
+    )
+    .option('--copy-params-from <place>', 'take the parameters of another repository', textValue)
+    .option('--from-password-file <file>', 'the password of that repository (default: the same source as for this one)')
+    .option('--from-password-command <command>', 'take the password of that repository from what this command prints')
+    .optionsGroup('Advanced options:')
     .addOption(
-      new Option('--chunker <kind>', 'how files are split into chunks')
-        .choices(['fastcdc', 'fixed'])
-        .default('fastcdc'),
+      new Option('--chunker <kind>', 'how files are split into chunks (default: fastcdc)').choices([
+        'fastcdc',
+        'fixed',
+      ]),
     )
     .option(
       '--chunk-size <size>',
@@ -42,45 +83,76 @@ export function defineInit(program: Command, runner: CommandRunner): void {
       sizeValue,
     )
     .addOption(
-      new Option('--chunk-hash <name>', 'hash function for chunk ids').choices(['sha1', 'sha256']).default('sha1'),
+      new Option('--chunk-hash <name>', 'hash function for chunk ids (default: sha1)').choices(['sha1', 'sha256']),
     )
     .addOption(
-      new Option('--pack-hash <name>', 'hash function for pack names').choices(['blake3', 'sha256']).default('blake3'),
+      new Option('--pack-hash <name>', 'hash function for pack names (default: blake3)').choices(['blake3', 'sha256']),
     )
     .option('--fpr <rate>', 'highest false positive rate of the filter, such as 0.01', rateValue)
     .option('--hashes <k>', 'number of hash functions', positiveIntegerValue)
     .option('--capacity <n>', 'initial capacity of the filter, in chunks or as a size: 100000 or 40GiB', capacityValue)
     .option('--compression-level <level>', 'zstd level, from -7 to 22 (default: 2)', integerValue)
+    .addHelpText('after', DETAILS)
     .addHelpText(
       'after',
       formatHelpFooter({
-        examples: [
-          ['ldm init -r /mnt/disk/backup', 'a repository on another disk'],
-          [
-            'ldm init --chunker fixed --chunk-size 64MiB --capacity 40GiB --hashes 7',
-            'files split into chunks of equal size',
-          ],
-        ],
+        examples: EXAMPLES,
       }),
     )
     .action(
       runner.inSession(async (session, flags: InitFlags) => {
-        const [{ initRepository }, { chunkerOf, capacityOf }, { reportInit }] = await Promise.all([
+        const [{ initRepository, initRepositoryIfMissing }, { reportExisting, reportInit }] = await Promise.all([
           import('../../operations/init.ts'),
-          import('../chunker-options.ts'),
           import('../reports/init-report.ts'),
         ]);
-        if (!flags.encryption && session.context.password?.isForThisRepository === true) {
-          throw new UsageError('--no-encryption and a password exclude each other');
+        const options = await optionsOf(session, flags);
+        if (flags.ifMissing !== true) {
+          reportInit(session, await initRepository(session.context, options));
+          return EXIT_SUCCESS;
         }
-        const chunker: ChunkerParameters = chunkerOf(flags.chunker, flags.chunkSize);
-        const { chunkHash, packHash, fpr, hashes, compressionLevel, appendOnly } = flags;
-        const capacity = flags.capacity === undefined ? undefined : capacityOf(flags.capacity, chunker);
-        const encryption = flags.encryption ? ('always' as const) : ('never' as const);
-        const given = { chunker, chunkHash, packHash, fpr, hashes, capacity, compressionLevel, encryption, appendOnly };
-        const result = await initRepository(session.context, omitUndefined(given));
-        reportInit(session, result);
+        const outcome = await initRepositoryIfMissing(session.context, options);
+        if (outcome.isNew) reportInit(session, outcome.created);
+        else reportExisting(session, outcome.existing);
         return EXIT_SUCCESS;
       }),
     );
+}
+
+async function optionsOf(session: Session, flags: InitFlags): Promise<InitOptions> {
+  const [{ chunkerOf, capacityOf }, { resolveLocation }] = await Promise.all([
+    import('../chunker-options.ts'),
+    import('../settings.ts'),
+  ]);
+  const { chunkSize, chunkHash, packHash, fpr, hashes, compressionLevel, appendOnly, singleWriter, copyParamsFrom } =
+    flags;
+  if (!flags.encryption && session.context.password?.isForThisRepository === true) {
+    throw new UsageError('--no-encryption and a password cannot be combined');
+  }
+  const isCut = flags.chunker !== undefined || chunkSize !== undefined || chunkHash !== undefined;
+  if (isCut && copyParamsFrom !== undefined) {
+    throw new UsageError('--copy-params-from excludes --chunker, --chunk-size and --chunk-hash');
+  }
+  if (flags.capacity !== undefined && 'sizeBytes' in flags.capacity && copyParamsFrom !== undefined) {
+    throw new UsageError('--capacity cannot be a size with --copy-params-from', { hint: 'Give a number of chunks.' });
+  }
+  const chunker = copyParamsFrom === undefined ? chunkerOf(flags.chunker ?? 'fastcdc', chunkSize) : undefined;
+  const capacity = flags.capacity && capacityOf(flags.capacity, chunker ?? chunkerOf('fastcdc', undefined));
+  const passwordOptions = { passwordFile: flags.fromPasswordFile, passwordCommand: flags.fromPasswordCommand };
+  const copyParametersFrom =
+    copyParamsFrom === undefined ? undefined : await session.openOther(copyParamsFrom, passwordOptions, '--from-');
+  const encryption = flags.encryption ? ('always' as const) : ('never' as const);
+  const given = {
+    chunker,
+    chunkHash,
+    packHash,
+    fpr,
+    hashes,
+    capacity,
+    compressionLevel,
+    encryption,
+    appendOnly,
+    singleWriter,
+  };
+  const groups = flags.group?.map(({ name, place }) => ({ name, place: resolveLocation(place) }));
+  return omitUndefined({ ...given, copyParametersFrom, groups });
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { groupByValue } from '../group-option.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { positiveIntegerValue } from '../option-values.ts';
@@ -10,6 +11,8 @@ import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 interface SnapshotsFlags extends SnapshotFilterFlags {
   readonly deleted?: boolean;
   readonly latest?: number;
+  readonly cost?: boolean;
+  readonly groupBy?: ReturnType<typeof groupByValue>;
 }
 
 export function defineSnapshots(program: Command, runner: CommandRunner): void {
@@ -18,13 +21,16 @@ export function defineSnapshots(program: Command, runner: CommandRunner): void {
     .description('List the snapshots, oldest first.')
     .option('--deleted', 'list deleted snapshots that undelete can bring back');
   addSnapshotFilters(command)
-    .option('--latest <n>', 'only the newest n of each host and set of paths', positiveIntegerValue)
+    .option('--latest <n>', 'only the newest n of each host and set of paths, or of each group', positiveIntegerValue)
+    .option('-g, --group-by <members>', 'a table for each host,paths,tags, or for some of these', groupByValue)
+    .option('--cost', 'also print what only each snapshot needs: what deleting only it would free, stored')
     .addHelpText(
       'after',
       formatHelpFooter({
         examples: [
           ['ldm snapshots', 'list all'],
           ['ldm snapshots --tag home --latest 1', 'the newest with a tag'],
+          ['ldm snapshots --cost -g host', 'a table for each host, with what each snapshot costs'],
           ['ldm snapshots --tag home,daily --since 2026-01-01', 'with both tags, of this year'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,
@@ -32,13 +38,14 @@ export function defineSnapshots(program: Command, runner: CommandRunner): void {
     )
     .action(
       runner.inSession(async ({ context, output, verbosity }, flags: SnapshotsFlags) => {
-        const [{ listSnapshots }, { keepLatest, reportSnapshots }] = await Promise.all([
+        const [{ listSnapshots }, { reportSnapshots }] = await Promise.all([
           import('../../operations/snapshots.ts'),
           import('../reports/snapshots-report.ts'),
         ]);
-        const { deleted } = flags;
-        const listings = await listSnapshots(context, { ...omitUndefined({ deleted }), ...snapshotFilterOf(flags) });
-        reportSnapshots(output, flags.latest === undefined ? listings : keepLatest(listings, flags.latest), verbosity);
+        const { deleted, cost, latest, groupBy } = flags;
+        const options = { ...omitUndefined({ deleted, cost }), ...snapshotFilterOf(flags) };
+        const listings = await listSnapshots(context, options);
+        reportSnapshots(output, listings, { verbosity, ...omitUndefined({ latest, groupBy }) });
         return EXIT_SUCCESS;
       }),
     );

@@ -1,15 +1,17 @@
 import type { Command } from 'commander';
 import { formatHelpFooter } from '../help-footer.ts';
+import type { GlobalOptions } from '../settings.ts';
 import { describeVersion, versionFields } from '../version.ts';
 
-/** `main.ts` handles `ldm version` without options itself. This is for `ldm version --json` and for the help. */
+/** `main.ts` handles a plain `ldm version` itself. This is for output in JSON and for the help. */
 export function defineVersion(program: Command): void {
   program
     .command('version')
     .description('Print the version.')
     .addHelpText('after', formatHelpFooter({ examples: [['ldm version', 'print the version']] }))
-    .action((_flags: object, command: Command) => {
-      const { json } = command.optsWithGlobals<{ json?: boolean }>();
+    .action(async (_flags: object, command: Command) => {
+      const { withEnvironment } = await import('../environment.ts');
+      const { json } = withEnvironment(command.optsWithGlobals<GlobalOptions>(), process.env);
       const line = json === true ? JSON.stringify({ message_type: 'version', ...versionFields() }) : describeVersion();
       process.stdout.write(`${line}\n`);
     });

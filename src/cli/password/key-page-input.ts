@@ -38,7 +38,7 @@ async function readStandardInput(signal: AbortSignal | undefined): Promise<strin
   }
 }
 
-/** Each line is asked for again until it is right, so that nobody types the whole page in vain. */
+/** Asks for each line again until it is correct, so that one typing error does not cost the whole page. */
 async function askPage(signal: AbortSignal | undefined): Promise<string> {
   process.stderr.write('Type the lines of the page. The number at the beginning is not needed.\n');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });

@@ -24,8 +24,7 @@ export async function runPasswordCommand(
 ): Promise<Buffer> {
   signal.throwIfAborted();
   const [program, ...args] = words;
-  const env = Object.fromEntries(Object.entries(environment).filter(([name]) => !SECRET_VARIABLES.test(name)));
-  const child = spawn(program!, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(program!, args, { env: withoutSecrets(environment), stdio: ['ignore', 'pipe', 'inherit'] });
   // The arguments may be secret.
   const origin = `the command ${program}`;
   // Its own children may go on, and hold stdout open.
@@ -35,20 +34,32 @@ export async function runPasswordCommand(
     child.unref();
   };
   const output: Buffer[] = [];
+  const ended = new AbortController();
   try {
-    await Promise.race([collect(child, output, `the password command (${program})`), aborted(signal, stop)]);
+    await Promise.race([
+      collect(child, output, `the password command (${program})`),
+      aborted(signal, stop, ended.signal),
+    ]);
     return checkedPassword(Buffer.concat(output), origin);
   } finally {
+    ended.abort();
     for (const bytes of output) bytes.fill(0);
   }
 }
 
-async function aborted(signal: AbortSignal, stop: () => void): Promise<never> {
+/** Returns the environment for another program. */
+export function withoutSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !SECRET_VARIABLES.test(name)));
+}
+
+/** Rejects when `signal` is aborted. Stops listening when `ended` is. */
+async function aborted(signal: AbortSignal, stop: () => void, ended: AbortSignal): Promise<never> {
   return await new Promise((_, reject) => {
-    signal.addEventListener('abort', () => {
+    const abort = (): void => {
       stop();
       reject(signal.reason as Error);
-    });
+    };
+    signal.addEventListener('abort', abort, { once: true, signal: ended });
   });
 }
 

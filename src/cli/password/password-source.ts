@@ -45,7 +45,7 @@ export interface PasswordOptions {
  * @throws UsageError
  */
 export function findPasswordOrigin(
-  options: PasswordOptions,
+  options: PasswordOptions & { readonly profilePassword?: PasswordOptions },
   environment: NodeJS.ProcessEnv,
 ): PasswordOrigin | undefined {
   return (
@@ -53,6 +53,7 @@ export function findPasswordOrigin(
     fromFile(variable(environment, 'LDM_PASSWORD_FILE')) ??
     fromCommand(variable(environment, 'LDM_PASSWORD_COMMAND'), 'LDM_PASSWORD_COMMAND') ??
     fromVariable(variable(environment, 'LDM_PASSWORD')) ??
+    fromOptions(options.profilePassword ?? {}, '') ??
     fromCredential(environment['CREDENTIALS_DIRECTORY'])
   );
 }
@@ -63,7 +64,7 @@ export function fromOptions(
   prefix = '--',
 ): PasswordOrigin | undefined {
   if (passwordFile !== undefined && passwordCommand !== undefined) {
-    throw new UsageError(`${prefix}password-file and ${prefix}password-command exclude each other`);
+    throw new UsageError(`${prefix}password-file and ${prefix}password-command cannot be combined`);
   }
   return fromFile(passwordFile) ?? fromCommand(passwordCommand, `${prefix}password-command`);
 }
@@ -131,7 +132,7 @@ export function createPasswordSource(
   };
 }
 
-/** Nobody waits for an answer that nobody can give. */
+/** Without a terminal, nobody can answer, so this fails instead of waiting. */
 async function loadPrompt({ advice }: PasswordQuestions): Promise<typeof TerminalPrompt> {
   const prompt = await import('./terminal-prompt.ts');
   if (prompt.isTerminal()) return prompt;

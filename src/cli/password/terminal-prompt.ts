@@ -88,7 +88,7 @@ function leaveRawMode(terminal: ReadStream): void {
   try {
     terminal.setRawMode(false);
   } catch {
-    // Nobody is left who would see it.
+    // The terminal was closed, so its mode no longer matters.
   }
 }
 

@@ -1,7 +1,7 @@
 import { displayPath, escapeForTerminal } from '../display-path.ts';
 import { textOf } from '../../util/byte-string.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
-import { formatDuration } from '../../util/format-time.ts';
+import { formatDuration, formatTime } from '../../util/format-time.ts';
 import type { BackupEntry, BackupResult } from '../../operations/backup.ts';
 import type { Session } from '../session.ts';
 import { formatTable } from '../tables.ts';
@@ -23,17 +23,28 @@ const ACTIONS: Readonly<Record<BackupEntry['change'], string>> = {
   excluded: 'excluded',
 };
 
+/** Patterns are the usual reason, and those of the command line. */
+const REASONS: Readonly<Record<NonNullable<BackupEntry['reason']>, string>> = {
+  pattern: '',
+  'ignore-file': ' (ignore file)',
+  'tag-file': ' (tag file)',
+  size: ' (size)',
+};
+
 /**
  * Returns a function that lists each entry of a backup: with `-v` what is new or changed, with `-vv` everything.
  * Returns undefined if nothing is to be listed. With `-v` a changed directory is omitted: what changed in it is listed.
  */
 export function createEntryList({ output, verbosity }: Session): ((entry: BackupEntry) => void) | undefined {
   if (verbosity === 0 || output.quiet) return undefined;
-  return ({ path, change, type }) => {
+  return ({ path, change, type, reason }) => {
     const isChange = change === 'new' || (change === 'changed' && type !== 'directory');
     if (verbosity === 1 && !isChange) return;
-    if (output.json) output.message('verbose_status', { action: ACTIONS[change], item: textOf(path), type });
-    else output.line(`${SIGNS[change]} ${displayPath(path)}${type === 'directory' ? '/' : ''}`);
+    if (output.json) output.message('verbose_status', { action: ACTIONS[change], item: textOf(path), type, reason });
+    else
+      output.line(
+        `${SIGNS[change]} ${displayPath(path)}${type === 'directory' ? '/' : ''}${reason === undefined ? '' : REASONS[reason]}`,
+      );
   };
 }
 
@@ -52,26 +63,39 @@ export function reportBackup(session: Session, result: BackupResult, durationMs:
   for (const { path } of result.skippedRepositories) output.remark(`left out this repository, ${displayPath(path)}`);
   for (const pattern of result.excludesUnmatched)
     output.remark(`the exclude pattern "${escapeForTerminal(pattern)}" matched nothing`);
-  output.remark(
-    snapshotId === undefined
-      ? 'dry run: nothing was stored'
-      : `snapshot ${shortId(snapshotId)} saved in ${formatDuration(durationMs)}`,
-  );
+  output.remark(describeOutcome(result, durationMs));
   if (session.isDefaultRepository && !result.isEncrypted)
     output.remark('the repository is not encrypted: anyone who can read it can read these files');
+  if (result.attributesIncomplete > 0)
+    output.line(`${countNoun(result.attributesIncomplete, 'entry')} saved without some attributes`);
   if (result.problems.length > 0)
     output.line(
       `${countNoun(result.problems.length, 'problem')}: some sources are missing or incomplete in this snapshot`,
     );
 }
 
-function figuresOf({ summary, removed, reused, socketCount, snapshotId }: BackupResult): string[][] {
-  const dryRun = snapshotId === undefined;
+function describeOutcome({ snapshotId, isDryRun, parentId = '' }: BackupResult, durationMs: number): string {
+  if (snapshotId !== undefined) return `snapshot ${shortId(snapshotId)} saved in ${formatDuration(durationMs)}`;
+  return isDryRun
+    ? 'dry run: nothing was stored'
+    : `nothing has changed since snapshot ${shortId(parentId)}: no new one was made`;
+}
+
+function figuresOf({
+  summary,
+  removed,
+  filesMoved,
+  reused,
+  offlineBytes,
+  continued,
+  socketCount,
+  isDryRun: dryRun,
+}: BackupResult): string[][] {
   const added = `${formatBytes(summary.dataAdded)} in ${countNoun(summary.dataBlobs + summary.treeBlobs, 'chunk')}`;
   const stored = dryRun ? 'before compression' : `${formatBytes(summary.dataAddedPacked)} stored`;
   const { filesNew, filesChanged, filesUnmodified, dirsNew, dirsChanged, dirsUnmodified } = summary;
   const rows = [
-    ['files', describeChanges([filesNew, filesChanged, removed?.files, filesUnmodified])],
+    ['files', describeChanges([filesNew, filesChanged, removed?.files, filesUnmodified]) + describeMoved(filesMoved)],
     ['directories', describeChanges([dirsNew, dirsChanged, removed?.directories, dirsUnmodified])],
     ['in total', `${countNoun(summary.totalFilesProcessed, 'file')}, ${formatBytes(summary.totalBytesProcessed)}`],
     [dryRun ? 'would add' : 'added', `${added}, ${stored}`],
@@ -81,8 +105,20 @@ function figuresOf({ summary, removed, reused, socketCount, snapshotId }: Backup
       'reused',
       `${formatBytes(reused.bytes)} in ${countNoun(reused.chunkCount, 'chunk')} left by an interrupted backup or a delete`,
     ]);
+  if (offlineBytes > 0)
+    rows.push(['offline', `${formatBytes(offlineBytes)} of the snapshot are in groups that are offline`]);
+  if (continued !== undefined)
+    rows.push([
+      'continued',
+      `${countNoun(continued.filesCount, 'file')}, ${formatBytes(continued.bytes)}, not read again after the interrupted backup of ${formatTime(continued.startedAt)}`,
+    ]);
   if (socketCount > 0) rows.push(['sockets', `${formatCount(socketCount)}, which a restore leaves out`]);
   return rows;
+}
+
+/** A file that was moved or renamed is both new and removed. */
+function describeMoved(count: number | undefined): string {
+  return count === undefined || count === 0 ? '' : `; ${formatCount(count)} of the new ones moved from elsewhere`;
 }
 
 const CHANGES = ['new', 'changed', 'removed', 'unmodified'];
@@ -94,16 +130,21 @@ function describeChanges(counts: readonly (number | undefined)[]): string {
 }
 
 function backupFields(result: BackupResult, durationMs: number): Record<string, unknown> {
-  const { summary, removed, reused, socketCount, snapshotId, parentId } = result;
+  const { summary, removed, filesMoved, reused, continued, socketCount, snapshotId, parentId } = result;
   return {
-    dry_run: snapshotId === undefined,
+    dry_run: result.isDryRun,
     encrypted: result.isEncrypted,
     ...summaryFields(summary),
     files_removed: removed?.files,
+    files_moved: filesMoved,
     dirs_removed: removed?.directories,
     blobs_reused: reused.chunkCount,
     data_reused: reused.bytes,
+    data_offline: result.offlineBytes,
+    files_continued: continued?.filesCount ?? 0,
+    bytes_continued: continued?.bytes ?? 0,
     sockets: socketCount,
+    attributes_incomplete: result.attributesIncomplete,
     total_duration: durationMs / 1000,
     parent: parentId,
     snapshot_id: snapshotId,

@@ -2,7 +2,7 @@ import type { CheckResult, Finding } from '../../operations/check.ts';
 import type { StorageCheckResult } from '../../operations/check-storage.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
-import { countNoun, formatCount } from '../words.ts';
+import { countNoun, formatCount, formatPercent } from '../words.ts';
 import { WHAT_HELPS, findingFields, formatFindings } from './finding-lines.ts';
 
 /** Reports the findings of `check`. They are results, so they go to stdout, even with `--quiet`. */
@@ -11,12 +11,13 @@ export function reportCheck(output: Output, result: CheckResult): void {
     snapshots_checked: result.snapshotsChecked,
     chunks_checked: result.chunksChecked,
     packs_checked: result.packsChecked,
+    selection: result.isSelection,
     read_data: result.readData,
+    packs_read: result.packsRead,
     bytes_read: result.bytesRead,
+    pack_bytes: result.packBytes,
   });
-  const read = result.readData
-    ? `, ${formatBytes(result.bytesRead)} read and verified`
-    : '; data not read (use --read-data)';
+  const read = result.readData ? `, ${formatBytes(result.bytesRead)} read and verified` : '';
   output.remark(
     `checked ${countNoun(result.snapshotsChecked, 'snapshot')}, ${countNoun(result.chunksChecked, 'chunk')}, ${countNoun(result.packsChecked, 'pack')}${read}`,
   );
@@ -24,7 +25,19 @@ export function reportCheck(output: Output, result: CheckResult): void {
     output.line(`${countNoun(errorCount, 'error')} found`);
     output.line('`ldm repair --dry-run` prints what can be repaired.');
     output.line(WHAT_HELPS);
-  } else output.remark('no errors found');
+  } else output.remark(`no errors found: ${describeProof(result)}`);
+}
+
+/** Says what a check without errors has proved. */
+function describeProof(result: CheckResult): string {
+  const { isSelection, snapshotsChecked, readData, packsChecked, packsRead, bytesRead, packBytes } = result;
+  const isOne = isSelection && snapshotsChecked === 1;
+  const subject = isOne ? 'this snapshot' : `${isSelection ? 'these' : 'the'} snapshots`;
+  if (readData && packsRead === packsChecked) return `${subject} can be restored completely`;
+  const isThere = `everything that ${subject} ${isOne ? 'needs' : 'need'} is there`;
+  if (!readData) return `${isThere}; its content was not read (use --read-data)`;
+  const share = formatPercent(packBytes === 0 ? 1 : bytesRead / packBytes);
+  return `${isThere}; ${share} of it was read, in ${formatCount(packsRead)} of ${countNoun(packsChecked, 'pack')}`;
 }
 
 /** The same for `check --no-key`, with what it cannot see. */

@@ -11,7 +11,7 @@ export function reportCompact(output: Output, result: CompactResult): void {
   if (result.dryRun) {
     output.remark(
       formatTable([
-        ['reclaims', `about ${formatBytes(result.reclaimedBytes)}`],
+        ['reclaims', `about ${formatBytes(result.reclaimedBytes)}${describeRemaining(result)}`],
         ['chunks', `${formatCount(chunksRemoved)} to be removed`],
         ['packs', `${formatCount(packsBefore)}: ${describePacks(result)}`],
         ...resealRows(result),
@@ -44,10 +44,14 @@ function resealRows({ reseal, dryRun }: CompactResult): string[][] {
 }
 
 /** Describes how much space was returned to the file system, and how much was not. */
-export function describeReclaimed({ reclaimedBytes, deadBytesRemaining }: CompactResult): string {
-  const remaining = deadBytesRemaining > 0 ? `; ${formatBytes(deadBytesRemaining)} of dead space remain` : '';
+export function describeReclaimed(result: CompactResult): string {
   // The new checkpoint may be larger than the reclaimed space.
-  return `${formatBytes(Math.max(0, reclaimedBytes))} returned to the file system${remaining}`;
+  const bytes = formatBytes(Math.max(0, result.reclaimedBytes));
+  return `${bytes} returned to the file system${describeRemaining(result)}`;
+}
+
+function describeRemaining({ deadBytesRemaining }: CompactResult): string {
+  return deadBytesRemaining > 0 ? `; ${formatBytes(deadBytesRemaining)} of dead space remain` : '';
 }
 
 export function describePacks({ packsRemoved, packsRewritten, bytesCopied, dryRun }: CompactResult): string {

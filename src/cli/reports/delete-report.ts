@@ -11,7 +11,7 @@ import { snapshotFields } from './snapshot-fields.ts';
 /** Reports the result of `delete`: bytes that no other snapshot needs, their stored size, and the space returned. */
 export function reportDelete(output: Output, result: DeleteResult): void {
   if (!result.dryRun) output.complete(`Deleted: ${result.snapshots.map(({ id }) => shortId(id)).join(', ')}.`);
-  output.message('summary', deleteFields(result));
+  output.message('summary', freedFields(result, result.snapshots));
   for (const listing of result.snapshots)
     output.remark(`${result.dryRun ? 'would delete' : 'deleted'} ${describeSnapshot(listing)}`);
   output.remark(formatTable(figuresOf(result)));
@@ -20,10 +20,14 @@ export function reportDelete(output: Output, result: DeleteResult): void {
   if (notReclaimed !== undefined) output.remark(`not reclaimed: ${escapeForTerminal(notReclaimed)}`);
 }
 
-function figuresOf({ freed, compaction }: DeleteResult): string[][] {
+/** What a delete frees and has reclaimed, as rows of a table. `label`: of the first row. */
+export function figuresOf(
+  { freed, compaction }: Pick<DeleteResult, 'freed' | 'compaction'>,
+  label: 'freed' | 'would free' = 'freed',
+): string[][] {
   const contents = `${countNoun(freed.chunkCount, 'chunk')}, ${countNoun(freed.treeCount, 'tree')}`;
   const figures = [
-    ['freed', `${formatBytes(freed.rawBytes)} that no other snapshot uses (${contents})`],
+    [label, `${formatBytes(freed.rawBytes)} that no other snapshot uses (${contents})`],
     ['stored', `${formatBytes(freed.storedBytes)} on disk`],
   ];
   if (compaction === undefined) return figures;
@@ -39,16 +43,20 @@ export function reportUndelete(output: Output, snapshots: readonly SnapshotListi
   }
 }
 
-function describeNotReclaimed({ notReclaimed }: DeleteResult): string | undefined {
+export function describeNotReclaimed({ notReclaimed }: Pick<DeleteResult, 'notReclaimed'>): string | undefined {
   if (notReclaimed === undefined) return undefined;
-  const { error } = notReclaimed;
+  const { error, until } = notReclaimed;
+  if (until !== undefined) return `the space is kept until ${formatTime(until)}; until then \`ldm undelete\` works`;
   return error === undefined
     ? '--no-reclaim was given; `ldm compact` reclaims the space'
     : `${error.message}; \`ldm compact\` reclaims the space later`;
 }
 
-function deleteFields(result: DeleteResult): Record<string, unknown> {
-  const { snapshots, freed, dryRun, compaction } = result;
+export function freedFields(
+  result: Omit<DeleteResult, 'snapshots'>,
+  snapshots: readonly SnapshotListing[],
+): Record<string, unknown> {
+  const { freed, dryRun, compaction } = result;
   return {
     dry_run: dryRun,
     snapshot_ids: snapshots.map(({ id }) => id),

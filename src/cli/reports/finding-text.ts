@@ -47,6 +47,8 @@ export function messageOf(finding: Finding): string {
     case 'pack-damaged':
     case 'pack-missing':
       return finding.problems.map((problem) => describeProblem(problem)).join('; ');
+    case 'packs-missing':
+      return 'there are snapshots, but no packs: the directory packs is missing or empty';
     case 'config-outdated':
       return 'a rotation of the master key was interrupted before it replaced this file; `ldm repair` or another rotation replaces it';
     case 'segment-missing':
@@ -58,7 +60,9 @@ export function messageOf(finding: Finding): string {
       return `${finding.differenceCount} chunks differ from the recount: ${examples.join('; ')}`;
     }
     case 'chunk-missing':
-      return `${finding.chunkCount} chunks that snapshots need are missing or unreadable, such as ${finding.exampleId}`;
+      return finding.chunkCount === 1
+        ? `1 chunk that snapshots need is missing or unreadable: ${finding.exampleId}`
+        : `${finding.chunkCount} chunks that snapshots need are missing or unreadable, such as ${finding.exampleId}`;
     case 'key-damaged':
       return `${finding.reason}; its password opens nothing any more, and \`ldm key remove\` removes the file`;
     case 'key-unused':

@@ -1,5 +1,5 @@
 import { escapeForTerminal } from '../display-path.ts';
-import type { InitResult } from '../../operations/init.ts';
+import type { ExistingRepository, InitResult } from '../../operations/init.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Session } from '../session.ts';
 import { formatSection } from '../tables.ts';
@@ -13,14 +13,38 @@ export function reportInit(session: Session, result: InitResult): void {
   output.message('initialized', initFields(result));
   output.remark(describeCreated(result));
   if (verbosity > 0) output.remark([describeStorage(result), describePlan(result)].join('\n'));
+  const shared = describeShared(result);
+  if (shared !== undefined) output.remark(shared);
   output.remark(`next: ldm ${session.isDefaultRepository ? '' : `-r ${quoteForShell(place)} `}backup <path>`);
 }
 
-/** Says whether it is encrypted, so that nobody only believes that it is. */
-export function describeCreated({ repositoryId, location, isEncrypted, isAppendOnly }: InitResult): string {
-  const id = repositoryId.slice(0, 10);
-  const kind = `${isEncrypted ? 'encrypted' : 'not encrypted'}${isAppendOnly ? ', append-only' : ''}`;
-  return `created repository ${id} at ${escapeForTerminal(location)}, ${kind}`;
+/** Reports `init --if-missing` where there is a repository. */
+export function reportExisting({ output }: Session, existing: ExistingRepository): void {
+  const { repositoryId: id, location, isEncrypted, isAppendOnly } = existing;
+  const fields = { id, repository: location, encrypted: isEncrypted, append_only: isAppendOnly };
+  output.message('initialized', { created: false, ...fields });
+  const place = escapeForTerminal(location);
+  output.remark(
+    `there is already a repository ${id.slice(0, 10)} at ${place}, ${kindOf(existing)}; it was not changed`,
+  );
+}
+
+/** Says what copied parameters mean for `ldm copy`. */
+function describeShared({ hasSameChunks }: InitResult): string | undefined {
+  if (hasSameChunks === undefined) return undefined;
+  return hasSameChunks
+    ? 'chunks are the same in both repositories: `ldm copy` stores them as they are'
+    : 'only one of the two repositories is encrypted, so chunks differ: `ldm copy` cuts files again';
+}
+
+function kindOf({ isEncrypted, isAppendOnly }: Pick<InitResult, 'isEncrypted' | 'isAppendOnly'>): string {
+  return `${isEncrypted ? 'encrypted' : 'not encrypted'}${isAppendOnly ? ', append-only' : ''}`;
+}
+
+/** Says whether the repository is encrypted, since users may assume that it is. */
+export function describeCreated(result: InitResult): string {
+  const id = result.repositoryId.slice(0, 10);
+  return `created repository ${id} at ${escapeForTerminal(result.location)}, ${kindOf(result)}`;
 }
 
 function describeStorage(result: InitResult): string {
@@ -52,6 +76,7 @@ function quoteForShell(text: string): string {
 export function initFields(result: InitResult): Record<string, unknown> {
   const { plan, chunker } = result;
   return {
+    created: true,
     id: result.repositoryId,
     repository: result.location,
     chunker:
@@ -65,6 +90,7 @@ export function initFields(result: InitResult): Record<string, unknown> {
           },
     encrypted: result.isEncrypted,
     append_only: result.isAppendOnly,
+    same_chunks: result.hasSameChunks,
     chunk_hash: result.chunkHash,
     pack_hash: result.packHash,
     plan: {

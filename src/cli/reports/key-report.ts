@@ -66,11 +66,12 @@ export function reportChangedPassword(output: Output, { keyIds, replacedIds }: C
 /** Reports `key rotate`: whose keys must be added again, and that pages on paper are outdated. */
 export function reportRotation(output: Output, { epoch, keyId, removedIds, lost }: RotateResult): void {
   output.complete(`The master key is rotated: epoch ${epoch}.`);
-  output.message('summary', { epoch, key_id: keyId, removed_ids: removedIds, lost_keys: lost.map(keyFields) });
+  output.message('summary', { epoch, key_ids: [keyId], removed_ids: removedIds, lost_keys: lost.map(keyFields) });
   output.remark(`rotated the master key: epoch ${epoch}, key ${shortId(keyId)} for the password that was given`);
   if (lost.length > 0) {
-    output.remark(`${countNoun(lost.length, 'other key')} removed; add them again with \`ldm key add\`:`);
-    output.remark(formatKeys(lost, false));
+    // Printed even with --quiet: these passwords no longer work.
+    output.line(`${countNoun(lost.length, 'other key')} removed; add them again with \`ldm key add\`:`);
+    output.line(formatKeys(lost, false));
   }
   output.remark('pages that were exported before do not open new backups: print a new one with `ldm key export`');
   output.remark('what was stored before is still sealed under the earlier key: see `ldm compact --reseal`');

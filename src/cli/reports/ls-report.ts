@@ -44,7 +44,8 @@ export function createListing(output: Output, long: boolean): Listing {
   };
 }
 
-function nodeFields(path: ByteString, entry: TreeEntry): Record<string, unknown> {
+/** Returns an entry as JSON fields with the names that restic uses. */
+export function nodeFields(path: ByteString, entry: TreeEntry): Record<string, unknown> {
   return {
     name: textOf(entry.name),
     type: TYPE_WORDS[entry.type] ?? entry.type,
@@ -74,13 +75,20 @@ function inodeField(inode: bigint): number | string {
   return inode <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(inode) : String(inode);
 }
 
-function formatLongLine(path: ByteString, entry: TreeEntry): string {
+/** Formats an entry like `ls -l`. */
+export function formatLongLine(path: ByteString, entry: TreeEntry): string {
   const user = entry.user === '' ? String(entry.uid) : displayPath(entry.user);
   const group = entry.group === '' ? String(entry.gid) : displayPath(entry.group);
   const owner = `${user.padEnd(8)} ${group.padEnd(8)}`;
   const target = entry.type === 'symlink' ? ` -> ${displayPath(entry.linkTarget)}` : '';
-  const time = formatTime(new Date(entry.mtimeSeconds * 1000).toISOString());
+  const time = formatEntryTime(entry);
   return `${formatPermissions(entry)} ${owner} ${sizeColumn(entry).padStart(12)} ${time} ${displayPath(path)}${target}`;
+}
+
+/** Formats the time of an entry in the local time zone; beyond the range of dates as seconds, such as `@9000000000000`. */
+export function formatEntryTime({ mtimeSeconds }: Pick<TreeEntry, 'mtimeSeconds'>): string {
+  const date = new Date(mtimeSeconds * 1000);
+  return Number.isNaN(date.getTime()) ? `@${mtimeSeconds}` : formatTime(date.toISOString());
 }
 
 function sizeColumn(entry: TreeEntry): string {

@@ -3,7 +3,8 @@ import type { Notice } from '../../operations/notices.ts';
 import { describeListing, enumerate } from '../../operations/select-snapshots.ts';
 import { hintOf } from '../advice.ts';
 import { displayPath } from '../display-path.ts';
-import { shortId } from '../words.ts';
+import { countNoun, shortId } from '../words.ts';
+import { formatBytes } from '../../util/format-bytes.ts';
 import { describeOlderState } from './older-state-text.ts';
 import { textOf } from '../../util/byte-string.ts';
 
@@ -28,6 +29,12 @@ function describe(notice: Notice): string {
       return `the repository is read without a lock, because ${notice.reason}; do not run compact or delete at the same time`;
     case 'lock-not-released':
       return `the lock could not be released: ${notice.reason}`;
+    case 'group-offline':
+      return `the group ${notice.name} at ${notice.at} is offline: ${notice.reason}`;
+    case 'candidate-left-out':
+      return `left out: ${notice.reason}`;
+    case 'relies-on-offline':
+      return `the snapshot needs data in ${countNoun(notice.packCount, 'pack')} (${formatBytes(notice.packBytes)}) that no group has that can be reached`;
     case 'checkpoint-damaged':
       return `${notice.name} is damaged and was not used (${notice.reason}). Nothing is lost, but commands start slower; run \`ldm repair\``;
     case 'key-unusable':
@@ -42,14 +49,20 @@ function describe(notice: Notice): string {
       return describeOlderState(notice);
     case 'manifest-damaged':
       return notice.reason;
+    case 'tree-unreadable':
+      return `${displayPath(notice.path)} in snapshot ${shortId(notice.snapshotId)} cannot be read: ${notice.reason}`;
     case 'manifest-copy-not-written':
       return `the second copy of the manifest could not be written; the next backup will try again: ${notice.reason}`;
     case 'repository-damaged':
       return `the repository is damaged: ${notice.unreadableCount} trees, segments or snapshots cannot be read, and this snapshot may depend on them; run \`ldm check\``;
     case 'parent-damaged':
       return 'the repository is damaged: some directories of the last snapshot cannot be read and are stored again; run `ldm repair`, then `ldm check --read-data`';
+    case 'ignore-file-unreadable':
+      return `${notice.reason}; what it lists is saved`;
     case 'snapshot-without-files':
       return 'the snapshot has no files: the sources are empty, or everything in them is excluded';
+    case 'stream-empty':
+      return 'standard input was empty, so the saved file is empty';
     case 'repository-left-out':
       return `left out ${textOf(notice.path)}: it is this repository seen through another mount, or a copy of it`;
     case 'restore-problem':
@@ -61,18 +74,33 @@ function describe(notice: Notice): string {
     case 'latest-among-groups':
       return `${notice.name} is ${describeListing(notice.snapshot)}; there are snapshots of ${notice.groupCount} different hosts or sets of paths`;
     case 'dated-in-future':
-      return `dated in the future, and therefore the latest: ${enumerate(notice.snapshots.map(describeListing))}`;
+      return describeFuture(notice.snapshots.map(describeListing));
     case 'disk-full':
       return `the disk is full: ${notice.packCount} packs with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
     case 'export-incomplete':
       return 'the repository is damaged: the export omits chunks that are missing or below unreadable trees';
+    case 'mount-failure':
+      return describeMountFailure(notice);
+    case 'unmounted-while-used':
+      return 'it was unmounted while programs were using it; they get errors from now on';
     default:
       return notice.message;
   }
+}
+
+function describeFuture(names: readonly string[]): string {
+  return names.length === 1
+    ? `snapshot ${names[0]} is dated in the future, so \`latest\` refers to it`
+    : `${names.length} snapshots are dated in the future, so \`latest\` refers to one of them: ${enumerate(names)}`;
 }
 
 function describeCopyProblem({ snapshotId, path, message, advice }: CopyProblem): string {
   const what = path === undefined || path === '' ? message : `${displayPath(path)}: ${message}`;
   const hint = advice === undefined ? '' : `. ${hintOf(advice)}`;
   return `snapshot ${shortId(snapshotId)} was not copied: ${what}${hint}`;
+}
+
+function describeMountFailure({ message, hint, advice }: Extract<Notice, { kind: 'mount-failure' }>): string {
+  const help = advice === undefined ? hint : hintOf(advice);
+  return `reading the mounted files failed: ${message}${help === undefined ? '' : `. ${help}`}`;
 }

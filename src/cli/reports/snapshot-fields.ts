@@ -1,5 +1,5 @@
 import type { Snapshot, SnapshotSummary } from '../../format/snapshot.ts';
-import type { SnapshotListing } from '../../operations/snapshots.ts';
+import type { ListedSnapshot, SnapshotListing } from '../../operations/snapshots.ts';
 import { bytesOf, isUtf8, textOf } from '../../util/byte-string.ts';
 import { shortId } from '../words.ts';
 
@@ -16,11 +16,23 @@ export function snapshotFields({ id, snapshot }: SnapshotListing): Record<string
     uid: snapshot.uid,
     gid: snapshot.gid,
     tags: snapshot.tags,
+    excludes: snapshot.excludes,
+    iexcludes: snapshot.iexcludes,
+    comment: snapshot.comment,
+    pinned: snapshot.pinned,
+    keep_until: snapshot.keepUntil,
+    deleted_until: snapshot.deletedUntil,
+    utc_offset_minutes: snapshot.utcOffsetMinutes,
     program_version: snapshot.programVersion,
     summary: summaryFields(snapshot.summary),
     id,
     short_id: shortId(id),
   };
+}
+
+/** What only one snapshot needs, if it was measured. */
+export function costFields({ onlyHere }: ListedSnapshot): Record<string, unknown> {
+  return { only_here_bytes: onlyHere?.rawBytes, only_here_stored_bytes: onlyHere?.storedBytes };
 }
 
 export function summaryFields(summary: SnapshotSummary): Record<string, unknown> {

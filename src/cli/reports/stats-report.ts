@@ -1,9 +1,10 @@
 import type { ChainStatistics } from '../../ldm/chain-statistics.ts';
-import type { StatsResult } from '../../operations/stats.ts';
+import type { FileStatistics, StatsResult } from '../../operations/stats.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
+import { escapeForTerminal } from '../display-path.ts';
 import type { Session } from '../session.ts';
 import { formatBar, formatSection, formatTable } from '../tables.ts';
-import { countNoun, formatCount, formatPercent, formatRatio } from '../words.ts';
+import { countNoun, formatCount, formatPercent, formatRatio, formatTime } from '../words.ts';
 import { chainFields } from './chain-fields.ts';
 
 const BAR_WIDTH = 40;
@@ -13,8 +14,14 @@ export function reportStats({ output, verbosity }: Session, stats: StatsResult):
   output.message('stats', statsFields(stats));
   if (output.json) return;
   const isVerbose = verbosity > 0;
-  const sections = [describeData(stats), describeSpace(stats, isVerbose), describeFilter(stats, isVerbose)];
-  output.line([...sections, describeChains(stats)].join('\n\n'));
+  const sections = [
+    describeData(stats),
+    ...(stats.hosts.length > 1 ? [describeHosts(stats)] : []),
+    describeSpace(stats, isVerbose),
+    describeFilter(stats, isVerbose),
+    describeChains(stats),
+  ];
+  output.line(sections.join('\n\n'));
 }
 
 function describeData(stats: StatsResult): string {
@@ -25,8 +32,25 @@ function describeData(stats: StatsResult): string {
     ['unique', `${formatBytes(stats.uniqueBytes)} in ${countNoun(stats.uniqueChunkCount, 'chunk')}`],
     ['trees', `${formatBytes(stats.treeBytes)} in ${countNoun(stats.treeCount, 'tree')}`],
     ['deduplication', `${formatRatio(stats.dedupRatio)} (logical / unique)`],
+    ...(stats.byFile === undefined ? [] : [['by file', describeByFile(stats.byFile)] as const]),
     ['compression', `${formatRatio(stats.compressionRatio)} (unique and trees / stored)`],
   ]);
+}
+
+function describeByFile({ dedupRatio, uniqueBytes, uniqueFileCount }: FileStatistics): string {
+  return `${formatRatio(dedupRatio)} (logical / ${formatBytes(uniqueBytes)} in ${countNoun(uniqueFileCount, 'distinct file')})`;
+}
+
+function describeHosts({ hosts, logicalBytes }: StatsResult): string {
+  const rows = hosts.map((host) => [
+    escapeForTerminal(host.hostname),
+    formatCount(host.snapshotsCount),
+    formatBytes(host.logicalBytes),
+    formatTime(host.newest),
+    formatBar(host.logicalBytes, logicalBytes, BAR_WIDTH),
+  ]);
+  const head = ['host', 'snapshots', 'logical', 'newest', ''];
+  return `Hosts\n${formatTable(rows, { head, rightAligned: [1, 2], indent: '  ' })}`;
 }
 
 function describeSpace(stats: StatsResult, isVerbose: boolean): string {
@@ -84,12 +108,19 @@ function describeLengths({ count, mean, max }: ChainStatistics): string {
 }
 
 function statsFields(stats: StatsResult): Record<string, unknown> {
-  const { filter, packs } = stats;
+  const { filter, packs, byFile } = stats;
   return {
     snapshots_count: stats.snapshotsCount,
     deleted_snapshots_count: stats.deletedSnapshotsCount,
     total_file_count: stats.logicalFileCount,
     logical_bytes: stats.logicalBytes,
+    hosts: stats.hosts.map((host) => ({
+      hostname: host.hostname,
+      snapshots_count: host.snapshotsCount,
+      total_file_count: host.logicalFileCount,
+      logical_bytes: host.logicalBytes,
+      newest: host.newest,
+    })),
     unique_bytes: stats.uniqueBytes,
     unique_chunks: stats.uniqueChunkCount,
     tree_count: stats.treeCount,
@@ -98,6 +129,15 @@ function statsFields(stats: StatsResult): Record<string, unknown> {
     repository_bytes: stats.repositoryBytes,
     dedup_ratio: stats.dedupRatio,
     compression_ratio: stats.compressionRatio,
+    ...(byFile === undefined
+      ? {}
+      : {
+          by_file: {
+            unique_files: byFile.uniqueFileCount,
+            unique_bytes: byFile.uniqueBytes,
+            dedup_ratio: byFile.dedupRatio,
+          },
+        }),
     filter: {
       elements: filter.elements,
       capacity: filter.capacity,

@@ -2,6 +2,7 @@ import type { TreeEntry } from '../../format/tree.ts';
 import type { PathNode } from '../../util/path-node.ts';
 import type { Progress } from '../context.ts';
 import type { EntryChange } from './entry-listing.ts';
+import type { MovedFiles } from './moved-files.ts';
 
 /** Counts what a backup saves, for its summary. */
 export class BackupTally {
@@ -16,6 +17,8 @@ export class BackupTally {
   totalBytesProcessed = 0;
   /** Entries that are neither files nor directories. */
   othersCount = 0;
+  /** Set if there is a snapshot to compare with. */
+  moved: MovedFiles | undefined;
   readonly #progress: Progress | undefined;
 
   constructor(progress: Progress | undefined) {
@@ -39,8 +42,10 @@ export class BackupTally {
   /** Counts a saved file. `isReused` means that the file was not read. */
   countFile(entry: TreeEntry, previous: TreeEntry | undefined, isReused: boolean): EntryChange {
     const change = compareEntries(entry, previous);
-    if (change === 'new') this.filesNew += 1;
-    else if (change === 'unmodified') this.filesUnmodified += 1;
+    if (change === 'new') {
+      this.filesNew += 1;
+      this.moved?.addNew(entry.chunkIds);
+    } else if (change === 'unmodified') this.filesUnmodified += 1;
     else this.filesChanged += 1;
     this.totalBytesProcessed += entry.sizeBytes;
     if (this.#progress !== undefined) {

@@ -1,6 +1,8 @@
+import { holesWithin } from '../../files/hole-map.ts';
 import type { OwnerNames } from '../../files/owner-names.ts';
 import { readLinkTarget } from '../../files/source-files.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
+import type { EntryAttributes } from '../../format/tree-entry.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 
@@ -9,6 +11,9 @@ export type EntryContent = Partial<
   Pick<TreeEntry, 'chunkIds' | 'treeId' | 'linkTarget' | 'sizeBytes' | 'changedWhileRead'>
 >;
 
+/** The attributes of an entry that are not a part of the status of a file. */
+export type KeptAttributes = Pick<EntryAttributes, 'xattrs' | 'holes' | 'inodeFlags'>;
+
 const NO_IDS = new Uint8Array(0);
 
 export function buildEntry(
@@ -16,6 +21,7 @@ export function buildEntry(
   metadata: SourceMetadata,
   owners: OwnerNames,
   content: EntryContent,
+  attributes: KeptAttributes,
 ): TreeEntry {
   const { type, device, linkCount } = metadata;
   return {
@@ -39,6 +45,10 @@ export function buildEntry(
     deviceMinor: metadata.deviceMinor,
     hardlink: linkCount > 1 && type !== 'directory' ? { device, linkCount } : undefined,
     changedWhileRead: content.changedWhileRead ?? false,
+    xattrs: attributes.xattrs,
+    holes: holesWithin(attributes.holes, content.sizeBytes ?? 0),
+    inodeFlags: attributes.inodeFlags,
+    birthTime: metadata.birthTime,
     extensions: [],
   };
 }
@@ -49,8 +59,10 @@ export function buildOtherEntry(
   path: ByteString,
   metadata: SourceMetadata,
   owners: OwnerNames,
+  attributes: KeptAttributes,
 ): TreeEntry {
-  return buildEntry(name, metadata, owners, metadata.type === 'symlink' ? { linkTarget: readLinkTarget(path) } : {});
+  const content = metadata.type === 'symlink' ? { linkTarget: readLinkTarget(path) } : {};
+  return buildEntry(name, metadata, owners, content, attributes);
 }
 
 /** The coarsest clock tick of common file systems. A second change within one tick may leave the times as they are. */
@@ -58,20 +70,33 @@ const CLOCK_TICK_MS = 50;
 /** The tick of file systems whose times have no fraction (FAT, ext3). */
 const COARSE_CLOCK_TICK_MS = 2000;
 
+/** What says nothing about the content of a file, because a file system or a program changes it all the time. */
+export interface IgnoredChanges {
+  readonly ctime: boolean;
+  readonly inode: boolean;
+}
+
+const NO_IGNORED_CHANGES: IgnoredChanges = { ctime: false, inode: false };
+
 /**
  * Returns whether a file has the same bytes as an entry of an earlier snapshot, without opening it: type, size, times
- * and inode must match. A file that changed shortly before that backup read it does not count as unchanged, since it
+ * and inode must match, unless they are ignored. A file that changed shortly before that backup read it does not count as unchanged, since it
  * may have changed again within the same clock tick.
  */
-export function hasSameContent(entry: TreeEntry, metadata: SourceMetadata, readSinceMs: number): boolean {
+export function hasSameContent(
+  entry: TreeEntry,
+  metadata: SourceMetadata,
+  readSinceMs: number,
+  ignored: IgnoredChanges = NO_IGNORED_CHANGES,
+): boolean {
   return (
     entry.type === 'file' &&
     metadata.type === 'file' &&
     entry.sizeBytes === metadata.sizeBytes &&
-    hasSameTimes(entry, metadata) &&
-    entry.inode === metadata.inode &&
+    (ignored.ctime ? hasSameModificationTime(entry, metadata) : hasSameTimes(entry, metadata)) &&
+    (ignored.inode || entry.inode === metadata.inode) &&
     !entry.changedWhileRead &&
-    isSettled(metadata, readSinceMs)
+    (ignored.ctime ? isModificationSettled(metadata, readSinceMs) : isSettled(metadata, readSinceMs))
   );
 }
 
@@ -90,21 +115,32 @@ export function isSameEntry(entry: TreeEntry, metadata: SourceMetadata, owners: 
   );
 }
 
-function hasSameTimes(entry: TreeEntry, metadata: SourceMetadata): boolean {
+export function hasSameTimes(entry: TreeEntry, metadata: SourceMetadata): boolean {
   return (
-    entry.mtimeNanoseconds === metadata.mtimeNanoseconds &&
+    hasSameModificationTime(entry, metadata) &&
     entry.ctimeNanoseconds === metadata.ctimeNanoseconds &&
-    entry.mtimeSeconds === metadata.mtimeSeconds &&
     entry.ctimeSeconds === metadata.ctimeSeconds
   );
+}
+
+function hasSameModificationTime(entry: TreeEntry, { mtimeSeconds, mtimeNanoseconds }: SourceMetadata): boolean {
+  return entry.mtimeNanoseconds === mtimeNanoseconds && entry.mtimeSeconds === mtimeSeconds;
 }
 
 function hasSameLinks(hardlink: TreeEntry['hardlink'], { device, linkCount }: SourceMetadata): boolean {
   return hardlink === undefined ? linkCount === 1 : hardlink.linkCount === linkCount && hardlink.device === device;
 }
 
-function isSettled(metadata: SourceMetadata, readSinceMs: number): boolean {
-  const { ctimeSeconds, ctimeNanoseconds } = metadata;
-  const tickMs = ctimeNanoseconds === 0 ? COARSE_CLOCK_TICK_MS : CLOCK_TICK_MS;
-  return ctimeSeconds * 1000 + ctimeNanoseconds / 1e6 < readSinceMs - tickMs;
+/** Whether the last change was at least one clock tick before the time, so that another one would show. */
+export function isSettled(metadata: SourceMetadata, readSinceMs: number): boolean {
+  return isTickBefore(metadata.ctimeSeconds, metadata.ctimeNanoseconds, readSinceMs);
+}
+
+function isModificationSettled({ mtimeSeconds, mtimeNanoseconds }: SourceMetadata, readSinceMs: number): boolean {
+  return isTickBefore(mtimeSeconds, mtimeNanoseconds, readSinceMs);
+}
+
+function isTickBefore(seconds: number, nanoseconds: number, timeMs: number): boolean {
+  const tickMs = nanoseconds === 0 ? COARSE_CLOCK_TICK_MS : CLOCK_TICK_MS;
+  return seconds * 1000 + nanoseconds / 1e6 < timeMs - tickMs;
 }

@@ -3,6 +3,7 @@ import type { ByteString } from '../../util/byte-string.ts';
 import { joinPath } from '../../util/byte-string.ts';
 import { shownPathOf } from '../../util/path-node.ts';
 import type { PathNode } from '../../util/path-node.ts';
+import type { ExclusionReason } from './exclusion.ts';
 
 /** What a backup found out about one name below the sources, compared with the parent snapshot. */
 export interface BackupEntry {
@@ -12,6 +13,8 @@ export interface BackupEntry {
   readonly change: EntryChange | 'excluded';
   /** Undefined for an excluded entry, which is not examined. */
   readonly type: EntryType | undefined;
+  /** Only for an excluded entry. */
+  readonly reason?: ExclusionReason;
 }
 
 export type EntryChange = 'new' | 'changed' | 'unmodified';
@@ -27,7 +30,11 @@ export class EntryListing {
     this.#onEntry = onEntry;
   }
 
-  add(place: PathNode, change: BackupEntry['change'], type: EntryType | undefined): void {
+  add(place: PathNode, change: EntryChange, type: EntryType | undefined): void {
     this.#onEntry({ path: joinPath(this.#base, shownPathOf(place)), change, type });
+  }
+
+  addExcluded(place: PathNode, reason: ExclusionReason): void {
+    this.#onEntry({ path: joinPath(this.#base, shownPathOf(place)), change: 'excluded', type: undefined, reason });
   }
 }

@@ -1,8 +1,10 @@
+import type { SourceAttributes } from '../../files/source-attributes.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
 import type { SourceFile } from '../../files/source-stream.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ChunkSaver } from './chunk-saver.ts';
 import { hasSameContent } from './entry-builder.ts';
+import type { IgnoredChanges } from './entry-builder.ts';
 import type { FileSaver, SavedFile, StoredFile } from './file-saver.ts';
 import type { FileAhead } from './read-ahead.ts';
 
@@ -11,6 +13,8 @@ export interface KnownFile {
   readonly chunkIds: Uint8Array;
   readonly sizeBytes: number;
   readonly changedWhileRead: boolean;
+  /** Only if this backup has read them. */
+  readonly attributes?: SourceAttributes;
 }
 
 /** Decides which files to read, and reads them. */
@@ -19,19 +23,28 @@ export class FileStore {
   readonly #chunks: ChunkSaver;
   /** The parent snapshot read nothing before this time. Undefined to read every file. */
   readonly #parentStartMs: number | undefined;
+  readonly #ignored: IgnoredChanges | undefined;
   /** Files with several names that were already read, by device and inode. */
   readonly #linked = new Map<string, SavedFile>();
 
-  constructor(saver: FileSaver, chunks: ChunkSaver, parentStartMs: number | undefined) {
+  constructor(saver: FileSaver, chunks: ChunkSaver, parentStartMs: number | undefined, ignored?: IgnoredChanges) {
+    this.#ignored = ignored;
     this.#saver = saver;
     this.#chunks = chunks;
     this.#parentStartMs = parentStartMs;
   }
 
-  /** Returns the content from an earlier snapshot if the file is unchanged and all its chunks are still known. */
-  reuse(metadata: SourceMetadata, previous: TreeEntry | undefined): KnownFile | undefined {
-    if (previous === undefined || this.#parentStartMs === undefined) return undefined;
-    if (!hasSameContent(previous, metadata, this.#parentStartMs)) return undefined;
+  /**
+   * Returns the content from an earlier backup if the file is unchanged and all its chunks are still known.
+   * `readSinceMs`: when that backup began; by default the parent snapshot.
+   */
+  reuse(
+    metadata: SourceMetadata,
+    previous: TreeEntry | undefined,
+    readSinceMs: number | undefined = this.#parentStartMs,
+  ): KnownFile | undefined {
+    if (previous === undefined || readSinceMs === undefined) return undefined;
+    if (!hasSameContent(previous, metadata, readSinceMs, this.#ignored)) return undefined;
     // If a chunk was lost or the entry is wrong, the file is read and stored again.
     return this.#chunks.hasFile(previous.chunkIds, previous.sizeBytes) ? previous : undefined;
   }

@@ -8,7 +8,8 @@ import type { SourceMetadata } from '../../files/source-metadata.ts';
 import { readWholeFile } from '../../files/whole-file.ts';
 import { decodeConfigHead } from '../../format/config.ts';
 import { MAX_CONFIG_BYTES } from '../../format/constants.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, RESERVE_NAME } from '../../format/layout.ts';
+import { decodeGroupIdentity } from '../../format/group-list.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, GROUP_ID_NAME, RESERVE_NAME } from '../../format/layout.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { byteStringFromBytes, byteStringFromText, fsPath, joinPath } from '../../util/byte-string.ts';
 import { pathOf } from '../../util/path-node.ts';
@@ -24,8 +25,9 @@ export interface SkippedRepository {
 /** Every repository has one of these next to its configuration, even if empty directories were lost. */
 const COMPANIONS = ['locks', 'packs', 'snapshots'].map(byteStringFromText);
 const CONFIG_NAMES = [CONFIG_NAME, CONFIG_COPY_NAME].map(byteStringFromText);
+const GROUP_ID = byteStringFromText(GROUP_ID_NAME);
 /** The names at the top of a repository. Anything else there belongs to the user. */
-const OWN_NAMES = new Set([...DIRECTORIES.map(byteStringFromText), ...CONFIG_NAMES, byteStringFromText(RESERVE_NAME)]);
+const OWN_NAMES = new Set([...[...DIRECTORIES, RESERVE_NAME].map(byteStringFromText), ...CONFIG_NAMES, GROUP_ID]);
 
 /**
  * Recognizes the repository of a backup among its own sources, where it would make every backup larger. Device and
@@ -50,11 +52,12 @@ export class OwnRepository {
     directory: { readonly place: PathNode; readonly metadata: SourceMetadata; readonly prefix: ByteString },
     names: Names,
   ): boolean {
-    if (!CONFIG_NAMES.some((name) => names.includes(name)) || !COMPANIONS.some((name) => names.includes(name)))
-      return false;
-    if (!this.#isAt(directory.prefix)) return false;
+    const isGroup = names.includes(GROUP_ID);
+    const isRepository =
+      CONFIG_NAMES.some((name) => names.includes(name)) && COMPANIONS.some((name) => names.includes(name));
+    if ((!isGroup && !isRepository) || !this.#isAt(directory.prefix)) return false;
     const { inode, device } = directory.metadata;
-    const isElsewhere = inode !== this.#opened?.inode || device !== this.#opened.device;
+    const isElsewhere = !isGroup && (inode !== this.#opened?.inode || device !== this.#opened.device);
     this.skipped.push({ path: joinPath(this.#base, pathOf(directory.place)), isElsewhere });
     return true;
   }
@@ -70,7 +73,9 @@ export class OwnRepository {
   }
 
   #isAt(directory: ByteString): boolean {
-    return CONFIG_NAMES.some((name) => readRepositoryId(joinPath(directory, name)) === this.#repositoryId);
+    return [...CONFIG_NAMES, GROUP_ID].some(
+      (name) => readRepositoryId(joinPath(directory, name), name === GROUP_ID) === this.#repositoryId,
+    );
   }
 }
 
@@ -84,10 +89,11 @@ function realPathOf(path: ByteString): ByteString {
   }
 }
 
-/** Returns undefined if the file is not a readable configuration. */
-function readRepositoryId(path: ByteString): string | undefined {
+/** Returns undefined if the file is not a readable configuration, or not the identity of a group. */
+function readRepositoryId(path: ByteString, isGroup: boolean): string | undefined {
   try {
-    return decodeConfigHead(readWholeFile(path, { maxBytes: MAX_CONFIG_BYTES })).repositoryId;
+    const bytes = readWholeFile(path, { maxBytes: MAX_CONFIG_BYTES });
+    return (isGroup ? decodeGroupIdentity(bytes, GROUP_ID_NAME) : decodeConfigHead(bytes)).repositoryId;
   } catch (error) {
     if (error instanceof LdmError) return undefined;
     throw error;

@@ -50,7 +50,7 @@ interface Composition {
  * `newest`: the snapshot that describes the directories above the roots.
  */
 export async function composeParentTree(
-  { base, names }: SourcePlan,
+  { base, names, isBaseRoot }: SourcePlan,
   newest: ParentEntries,
   { entryOf, hold }: Composition,
 ): Promise<Uint8Array | undefined> {
@@ -77,5 +77,5 @@ export async function composeParentTree(
     const found = await newest.read(path);
     return found?.type === 'directory' ? { ...found, treeId } : bareDirectory(name, treeId);
   };
-  return names === undefined ? undefined : await compose(base, names);
+  return isBaseRoot ? undefined : await compose(base, names);
 }

@@ -1,6 +1,6 @@
 import { listNames } from '../../files/source-files.ts';
 import { parentOf } from '../../files/root-paths.ts';
-import type { Snapshot, SnapshotSummary } from '../../format/snapshot.ts';
+import type { RecordedAttributes, Snapshot, SnapshotSummary } from '../../format/snapshot.ts';
 import { encodeTree } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
@@ -19,6 +19,10 @@ export interface ParentSnapshot {
   readonly tree: Uint8Array;
   /** The summary of the newest snapshot in use. Undefined if that snapshot has other paths than this backup. */
   readonly summary: SnapshotSummary | undefined;
+  /** The hex id of the tree of that snapshot, on the same condition. */
+  readonly wholeTree: string | undefined;
+  /** What all snapshots in use have recorded about attributes. */
+  readonly attributes: RecordedAttributes | undefined;
   /** When the oldest of the snapshots in use began. A file that changed later may have been read before the change. */
   readonly startMs: number;
 }
@@ -57,6 +61,7 @@ export async function findParent(
   const [newest] = used;
   if (newest === undefined) return undefined;
   const { tree, paths, summary } = newest.snapshot;
+  const hasSamePaths = paths.join('\0') === plan.roots.join('\0');
   const composed = await composeParentTree(plan, new ParentEntries(newest.snapshot, trees), {
     entryOf: (root) => chosen.get(root)?.entry,
     hold: (bytes) => trees.hold(repository.hasher.treeId(bytes), bytes),
@@ -64,9 +69,17 @@ export async function findParent(
   return {
     id: newest.id,
     tree: composed ?? Buffer.from(tree, 'hex'),
-    summary: paths.join('\0') === plan.roots.join('\0') ? summary : undefined,
+    summary: hasSamePaths ? summary : undefined,
+    wholeTree: hasSamePaths ? tree : undefined,
+    attributes: recordedByAll(used),
     startMs: Math.min(...used.map(({ snapshot }) => Date.parse(snapshot.summary.backupStart))),
   };
+}
+
+function recordedByAll(used: readonly Candidate[]): RecordedAttributes | undefined {
+  const recorded = new Set(used.map(({ snapshot }) => snapshot.attributes));
+  if (recorded.has(undefined)) return undefined;
+  return recorded.has('visible') ? 'visible' : 'all';
 }
 
 async function chooseForRoots(

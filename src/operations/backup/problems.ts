@@ -13,7 +13,7 @@ import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
 export interface SourceProblem {
   /** The path, shortened if it is very long. */
   readonly path: ByteString;
-  readonly during: 'open' | 'read' | 'list' | 'stat' | 'changed' | 'missing';
+  readonly during: 'open' | 'read' | 'list' | 'stat' | 'changed' | 'missing' | 'attributes' | 'import';
   readonly message: string;
 }
 

@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os';
+import type { SourceAttributes } from '../../files/source-attributes.ts';
 import type { ListedFile } from '../../files/source-stream.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { attributesAt } from '../../files/attribute-lists.ts';
 import { BufferPool } from '../../store/buffer-pool.ts';
 
 /** A longer file is worth a task of its own. */
@@ -28,6 +30,7 @@ export interface WholeFile {
   readonly chunkId: Uint8Array;
   /** Valid until `release`. */
   readonly bytes: Uint8Array;
+  readonly attributes: SourceAttributes;
 }
 
 /**
@@ -84,6 +87,7 @@ export class ReadAhead {
     return {
       chunkId: batch.found.chunkIds.subarray(index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES),
       bytes: batch.buffer.subarray(offset, offset + sizeBytes),
+      attributes: attributesAt(batch.found.attributes, index),
     };
   }
 

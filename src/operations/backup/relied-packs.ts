@@ -3,6 +3,8 @@ import { RefusedError } from '../../errors.ts';
 import type { FilterState } from '../../ldm/filter-state.ts';
 import type { PackContents } from '../../format/pack.ts';
 
+import type { OpenedState } from '../../repository/opened-state.ts';
+
 type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
 
 /** The packs that new snapshots rely on: existing packs with chunks they use, and packs written by this process. */
@@ -13,10 +15,17 @@ export class ReliedPacks {
   readonly #isRelied: Uint8Array;
   /** By pack index: whether the pack is condemned. */
   readonly #isCondemned: Uint8Array;
+  /** By pack index: whether the pack may be in a group that is offline. Undefined if none is. */
+  readonly #isOffline: Uint8Array | undefined;
   readonly #own: PackSize[] = [];
+  #offline: readonly PackSize[] = [];
 
-  /** `condemnedIds`: packs that may be removed at any moment. */
-  constructor(state: FilterState, stored: Repository['packs'], condemnedIds: ReadonlySet<string>) {
+  /** `condemnedIds`: packs that may be removed at any moment. `offlineIds`: those in no group that can be reached. */
+  constructor(
+    state: FilterState,
+    stored: Repository['packs'],
+    { condemnedIds, offlineIds }: { condemnedIds: ReadonlySet<string>; offlineIds: ReadonlySet<string> },
+  ) {
     this.#state = state;
     this.#stored = stored;
     let packCount = 0;
@@ -25,8 +34,10 @@ export class ReliedPacks {
     });
     this.#isRelied = new Uint8Array(packCount);
     this.#isCondemned = new Uint8Array(packCount);
+    this.#isOffline = offlineIds.size === 0 ? undefined : new Uint8Array(packCount);
     state.packs.forEach(({ id }, index) => {
       this.#isCondemned[index] = condemnedIds.has(id) ? 1 : 0;
+      if (this.#isOffline !== undefined) this.#isOffline[index] = offlineIds.has(id) ? 1 : 0;
     });
   }
 
@@ -37,23 +48,48 @@ export class ReliedPacks {
     return true;
   }
 
+  /** Whether a pack, by its index in the state, may be in a group that was offline at the beginning. */
+  isOffline(packIndex: number): boolean {
+    return this.#isOffline?.[packIndex] === 1;
+  }
+
   /** Adds a pack written by this process. */
   addOwn({ id, sizeBytes }: PackSize): void {
     this.#own.push({ id, sizeBytes });
   }
 
-  /** Throws RefusedError unless every pack still exists with its full size. */
+  /**
+   * Throws RefusedError unless every pack still exists with its full size. A known pack may be in a group that is
+   * offline: what is condemned there stays until it can be reached. What this process has written must be there.
+   */
   async assertPresent(): Promise<void> {
     const relied: PackSize[] = [];
     for (const [index, isRelied] of this.#isRelied.entries()) {
       if (isRelied === 1) relied.push(this.#state.packs.get(index));
     }
-    await this.assertPacksPresent([...relied, ...this.#own]);
+    // One call for all packs: each call to a remote place takes a round trip.
+    const { present, gone } = await this.#look([...relied, ...this.#own]);
+    const own = new Set(this.#own.map(({ id }) => id));
+    const isOffline = ({ id }: PackSize): boolean => this.#stored.isPartlyOffline && !present.has(id) && !own.has(id);
+    this.#offline = gone.filter(isOffline);
+    this.#assertNone(gone.filter((pack) => !isOffline(pack)));
+  }
+
+  /** Packs that could not be looked for, by the last `assertPresent`, because a group is offline. */
+  get offline(): readonly PackSize[] {
+    return this.#offline;
   }
 
   async assertPacksPresent(packs: readonly PackSize[]): Promise<void> {
-    const sizes = await this.#stored.sizesOf(packs.map(({ id }) => id));
-    const gone = packs.find(({ id, sizeBytes }) => (sizes.get(id) ?? -1) < sizeBytes);
+    this.#assertNone((await this.#look(packs)).gone);
+  }
+
+  async #look(packs: readonly PackSize[]): Promise<{ present: ReadonlyMap<string, number>; gone: PackSize[] }> {
+    const present = await this.#stored.sizesOf(packs.map(({ id }) => id));
+    return { present, gone: packs.filter(({ id, sizeBytes }) => (present.get(id) ?? -1) < sizeBytes) };
+  }
+
+  #assertNone([gone]: readonly PackSize[]): void {
     if (gone === undefined) return;
     throw new RefusedError(
       `pack ${gone.id}, which the new snapshot needs, disappeared meanwhile; the snapshot was not saved`,
@@ -62,4 +98,10 @@ export class ReliedPacks {
       },
     );
   }
+}
+
+/** The packs that are in no listing, if a group is offline. */
+export function offlinePackIds({ state, listing }: OpenedState): ReadonlySet<string> {
+  if (listing.offlineGroups.length === 0) return new Set();
+  return new Set([...state.packs.ids()].filter((id) => !listing.packs.has(id)));
 }

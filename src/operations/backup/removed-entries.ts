@@ -1,5 +1,6 @@
 import { forEachRemoved } from '../../format/tree.ts';
 import type { Pacer } from '../context.ts';
+import type { MovedFiles } from './moved-files.ts';
 import type { ParentTrees } from './parent-tree.ts';
 
 /** Entries of the parent snapshot that the new snapshot lacks. */
@@ -14,18 +15,22 @@ export class RemovedEntries implements RemovedCounts {
   directories = 0;
   readonly #trees: ParentTrees;
   readonly #pacer: Pacer;
+  readonly #moved: MovedFiles | undefined;
 
-  constructor(trees: ParentTrees, pacer: Pacer) {
+  /** `moved`: records each removed file. */
+  constructor(trees: ParentTrees, pacer: Pacer, moved?: MovedFiles) {
     this.#trees = trees;
     this.#pacer = pacer;
+    this.#moved = moved;
   }
 
   /** Compares the trees of a directory. Of a removed directory, everything below it is counted too. */
   async compare(before: Buffer, after: Buffer): Promise<void> {
     const removed: Uint8Array[] = [];
-    const count = (treeId: Uint8Array | undefined): void => {
+    const count = (treeId: Uint8Array | undefined, chunkIds: Uint8Array): void => {
       if (treeId === undefined) {
         this.files += 1;
+        this.#moved?.addRemoved(chunkIds);
       } else {
         this.directories += 1;
         removed.push(treeId);

@@ -7,6 +7,7 @@ import type { SegmentWriter } from '../../repository/segment-writer.ts';
 import type { BufferPool } from '../../store/buffer-pool.ts';
 import type { ChunkWriter, StagedChunk } from '../../store/chunk-writer.ts';
 import type { Progress } from '../context.ts';
+import { EntrySet } from '../live-walk.ts';
 import { ReusedChunks } from './backup-tally.ts';
 import type { ChunkSaver, HashingChunk } from './chunk-saver.ts';
 import { PendingChunks } from './pending-chunks.ts';
@@ -16,6 +17,8 @@ export interface ChunkSaverOptions {
   readonly writes: boolean;
   /** Packs that may be removed at any moment. Their chunks are stored again. */
   readonly condemnedPackIds: ReadonlySet<string>;
+  /** Packs in no group that can be reached. Their chunks count as stored, and are counted. Default: none. */
+  readonly offlinePackIds?: ReadonlySet<string>;
   readonly progress?: Progress | undefined;
 }
 
@@ -24,6 +27,9 @@ export class RepositoryChunkSaver implements ChunkSaver {
   /** `dataAdded`: raw bytes of new chunks and trees. `dataAddedPacked`: bytes of the packs written. */
   readonly counts = { dataBlobs: 0, treeBlobs: 0, dataAdded: 0, dataAddedPacked: 0 };
   readonly reused: ReusedChunks = new ReusedChunks();
+  /** Bytes of the chunks that are used and that are in packs that are offline. */
+  offlineBytes = 0;
+  readonly #offlineChunks = new EntrySet();
   readonly #repository: Repository;
   readonly #state: FilterState;
   readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
@@ -39,7 +45,8 @@ export class RepositoryChunkSaver implements ChunkSaver {
     this.#repository = repository;
     this.#state = state;
     this.#progress = options.progress;
-    this.#packs = new ReliedPacks(state, repository.packs, options.condemnedPackIds);
+    const { condemnedPackIds: condemnedIds, offlinePackIds: offlineIds = new Set() } = options;
+    this.#packs = new ReliedPacks(state, repository.packs, { condemnedIds, offlineIds });
     this.#segments = repository.segmentWriter(async (packs) => this.#packs.assertPacksPresent(packs));
     const onPack = (pack: PackContents): void => this.#onPack(pack);
     if (options.writes) {
@@ -69,8 +76,11 @@ export class RepositoryChunkSaver implements ChunkSaver {
   #indexedLength(ids: Uint8Array, offset: number): number | undefined {
     const { filter } = this.#state;
     const entry = filter.find(ids, offset);
-    if (entry < 0 || !filter.hasLocation(entry) || !this.#packs.rely(filter.packIndexOf(entry))) return undefined;
+    if (entry < 0 || !filter.hasLocation(entry)) return undefined;
+    const packIndex = filter.packIndexOf(entry);
+    if (!this.#packs.rely(packIndex)) return undefined;
     const lengthBytes = filter.lengthOf(entry);
+    if (this.#packs.isOffline(packIndex) && this.#offlineChunks.add(entry)) this.offlineBytes += lengthBytes;
     if (filter.refs(entry) === 0) this.reused.add(entry, lengthBytes);
     return lengthBytes;
   }
@@ -183,6 +193,11 @@ export class RepositoryChunkSaver implements ChunkSaver {
   /** Throws unless every pack that the new snapshot relies on is still there. */
   async assertPacksPresent(): Promise<void> {
     await this.#packs.assertPresent();
+  }
+
+  /** The packs that the new snapshot relies on and that are, as far as is known, in groups that are offline. */
+  get offlinePacks(): ReliedPacks['offline'] {
+    return this.#packs.offline;
   }
 
   #onPack(pack: PackContents): void {

@@ -1,14 +1,14 @@
 import { SourceError, UsageError } from '../../errors.ts';
-import { mayBePattern } from '../../files/glob-expansion.ts';
 import { commonParent, resolveRoots } from '../../files/source-roots.ts';
+import type { ListedSources, SourceRoots } from '../../files/source-roots.ts';
 import type { ByteString, PathInput } from '../../util/byte-string.ts';
 import { byteStringFromText } from '../../util/byte-string.ts';
 import type { SourceProblem } from './problems.ts';
 
-/** A name on the path from the common parent to the roots. */
+/** A name on the path to what the user named. */
 export interface PlannedName {
-  /** True for a root, where everything below is saved. False for a directory of which only `children` are saved. */
-  readonly isRoot: boolean;
+  /** Whether the user named it, so that it is saved whatever is excluded. */
+  isRoot: boolean;
   readonly children: Map<ByteString, PlannedName>;
 }
 
@@ -16,8 +16,10 @@ export interface PlannedName {
 export interface SourcePlan {
   readonly base: ByteString;
   readonly roots: readonly ByteString[];
-  /** The names in `base`; undefined if `base` itself is a root. */
-  readonly names: ReadonlyMap<ByteString, PlannedName> | undefined;
+  /** The names in `base` on the paths to what the user named. */
+  readonly names: ReadonlyMap<ByteString, PlannedName>;
+  /** Whether `base` itself is a root. If not, only `names` are saved in it. */
+  readonly isBaseRoot: boolean;
   /** Roots that are symlinks, with their targets. */
   readonly followed: ReadonlyMap<ByteString, ByteString>;
 }
@@ -27,42 +29,43 @@ export async function planSources(
   sources: readonly PathInput[],
   cwd: PathInput,
   onProblem: (problem: SourceProblem) => void,
+  listed: ListedSources = {},
 ): Promise<SourcePlan> {
-  if (sources.length === 0) {
+  if (sources.length + (listed.patterns?.length ?? 0) + (listed.paths?.length ?? 0) === 0) {
     throw new UsageError('no paths given', {
       advice: { code: 'name-sources' },
     });
   }
-  const { roots, followed, missing, failures } = await resolveRoots(sources, cwd);
+  const { roots, inner, followed, missing, failures } = await resolveRoots(sources, cwd, listed);
   if (roots.length === 0) {
-    const first = failures[0]?.message ?? `${missing[0] ?? ''} ${whyMissing(missing[0] ?? '')}`;
-    throw new SourceError(`nothing to back up: ${first}`);
+    const [first] = missing;
+    const message = failures[0]?.message ?? (first === undefined ? '' : `${first.name} ${whyMissing(first)}`);
+    throw new SourceError(`nothing to back up: ${message}`);
   }
-  for (const word of missing) {
-    onProblem({
-      path: byteStringFromText(word),
-      during: 'missing',
-      message: 'does not exist, and no file matches it as a pattern',
-    });
+  for (const source of missing) {
+    onProblem({ path: byteStringFromText(source.name), during: 'missing', message: whyMissing(source) });
   }
   for (const failure of failures) {
     onProblem({ path: failure.path ?? ('' as ByteString), during: 'stat', message: failure.message });
   }
   const base = commonParent(roots);
-  return { base, roots, followed, names: roots.includes(base) ? undefined : namesUnder(base, roots) };
+  return { base, roots, followed, names: namesUnder(base, [...roots, ...inner]), isBaseRoot: roots.includes(base) };
 }
 
-function whyMissing(word: string): string {
-  return mayBePattern(byteStringFromText(word)) ? 'does not exist, and no file matches it' : 'does not exist';
+function whyMissing({ isPattern }: SourceRoots['missing'][number]): string {
+  return isPattern ? 'does not exist, and no file matches it' : 'does not exist';
 }
 
-function namesUnder(base: ByteString, roots: readonly ByteString[]): Map<ByteString, PlannedName> {
+/** Arranges paths below a directory by their names. */
+export function namesUnder(base: ByteString, paths: readonly ByteString[]): Map<ByteString, PlannedName> {
   const top = new Map<ByteString, PlannedName>();
-  for (const root of roots) {
-    const parts = root.slice(base === '/' ? 1 : base.length + 1).split('/') as ByteString[];
+  for (const path of paths) {
+    if (path === base) continue;
+    const parts = path.slice(base === '/' ? 1 : base.length + 1).split('/') as ByteString[];
     let names = top;
     for (const [index, part] of parts.entries()) {
-      const planned = names.get(part) ?? { isRoot: index === parts.length - 1, children: new Map() };
+      const planned = names.get(part) ?? { isRoot: false, children: new Map() };
+      if (index === parts.length - 1) planned.isRoot = true;
       names.set(part, planned);
       names = planned.children;
     }

@@ -1,11 +1,13 @@
 import { lstatSync, opendirSync, statSync } from 'node:fs';
 import type { Dir, Dirent, Stats } from 'node:fs';
 import { errnoOf } from '../../files/path-failures.ts';
+import { typeOfMode } from '../../files/status-fields.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { fsPath, joinPath } from '../../util/byte-string.ts';
 import type { PathNode } from '../../util/path-node.ts';
 import type { Progress } from '../context.ts';
-import { Exclusion } from './exclusion.ts';
+import { Exclusion, isElsewhere } from './exclusion.ts';
+import type { DirectoryRules, ExclusionOptions } from './exclusion.ts';
 import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { SourcePlan } from './source-plan.ts';
 
@@ -18,8 +20,7 @@ const PATH_BYTES_MAX = 4096;
 /** The sources to count: everything that the backup saves, and copies of the repository. */
 export interface ScanScope {
   readonly plan: SourcePlan;
-  /** Exclude patterns. */
-  readonly excluded: readonly string[];
+  readonly excluded: ExclusionOptions;
   /** The path of the repository if it is a directory of this machine. */
   readonly repositoryPlace: string | undefined;
 }
@@ -41,11 +42,26 @@ export function announceTotals(
   return undefined;
 }
 
-/** A directory to count: its location, and its path relative to the common parent of the roots. */
+/** A directory to count. */
 interface Place {
   readonly location: ByteString;
+  /** Relative to the common parent of the roots. */
   readonly path: PathNode;
+  /** Whether it is a root. */
+  readonly isRoot: boolean;
+  readonly device: bigint;
+  /** The rules for the directory itself. */
+  readonly outer: DirectoryRules | undefined;
 }
+
+interface OpenPlace {
+  readonly place: Place;
+  readonly names: Dir;
+  readonly rules: DirectoryRules | undefined;
+}
+
+/** A directory whose names are not known yet: each file that matters is looked for. */
+const ANY_NAME = { includes: () => true };
 
 /**
  * Counts the files of a backup while it runs, so that its progress has totals. It works while the main thread
@@ -58,7 +74,7 @@ class SourceScan {
   readonly #progress: Progress;
   readonly #directories: Place[] = [];
   /** Read name by name: the names of a huge directory would take too much memory. */
-  #open: { readonly place: Place; readonly names: Dir } | undefined;
+  #open: OpenPlace | undefined;
   #timer: NodeJS.Timeout | undefined;
   #fileCount = 0;
   #bytes = 0;
@@ -71,7 +87,8 @@ class SourceScan {
     for (const root of roots) {
       const location = followed.get(root) ?? root;
       const name = root.slice(base === '/' ? 1 : base.length + 1) as ByteString;
-      readable(() => this.#count({ location, path: { parent: undefined, name } }, statSync(fsPath(location))));
+      const path = { parent: undefined, name };
+      readable(() => this.#count({ location, path, isRoot: true, outer: undefined }, statSync(fsPath(location))));
     }
     this.#continueLater();
   }
@@ -90,7 +107,7 @@ class SourceScan {
     while (performance.now() < endMs) {
       if (this.#open === undefined && this.#directories.length === 0) return this.#announce();
       if (this.#open === undefined) readable(() => this.#openNext());
-      else this.#countNext(this.#open.place, this.#open.names);
+      else this.#countNext(this.#open);
     }
     this.#continueLater();
   }
@@ -102,24 +119,33 @@ class SourceScan {
 
   #openNext(): void {
     const place = this.#directories.pop()!;
-    const names = opendirSync(fsPath(place.location), { encoding: 'latin1' as BufferEncoding });
-    this.#open = { place, names };
+    const { location, path, device, isRoot, outer } = place;
+    const names = opendirSync(fsPath(location), { encoding: 'latin1' as BufferEncoding });
+    const root = isRoot ? location : undefined;
+    const entered = { name: path.name, prefix: location, names: ANY_NAME, root, device };
+    this.#open = { place, names, rules: this.#exclusion.enter(outer, entered) };
   }
 
-  #countNext({ location, path }: Place, names: Dir): void {
+  #countNext({ place, names, rules }: OpenPlace): void {
     const name = readable((): Dirent | null => names.readSync())?.name as ByteString | undefined;
     if (name === undefined) return this.#close();
-    const child = { location: joinPath(location, name), path: { parent: path, name } };
-    if (!this.#exclusion.isExcluded(child.path)) readable(() => this.#count(child, lstatSync(fsPath(child.location))));
+    const path = { parent: place.path, name };
+    if (this.#exclusion.excludesName(rules, path) !== undefined) return;
+    const child = { location: joinPath(place.location, name), path, isRoot: false, outer: rules };
+    readable(() => this.#count(child, lstatSync(fsPath(child.location))));
   }
 
-  #count(place: Place, stats: Stats): void {
-    if (stats.isFile()) {
+  #count(place: Omit<Place, 'device'>, stats: Stats): void {
+    const type = typeOfMode(stats.mode);
+    const entry = { type, sizeBytes: stats.size };
+    if (this.#exclusion.excludes(place.outer, place.path.name, entry) !== undefined && !place.isRoot) return;
+    if (type === 'file') {
       this.#fileCount += 1;
       this.#bytes += stats.size;
-    } else if (stats.isDirectory() && place.location.length < PATH_BYTES_MAX) {
+    } else if (type === 'directory' && place.location.length < PATH_BYTES_MAX) {
+      const device = BigInt(stats.dev);
       const isRepository = stats.ino === this.#repository?.ino && stats.dev === this.#repository.dev;
-      if (!isRepository) this.#directories.push(place);
+      if (!isRepository && !isElsewhere(place.outer, device)) this.#directories.push({ ...place, device });
     }
   }
 

@@ -1,3 +1,4 @@
+import { SourceError } from '../../errors.ts';
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
 import { packNames } from '../../files/name-list.ts';
@@ -11,6 +12,9 @@ import { joinPath } from '../../util/byte-string.ts';
 import { pathOf } from '../../util/path-node.ts';
 import type { PathNode } from '../../util/path-node.ts';
 import { buildOtherEntry } from './entry-builder.ts';
+import { UNKNOWN_ENTRY, isElsewhere } from './exclusion.ts';
+import type { DirectoryRules, ExclusionReason } from './exclusion.ts';
+import type { EnteredDirectory } from './ignore-files.ts';
 import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { PlannedName, SourcePlan } from './source-plan.ts';
 import type { WalkServices, FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
@@ -23,8 +27,12 @@ const LARGE_DIRECTORY_BYTES = 64 * 1024;
 interface OpenDirectory {
   readonly directory: WalkedDirectory;
   readonly names: Names;
-  /** Set if only some of the names are saved. */
+  /** Names here that are on the path to what the user named. */
   readonly planned: ReadonlyMap<ByteString, PlannedName> | undefined;
+  /** Whether nothing but `planned` is saved. */
+  readonly isPartial: boolean;
+  /** What is excluded here, besides patterns. */
+  readonly rules: DirectoryRules | undefined;
   position: number;
 }
 
@@ -41,14 +49,18 @@ export class SourceWalk {
 
   /** `parent`: what to compare the sources with. */
   async begin(parent: ParentSnapshot | undefined): Promise<void> {
-    const { base, names } = this.#plan;
+    const { base, names: planned, isBaseRoot } = this.#plan;
     const top = { parent: undefined, name: '' as ByteString };
     const previousTree = await this.#services.parentTrees.read(parent?.tree);
     const location = openDirectoryPath(base, { side: 'source' });
-    const listed = names === undefined ? await this.#listNames(location, top) : [...names.keys()];
-    const tree = this.#services.trees.begin(previousTree, listed.length);
-    const directory = { ...top, metadata: undefined, location, previous: undefined, previousTree, tree };
-    this.#push(directory, { names: listed, planned: names });
+    const names = isBaseRoot ? await this.#listNames(location, top) : [...planned.keys()];
+    const tree = this.#services.trees.begin(previousTree, names.length);
+    const { leftoverTree } = this.#services.continuation;
+    const known = { metadata: undefined, attributes: undefined, previous: undefined };
+    const directory = { ...top, ...known, location, previousTree, leftoverTree, tree };
+    const seen = { ...directory, metadata: isBaseRoot ? readMetadataFollowing(base) : undefined };
+    const rules = isBaseRoot ? this.#rulesIn(undefined, seen, { names, root: base }) : undefined;
+    this.#push(directory, { names, planned, isPartial: !isBaseRoot, rules });
   }
 
   /**
@@ -86,11 +98,10 @@ export class SourceWalk {
     const { directory } = open;
     const place = { parent: directory, name };
     const planned = open.planned?.get(name);
-    const { exclusion, owners, listing } = this.#services;
-    if (planned === undefined && exclusion.isExcluded(place)) {
-      listing?.add(place, 'excluded', undefined);
-      return undefined;
-    }
+    const { exclusion, owners } = this.#services;
+    const mayExclude = !open.isPartial && planned?.isRoot !== true;
+    let unwanted = mayExclude ? exclusion.excludesName(open.rules, place) : undefined;
+    if (unwanted !== undefined && planned === undefined) return this.#leaveOut(place, unwanted);
     try {
       const root = planned?.isRoot === true ? joinPath(this.#plan.base, pathOf(place)) : undefined;
       const followed = root === undefined ? undefined : this.#plan.followed.get(root);
@@ -99,15 +110,39 @@ export class SourceWalk {
         return undefined;
       }
       const location = followed ?? directory.location.childPath(name);
-      const metadata = planned === undefined ? readMetadata(location) : readMetadataOfPlanned(location, planned);
+      // Symlinks above a root are followed.
+      const isAbove = open.isPartial && planned?.isRoot === false;
+      const metadata = isAbove ? readMetadataFollowing(location) : readMetadata(location);
+      const isDirectory = metadata.type === 'directory';
+      if (mayExclude) unwanted ??= exclusion.excludes(open.rules, name, metadata);
+      if (unwanted !== undefined && !(isDirectory && planned !== undefined)) return this.#leaveOut(place, unwanted);
       const previous = directory.previousTree?.entries.find(name);
-      if (metadata.type === 'directory') return this.#enter({ ...place, metadata, previous }, planned, followed);
+      if (isDirectory) {
+        // Of an excluded directory, what the user named in it is saved.
+        const isPartial = isAbove || unwanted !== undefined;
+        const seen = { ...place, metadata, previous, root, followed, planned, isPartial, follows: isAbove };
+        return this.#enter(seen, open.rules);
+      }
       if (metadata.type === 'file') return this.#file({ directory, name, path: location, metadata, previous });
-      return { kind: 'entry', directory, entry: buildOtherEntry(name, location, metadata, owners), previous };
+      const attributes = this.#services.attributes.ofOther(place, { metadata, previous }, location);
+      return {
+        kind: 'entry',
+        directory,
+        entry: buildOtherEntry(name, location, metadata, owners, attributes),
+        previous,
+      };
     } catch (error) {
+      // What is to be ignored may be unreadable.
+      const isIgnored = mayExclude && exclusion.excludes(open.rules, name, UNKNOWN_ENTRY) !== undefined;
+      if (isIgnored && error instanceof SourceError) return this.#leaveOut(place, 'ignore-file');
       this.#services.problems.skip(place, 'stat', error, { mustExist: planned !== undefined });
       return undefined;
     }
+  }
+
+  #leaveOut(place: PathNode, reason: ExclusionReason): undefined {
+    this.#services.listing?.addExcluded(place, reason);
+    return undefined;
   }
 
   /** Returns whether the directory is the repository of this backup. Reported only if the user named it as a source. */
@@ -123,30 +158,44 @@ export class SourceWalk {
     return true;
   }
 
-  async #enter(
-    seen: SeenDirectory,
-    planned: PlannedName | undefined,
-    followed: ByteString | undefined,
-  ): Promise<undefined> {
-    const { parent, name, metadata, previous } = seen;
-    const some = planned?.isRoot === false ? planned.children : undefined;
+  /** `outer`: the rules for the directory itself. */
+  async #enter(seen: SeenDirectory, outer: DirectoryRules | undefined): Promise<undefined> {
+    const { parent, name, metadata, previous, root, followed, planned, follows } = seen;
     const previousTree = await this.#services.parentTrees.read(previous?.treeId);
-    const location = this.#open(seen, followed);
+    const location = this.#open(seen);
     if (location === undefined) return;
-    const names =
-      some === undefined ? await this.#listNames(location, seen, metadata.sizeBytes) : [...some.keys()].toSorted();
+    // A mount point is saved as an empty directory, except for what the user named in it.
+    const isPartial = seen.isPartial || (root === undefined && isElsewhere(outer, metadata.device));
+    const names = isPartial
+      ? [...(planned?.children.keys() ?? [])].toSorted()
+      : await this.#listNames(location, seen, metadata.sizeBytes);
     if (this.#skipsRepository(seen, location, { names, planned })) {
       location.close();
       return;
     }
+    const leftoverTree = await this.#services.continuation.enter(parent, name);
     const tree = this.#services.trees.begin(previousTree, names.length);
-    const directory = { parent, name, metadata, location, previous, previousTree, tree };
-    this.#push(directory, { names, planned: some });
+    const attributes = this.#services.attributes.ofDirectory(seen, seen, { path: location.prefix, follows });
+    const directory = { parent, name, metadata, attributes, location, previous, previousTree, leftoverTree, tree };
+    const rules = isPartial ? undefined : this.#rulesIn(outer, directory, { names, root: followed ?? root });
+    this.#push(directory, { names, planned: planned?.children, isPartial, rules });
   }
 
-  #open(seen: SeenDirectory, followed: ByteString | undefined): DirectoryPath | undefined {
+  /** `outer`: the rules for the directory itself. `root`: the real path of a root. */
+  #rulesIn(
+    outer: DirectoryRules | undefined,
+    { name, metadata, location }: Pick<WalkedDirectory, 'name' | 'metadata' | 'location'>,
+    { names, root }: Pick<EnteredDirectory, 'names' | 'root'>,
+  ): DirectoryRules | undefined {
+    // The rules for a source do not depend on other sources that contain it.
+    const inherited = root === undefined ? outer : undefined;
+    const { prefix } = location;
+    return this.#services.exclusion.enter(inherited, { name, prefix, names, root, device: metadata?.device });
+  }
+
+  #open(seen: SeenDirectory): DirectoryPath | undefined {
     try {
-      if (followed !== undefined) return openDirectoryPath(followed, { side: 'source' });
+      if (seen.followed !== undefined) return openDirectoryPath(seen.followed, { side: 'source' });
       return seen.parent.location.enter(seen.name);
     } catch (error) {
       this.#services.problems.skip(seen, 'list', error);
@@ -166,10 +215,16 @@ export class SourceWalk {
   }
 
   #file(seen: Pick<FileStep, 'directory' | 'name' | 'path' | 'metadata' | 'previous'>): FileStep {
-    const { files, ahead } = this.#services;
-    const known = files.reuse(seen.metadata, seen.previous);
-    const isWanted = known === undefined && seen.metadata.linkCount === 1;
-    return { kind: 'file', ...seen, known, ahead: isWanted ? ahead.offer(seen) : undefined };
+    const { files, ahead, continuation, attributes: source } = this.#services;
+    const known = files.reuse(seen.metadata, seen.previous) ?? continuation.reuse(seen, files);
+    if (known !== undefined) {
+      const isKnown = known === seen.previous && source.isKnownWithContent;
+      const place = { parent: seen.directory, name: seen.name };
+      const attributes = isKnown ? undefined : source.ofUnreadFile(place, seen, seen.path);
+      return { kind: 'file', ...seen, known, attributes, ahead: undefined };
+    }
+    const isWanted = seen.metadata.linkCount === 1;
+    return { kind: 'file', ...seen, known, attributes: undefined, ahead: isWanted ? ahead.offer(seen) : undefined };
   }
 }
 
@@ -177,9 +232,13 @@ interface SeenDirectory extends PathNode {
   readonly parent: WalkedDirectory;
   readonly metadata: SourceMetadata;
   readonly previous: TreeEntry | undefined;
-}
-
-/** Symlinks above a root are followed. */
-function readMetadataOfPlanned(location: ByteString, planned: PlannedName): SourceMetadata {
-  return planned.isRoot ? readMetadata(location) : readMetadataFollowing(location);
+  /** Its path, if it is a root. */
+  readonly root: ByteString | undefined;
+  /** The target of a root that is a symlink. */
+  readonly followed: ByteString | undefined;
+  readonly planned: PlannedName | undefined;
+  /** Whether it may be a symlink, since it is above the roots. */
+  readonly follows: boolean;
+  /** Whether only what the user named in it is saved. */
+  readonly isPartial: boolean;
 }

@@ -1,6 +1,7 @@
-import { SourceError } from '../../errors.ts';
+import { CancelledError, SourceError } from '../../errors.ts';
 import { heldDirectoryCount } from '../../files/held-directories.ts';
 import { readMetadata } from '../../files/source-metadata.ts';
+import { NO_ATTRIBUTES } from '../../format/tree-entry.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import { buildEntry, buildOtherEntry, isSameEntry } from './entry-builder.ts';
 import type { EntryContent } from './entry-builder.ts';
@@ -21,6 +22,8 @@ export class TreeBuilder {
   readonly #services: WalkServices;
   /** Steps that the walk has returned and that are not stored yet. */
   readonly #steps: WalkStep[] = [];
+  /** The directory of the last step that was stored. */
+  #position: WalkedDirectory | undefined;
   /** The walk does not run ahead while this many directories are held open. */
   #heldMax = HELD_AHEAD_MAX;
 
@@ -36,21 +39,31 @@ export class TreeBuilder {
       for (;;) {
         for (let waiting = this.#walkAhead(); waiting !== undefined; waiting = this.#walkAhead()) await waiting;
         const step = this.#steps.shift()!;
+        this.#position = step.directory;
         if (step.kind === 'leave') {
           const treeId = await this.#leave(step.directory);
-          if (step.directory.parent === undefined) return treeId;
+          this.#position = step.directory.parent;
+          if (this.#position === undefined) return treeId;
         } else {
           const storing = this.#store(step);
           if (storing !== undefined) await storing;
         }
         const pause = this.#services.pacer.pause();
-        if (pause !== undefined) await pause;
+        if (pause !== undefined) await this.#pause(pause, this.#position);
       }
+    } catch (error) {
+      if (error instanceof CancelledError) await this.#services.continuation.recordLast(this.#position);
+      throw error;
     } finally {
       await this.#services.ahead.stop();
       this.#walk.close();
       for (const { directory } of this.#steps) directory.location.close();
     }
+  }
+
+  async #pause(pause: Promise<void>, position: WalkedDirectory): Promise<void> {
+    await pause;
+    await this.#services.continuation.recordIfDue(position);
   }
 
   /**
@@ -96,18 +109,20 @@ export class TreeBuilder {
 
   /** Returns a promise only if it has to wait: promises for small files were nearly half of the garbage of a backup. */
   #storeFile(step: FileStep): Promise<void> | undefined {
-    const { directory, name, metadata, previous, ahead } = step;
+    const { directory, name, metadata, previous, attributes, ahead } = step;
     const { files, owners, tally } = this.#services;
     const known = step.known ?? files.linked(metadata);
     if (known !== undefined) {
-      const isSame = known === previous && isSameEntry(previous, metadata, owners);
-      this.#add(step, isSame ? previous : buildEntry(name, metadata, owners, contentOf(known)), true);
+      const isSame = known === previous && attributes === undefined && isSameEntry(previous, metadata, owners);
+      // Those of another name that this backup has read, or else those of the entry that has the content.
+      const kept = attributes ?? known.attributes ?? previous ?? NO_ATTRIBUTES;
+      this.#add(step, isSame ? previous : buildEntry(name, metadata, owners, contentOf(known), kept), true);
       return undefined;
     }
     tally.begin({ parent: directory, name });
     const stored = ahead === undefined ? undefined : files.saveAtHand(ahead);
     if (stored === undefined) return this.#readFile(step);
-    this.#add(step, buildEntry(name, metadata, owners, stored), false);
+    this.#add(step, buildEntry(name, metadata, owners, stored, stored.attributes), false);
     return stored.full;
   }
 
@@ -124,7 +139,8 @@ export class TreeBuilder {
     const place = { parent: directory, name };
     try {
       const saved = await files.save(step, ahead);
-      this.#add(step, buildEntry(name, saved.metadata, owners, saved), false);
+      const attributes = this.#services.attributes.note(place, saved.attributes);
+      this.#add(step, buildEntry(name, saved.metadata, owners, saved, attributes), false);
       if (saved.changedWhileRead) {
         problems.report(place, 'changed', 'changed while it was read; the saved copy may mix old and new content');
       }
@@ -136,11 +152,14 @@ export class TreeBuilder {
   }
 
   /** Handles a file that a program has replaced since it was listed. Returns undefined for a file or directory. */
-  #whatItIsNow({ name, path }: FileStep): TreeEntry | undefined {
+  #whatItIsNow({ directory, name, path }: FileStep): TreeEntry | undefined {
     try {
       const metadata = readMetadata(path);
       if (metadata.type === 'file' || metadata.type === 'directory') return undefined;
-      return buildOtherEntry(name, path, metadata, this.#services.owners);
+      const { owners, attributes } = this.#services;
+      const place = { parent: directory, name };
+      const kept = attributes.ofOther(place, { metadata, previous: undefined }, path);
+      return buildOtherEntry(name, path, metadata, owners, kept);
     } catch (error) {
       if (error instanceof SourceError) return undefined;
       throw error;
@@ -148,13 +167,15 @@ export class TreeBuilder {
   }
 
   async #leave(directory: WalkedDirectory): Promise<Uint8Array> {
-    const { parent, name, metadata, location, previous, previousTree, tree } = directory;
+    const { parent, name, metadata, attributes, location, previous, previousTree, tree } = directory;
     const { owners, tally, trees, listing } = this.#services;
     location.close();
     const treeId = await trees.save(tree, previousTree);
     if (parent !== undefined && metadata !== undefined) {
-      const isSame = previous !== undefined && hasTree(previous, treeId) && isSameEntry(previous, metadata, owners);
-      const entry = isSame ? previous : buildEntry(name, metadata, owners, { treeId });
+      const isKnown = previous !== undefined && attributes === undefined;
+      const isSame = isKnown && hasTree(previous, treeId) && isSameEntry(previous, metadata, owners);
+      const kept = attributes ?? previous ?? NO_ATTRIBUTES;
+      const entry = isSame ? previous : buildEntry(name, metadata, owners, { treeId }, kept);
       const change = tally.countDirectory(entry, previous);
       listing?.add(directory, change, 'directory');
       parent.tree.add(entry);

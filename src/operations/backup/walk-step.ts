@@ -7,9 +7,12 @@ import type { PathNode } from '../../util/path-node.ts';
 import type { KnownFile, FileStore } from './file-store.ts';
 import type { ParentTree, ParentTrees } from './parent-tree.ts';
 import type { FileAhead, ReadAhead } from './read-ahead.ts';
+import type { SourceAttributes } from '../../files/source-attributes.ts';
+import type { AttributeSource } from './attribute-source.ts';
 import type { OwnerNames } from '../../files/owner-names.ts';
 import type { Pacer } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
+import type { Continuation } from './continuation.ts';
 import type { EntryListing } from './entry-listing.ts';
 import type { Exclusion } from './exclusion.ts';
 import type { OwnRepository } from './own-repository.ts';
@@ -22,10 +25,14 @@ export interface WalkedDirectory extends PathNode {
   readonly parent: WalkedDirectory | undefined;
   readonly name: ByteString;
   readonly metadata: SourceMetadata | undefined;
+  /** Undefined if they are those of `previous`, and for the common parent of the roots. */
+  readonly attributes: SourceAttributes | undefined;
   /** Stays open until the last file of the directory is stored. */
   readonly location: DirectoryPath;
   readonly previous: TreeEntry | undefined;
   readonly previousTree: ParentTree | undefined;
+  /** What an interrupted backup had stored of the directory. */
+  readonly leftoverTree: ParentTree | undefined;
   readonly tree: TreeEncoder;
 }
 
@@ -37,6 +44,8 @@ export interface FileStep extends SourceFile {
   readonly previous: TreeEntry | undefined;
   /** The content, if the file does not need to be read. */
   readonly known: KnownFile | undefined;
+  /** The attributes, if the file does not need to be read, and if they are not those of `previous`. */
+  readonly attributes: SourceAttributes | undefined;
   /** Set if the file is already being read. */
   readonly ahead: FileAhead | undefined;
 }
@@ -64,7 +73,9 @@ export interface WalkServices {
   readonly files: FileStore;
   readonly ahead: ReadAhead;
   readonly owners: OwnerNames;
+  readonly attributes: AttributeSource;
   readonly trees: TreeSaver;
+  readonly continuation: Continuation;
   readonly tally: BackupTally;
   readonly exclusion: Exclusion;
   readonly ownRepository: OwnRepository;

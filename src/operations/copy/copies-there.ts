@@ -6,7 +6,7 @@ import type { SnapshotListing } from '../../repository/read-snapshots.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { findMissing } from '../live-walk.ts';
 
-/** The id of a snapshot in the repository where it was made. */
+/** The id with which a snapshot was made: in another repository, or before it was changed. */
 export function originalIdOf({ id, snapshot }: SnapshotListing): string {
   return snapshot.original ?? id;
 }
@@ -41,7 +41,7 @@ export class CopiesThere {
   }
 
   /**
-   * Returns the id of the copy of a snapshot, or undefined. One with other tags, for example, is not a copy. `storedTree`:
+   * Returns the id of the copy of a snapshot, or undefined. `storedTree`:
    * the id of the root of a new copy, all of which is stored. A damaged copy that has it is not damaged any more.
    */
   find(listing: SnapshotListing, storedTree?: Uint8Array): string | undefined {
@@ -83,12 +83,14 @@ export class CopiesThere {
   }
 }
 
-/** Whether two snapshots differ only in what is of one repository. */
+/** Whether two snapshots differ only in what is of one repository, and in tags and marks that can change later. */
 function isSameBackup(one: Snapshot, other: Snapshot): boolean {
   return isDeepStrictEqual(commonMembersOf(one), commonMembersOf(other));
 }
 
 function commonMembersOf(snapshot: Snapshot): Partial<Snapshot> {
-  const { nonce: _nonce, tree: _tree, parent: _parent, original: _original, ...members } = snapshot;
+  const { nonce: _nonce, tree: _tree, parent: _parent, original: _original, replaces: _replaces, ...common } = snapshot;
+  // Two copies of one backup would count twice for retention rules.
+  const { tags: _tags, comment: _comment, pinned: _pinned, keepUntil: _keepUntil, ...members } = common;
   return members;
 }

@@ -99,7 +99,7 @@ export class CopyCommits {
 
   #copyOf({ snapshot, tree }: PendingCopy, ofSameCommit: ReadonlyMap<string, string>): Snapshot {
     const { copies, originals } = this.#services;
-    const { parent, ...members } = snapshot.snapshot;
+    const { parent, replaces: _, ...members } = snapshot.snapshot;
     const originalParent = originals.get(parent ?? '') ?? parent ?? '';
     const copiedParent = ofSameCommit.get(originalParent) ?? copies.idOfCopy(originalParent);
     return {

@@ -50,7 +50,7 @@ export function selectForCopy(
   const listings = all.listings.filter(isMeant);
   const problems = selectors.length > 0 ? [] : unreadableSnapshots(opened, all);
   if (listings.length + problems.length === 0 && all.listings.length > 0) {
-    throw new SnapshotNotFoundError('there are no snapshots of the given host, paths, tags and times', {
+    throw new SnapshotNotFoundError('no snapshot matches the given host, paths, tags and times', {
       advice: { code: 'list-snapshots' },
     });
   }

@@ -5,7 +5,7 @@ import { BloomFilter } from '../../filter-family/bloom-filter.ts';
 import { SortedIds } from '../../filter-family/sorted-ids.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { textOf } from '../../util/byte-string.ts';
-import { chunkIdsOfFile } from './chunk-ids-of-file.ts';
+import { FileCutter } from '../file-cutter.ts';
 import { Pacer, withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
 import type { ExportFormat } from './export.ts';
@@ -81,8 +81,9 @@ export async function askFiles(
 ): Promise<void> {
   await withRepository(context, 'read', async (repository) => {
     const pacer = new Pacer(context);
+    const cutter = new FileCutter(repository);
     for (const path of paths) {
-      for (const { id, offset, sizeBytes } of chunkIdsOfFile(path, repository)) {
+      for (const { id, offset, sizeBytes } of cutter.chunks(path)) {
         onAnswer({ id: hexOf(id), isPerhapsIn: membership.has(id), chunk: { path, offset, sizeBytes } });
         await pacer.pause();
       }

@@ -2,21 +2,37 @@ import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Finding } from './findings.ts';
 import { ImpactSearch } from './impact.ts';
+import type { SearchPlace } from './impact.ts';
 import type { PackReport } from '../../store/pack-verifier.ts';
 
-/** Reports every damaged or missing pack and every missing chunk, with the files that need the lost chunks. */
-export async function findDamage(opened: OpenedState, reports: readonly PackReport[]): Promise<Finding[]> {
-  const { state } = opened;
-  const nowhere = missingChunks(opened);
+/** What some of the snapshots need. */
+export interface DamageScope {
+  readonly snapshots: SearchPlace['snapshots'];
+  /** Hex ids of what they need and nothing has: missing chunks, and unreadable trees. */
+  readonly lost: readonly string[];
+  /** Whether they need a chunk, by its number in the filter. */
+  readonly needs: (entry: number) => boolean;
+}
+
+/**
+ * Reports every damaged or missing pack and every missing chunk, with the files that need the lost chunks. `scope`:
+ * default is all snapshots.
+ */
+export async function findDamage(
+  opened: OpenedState,
+  reports: readonly PackReport[],
+  scope: DamageScope = allSnapshots(opened),
+): Promise<Finding[]> {
+  const { state, reader } = opened;
   const damaged = reports.filter(({ problems }) => problems.length > 0);
   const sound = chunksInSoundCopies(reports);
   const lost = damaged.map((report) => ({
     report,
-    chunks: report.damagedChunks.filter((id) => isNeededFrom(opened, id, report) && !sound.has(id)),
+    chunks: report.damagedChunks.filter((id) => isNeededFrom(opened, id, report, scope) && !sound.has(id)),
   }));
-  const all = new Set([...nowhere, ...state.unreadableTrees.keys(), ...lost.flatMap(({ chunks }) => chunks)]);
+  const all = new Set([...scope.lost, ...lost.flatMap(({ chunks }) => chunks)]);
   if (all.size === 0 && damaged.length === 0) return [];
-  const search = new ImpactSearch(state, opened.reader, all);
+  const search = new ImpactSearch({ state, reader, snapshots: scope.snapshots }, all);
   await search.run();
   const findings: Finding[] = lost.map(({ report: { pack, problems }, chunks }) => {
     const isMissing = problems.some(({ kind }) => kind === 'missing');
@@ -43,6 +59,12 @@ export async function findDamage(opened: OpenedState, reports: readonly PackRepo
   return findings;
 }
 
+/** All snapshots, and what they need and nothing has. */
+export function allSnapshots(opened: OpenedState): DamageScope {
+  const { snapshots, unreadableTrees } = opened.state;
+  return { snapshots, lost: [...missingChunks(opened), ...unreadableTrees.keys()], needs: () => true };
+}
+
 /** Returns the hex ids of damaged chunks that have an intact copy in another pack. */
 function chunksInSoundCopies(reports: readonly PackReport[]): Set<string> {
   const damaged = new Set(reports.flatMap(({ damagedChunks }) => damagedChunks));
@@ -62,10 +84,10 @@ function chunksInSoundCopies(reports: readonly PackReport[]): Set<string> {
 }
 
 /** Returns whether a chunk needs this pack: the state reads the chunk from it, or knows no place to read it from. */
-function isNeededFrom({ state }: OpenedState, id: string, report: PackReport): boolean {
+function isNeededFrom({ state }: OpenedState, id: string, report: PackReport, { needs }: DamageScope): boolean {
   const { filter, packs } = state;
   const entry = filter.find(Buffer.from(id, 'hex'), 0);
-  if (entry < 0) return false;
+  if (entry < 0 || !needs(entry)) return false;
   return !filter.hasLocation(entry) || packs.get(filter.packIndexOf(entry)).id === report.pack.id;
 }
 

@@ -5,6 +5,7 @@ import type { FilterState } from '../../ldm/filter-state.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Finding } from './findings.ts';
 import { ImpactSearch } from './impact.ts';
+import type { SearchPlace } from './impact.ts';
 
 const WRONG_SIZE = 'size';
 
@@ -19,12 +20,16 @@ export class FileSizeCheck {
   };
 
   /** Walks the snapshots again, but only if a wrong size was found. */
-  async findings({ state, reader }: OpenedState): Promise<Finding[]> {
+  async findings(
+    { state, reader }: OpenedState,
+    snapshots: SearchPlace['snapshots'] = state.snapshots,
+  ): Promise<Finding[]> {
     if (!this.#isWrong) return [];
     const problemOf = ({ sizeBytes, chunkIds }: TreeEntry): string | undefined =>
       isWrongSize(state, sizeBytes, { bytes: chunkIds, start: 0, end: chunkIds.length }) ? WRONG_SIZE : undefined;
-    const search = new ImpactSearch(state, reader, new Set(), problemOf);
+    const search = new ImpactSearch({ state, reader, snapshots }, new Set(), problemOf);
     await search.run();
+    if (!search.isNeeded(WRONG_SIZE)) return [];
     return [{ severity: 'error', kind: 'file-size', impact: search.of([WRONG_SIZE]) }];
   }
 }

@@ -58,6 +58,8 @@ export type Finding =
   /** A rotation of the master key was interrupted before it replaced this copy of the configuration. */
   | OfKind<'config-outdated', { severity: 'warning'; name: string }>
   | OfKind<'pack-damaged' | 'pack-missing', PackFields>
+  /** There are snapshots and no packs at all. Only of a check without a key, which finds no single missing pack. */
+  | OfKind<'packs-missing', { severity: 'error' }>
   /** A checkpoint lists it. */
   | OfKind<'segment-missing', { severity: 'error'; segmentId: string }>
   /** `outlook`: whether `repair` can write the manifest again, and if not, whether there is a damaged copy. */

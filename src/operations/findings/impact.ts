@@ -28,14 +28,21 @@ interface OpenDirectory {
   isHit: boolean;
 }
 
+/** Where to search. */
+export interface SearchPlace {
+  readonly state: FilterState;
+  readonly reader: StateReader;
+  /** The root trees by snapshot id. */
+  readonly snapshots: ReadonlyMap<string, { readonly tree: Uint8Array }>;
+}
+
 /**
- * Walks every snapshot and finds, for each damaged chunk, the snapshots and files that need it. `damaged` are hex ids
+ * Walks snapshots and finds, for each damaged chunk, the snapshots and files that need it. `damaged` are hex ids
  * of unreadable chunks. `problemOf` returns the name of any other problem of a file; pass that name to `of` like a
  * chunk id.
  */
 export class ImpactSearch {
-  readonly #state: FilterState;
-  readonly #reader: StateReader;
+  readonly #place: SearchPlace;
   readonly #damaged: ReadonlySet<string>;
   /** Trees without any damage below them. */
   readonly #clean = new EntrySet();
@@ -43,21 +50,27 @@ export class ImpactSearch {
   readonly #hits = new Map<string, { snapshots: Set<string>; paths: AffectedPath[]; pathCount: number }>();
 
   readonly #problemOf: (file: TreeEntry) => string | undefined;
+  readonly #pathsMax: number;
 
   constructor(
-    state: FilterState,
-    reader: StateReader,
+    place: SearchPlace,
     damaged: ReadonlySet<string>,
     problemOf: (file: TreeEntry) => string | undefined = () => undefined,
+    pathsMax: number = PATHS_MAX,
   ) {
-    this.#state = state;
-    this.#reader = reader;
+    this.#pathsMax = pathsMax;
+    this.#place = place;
     this.#damaged = damaged;
     this.#problemOf = problemOf;
   }
 
   async run(): Promise<void> {
-    for (const [snapshot, { tree }] of this.#state.snapshots) await this.#walk(snapshot, tree);
+    for (const [snapshot, { tree }] of this.#place.snapshots) await this.#walk(snapshot, tree);
+  }
+
+  /** Returns whether one of the snapshots needs this chunk. */
+  isNeeded(chunk: string): boolean {
+    return this.#hits.has(chunk);
   }
 
   /** Returns the snapshots and files affected by any of these chunks or problems. */
@@ -75,15 +88,15 @@ export class ImpactSearch {
     const order = new Map([...snapshots].map((snapshot, index) => [snapshot, index]));
     const inOrder = (a: AffectedPath, b: AffectedPath): number =>
       order.get(a.snapshot)! - order.get(b.snapshot)! || (a.path < b.path ? -1 : 1);
-    const shown = [...paths.values()].toSorted(inOrder).slice(0, PATHS_MAX);
-    return { snapshots: [...snapshots], paths: shown, pathCount: paths.size > PATHS_MAX ? pathCount : paths.size };
+    const shown = [...paths.values()].toSorted(inOrder).slice(0, this.#pathsMax);
+    return { snapshots: [...snapshots], paths: shown, pathCount: paths.size > this.#pathsMax ? pathCount : paths.size };
   }
 
   async #walk(snapshot: string, root: Uint8Array): Promise<void> {
     /** The directories around the current step. */
     const open: OpenDirectory[] = [];
     const seen = new EntrySet();
-    const walk = walkSnapshot(this.#reader, root);
+    const walk = walkSnapshot(this.#place.reader, root);
     for (let step = await walk.next(); step !== undefined; step = await walk.next()) {
       const isInRepeated = open.at(-1)?.isRepeated === true;
       if (isInRepeated) this.#repeatedStepsLeft -= 1;
@@ -99,7 +112,7 @@ export class ImpactSearch {
         this.#note(hex(step.entry.treeId!), snapshot, step);
         noteHit(open);
       } else {
-        const entry = this.#state.filter.find(step.entry.treeId!, 0);
+        const entry = this.#place.state.filter.find(step.entry.treeId!, 0);
         const isRepeated = !seen.add(entry) || isInRepeated;
         if (this.#clean.has(entry)) walk.skip();
         else if (isRepeated && this.#repeatedStepsLeft <= 0) {
@@ -129,7 +142,7 @@ export class ImpactSearch {
     this.#hits.set(chunk, hit);
     hit.snapshots.add(snapshot);
     hit.pathCount += 1;
-    if (hit.paths.length < PATHS_MAX) hit.paths.push({ snapshot, path: shownPathOf(place) });
+    if (hit.paths.length < this.#pathsMax) hit.paths.push({ snapshot, path: shownPathOf(place) });
   }
 }
 

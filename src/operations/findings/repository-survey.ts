@@ -96,8 +96,8 @@ export async function surveyRepository(
 }
 
 /**
- * Adds the packs of a segment. The first listing of a pack counts, as for whoever opens the state; it is verified with
- * the pack.
+ * Adds the packs of a segment. The first listing of a pack counts, as it does when the state is opened; it is verified
+ * with the pack.
  * @throws CorruptDataError if an earlier segment lists one of them differently
  */
 function addPacks(

@@ -1,3 +1,4 @@
+import { CorruptDataError } from '../../errors.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, deletedName, manifestCopyName, snapshotName } from '../../format/layout.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -96,7 +97,10 @@ async function replace(
 ): Promise<void> {
   if (source === undefined) return await order.quarantine(file);
   const bytes = await source();
-  await order.quarantineCopy(file);
+  await order.quarantineCopy(file).catch((error: unknown) => {
+    // A symlink to nothing has no bytes to keep.
+    if (!(error instanceof CorruptDataError)) throw error;
+  });
   await order.publishFile(file, bytes);
 }
 

@@ -1,8 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import { CorruptDataError } from '../../errors.ts';
+import { packName } from '../../format/layout.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Listing } from '../../repository/listing.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { PackVerifier } from '../../store/pack-verifier.ts';
+import type { PackReport, PackVerifier } from '../../store/pack-verifier.ts';
+
+/** Random errors hardly ever give the same wrong bytes twice. */
+const READS_MAX = 5;
 
 /** Remembers the verdict on each pack: several segments may name it, and one of them may lie about it. */
 export class PackJudge {
@@ -58,7 +63,7 @@ export class PackJudge {
     const listing = this.#repository.packs.digestOfListing(pack);
     const known = verdicts.get(listing);
     if (known !== undefined) return known;
-    const isWhole = (await twice(async () => ((await this.#isSound(pack)) ? pack : undefined))) !== undefined;
+    const isWhole = await this.#isSound(pack);
     verdicts.set(listing, isWhole);
     return isWhole;
   }
@@ -71,12 +76,29 @@ export class PackJudge {
     return undefined;
   }
 
+  /**
+   * Calls a pack bad only if two reads gave the same wrong bytes, since memory and cables fail too.
+   * @throws CorruptDataError if every read gives other bytes
+   */
   async #isSound(pack: PackContents): Promise<boolean> {
-    return (await this.#verifier.verifyData(pack)).problems.length === 0;
+    const wrong: PackReport[] = [];
+    while (wrong.length < READS_MAX) {
+      const report = await this.#verifier.verifyData(pack);
+      if (report.problems.length === 0) return true;
+      if (wrong.some((other) => isDeepStrictEqual(resultOf(other), resultOf(report)))) return false;
+      wrong.push(report);
+    }
+    throw new CorruptDataError(`${packName(pack.id)}: ${READS_MAX} reads gave other bytes each time`, {
+      hint: 'The pack was not set aside. Memory, cable or controller may be faulty: run the repair on another machine.',
+    });
   }
 }
 
-/** Two reads must agree before anything is called bad: memory and cables fail too. */
+function resultOf({ problems, digest }: PackReport): unknown {
+  return [problems, digest];
+}
+
+/** Two reads suffice for segments and footers: rejecting one of them loses no data. */
 async function twice<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
   return (await read()) ?? (await read());
 }

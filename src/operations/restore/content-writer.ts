@@ -110,7 +110,7 @@ export class ContentWriter {
     const { file, entries } = part;
     const { behind } = this.#options;
     const { sizeBytes } = file;
-    const isSmall = behind.takes(sizeBytes);
+    const isSmall = file.holes.length === 0 && behind.takes(sizeBytes);
     if (isSmall && entries.length === file.chunkCount) {
       const room = behind.roomFor(sizeBytes);
       await this.#read(part, block, (offset, bytes) => copyBytes(room, bytes, offset));

@@ -2,11 +2,12 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { TargetError } from '../../errors.ts';
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
-import { createHardlink, fileStateAt, fileStateOf } from '../../files/hard-link.ts';
+import { createHardlink, fileStateAt, fileStateOf, isOtherInode } from '../../files/hard-link.ts';
 import type { KnownFile } from '../../files/hard-link.ts';
 import { nativeCalls } from '../../files/native.ts';
 import { openSource } from '../../files/source-files.ts';
 import { replaceTarget, temporaryPathBeside } from '../../files/target-names.ts';
+import { readTargetStats } from '../../files/target-writer.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import { fsPath } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
@@ -18,7 +19,7 @@ interface FirstName {
   readonly directory: DirectoryPath;
   /** Compared before the file is linked, because somebody may have exchanged a directory in its path. */
   readonly state: string;
-  /** False if it existed before the restore and only looked the same. */
+  /** False if it existed before the restore, and its content or metadata only looked the same. */
   readonly isWritten: boolean;
 }
 
@@ -54,32 +55,47 @@ export class HardlinkGroups {
 
   /**
    * Creates `location` as a hard link to the first name of its group. Returns false if that is not possible, or if the
-   * first name is a regular file that existed before the restore.
+   * first name only looked the same.
    */
   link(entry: TreeEntry, location: ByteString, { replaces }: { readonly replaces: boolean }): boolean {
     const first = this.#firstOf(entry);
-    if (first === undefined || (!first.isWritten && entry.type === 'file')) return false;
-    // On macOS, a hard link to a symlink would link to the target of the symlink.
-    if (entry.type === 'symlink' && process.platform === 'darwin') return false;
-    return tryLink(first, location, { replaces });
+    return first?.isWritten === true && tryLink(first, location, { replaces });
+  }
+
+  /** Returns whether a name that exists is not one of the same file as the first name of its group, but could be. */
+  isApart(entry: TreeEntry, directory: DirectoryPath): boolean {
+    const first = this.#firstOf(entry);
+    if (first === undefined) return false;
+    const state = fileStateAt(directory.childPath(entry.name));
+    return state !== undefined && isOtherInode(state, first.state);
   }
 
   /**
-   * Replaces a file that was just written by a link to the first name of its group, if that one existed before the
-   * restore and has the same bytes. Returns true if the file is linked.
+   * Replaces a name that was just written by a link to the first name of its group, if that one existed before the
+   * restore and has the same bytes and metadata. Returns true if the name is linked.
    */
-  join(entry: TreeEntry, location: ByteString): boolean {
+  joinWritten(entry: TreeEntry, location: ByteString): boolean {
     const first = this.#firstOf(entry);
-    if (first === undefined || first.isWritten) return false;
-    const isSame = withNearFile(first, (file) => haveSameBytes(file, location));
-    if (!isSame || !tryLink(first, location, { replaces: true })) return false;
-    // Its bytes are known now, so that other names can be linked to it as if it had been written.
+    if (first === undefined || first.isWritten || !this.join(entry, location)) return false;
+    // What was written came from the repository, so other names can be linked to it.
     this.#first.set(keyOf(entry), { ...first, isWritten: true });
     return true;
   }
 
+  /** The same for a name that existed before, whatever the first name is. Its content may be wrong as before. */
+  join(entry: TreeEntry, location: ByteString): boolean {
+    const first = this.#firstOf(entry);
+    if (first === undefined) return false;
+    const isSame = withNearFile(first, (file) => {
+      return hasSameMetadata(file.path, location) && (entry.type !== 'file' || haveSameBytes(file, location));
+    });
+    return isSame && tryLink(first, location, { replaces: true });
+  }
+
   /** Returns undefined if the names had different contents: the file changed during the backup. */
   #firstOf(entry: TreeEntry): FirstName | undefined {
+    // On macOS, a hard link to a symlink would link to the target of the symlink.
+    if (entry.type === 'symlink' && process.platform === 'darwin') return undefined;
     const first = entry.hardlink === undefined ? undefined : this.#first.get(keyOf(entry));
     return first !== undefined && isSameContent(first.entry, entry) ? first : undefined;
   }
@@ -117,6 +133,12 @@ function withNearFile(first: FirstName, action: (file: KnownFile) => boolean): b
   } finally {
     parent?.close();
   }
+}
+
+function hasSameMetadata(path: ByteString, other: ByteString): boolean {
+  const [a, b] = [readTargetStats(path), readTargetStats(other)];
+  if (a === undefined || b === undefined) return false;
+  return a.mode === b.mode && a.uid === b.uid && a.gid === b.gid && a.mtimeNs === b.mtimeNs;
 }
 
 function haveSameBytes({ path, state }: KnownFile, written: ByteString): boolean {

@@ -10,17 +10,23 @@ export type OverwriteMode = 'never' | 'if-changed' | 'if-newer' | 'always';
 export type FileDecision = 'create' | 'replace' | 'unchanged' | 'keep' | 'refuse' | 'blocked';
 
 /**
+ * Called with the metadata of something that is as the entry says, if its other metadata may be set. Returns whether to
+ * replace it for that.
+ */
+export type OnSame = (existing: BigIntStats) => boolean;
+
+/**
  * Decides how to restore a file. An existing file with the same size and time counts as the same. A file that differs
  * is replaced only if the mode allows it; a directory is never replaced. Throws TargetError if the existing file cannot
  * be examined.
  */
-export function decide(path: ByteString, entry: TreeEntry, mode: OverwriteMode): FileDecision {
+export function decide(path: ByteString, entry: TreeEntry, mode: OverwriteMode, onSame?: OnSame): FileDecision {
   const existing = readTargetStats(path);
   if (existing === undefined) return 'create';
   if (existing.isDirectory()) return 'blocked';
   const isSame = entry.type === 'file' ? isSameFile(existing, entry) : isSameOther(existing, path, entry);
   if (mode === 'always') return 'replace';
-  if (isSame) return 'unchanged';
+  if (isSame) return mode === 'if-changed' && onSame?.(existing) === true ? 'replace' : 'unchanged';
   if (mode === 'if-changed') return 'replace';
   if (mode === 'if-newer') return mtimeOf(entry) > existing.mtimeNs ? 'replace' : 'keep';
   return 'refuse';
@@ -39,6 +45,7 @@ function isSameOther(existing: BigIntStats, path: ByteString, entry: TreeEntry):
   return isSameKind && isSameMajor && deviceMinorOf(existing.rdev) === entry.deviceMinor;
 }
 
-function mtimeOf(entry: TreeEntry): bigint {
+/** Returns the modification time in nanoseconds since 1970. */
+export function mtimeOf(entry: TreeEntry): bigint {
   return BigInt(entry.mtimeSeconds) * 1_000_000_000n + BigInt(entry.mtimeNanoseconds);
 }

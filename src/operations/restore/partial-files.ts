@@ -51,8 +51,12 @@ export class PartialFiles {
   }
 
   #create(file: PlannedFile): TargetFile {
-    const created = new TargetFile(file, file.mode, { isSparse: this.#isSparse });
+    // What a patch needs is read again.
+    const mode = file.patch === undefined ? file.mode : 0o600;
+    const isSparse = this.#isSparse && file.patch === undefined;
+    const created = new TargetFile(file, mode, { isSparse, holes: file.holes });
     this.#onDisk.set(file, created);
+    if (file.patch === undefined) created.prepare(file.inodeFlags, this.#policy);
     return created;
   }
 
@@ -76,7 +80,10 @@ export class PartialFiles {
 
   /** Ends a file that was written under a temporary name; see `TargetFile.commit`. */
   commit(file: PlannedFile): TargetError | undefined {
-    const failure = this.#onDisk.get(file)!.commit(file, { policy: this.#policy });
+    const policy = this.#policy;
+    const written = this.#onDisk.get(file)!;
+    const { patch } = file;
+    const failure = patch === undefined ? written.commit(file, { policy }) : written.commitInto(patch, file, policy);
     this.#onDisk.delete(file);
     this.#open.delete(file);
     return failure;

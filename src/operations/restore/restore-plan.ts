@@ -1,11 +1,13 @@
 import type { FilePlace } from '../../files/target-names.ts';
 import type { EntryMetadata } from '../../files/target-metadata.ts';
 import type { FilterState } from '../../ldm/filter-state.ts';
+import type { EntryAttributes } from '../../format/tree-entry.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { TreeStep } from '../../repository/tree-walk.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { PathNode } from '../../util/path-node.ts';
-import type { TalliedStep } from './restore-result.ts';
+import type { PlannedPatch } from './in-place.ts';
+import type { TalliedStep } from './restore-tally.ts';
 import type { TargetDirectory } from './target-directories.ts';
 
 /**
@@ -18,6 +20,8 @@ const BYTES_PER_FILE = 400;
 /** It keeps its entry, which is compared with that of the first name. */
 const BYTES_PER_LINK = 700;
 const BYTES_PER_CHUNK = 32;
+/** The object of an extended attribute, and its name. Its value is a part of the tree. */
+const BYTES_PER_ATTRIBUTE = 200;
 const OFFSETS_PER_PACK = 2 ** 32;
 
 /**
@@ -36,6 +40,10 @@ export class PlannedFile implements FilePlace, EntryMetadata, TalliedStep {
   readonly mtimeSeconds: number;
   readonly mtimeNanoseconds: number;
   readonly sizeBytes: number;
+  readonly xattrs: EntryAttributes['xattrs'];
+  readonly holes: Float64Array;
+  readonly inodeFlags: number;
+  readonly inheritsAcl: boolean;
   readonly changedWhileRead: boolean;
   /** The whole entry of a file with several names. */
   readonly linked: TreeEntry | undefined;
@@ -47,6 +55,8 @@ export class PlannedFile implements FilePlace, EntryMetadata, TalliedStep {
   remainingCount = 0;
   /** Whether writing it has failed, so that its other chunks are not needed. */
   hasFailed = false;
+  /** If given, only some chunks are written, into the existing file. */
+  patch: PlannedPatch | undefined;
 
   constructor(step: TreeStep, directory: TargetDirectory, { replaces }: { readonly replaces: boolean }) {
     const { entry } = step;
@@ -59,6 +69,10 @@ export class PlannedFile implements FilePlace, EntryMetadata, TalliedStep {
     this.mtimeSeconds = entry.mtimeSeconds;
     this.mtimeNanoseconds = entry.mtimeNanoseconds;
     this.sizeBytes = entry.sizeBytes;
+    this.xattrs = entry.xattrs;
+    this.holes = entry.holes;
+    this.inodeFlags = entry.inodeFlags;
+    this.inheritsAcl = directory.inheritsAcl;
     this.changedWhileRead = entry.changedWhileRead;
     this.linked = entry.hardlink === undefined ? undefined : entry;
     this.parent = step.parent;
@@ -68,6 +82,11 @@ export class PlannedFile implements FilePlace, EntryMetadata, TalliedStep {
 
   get entry(): this {
     return this;
+  }
+
+  /** The bytes that the existing file has already. */
+  get keptBytes(): number {
+    return this.patch?.keptBytes ?? 0;
   }
 
   get path(): ByteString {
@@ -91,6 +110,7 @@ export class RestorePlan {
   readonly #state: FilterState;
   readonly #files: PlannedFile[] = [];
   readonly #empty: PlannedFile[] = [];
+  #attributeBytes = 0;
   /** The chunks of all files, one file after the other. */
   readonly #entries: number[] = [];
 
@@ -102,13 +122,15 @@ export class RestorePlan {
   get sizeBytes(): number {
     const fileCount = this.#files.length + this.#empty.length;
     const linkBytes = this.links.length * BYTES_PER_LINK;
-    return fileCount * BYTES_PER_FILE + linkBytes + this.#entries.length * BYTES_PER_CHUNK;
+    const chunkBytes = this.#entries.length * BYTES_PER_CHUNK;
+    return fileCount * BYTES_PER_FILE + linkBytes + chunkBytes + this.#attributeBytes;
   }
 
   /** `entries`: the numbers of its chunks in the filter, in order. */
   add(file: PlannedFile, entries: readonly number[]): void {
     file.chunkCount = entries.length;
     file.remainingCount = entries.length;
+    this.#attributeBytes += file.xattrs.length * BYTES_PER_ATTRIBUTE + file.holes.byteLength;
     (entries.length === 0 ? this.#empty : this.#files).push(file);
     for (const entry of entries) this.#entries.push(entry);
   }
@@ -150,8 +172,9 @@ export class PlannedBlocks {
     this.#offsetOf = new Float64Array(entries.length);
     const blockOf = new Uint32Array(entries.length);
     let index = 0;
-    for (const [fileIndex, { chunkCount }] of files.entries()) {
+    for (const [fileIndex, { chunkCount, patch }] of files.entries()) {
       let offset = 0;
+      const start = index;
       for (const end = index + chunkCount; index < end; index += 1) {
         const { packIndex, blockOffset, lengthBytes } = filter.location(entries[index]!);
         const key = packIndex * OFFSETS_PER_PACK + blockOffset;
@@ -159,7 +182,7 @@ export class PlannedBlocks {
         if (block === this.keys.size) this.keys.set(key, block);
         blockOf[index] = block;
         this.#fileOf[index] = fileIndex;
-        this.#offsetOf[index] = offset;
+        this.#offsetOf[index] = patch?.offsets[index - start] ?? offset;
         offset += lengthBytes;
       }
     }

@@ -1,5 +1,4 @@
-import type { DirectoryPath } from '../../files/directory-path.ts';
-import { createOther, finishTargetDirectory } from '../../files/target-writer.ts';
+import { finishTargetDirectory } from '../../files/target-directory.ts';
 import type { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { TreeEntry } from '../../format/tree.ts';
@@ -8,12 +7,18 @@ import type { TreeStep } from '../../repository/tree-walk.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { Pacer } from '../context.ts';
 import { chunksOfFile } from '../file-chunks.ts';
+import type { AbandonedWork } from './abandoned-work.ts';
 import { ContentWriter } from './content-writer.ts';
+import { decideIn, planFile } from './file-planning.ts';
+import type { PlanningOptions } from './file-planning.ts';
 import { HardlinkGroups } from './hardlink-groups.ts';
-import { decide } from './overwrite.ts';
-import type { FileDecision, OverwriteMode } from './overwrite.ts';
+import type { InPlace } from './in-place.ts';
+import { restoreOther } from './other-entries.ts';
+import { LockedFiles } from './locked-files.ts';
+import type { OverwriteMode } from './overwrite.ts';
 import { PLAN_BYTES_MAX, PlannedFile, RestorePlan } from './restore-plan.ts';
-import type { RestoreTally } from './restore-result.ts';
+import type { RestoreTally } from './restore-tally.ts';
+import type { SetAside } from './set-aside.ts';
 import { TargetDirectories } from './target-directories.ts';
 import type { TargetDirectory } from './target-directories.ts';
 import { WriteBehind } from './write-behind.ts';
@@ -22,6 +27,8 @@ import type { WriterThreads } from './write-behind.ts';
 export interface RestorerOptions {
   readonly opened: OpenedState;
   readonly target: ByteString;
+  /** See `TargetDirectories`. */
+  readonly targetEntry: TreeEntry | undefined;
   readonly policy: TargetPolicy;
   readonly threads: WriterThreads;
   readonly overwrite: OverwriteMode;
@@ -29,6 +36,11 @@ export interface RestorerOptions {
   readonly sparse: boolean;
   readonly tally: RestoreTally;
   readonly pacer: Pacer;
+  /** If given, things in the way of entries of another kind are set aside. */
+  readonly setAside: SetAside | undefined;
+  readonly abandoned: AbandonedWork;
+  /** If given, files that exist may be changed instead of replaced. */
+  readonly inPlace: InPlace | undefined;
 }
 
 /**
@@ -39,13 +51,18 @@ export class Restorer {
   readonly #options: RestorerOptions;
   readonly #directories: TargetDirectories;
   readonly #groups = new HardlinkGroups();
+  readonly #locked: LockedFiles;
   readonly #behind: WriteBehind<PlannedFile>;
   readonly #content: ContentWriter;
+  /** One object for all files. */
+  readonly #planning: PlanningOptions;
   #plan: RestorePlan;
 
   constructor(options: RestorerOptions) {
     this.#options = options;
-    const { dryRun, target, policy, threads, sparse, pacer, opened, tally } = options;
+    const { dryRun, target, targetEntry, policy, threads, sparse, pacer, opened, tally, setAside, abandoned } = options;
+    this.#locked = new LockedFiles(policy.attributes, tally);
+    this.#planning = { ...options, groups: this.#groups, locked: this.#locked };
     this.#behind = new WriteBehind(policy, threads, {
       onWritten: (file, failure) => this.#onWritten(file, failure),
       onFailed: (file, error) => this.#content.fail(file, error),
@@ -53,7 +70,11 @@ export class Restorer {
     this.#plan = new RestorePlan(opened.state);
     this.#directories = new TargetDirectories(target, {
       dryRun,
-      onComplete: (step, location) => this.#finishDirectory(step, location),
+      targetEntry,
+      setAside,
+      abandoned,
+      inheritsNoAcl: policy.attributes.removesOthers,
+      onComplete: (directory, step) => this.#finishDirectory(directory, step),
       onLost: (step, error) => tally.fail(step, error),
     });
     this.#content = new ContentWriter({
@@ -99,16 +120,18 @@ export class Restorer {
     return kind === 'leave' && directory.pendingCount === 1;
   }
 
-  #runNow(step: TreeStep): undefined {
+  #runNow(step: TreeStep): Promise<void> | undefined {
     try {
       if (step.kind === 'leave') this.#directories.leave();
       else if (step.kind === 'unreadable') throw step.error;
       else if (step.kind === 'enter') this.#directories.enter(step);
-      else if (step.entry.type === 'file') this.#planFile(step);
+      else if (step.entry.type === 'file') return this.#planFile(step);
       else this.#restoreOther(step);
     } catch (error) {
+      if (step.kind === 'unreadable') this.#options.setAside?.noteUnreadable(step);
       this.#options.tally.fail(step, error);
     }
+    return undefined;
   }
 
   /** Writes all files planned so far, and waits until they are written. */
@@ -162,6 +185,11 @@ export class Restorer {
     this.#directories.leave();
   }
 
+  /** Makes immutable and append-only what could not be before. Call it when nothing else changes the target. */
+  lock(): void {
+    this.#locked.setLast();
+  }
+
   /**
    * Makes sure that a directory can be used, unless it is lost, and that there is room for another file to be written.
    * Returns no promise if there is nothing to wait for.
@@ -173,39 +201,31 @@ export class Restorer {
     return canRest ? this.#behind.finish().then(prepare) : (this.#behind.makeRoom()?.then(prepare) ?? prepare());
   }
 
-  #finishDirectory(step: TreeStep, location: DirectoryPath): void {
+  #finishDirectory({ location, isNew, parent }: TargetDirectory, step: TreeStep): void {
     const { tally, policy, dryRun } = this.#options;
-    tally.directoriesRestored += 1;
+    if (parent !== undefined) tally.countDirectory(step, { isNew });
     if (dryRun) return;
     try {
-      tally.noteFailure(step, finishTargetDirectory(location.prefix, step.entry, policy));
+      tally.noteFailure(step, finishTargetDirectory(location.prefix, step.entry, policy, { isNew }));
+      this.#locked.noteDirectory(step, location);
     } catch (error) {
       tally.report(step, error);
     }
   }
 
-  #planFile(step: TreeStep): void {
-    const { entry } = step;
-    const { tally, opened, dryRun } = this.#options;
+  #planFile(step: TreeStep): Promise<void> | undefined {
     const directory = this.#directories.current;
-    if (directory === undefined || directory.isLost) return tally.fileDone(step);
-    const decision = this.#decide(directory, entry);
-    if (decision === 'unchanged') this.#groups.note(entry, directory.location, { isWritten: false });
-    if (tally.isSettled(decision, step)) return;
-    const chunks = chunksOfFile(opened, entry);
-    const file = new PlannedFile(step, directory, { replaces: decision === 'replace' });
-    if (dryRun || (file.linked !== undefined && this.#groups.link(entry, file.path, file)))
-      return tally.countFile(step);
-    directory.pendingCount += 1;
-    if (this.#groups.isExpected(entry)) this.#plan.links.push(file);
-    else this.#plan.add(file, chunks);
+    if (directory !== undefined && !directory.isLost) return planFile(step, directory, this.#plan, this.#planning);
+    this.#options.tally.fileDone(step);
+    return undefined;
   }
 
   #onWritten(file: PlannedFile, failure: TargetError | undefined): void {
     const { linked, directory } = file;
     this.#options.tally.noteFailure(file, failure);
-    if (linked !== undefined && !this.#groups.join(linked, file.path))
+    if (linked !== undefined && !this.#groups.joinWritten(linked, file.path))
       this.#groups.note(linked, directory.location, { isWritten: true });
+    this.#locked.note(file, directory.location, linked !== undefined);
     this.#options.tally.countFile(file);
     this.#directories.release(directory);
   }
@@ -216,35 +236,15 @@ export class Restorer {
     this.#directories.release(file.directory);
   }
 
-  /** A directory created by this restore is empty, so nothing is looked up. Files are created exclusively anyway. */
-  #decide({ isNew, location }: TargetDirectory, entry: TreeEntry): FileDecision {
-    return isNew ? 'create' : decide(location.childPath(entry.name), entry, this.#options.overwrite);
-  }
-
   #restoreOther(step: TreeStep): void {
-    const { entry } = step;
-    const { tally, dryRun, policy } = this.#options;
     // A socket is useless without its program, which creates it at startup and may refuse to if it exists.
-    if (entry.type === 'socket') {
-      tally.socketsSkipped += 1;
+    if (step.entry.type === 'socket') {
+      this.#options.tally.socketsSkipped += 1;
       return;
     }
     const directory = this.#directories.current;
     if (directory === undefined || directory.isLost) return;
-    const location = directory.location.childPath(entry.name);
-    const decision = this.#decide(directory, entry);
-    if (decision === 'unchanged') this.#groups.note(entry, directory.location, { isWritten: false });
-    if (tally.isSettled(decision, step)) return;
-    const replaces = decision === 'replace';
-    if (!dryRun && !this.#groups.link(entry, location, { replaces })) {
-      const { skipped, failure } = createOther({ path: location, replaces }, entry, policy);
-      tally.noteFailure(step, failure);
-      if (skipped !== undefined) {
-        tally.othersFailed += 1;
-        return tally.note(step, 'is a device file, which only root can create', 'SKIPPED');
-      }
-      this.#groups.note(entry, directory.location, { isWritten: true });
-    }
-    tally.othersRestored += 1;
+    const decision = decideIn(directory, step, this.#options);
+    restoreOther(step, directory, decision, this.#planning);
   }
 }

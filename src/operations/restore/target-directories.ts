@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { openDirectoryPath } from '../../files/directory-path.ts';
+import { TargetError } from '../../errors.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
 import { heldDirectoryCount, mostHeldDirectories } from '../../files/held-directories.ts';
-import { findTargetDirectory, makeTargetDirectory } from '../../files/target-writer.ts';
+import { setAccess } from '../../files/target-access.ts';
+import type { TreeEntry } from '../../format/tree.ts';
 import type { TreeStep } from '../../repository/tree-walk.ts';
-import { fsPath } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import type { AbandonedWork } from './abandoned-work.ts';
+import type { SetAside } from './set-aside.ts';
+import { NEW_PLACE, findDirectory, makeDirectory, openTarget } from './target-places.ts';
+import type { PlaceOptions, TargetPlace } from './target-places.ts';
 
 /** At most this many more directories are held open before most of them are closed for a while. */
 const HELD_MAX = 128;
@@ -16,19 +19,17 @@ const BYTES_PER_DIRECTORY = 1200;
 /** More nested directories than this are not created while threads use paths in others, which may have to be closed. */
 const NESTED_MAX = 32;
 
-/** Where a directory is, and whether nothing can exist in it yet: this restore creates it. */
-interface Place {
-  readonly location: DirectoryPath;
-  readonly isNew: boolean;
-}
-
 /** A directory of the target that is not finished. */
 export class TargetDirectory {
   /** Undefined for the directory to restore into. */
   readonly parent: TargetDirectory | undefined;
-  /** The step of the walk that entered it. */
+  /** The step of the walk that entered it. The target itself has one if it gets metadata. */
   readonly step: TreeStep | undefined;
   readonly isNew: boolean;
+  /** See `TargetPlace`. */
+  readonly inheritsAcl: boolean;
+  /** See `TargetPlace`. */
+  readonly previousMode: number | undefined;
   /** What must be complete first: the walk through it, its files, and the directories in it. */
   pendingCount = 1;
   /** Whether it could not be created, which was reported. Nothing in it is restored. */
@@ -36,10 +37,12 @@ export class TargetDirectory {
   #location: DirectoryPath | undefined;
 
   /** Without a place, it is a new directory that is created when something in it is. */
-  constructor(parent: TargetDirectory | undefined, step: TreeStep | undefined, place: Place | undefined) {
+  constructor(parent: TargetDirectory | undefined, step: TreeStep | undefined, place: TargetPlace | undefined) {
     this.parent = parent;
     this.step = step;
     this.isNew = place?.isNew ?? true;
+    this.inheritsAcl = place?.inheritsAcl ?? false;
+    this.previousMode = place?.previousMode;
     this.#location = place?.location;
   }
 
@@ -57,14 +60,17 @@ export class TargetDirectory {
    * file system that ignores case, may have created it by now: its files are new all the same, and never replace others.
    */
   make(): void {
-    this.#location = makeDirectory(this.parent!, this.step!.name).location;
+    this.#location = makeDirectory(this.parent!, this.step!.name, { inheritsNoAcl: false }).location;
   }
 }
 
-interface TargetDirectoriesOptions {
-  readonly dryRun: boolean;
+interface TargetDirectoriesOptions extends PlaceOptions {
+  /** If given, the target itself gets the metadata of this directory, as it gets what is in it. */
+  readonly targetEntry: TreeEntry | undefined;
+  readonly setAside: SetAside | undefined;
+  readonly abandoned: AbandonedWork;
   /** Sets the metadata of a directory. Must not throw. */
-  readonly onComplete: (step: TreeStep, location: DirectoryPath) => void;
+  readonly onComplete: (directory: TargetDirectory, step: TreeStep) => void;
   /** The directory cannot be created. May throw to end the restore. */
   readonly onLost: (step: TreeStep, error: unknown) => void;
 }
@@ -83,7 +89,9 @@ export class TargetDirectories {
 
   constructor(target: ByteString, options: TargetDirectoriesOptions) {
     this.#options = options;
-    this.#branch = [this.#add(undefined, undefined, openTarget(target, options))];
+    const { targetEntry } = options;
+    const step = targetEntry === undefined ? undefined : stepOfTarget(targetEntry);
+    this.#branch = [this.#add(undefined, step, openTarget(target, options))];
   }
 
   /** The directory that the walk is in; undefined if it could not be created. */
@@ -97,15 +105,17 @@ export class TargetDirectories {
     // Everything below a directory that could not be created is skipped; the failure is reported once.
     let entered: TargetDirectory | undefined;
     try {
-      if (parent !== undefined && !parent.isLost) entered = this.#add(parent, step, this.#placeIn(parent, step.name));
+      if (parent !== undefined && !parent.isLost) entered = this.#add(parent, step, this.#placeIn(parent, step));
     } finally {
       this.#branch.push(entered);
     }
   }
 
-  #placeIn(parent: TargetDirectory, name: ByteString): Place | undefined {
-    if (this.#options.dryRun) return findDirectory(parent, name);
-    return parent.isNew ? undefined : makeDirectory(parent, name);
+  #placeIn(parent: TargetDirectory, step: TreeStep): TargetPlace | undefined {
+    const { dryRun, setAside } = this.#options;
+    const isCleared = !parent.isNew && setAside?.clearForDirectory(parent.location, step) === true;
+    if (dryRun) return isCleared ? NEW_PLACE : findDirectory(parent, step.name);
+    return parent.isNew ? undefined : makeDirectory(parent, step.name, this.#options);
   }
 
   /** Leaves the current directory. For the target itself, call it after everything else was released. */
@@ -114,7 +124,11 @@ export class TargetDirectories {
     if (directory !== undefined) this.release(directory);
   }
 
-  #add(parent: TargetDirectory | undefined, step: TreeStep | undefined, place: Place | undefined): TargetDirectory {
+  #add(
+    parent: TargetDirectory | undefined,
+    step: TreeStep | undefined,
+    place: TargetPlace | undefined,
+  ): TargetDirectory {
     const directory = new TargetDirectory(parent, step, place);
     if (parent !== undefined) parent.pendingCount += 1;
     this.#open.add(directory);
@@ -172,8 +186,12 @@ export class TargetDirectories {
       // Otherwise a directory would be missing without a word.
       assert(directory.isMade || directory.isLost, 'a directory was released before it was created');
       if (!directory.isMade) continue;
-      if (directory.step !== undefined) this.#options.onComplete(directory.step, directory.location);
-      directory.location.close();
+      const { isNew, parent, step, location } = directory;
+      if (!isNew && !this.#options.dryRun)
+        this.#options.abandoned.removeFrom(location, parent === undefined ? undefined : step);
+      if (step === undefined) giveModeBack(directory);
+      else this.#options.onComplete(directory, step);
+      location.close();
     }
   }
 
@@ -182,40 +200,34 @@ export class TargetDirectories {
     return this.#open.size * BYTES_PER_DIRECTORY;
   }
 
-  /** For a restore that ends early. */
+  /**
+   * For a restore that ends early. Directories that existed get the mode back that they had. The target itself gets its
+   * metadata: the next restore will take it for one that existed before.
+   */
   close(): void {
-    for (const directory of this.#open) if (directory.isMade) directory.location.close();
+    // Innermost first: access to a directory is needed to reach those in it.
+    for (const directory of [...this.#open].reverse()) {
+      if (!directory.isMade) continue;
+      giveModeBack(directory);
+      if (directory.parent === undefined && directory.step !== undefined)
+        this.#options.onComplete(directory, directory.step);
+      directory.location.close();
+    }
   }
 }
 
-/** Represents a directory that a dry run would create. No path in it is looked up. */
-const UNMADE: DirectoryPath = {
-  prefix: '' as ByteString,
-  childPath: (name) => name,
-  enter: () => UNMADE,
-  restOuter: () => undefined,
-  restAll: () => undefined,
-  wholePath: () => '' as ByteString,
-  close: () => undefined,
-};
-
-/** Opens the target directory of a restore. In a dry run it may be missing. */
-function openTarget(path: ByteString, { dryRun }: { readonly dryRun: boolean }): Place {
-  if (!dryRun) return { location: openDirectoryPath(path, { side: 'target', hold: 'always' }), isNew: false };
-  const isNew = !existsSync(fsPath(path));
-  return { location: isNew ? UNMADE : openDirectoryPath(path, { side: 'target' }), isNew };
+function stepOfTarget(entry: TreeEntry): TreeStep {
+  return { kind: 'enter', parent: undefined, name: '.' as ByteString, entry };
 }
 
-/** Creates a directory, or uses the existing one, and opens it. Throws TargetError. */
-function makeDirectory({ location }: TargetDirectory, name: ByteString): Place {
-  const isNew = makeTargetDirectory(location.childPath(name));
-  return { location: location.enter(name), isNew };
-}
-
-/** Like `makeDirectory`, for a dry run. */
-function findDirectory({ location, isNew }: TargetDirectory, name: ByteString): Place {
-  if (isNew || !findTargetDirectory(location.childPath(name))) return { location: UNMADE, isNew: true };
-  return { location: location.enter(name), isNew: false };
+function giveModeBack({ location, previousMode }: TargetDirectory): void {
+  if (previousMode === undefined) return;
+  try {
+    setAccess(location.prefix, previousMode);
+  } catch (error) {
+    // It cannot be opened again.
+    if (!(error instanceof TargetError)) throw error;
+  }
 }
 
 /** With a low limit on open files, fewer: beyond `mostHeldDirectories`, new ones would not be held at all. */

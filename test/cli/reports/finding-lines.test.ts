@@ -22,7 +22,7 @@ describe('formatFindings', () => {
     ]);
     expect(lines).toEqual([
       'error: chunk-missing (2)',
-      `  1 chunks that snapshots need are missing or unreadable, such as ${chunkId}`,
+      `  1 chunk that snapshots need is missing or unreadable: ${chunkId}`,
       `  2 chunks that snapshots need are missing or unreadable, such as ${chunkId}`,
       'error: segment-damaged (1)',
       `  index/${id}: bad`,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { formatNanosecondTime, formatPermissions } from '../../../src/cli/reports/ls-report.ts';
+import { formatEntryTime, formatNanosecondTime, formatPermissions } from '../../../src/cli/reports/ls-report.ts';
 
 describe('formatPermissions', () => {
   it.each([
@@ -26,4 +26,10 @@ describe('formatNanosecondTime', () => {
   ])('of %d s and %d ns', (seconds, nanoseconds, text) => {
     expect(formatNanosecondTime(seconds, nanoseconds)).toBe(text);
   });
+});
+
+it('formatEntryTime prints seconds beyond the range of dates', () => {
+  expect(formatEntryTime({ mtimeSeconds: 9e12 })).toBe('@9000000000000');
+  expect(formatEntryTime({ mtimeSeconds: -9e12 })).toBe('@-9000000000000');
+  expect(formatEntryTime({ mtimeSeconds: 1e9 })).toMatch(/^2001-09-0\d \d\d:\d\d:40$/);
 });

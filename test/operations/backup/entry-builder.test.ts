@@ -8,6 +8,7 @@ import { readMetadata } from '../../../src/files/source-metadata.ts';
 import type { SourceMetadata } from '../../../src/files/source-metadata.ts';
 import type { TreeEntry } from '../../../src/format/tree.ts';
 import { buildEntry, hasSameContent, isSameEntry } from '../../../src/operations/backup/entry-builder.ts';
+import { NO_ATTRIBUTES } from '../../../src/format/tree-entry.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 
@@ -18,7 +19,7 @@ function makeFile(): { metadata: SourceMetadata; entry: TreeEntry; ctimeMs: numb
   writeFileSync(path, 'content');
   // A clock with nanoseconds, whatever the file system has.
   const metadata = { ...readMetadata(byteStringFromText(path)), ctimeNanoseconds: 5_000_000 };
-  const entry = buildEntry(NAME, metadata, openOwnerNames(), { sizeBytes: metadata.sizeBytes });
+  const entry = buildEntry(NAME, metadata, openOwnerNames(), { sizeBytes: metadata.sizeBytes }, NO_ATTRIBUTES);
   return { metadata, entry, ctimeMs: metadata.ctimeSeconds * 1000 + 5, path };
 }
 
@@ -93,14 +94,14 @@ describe('isSameEntry', () => {
     const { path } = makeFile();
     linkSync(path, `${path}-too`);
     const metadata = readMetadata(byteStringFromText(path));
-    const entry = buildEntry(NAME, metadata, owners, {});
+    const entry = buildEntry(NAME, metadata, owners, {}, NO_ATTRIBUTES);
     expect(isSameEntry(entry, metadata, owners)).toBe(true);
     expect(isSameEntry(entry, { ...metadata, device: metadata.device + 1n }, owners)).toBe(false);
   });
 
   it('does not count the links of a directory, which depend on what is in it', () => {
     const metadata = readMetadata(byteStringFromText(memoryDirectory()));
-    const entry = buildEntry(NAME, metadata, owners, { treeId: new Uint8Array(20) });
+    const entry = buildEntry(NAME, metadata, owners, { treeId: new Uint8Array(20) }, NO_ATTRIBUTES);
     expect(isSameEntry(entry, { ...metadata, linkCount: metadata.linkCount + 1 }, owners)).toBe(true);
     expect(isSameEntry(entry, { ...metadata, type: 'file' }, owners)).toBe(false);
   });

@@ -9,6 +9,7 @@ import { ChunkHasher } from '../../../src/crypto/chunk-hasher.ts';
 import { SourceError } from '../../../src/errors.ts';
 import { readMetadata } from '../../../src/files/source-metadata.ts';
 import { BackupTally } from '../../../src/operations/backup/backup-tally.ts';
+import { ContentSaver } from '../../../src/operations/backup/content-saver.ts';
 import { FileSaver } from '../../../src/operations/backup/file-saver.ts';
 import type { SavedFile } from '../../../src/operations/backup/file-saver.ts';
 import { ReadAhead } from '../../../src/operations/backup/read-ahead.ts';
@@ -40,7 +41,8 @@ function makeSaver(onPut?: () => void): TestSaver {
   const chunker = createChunker(TINY_CHUNKS);
   const ahead = new ReadAhead({ threads, hasher, chunkBytesMin: chunker.minSizeBytes });
   const tally = new BackupTally(progress);
-  const saver = new FileSaver({ chunker, ahead, hasher, threads, chunks, pacer: new Pacer({}), tally });
+  const content = new ContentSaver({ chunker, hasher, chunks, pacer: new Pacer({}), tally });
+  const saver = new FileSaver({ ahead, threads, content });
   return { saver, ahead, chunks, stored: chunks.stored, progress };
 }
 

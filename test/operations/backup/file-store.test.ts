@@ -7,6 +7,7 @@ import { readMetadata } from '../../../src/files/source-metadata.ts';
 import type { FileSaver } from '../../../src/operations/backup/file-saver.ts';
 import { FileStore } from '../../../src/operations/backup/file-store.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
+import { NO_SOURCE_ATTRIBUTES } from '../../../src/files/source-attributes.ts';
 import { RecordingSaver } from '../../support/recording-saver.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 
@@ -16,7 +17,13 @@ test('only another name of the very same file needs no reading', async () => {
   writeFileSync(path, 'content');
   linkSync(path, join(directory, 'b'));
   const metadata = readMetadata(path);
-  const saved = { metadata, chunkIds: new Uint8Array(20), sizeBytes: 7, changedWhileRead: false };
+  const saved = {
+    metadata,
+    chunkIds: new Uint8Array(20),
+    sizeBytes: 7,
+    changedWhileRead: false,
+    attributes: NO_SOURCE_ATTRIBUTES,
+  };
   const saver: Pick<FileSaver, 'save'> = { save: async () => saved };
   const files = new FileStore(saver as FileSaver, new RecordingSaver(), undefined);
   expect(files.linked(metadata)).toBeUndefined();

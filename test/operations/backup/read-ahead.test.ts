@@ -131,7 +131,7 @@ test('a file that may be more than one chunk is left to be cut', () => {
 test('a backup that stops waits for the thread that still reads', async () => {
   let endThread = (): void => undefined;
   const threadIsDone = new Promise<void>((resolve) => void (endThread = resolve));
-  const found = { isAsListed: new Uint8Array(), chunkIds: new Uint8Array() };
+  const found = { isAsListed: new Uint8Array(), chunkIds: new Uint8Array(), attributes: undefined };
   const reading = { result: async () => found, drop: async () => threadIsDone };
   vi.spyOn(threadsOfTests(), 'readFiles').mockReturnValueOnce(reading);
   const directory = temporaryDirectory();

@@ -14,7 +14,7 @@ async function expectTotals(repository: TestRepository, sources: string[], exclu
   const plan = await planSources(sources, '/', () => undefined);
   const repositoryPlace = repository.context.backend.localDirectory;
   const progress = { ...createProgress(), isShown: true };
-  const scan = announceTotals(progress, undefined, { plan, excluded: exclude, repositoryPlace });
+  const scan = announceTotals(progress, undefined, { plan, excluded: { exclude }, repositoryPlace });
   await vi.waitFor(() => expect(progress.filesTotal).toBeDefined());
   scan!.stop();
   const { summary } = await repository.backup({ sources, exclude });
@@ -47,9 +47,9 @@ it('is not needed if a parent snapshot has the same paths, or if no progress is 
   const repository = await makeTestRepository();
   writeFileSync(join(repository.source, 'a'), 'abc');
   const { summary } = await repository.backup();
-  const parent = { id: '', tree: new Uint8Array(), summary, startMs: 0 };
+  const parent = { id: '', tree: new Uint8Array(), summary, wholeTree: undefined, attributes: undefined, startMs: 0 };
   const plan = await planSources([repository.source], '/', () => undefined);
-  const scope = { plan, excluded: [], repositoryPlace: '/' };
+  const scope = { plan, excluded: {}, repositoryPlace: '/' };
   const progress = createProgress();
   expect(announceTotals(progress, undefined, scope)).toBeUndefined();
   expect(totalsOf(progress)).toEqual([undefined, undefined]);

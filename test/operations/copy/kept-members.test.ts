@@ -35,9 +35,9 @@ test.each([
   ['other chunks', OTHER_CHUNKS],
 ])('extensions of entries, and members of manifests that are not known, are kept (%s)', async (_, options) => {
   const stage = await setStage(memoryDirectory(), BACKUP);
-  const others = { excludes: ['*.o'], comment: { text: 'kept', count: 1e21 } };
+  const others = { reviewers: ['*.o'], remark: { text: 'kept', count: 1e21 } };
   const extensions = [
-    { type: 1, bytes: Buffer.from('user.name=value') },
+    { type: 76, bytes: Buffer.from('text') },
     { type: 77, bytes: Buffer.alloc(300, 7) },
   ];
   const forged = await forgeSnapshot(stage.backend, stage.snapshotIds.at(-1)!, () => ({ extensions }), { others });
@@ -50,7 +50,7 @@ test.each([
   const before = await entriesOf(stage.backend, forged);
   expect(await entriesOf(destination, copyId!)).toEqual(before);
   expect(before.get('work/kept')).toMatchObject({
-    extensions: [{ type: 1 }, { type: 77 }],
+    extensions: [{ type: 76 }, { type: 77 }],
     hardlink: { linkCount: 2 },
   });
 });

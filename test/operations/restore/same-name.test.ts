@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 
 import { createTargetPolicy } from '../../../src/files/target-policy.ts';
 import { WriteBehind } from '../../../src/operations/restore/write-behind.ts';
+import { NO_ATTRIBUTES } from '../../../src/format/tree-entry.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
 import { threadsOfTests } from '../../support/test-threads.ts';
@@ -14,7 +15,14 @@ test('of two files with one name, which come to different threads, one is refuse
   threads.prepare();
   const none = byteStringFromText('');
   const owner = { uid: process.getuid!(), gid: process.getgid!(), user: none, group: none };
-  const metadata = { type: 'file', mode: 0o600, mtimeSeconds: 1, mtimeNanoseconds: 0, ...owner } as const;
+  const metadata = {
+    type: 'file',
+    mode: 0o600,
+    mtimeSeconds: 1,
+    mtimeNanoseconds: 0,
+    ...owner,
+    ...NO_ATTRIBUTES,
+  } as const;
   for (let round = 0; round < 100; round += 1) {
     const outcomes = { written: 0, failed: 0 };
     const behind = new WriteBehind(createTargetPolicy(), threads, {

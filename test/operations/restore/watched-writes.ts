@@ -8,6 +8,7 @@ import type { EntryMetadata } from '../../../src/files/target-metadata.ts';
 import { createTargetPolicy } from '../../../src/files/target-policy.ts';
 import type { TargetPolicy } from '../../../src/files/target-policy.ts';
 import { WriteBehind } from '../../../src/operations/restore/write-behind.ts';
+import { NO_ATTRIBUTES } from '../../../src/format/tree-entry.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
 import { threadsOfTests } from '../../support/test-threads.ts';
 
@@ -27,7 +28,7 @@ export function metadataOf(changes: Partial<EntryMetadata> = {}): EntryMetadata 
     group: byteStringFromText('g'),
   };
   const times = { mtimeSeconds: MTIME_SECONDS, mtimeNanoseconds: 123_456_789 };
-  return { type: 'file', mode: 0o640, ...owner, ...times, ...changes };
+  return { type: 'file', mode: 0o640, ...owner, ...times, ...NO_ATTRIBUTES, ...changes };
 }
 
 /** A `WriteBehind` that records what it reports. */

@@ -1,0 +1,249 @@
+import { randomBytes } from 'node:crypto';
+
+import { CorruptDataError } from '../../errors.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME } from '../../format/layout.ts';
+import { mapConcurrently } from '../../util/map-concurrently.ts';
+import type { Backend, BackendFile, Place, StagedFile, Verify } from '../backend.ts';
+import { assertInside } from '../file-system-backend.ts';
+import type { RetryOptions } from '../retry.ts';
+import { PendingUploads } from './pending-uploads.ts';
+import { StoreError } from './object-store.ts';
+import type { ObjectStore } from './object-store.ts';
+import { assertUsable } from './probe.ts';
+import { StoreRequests } from './store-requests.ts';
+import { StagedObject } from './staged-object.ts';
+
+/** For more files than this, listing their directories takes fewer requests. */
+const SIZES_AT_ONCE_MAX = 64;
+const TOKEN_BYTES = 16;
+
+/**
+ * A repository in a store of objects. A file is one object, written by one request when it is published, and durable when
+ * that request is answered. There are no directories: each exists as long as there is a repository.
+ */
+export class ObjectBackend implements Backend {
+  readonly location: string;
+  readonly localDirectory: undefined = undefined;
+  readonly readsAtOnce: number;
+  readonly #store: ObjectStore;
+  readonly #requests: StoreRequests;
+  readonly #uploads: PendingUploads = new PendingUploads();
+  #isPrepared = false;
+  /** Whether there was nothing at all when it was examined. */
+  #wasVacant = false;
+
+  /** @param location - the place as the user named it, for messages */
+  constructor(location: string, store: ObjectStore, retry: RetryOptions) {
+    this.location = location;
+    this.#store = store;
+    this.#requests = new StoreRequests(location, retry);
+    this.readsAtOnce = store.requestsAtOnce;
+  }
+
+  async examine(): Promise<Place> {
+    const names = await this.#requests.run('list', '', async () => this.#store.children(''));
+    this.#wasVacant = names.length === 0;
+    return { missing: names.length === 0 ? this.location : undefined, file: undefined, names: names.toSorted() };
+  }
+
+  async prepare(_directories: readonly string[] = [], isSingleWriter = false): Promise<void> {
+    await assertUsable(this.#store, this.#requests, isSingleWriter);
+    this.#isPrepared = true;
+  }
+
+  /** Where nothing is listed, a missing configuration tells a place without a repository from an empty directory. */
+  async list(directory: string): Promise<BackendFile[]> {
+    await this.#uploads.settled();
+    const prefix = directory === '' ? '' : `${directory}/`;
+    const found = await this.#requests.run('list', directory, async () => this.#store.list(prefix));
+    const files = found
+      // Some programs create an empty object for each directory.
+      .filter(({ key }) => !key.endsWith('/') && key.length > prefix.length)
+      .map(({ key, sizeBytes }) => ({ name: key, sizeBytes }));
+    if (files.length === 0 && !this.#isPrepared && (this.#wasVacant || !(await this.#hasRepository()))) {
+      throw this.#requests.failure(
+        'list',
+        directory,
+        new StoreError('there is no repository', { kind: 'absent', isAnswer: true }),
+      );
+    }
+    return files.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async sizeOf(name: string): Promise<number | undefined> {
+    assertInside(name);
+    await this.#uploads.settled(name);
+    return (await this.#requests.run('sizeOf', name, async () => this.#store.head(name)))?.sizeBytes;
+  }
+
+  async sizesOf(names: readonly string[]): Promise<Map<string, number>> {
+    await this.#uploads.settled();
+    const found = new Map<string, number>();
+    if (names.length > SIZES_AT_ONCE_MAX) {
+      const wanted = new Set(names);
+      for (const directory of new Set(names.map(topDirectoryOf))) {
+        const files = await this.#requests.run('list', directory, async () => this.#store.list(directory));
+        for (const { key, sizeBytes } of files) if (wanted.has(key)) found.set(key, sizeBytes);
+      }
+      return found;
+    }
+    await mapConcurrently(names, this.readsAtOnce, async (name) => {
+      const sizeBytes = await this.sizeOf(name);
+      if (sizeBytes !== undefined) found.set(name, sizeBytes);
+    });
+    return found;
+  }
+
+  async read(name: string): Promise<Uint8Array> {
+    assertInside(name);
+    await this.#uploads.settled(name);
+    return await this.#requests.run('read', name, async () => this.#store.get(name));
+  }
+
+  async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {
+    assertInside(name);
+    if (target.length === 0) return;
+    await this.#uploads.settled(name);
+    const bytes = await this.#requests.run('readRange', name, async () =>
+      this.#store.getRange(name, offset, target.length),
+    );
+    target.set(bytes.subarray(0, target.length));
+    if (bytes.length >= target.length) return;
+    throw new CorruptDataError(
+      `repository ${this.location}: ${name} ends at byte ${offset + bytes.length}, but ${target.length} bytes were expected from byte ${offset}`,
+      { advice: { code: 'check-data' } },
+    );
+  }
+
+  async stage(): Promise<StagedFile> {
+    return new StagedObject(async (bytes, publication) => this.#publish(bytes, publication));
+  }
+
+  async publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
+    await this.#publish(bytes, { name, verify });
+  }
+
+  /**
+   * Copies, then removes. A process that ends in between leaves both names. Another one may have moved the file back
+   * between the two steps, which this process has then undone: so it looks once more.
+   */
+  async move(source: string, target: string): Promise<void> {
+    if (source === target) return;
+    const bytes = await this.read(source);
+    await this.#put(target, bytes);
+    await this.remove(source);
+    if ((await this.sizeOf(target)) === undefined) await this.#put(target, bytes);
+  }
+
+  async remove(name: string): Promise<boolean> {
+    await this.#uploads.settled(name);
+    if ((await this.sizeOf(name)) === undefined) return false;
+    await this.#requests.run('remove', name, async () => this.#store.remove(name));
+    return true;
+  }
+
+  async barrier(): Promise<void> {
+    await this.#uploads.barrier();
+  }
+
+  /** What other processes have stored is durable already. */
+  async settle(): Promise<void> {
+    await this.#uploads.settled();
+  }
+
+  async claim(name: string): Promise<void> {
+    assertInside(name);
+    await this.#create('create', name, newToken());
+  }
+
+  /** A lock that others have removed must not come back. */
+  async refresh(name: string): Promise<boolean> {
+    const token = newToken();
+    return await this.#requests.run('touch', name, async (isRepeated) => {
+      const status = await this.#store.head(name);
+      if (status === undefined) return false;
+      // The request before may have succeeded without an answer.
+      if (isRepeated && Buffer.compare(await this.#store.get(name), token) === 0) return true;
+      if (this.#store.replace === undefined || status.version === undefined) {
+        await this.#store.put(name, token);
+        return true;
+      }
+      return await this.#store.replace(name, token, status.version);
+    });
+  }
+
+  async heartbeatOf(name: string): Promise<string | undefined> {
+    return await this.#requests.run('heartbeatOf', name, async () => {
+      try {
+        return Buffer.from(await this.#store.get(name)).toString('hex');
+      } catch (error) {
+        if (error instanceof StoreError && error.kind === 'absent') return undefined;
+        throw error;
+      }
+    });
+  }
+
+  async release(name: string): Promise<boolean> {
+    // After a failure, uploads that are under way must not outlive the lock.
+    await this.#uploads.settled();
+    return await this.remove(name);
+  }
+
+  async close(): Promise<void> {
+    await this.#uploads.settled();
+    await this.#store.close();
+  }
+
+  /**
+   * Packs are written while the caller goes on, because over a slow line the answers take long and there are many. The
+   * next barrier waits for them, and fails if one of them has failed.
+   */
+  async #publish(bytes: Uint8Array, { name, verify, isNew = false }: Publication): Promise<void> {
+    assertInside(name);
+    await verify?.();
+    if (isNew) await this.#create('append', name, bytes);
+    else if (verify !== undefined || topDirectoryOf(name) !== 'packs/') await this.#put(name, bytes);
+    else await this.#uploads.begin(name, async () => this.#put(name, bytes));
+  }
+
+  async #put(name: string, bytes: Uint8Array): Promise<void> {
+    assertInside(name);
+    await this.#requests.run('append', name, async () => this.#store.put(name, bytes));
+  }
+
+  /** What is created is never the same as something else by chance: see `newToken`. */
+  async #create(operation: 'create' | 'append', name: string, bytes: Uint8Array): Promise<void> {
+    await this.#requests.run(operation, name, async (isRepeated) => {
+      try {
+        // Such a store ignores the condition.
+        if (!this.#store.isShared && (await this.#store.head(name)) !== undefined) throw EXISTS;
+        await this.#store.put(name, bytes, { ifAbsent: true });
+      } catch (error) {
+        if (!isRepeated || !(error instanceof StoreError) || error.kind !== 'exists') throw error;
+        // The request before may have succeeded without an answer.
+        if (Buffer.compare(await this.#store.get(name), bytes) !== 0) throw error;
+      }
+    });
+  }
+
+  async #hasRepository(): Promise<boolean> {
+    return (await this.sizeOf(CONFIG_NAME)) !== undefined || (await this.sizeOf(CONFIG_COPY_NAME)) !== undefined;
+  }
+}
+
+const EXISTS = new StoreError('it exists', { kind: 'exists', isAnswer: true });
+
+interface Publication {
+  readonly name: string;
+  readonly verify?: Verify | undefined;
+  readonly isNew?: boolean | undefined;
+}
+
+/** Makes the content of a lock, and of the same lock after each heartbeat, different from any other. */
+function newToken(): Uint8Array {
+  return randomBytes(TOKEN_BYTES);
+}
+
+function topDirectoryOf(name: string): string {
+  return name.slice(0, name.indexOf('/') + 1);
+}

@@ -1,0 +1,249 @@
+import { CorruptDataError, isAbsent } from '../../errors.ts';
+import { directoryOf } from '../../format/layout.ts';
+import type { BackendOperation } from '../backend-failure.ts';
+import type { BackendFile, Place } from '../backend.ts';
+import { FileSystemBackend, assertInside } from '../file-system-backend.ts';
+import type { FileWriter } from '../file-system-backend.ts';
+import type { RetryOptions } from '../retry.ts';
+import * as calls from './sftp-calls.ts';
+import { OPEN_MODE } from './sftp-calls.ts';
+import type { SftpConnection } from './sftp-connection.ts';
+import { ReadHandles } from './read-handles.ts';
+import { existsOr, fullOr, sftpFailure } from './sftp-failure.ts';
+import { renameIfNew, replaceByRename, unlinkPath } from './sftp-rename.ts';
+import { SftpSession } from './sftp-session.ts';
+import { SftpWriter } from './sftp-writer.ts';
+
+const READS_AT_ONCE = 16;
+/** For more files than this, listing their directories takes fewer requests. */
+const SIZES_AT_ONCE_MAX = 64;
+/** What needs space on the server. */
+const WRITING: ReadonlySet<BackendOperation> = new Set(['makeDirectory', 'create', 'append', 'sync', 'rename']);
+
+export interface SftpPlace {
+  /** As the user named it. */
+  readonly location: string;
+  /** The program that speaks SFTP on its standard streams, mostly ssh, with its arguments. */
+  readonly command: readonly string[];
+  /** On the server, absolute or below the home directory. */
+  readonly path: string;
+}
+
+/**
+ * A directory on an SFTP server. Names become durable with `fsync@openssh.com` right after a rename, since the server may
+ * be restarted between two steps of a command without the command noticing more than a lost connection.
+ */
+export class SftpBackend extends FileSystemBackend {
+  readonly location: string;
+  override readonly readsAtOnce: number = READS_AT_ONCE;
+  readonly #path: string;
+  readonly #session: SftpSession;
+  readonly #handles = new ReadHandles();
+  /** Names that were removed and come back if the server loses its memory, with the connection that removed them. */
+  readonly #removed = new Map<string, SftpConnection>();
+
+  constructor({ location, command, path }: SftpPlace, retry: RetryOptions) {
+    super();
+    this.location = location;
+    this.#path = path;
+    this.#session = new SftpSession(command, retry);
+  }
+
+  get isAppendOnly(): boolean {
+    return this.#session.isAppendOnly;
+  }
+
+  override async examine(): Promise<Place> {
+    return await this.#run('list', '', async (connection) => {
+      const place = { missing: undefined, file: undefined, names: [] };
+      const status = await calls.statusOf(connection, this.#path);
+      if (status === undefined) return { ...place, missing: this.location };
+      if (status.isFile()) return { ...place, file: this.location };
+      const entries = await calls.listDirectory(connection, this.#path);
+      return { ...place, names: entries.map(({ filename }) => filename).toSorted() };
+    });
+  }
+
+  async makeDirectory(name: string): Promise<void> {
+    await this.#run('makeDirectory', name, async (connection) => calls.makeDirectories(connection, this.#pathOf(name)));
+  }
+
+  async list(directory: string): Promise<BackendFile[]> {
+    const listed = await this.#run('list', directory, async (connection) =>
+      calls.listTree(connection, this.#pathOf(directory), READS_AT_ONCE),
+    );
+    const prefix = directory === '' ? '' : `${directory}/`;
+    const files = listed.map(({ path, sizeBytes }) => ({ name: prefix + path, sizeBytes }));
+    return files.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async sizeOf(name: string): Promise<number | undefined> {
+    return await this.#run('sizeOf', name, async (connection) => {
+      const status = await calls.statusOf(connection, this.#pathOf(name));
+      return status === undefined || status.isDirectory() ? undefined : status.size;
+    });
+  }
+
+  override async sizesOf(names: readonly string[]): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    if (names.length > SIZES_AT_ONCE_MAX) {
+      const wanted = new Set(names);
+      for (const directory of new Set(names.map(directoryOf))) {
+        const files = await this.list(directory).catch(absentAsEmpty);
+        for (const { name, sizeBytes } of files) if (wanted.has(name)) found.set(name, sizeBytes);
+      }
+      return found;
+    }
+    await Promise.all(
+      names.map(async (name) => {
+        const sizeBytes = await this.sizeOf(name);
+        if (sizeBytes !== undefined) found.set(name, sizeBytes);
+      }),
+    );
+    return found;
+  }
+
+  async read(name: string): Promise<Uint8Array> {
+    return await this.#run('read', name, async (connection) => calls.readWhole(connection, this.#pathOf(name)));
+  }
+
+  async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {
+    const bytes = Buffer.from(target.buffer, target.byteOffset, target.byteLength);
+    const readBytes = await this.#run('readRange', name, async (connection) =>
+      this.#handles.reading(connection, this.#pathOf(name), async (handle) =>
+        calls.readAt(connection, handle, bytes, offset),
+      ),
+    );
+    if (readBytes === target.length) return;
+    throw new CorruptDataError(
+      `repository ${this.location}: ${name} ends at byte ${offset + readBytes}, but ${target.length} bytes were expected from byte ${offset}`,
+      { advice: { code: 'check-data' } },
+    );
+  }
+
+  async create(name: string): Promise<FileWriter> {
+    this.#removed.delete(name);
+    const path = this.#pathOf(name);
+    const opened = await this.#run('create', name, async (connection, isRepeated) => {
+      // Names of new files and locks are random: if it exists now, the lost request has created it.
+      const ifNew = isRepeated ? 0 : OPEN_MODE.EXCL;
+      return { connection, handle: await this.#openNew(connection, path, ifNew) };
+    });
+    return new SftpWriter({ name, path, opened }, async (operation, file, action) =>
+      this.#run(operation, file, action),
+    );
+  }
+
+  async rename(source: string, target: string): Promise<void> {
+    await this.#rename(replaceByRename, source, target);
+  }
+
+  async renameNew(source: string, target: string): Promise<void> {
+    await this.#rename(renameIfNew, source, target);
+  }
+
+  async unlink(name: string): Promise<boolean> {
+    return await this.#run('remove', name, async (connection, isRepeated) => {
+      this.#handles.forget(connection, this.#pathOf(name));
+      const wasThere = await this.#unlinkOne(connection, name);
+      this.#removed.set(name, connection);
+      // Without the answer of the lost request, it counts as removed.
+      return wasThere || isRepeated;
+    });
+  }
+
+  async syncDirectory(directory: string): Promise<void> {
+    await this.#run('syncDirectory', directory, async (connection) => {
+      const own = [...this.#removed].filter(([name]) => directoryOf(name) === directory);
+      for (const [name, remover] of own) {
+        if (remover !== connection) await this.#unlinkOne(connection, name);
+      }
+      await calls.syncDirectory(connection, this.#pathOf(directory));
+      for (const [name] of own) this.#removed.delete(name);
+    });
+  }
+
+  async touch(name: string): Promise<boolean> {
+    return await this.#run('touch', name, async (connection) => {
+      const path = this.#pathOf(name);
+      const status = await calls.statusOf(connection, path);
+      if (status === undefined) return false;
+      // Times have only whole seconds here, but two heartbeats in one second must differ.
+      const nowSeconds = Math.floor((performance.timeOrigin + performance.now()) / 1000);
+      return await calls.setTime(connection, path, Math.max(nowSeconds, status.mtime + 1));
+    });
+  }
+
+  async heartbeatOf(name: string): Promise<string | undefined> {
+    return await this.#run('heartbeatOf', name, async (connection) =>
+      (await calls.statusOf(connection, this.#pathOf(name)))?.mtime.toString(),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#session.close();
+  }
+
+  async #rename(rename: typeof replaceByRename, source: string, target: string): Promise<void> {
+    this.#removed.delete(target);
+    await this.#run('rename', `${source} to ${target}`, async (connection, isRepeated) => {
+      const paths = { source: this.#pathOf(source), target: this.#pathOf(target) };
+      this.#handles.forget(connection, paths.source);
+      this.#handles.forget(connection, paths.target);
+      try {
+        await rename(connection, { ...paths, isRepeated });
+      } catch (error) {
+        throw rename === renameIfNew ? await existsOr(connection, paths.target, error) : error;
+      }
+      await calls.syncDirectory(connection, this.#pathOf(directoryOf(target)));
+      // Temporary files need not survive anything.
+      const from = directoryOf(source);
+      if (from !== directoryOf(target) && from !== 'tmp') await calls.syncDirectory(connection, this.#pathOf(from));
+    });
+  }
+
+  async #openNew(connection: SftpConnection, path: string, flag: number): Promise<Buffer> {
+    try {
+      return await calls.openFile(connection, path, OPEN_MODE.WRITE | OPEN_MODE.CREAT | flag);
+    } catch (error) {
+      throw await fullOr(connection, this.#path, await existsOr(connection, path, error));
+    }
+  }
+
+  async #unlinkOne(connection: SftpConnection, name: string): Promise<boolean> {
+    const unlink = async (): Promise<true> => {
+      await unlinkPath(connection, this.#pathOf(name));
+      return true;
+    };
+    return (await calls.unlessAbsent(unlink)) === true;
+  }
+
+  #pathOf(name: string): string {
+    if (name === '') return this.#path;
+    assertInside(name);
+    return `${this.#path}/${name}`;
+  }
+
+  async #run<T>(
+    operation: BackendOperation,
+    name: string,
+    action: (connection: SftpConnection, isRepeated: boolean) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await this.#session.run(async (connection, isRepeated) => {
+        try {
+          return await action(connection, isRepeated);
+        } catch (error) {
+          throw WRITING.has(operation) ? await fullOr(connection, this.#path, error) : error;
+        }
+      });
+    } catch (cause) {
+      throw sftpFailure({ location: this.location, operation, name, cause }, this.#session.wasConnected);
+    }
+  }
+}
+
+function absentAsEmpty(error: unknown): BackendFile[] {
+  if (isAbsent(error)) return [];
+  throw error;
+}

@@ -1,0 +1,31 @@
+/** The protocol class of ssh2, which needs only something that carries its bytes. It is not a public entry point. */
+declare module 'ssh2/lib/protocol/SFTP.js' {
+  import type { SFTPWrapper } from 'ssh2';
+
+  interface Carrier {
+    readonly _protocol: {
+      readonly _remoteIdentRaw: Buffer;
+      channelData(id: number, bytes: Buffer): void;
+      channelClose(id: number): void;
+    };
+  }
+
+  interface ChannelInfo {
+    readonly type: 'session';
+    readonly incoming: object;
+    readonly outgoing: object;
+  }
+
+  export interface SftpProtocol extends SFTPWrapper {
+    /** The extensions that the server has announced, with their versions. */
+    readonly _extensions: Readonly<Record<string, string>>;
+    _init(): void;
+    push(bytes: Buffer): void;
+  }
+
+  export const SFTP: new (
+    carrier: Carrier,
+    channel: ChannelInfo,
+    options?: { readonly server: boolean },
+  ) => SftpProtocol;
+}

@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
+import type { AppendOnlyFlags } from '../append-only-option.ts';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_CODES_OF_MOVES, exitCodeOfLoss } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+
+interface GroupLostFlags extends AppendOnlyFlags {
+  readonly yes?: boolean;
+}
+
+const DETAILS = `
+For a disk or server that will never come back. Prints every file of every snapshot that cannot be restored without the
+group. With --yes, the group is also taken out of the repository: then \`ldm repair\` and \`ldm compact\` run again, and a
+backup stores again what is still among its sources. A disk that comes back later is not used any more.`;
+
+export function defineGroupLost(group: Command, runner: CommandRunner): void {
+  const command = group
+    .command('lost')
+    .description('Print what is lost with a group that is offline, and give it up.')
+    .argument('<name>', 'the group')
+    .option('--yes', 'take the group out of the repository (default: change nothing)');
+  addAppendOnlyOption(command)
+    .addHelpText('after', DETAILS)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm group lost a', 'what cannot be restored without it'],
+          ['ldm group lost a --yes', 'give it up'],
+        ],
+        exitCodes: EXIT_CODES_OF_MOVES,
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }, name: string, flags: GroupLostFlags) => {
+        const [{ loseGroup }, { reportLoss }] = await Promise.all([
+          import('../../operations/group-lost.ts'),
+          import('../reports/group-moves-report.ts'),
+        ]);
+        const loss = await loseGroup(overriding(context, flags), name, { confirmed: flags.yes === true });
+        reportLoss(output, loss);
+        return exitCodeOfLoss(loss);
+      }),
+    );
+}

@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
+import type { AppendOnlyFlags } from '../append-only-option.ts';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+
+const DETAILS = `
+Moves no data: mount the disk or copy its files first. The group must be at the new place.`;
+
+export function defineGroupMove(group: Command, runner: CommandRunner): void {
+  const command = group
+    .command('move')
+    .description('Record that a group is at another place now.')
+    .argument('<name>', 'the group')
+    .argument('<place>', 'where it is now: a directory, or sftp:user@host:/path');
+  addAppendOnlyOption(command)
+    .addHelpText('after', DETAILS)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [['ldm group move a /media/disk-a', 'its disk is mounted at another directory']],
+        exitCodes: REPOSITORY_EXIT_CODES,
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }, name: string, place: string, flags: AppendOnlyFlags) => {
+        const [{ setGroupPlace }, { reportGroupChange }, { resolveLocation }] = await Promise.all([
+          import('../../operations/groups.ts'),
+          import('../reports/group-report.ts'),
+          import('../settings.ts'),
+        ]);
+        const changed = await setGroupPlace(overriding(context, flags), name, resolveLocation(place));
+        reportGroupChange(output, 'changed', changed);
+        return EXIT_SUCCESS;
+      }),
+    );
+}

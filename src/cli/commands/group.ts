@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../command-runner.ts';
+import { REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { defineGroupAdd } from './group-add.ts';
+import { defineGroupDrain } from './group-drain.ts';
+import { defineGroupList } from './group-list.ts';
+import { defineGroupLost } from './group-lost.ts';
+import { defineGroupMove } from './group-move.ts';
+import { defineGroupRebalance } from './group-rebalance.ts';
+import { defineGroupRemove } from './group-remove.ts';
+import { defineGroupState } from './group-state.ts';
+import { defineHelp } from './help.ts';
+
+const DETAILS = `
+A repository that was created with \`ldm init --group\` keeps the contents of files in several places, its groups:
+directories, such as the mount points of disks, and directories on SFTP servers. Everything else, also all names and
+directories, is in the place of the repository itself. docs/groups.md has more about it.`;
+
+export function defineGroup(program: Command, runner: CommandRunner): void {
+  const group = program
+    .command('group')
+    .description('Manage the places among which a repository spreads its data.')
+    .addHelpText('after', DETAILS)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm group list', 'how full they are, and which of them are offline'],
+          ['ldm init --group a=/mnt/a --group b=/mnt/b', 'create a repository with two groups'],
+          ['ldm group add c /mnt/c --capacity 4TB', 'add a disk'],
+          ['ldm group add --help', 'explain a command'],
+        ],
+        exitCodes: REPOSITORY_EXIT_CODES,
+      }),
+    );
+  defineGroupList(group, runner);
+  defineGroupAdd(group, runner);
+  for (const command of ['read-only', 'activate'] as const) defineGroupState(group, runner, command);
+  defineGroupMove(group, runner);
+  defineGroupRebalance(group, runner);
+  defineGroupDrain(group, runner);
+  defineGroupRemove(group, runner);
+  defineGroupLost(group, runner);
+  defineHelp(group, 'group help add');
+}

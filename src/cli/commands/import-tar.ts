@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import { currentDirectory } from '../../files/current-directory.ts';
+import { absolutePath } from '../../files/root-paths.ts';
+import { bytesOf } from '../../util/byte-string.ts';
+import type { CommandRunner } from '../command-runner.ts';
+import { REPOSITORY_EXIT_CODES, exitCodeOfBackup } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { collect, collectTags, textValue, timeValue } from '../option-values.ts';
+import { omitUndefined } from '../omit-undefined.ts';
+import { expandHome } from '../paths.ts';
+import { recoverBytes } from '../raw-arguments.ts';
+
+interface ImportFlags {
+  readonly base?: string;
+  readonly path?: readonly string[];
+  readonly tag?: readonly (readonly string[])[];
+  readonly host?: string;
+  readonly time?: string;
+  readonly dryRun?: boolean;
+}
+
+const DETAILS = `
+Reads what GNU tar, bsdtar, restic dump and borg export-tar write, with extended attributes, ACLs and holes. The archive
+must not be compressed. If it is damaged or incomplete, no snapshot is made. Entries with .. in their names are left out
+and reported. Where an archive has several entries of one name, the last one counts.
+
+The names in the archive are relative to /, or to --base. The snapshot records the outermost entries of the archive as its
+paths. If the archive also has the directories above them, as archives of restic dump do, give each path with --path.`;
+
+export function defineImportTar(program: Command, runner: CommandRunner): void {
+  program
+    .command('import-tar')
+    .description('Make a snapshot of a tar archive, such as one that another backup tool has written.')
+    .argument('<file>', 'the archive; - is standard input')
+    .option('--base <directory>', 'the directory that the names in the archive are relative to (default: /)', textValue)
+    .option('--path <path>', 'record this as the path that was backed up; may be repeated', collect)
+    .option('--tag <tags>', 'add a tag, or several: a,b; may be repeated', collectTags)
+    .option('-H, --host <name>', 'the host name to record', textValue)
+    .option('--time <time>', 'the time to record, such as "2026-01-31 18:00"', timeValue)
+    .option('-n, --dry-run', 'store nothing, only print what would be stored')
+    .addHelpText('after', DETAILS)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm import-tar old.tar --time "2020-05-01 12:00"', 'a snapshot of an archive'],
+          ['zstd -dc old.tar.zst | ldm import-tar -', 'a compressed archive'],
+          ['tar -C ~/data -cf - . | ldm import-tar - --base ~/data', 'the same as `ldm backup ~/data`'],
+        ],
+        exitCodes: REPOSITORY_EXIT_CODES,
+        meanings: {
+          1: 'error: no snapshot was saved, unless a message says otherwise',
+          3: 'a snapshot was saved, but some entries could not be imported',
+        },
+      }),
+    )
+    .action(
+      runner.inSession(async (session, file: string, flags: ImportFlags) => {
+        const [{ importTar }, { openArchive }, { ensureRepository }, { reportBackup }, { limitMalloc }] =
+          await Promise.all([
+            import('../../operations/import-tar.ts'),
+            import('../archive-source.ts'),
+            import('../ensure-repository.ts'),
+            import('../reports/backup-report.ts'),
+            import('../heap-limits.ts'),
+          ]);
+        limitMalloc();
+        const archive = openArchive(file);
+        if (flags.dryRun !== true) await ensureRepository(session);
+        const { dryRun, time, host: hostname } = flags;
+        const tags = flags.tag === undefined ? undefined : [...new Set(flags.tag.flat())];
+        const base = flags.base === undefined ? undefined : absoluteInput(flags.base);
+        const paths = flags.path?.map((path) => absoluteInput(path));
+        const startedAt = performance.now();
+        const result = await importTar(session.context, {
+          archive,
+          ...omitUndefined({ base, paths, dryRun, time, hostname, tags }),
+        });
+        reportBackup(session, result, performance.now() - startedAt);
+        return exitCodeOfBackup(result);
+      }),
+    );
+}
+
+/** Relative paths start from the current directory, as in a backup. */
+function absoluteInput(text: string): Uint8Array {
+  const path = recoverBytes([expandHome(text)])[0]!;
+  return bytesOf(absolutePath(path, path.startsWith('/') ? path : currentDirectory()));
+}

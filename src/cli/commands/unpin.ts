@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
+import type { AppendOnlyFlags } from '../append-only-option.ts';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
+import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
+
+export function defineUnpin(program: Command, runner: CommandRunner): void {
+  const command = program
+    .command('unpin')
+    .description('Remove the protection of snapshots: pins, and the times of --keep-until.')
+    .argument('[snapshots...]', 'ids (4 or more digits), latest or latest~N; default: all that the options select');
+  addAppendOnlyOption(addSnapshotFilters(command))
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [['ldm unpin 1a2b3c4d', 'let it be deleted again']],
+        exitCodes: REPOSITORY_EXIT_CODES,
+      }),
+    )
+    .action(
+      runner.inSession(
+        async ({ context, output }, selectors: string[], flags: SnapshotFilterFlags & AppendOnlyFlags) => {
+          const [{ unpinSnapshots }, { reportChanges }] = await Promise.all([
+            import('../../operations/tag.ts'),
+            import('../reports/change-report.ts'),
+          ]);
+          const options = { selectors, filter: snapshotFilterOf(flags) };
+          reportChanges(output, await unpinSnapshots(overriding(context, flags), options));
+          return EXIT_SUCCESS;
+        },
+      ),
+    );
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { SourceError, UsageError } from '../errors.ts';
+import { reasonOf } from '../files/path-failures.ts';
+import type { ListedSources } from '../files/source-roots.ts';
+import { untilAborted } from '../operations/import/until-aborted.ts';
+import { byteStringFromBytes, bytesOf, fsPath, byteStringOf } from '../util/byte-string.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { expandHome } from './paths.ts';
+import { pathInput } from './raw-arguments.ts';
+import { openStandardInput } from './standard-input.ts';
+
+/** The options with lists of files. */
+export interface FileListFlags {
+  readonly filesFrom?: readonly string[];
+  readonly filesFromVerbatim?: readonly string[];
+  readonly filesFromRaw?: readonly string[];
+}
+
+const STANDARD_INPUT = '-';
+const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf';
+const OUTER_SPACE = /^[\t\v\f\r ]+|[\t\v\f\r ]+$/g;
+
+/**
+ * Reads the lists. Names are bytes.
+ * @throws UsageError if a list cannot be read
+ * @throws SourceError if the lists are empty or a list with NUL bytes is incomplete
+ */
+export async function readFileLists(flags: FileListFlags, signal: AbortSignal): Promise<Required<ListedSources>> {
+  const { filesFrom = [], filesFromVerbatim = [], filesFromRaw = [] } = flags;
+  if ([...filesFrom, ...filesFromVerbatim, ...filesFromRaw].filter((file) => file === STANDARD_INPUT).length > 1) {
+    throw new UsageError('standard input can be read as one list only');
+  }
+  const patterns: Buffer[] = [];
+  const paths: Buffer[] = [];
+  for (const file of filesFrom) {
+    for (const line of linesOf(await readList(file, signal))) {
+      const pattern = line.replaceAll(OUTER_SPACE, '') as ByteString;
+      if (pattern !== '' && !pattern.startsWith('#')) patterns.push(bytesOf(pattern));
+    }
+  }
+  for (const file of filesFromVerbatim) {
+    for (const line of linesOf(await readList(file, signal))) if (line !== '') paths.push(bytesOf(line as ByteString));
+  }
+  for (const file of filesFromRaw) paths.push(...rawNames(await readList(file, signal), file));
+  if (patterns.length + paths.length === 0) throw new SourceError('nothing to back up: the lists of files are empty');
+  return { patterns, paths };
+}
+
+/** As restic, takes a carriage return for a part of the end of the line. */
+function linesOf(text: ByteString): string[] {
+  const start = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+  return text.slice(start).split(/\r?\n/);
+}
+
+function rawNames(text: ByteString, file: string): Buffer[] {
+  if (text === '') return [];
+  if (!text.endsWith('\0')) {
+    throw new SourceError(`${nameOf(file)} does not end with a NUL byte, so it is incomplete`);
+  }
+  const names = text.slice(0, -1).split('\0') as ByteString[];
+  if (names.includes('' as ByteString)) throw new SourceError(`${nameOf(file)} contains an empty name`);
+  return names.map((name) => bytesOf(name));
+}
+
+function nameOf(file: string): string {
+  return file === STANDARD_INPUT ? 'the list on standard input' : `the list ${file}`;
+}
+
+async function readList(file: string, signal: AbortSignal): Promise<ByteString> {
+  if (file === STANDARD_INPUT) {
+    const parts: Uint8Array[] = [];
+    for await (const part of untilAborted(openStandardInput(), signal)) parts.push(part);
+    return byteStringFromBytes(Buffer.concat(parts));
+  }
+  try {
+    return byteStringFromBytes(readFileSync(fsPath(byteStringOf(pathInput(expandHome(file))))));
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause;
+    throw new UsageError(`cannot read the list of files ${file}: ${reasonOf(cause)}`, { cause });
+  }
+}

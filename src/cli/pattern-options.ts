@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import type { PatternTexts } from '../files/path-patterns.ts';
+import { collect, collectPatterns } from './option-values.ts';
+import { expandHome } from './paths.ts';
+import { pathInput } from './raw-arguments.ts';
+
+type Verb = 'exclude' | 'include';
+
+/** The values of `--exclude`, `--iexclude`, `--exclude-file` and `--iexclude-file`, and the same for `include`. */
+export type PatternFlags = Readonly<
+  Partial<Record<`${Verb | `i${Verb}`}${'' | 'File'}`, readonly string[] | undefined>>
+>;
+
+/**
+ * Defines the four options with patterns for one purpose.
+ * @param purpose - what happens to what matches, such as "exclude what matches"
+ */
+export function addPatternOptions(command: Command, verb: Verb, purpose: string): Command {
+  return command
+    .option(`-${verb[0]}, --${verb} <pattern>`, `${purpose}; may be repeated (see Patterns)`, collectPatterns)
+    .option(`--i${verb} <pattern>`, `like --${verb}, but ignore upper and lower case`, collectPatterns)
+    .option(`--${verb}-file <file>`, `like --${verb}, with the patterns in a file`, collect)
+    .option(`--i${verb}-file <file>`, `like --i${verb}, with the patterns in a file`, collect);
+}
+
+/** Returns the patterns of the options and then those in the files, as restic orders them. Throws UsageError. */
+export async function readPatterns(flags: PatternFlags, verb: Verb): Promise<PatternTexts> {
+  const { readPatternFile } = await import('../files/pattern-file.ts');
+  const read = (path: string): string[] => readPatternFile(pathInput(expandHome(path)), process.env);
+  return {
+    exact: [...(flags[verb] ?? []), ...(flags[`${verb}File`] ?? []).flatMap(read)],
+    ignoringCase: [...(flags[`i${verb}`] ?? []), ...(flags[`i${verb}File`] ?? []).flatMap(read)],
+  };
+}
+
+/** A paragraph about the files, for the help below the explanation of patterns. */
+export const PATTERN_FILES_HELP = `
+A file has one pattern per line. Empty lines and lines that begin with # are ignored; $NAME is a variable of the
+environment, $$ a dollar sign.`;

@@ -1,0 +1,58 @@
+import type { GroupLoss } from '../../operations/group-lost.ts';
+import type { GroupMoves } from '../../operations/group-moves.ts';
+import { formatBytes } from '../../util/format-bytes.ts';
+import type { Output } from '../output.ts';
+import { displayPath } from '../display-path.ts';
+import { pathFields } from '../paths.ts';
+import { countNoun, formatCount, shortId } from '../words.ts';
+
+/** Reports `group drain` and `group rebalance`. */
+export function reportMoves(output: Output, moves: GroupMoves): void {
+  const { packsMoved, bytesMoved, surplusCopies, surplusBytes, unmoved, dryRun } = moves;
+  for (const { packId: pack, groups } of unmoved) {
+    const where = `the pack ${shortId(pack)} in ${groups.join(', ')}`;
+    output.problem(`${where} is damaged and was not moved; run \`ldm repair\``, 'unmoved', { pack, groups });
+  }
+  output.message('summary', {
+    dry_run: dryRun,
+    packs_moved: packsMoved,
+    bytes_moved: bytesMoved,
+    surplus_copies_removed: surplusCopies,
+    surplus_bytes: surplusBytes,
+    packs_unmoved: unmoved.length,
+  });
+  const verb = dryRun ? 'would be ' : '';
+  output.remark(`${verb}moved: ${countNoun(packsMoved, 'pack')} (${formatBytes(bytesMoved)})`);
+  if (surplusCopies > 0) {
+    output.remark(
+      `${verb}removed: ${countNoun(surplusCopies, 'pack')} left over in a second group (${formatBytes(surplusBytes)})`,
+    );
+  }
+  if (dryRun) output.remark('dry run: nothing was changed');
+}
+
+/** Reports `group lost`: each file that is lost, and what to do. */
+export function reportLoss(output: Output, loss: GroupLoss): void {
+  const { name, packsLost, bytesLost, paths, snapshots, snapshotsAffected, isRemoved } = loss;
+  for (const { snapshot, path } of paths) {
+    output.message('lost', { snapshot, ...pathFields(path) });
+    output.line(`${shortId(snapshot)}${path === '' ? ': everything' : `:${displayPath(path)}`}`);
+  }
+  output.message('summary', {
+    change: isRemoved ? 'removed' : undefined,
+    packs_lost: packsLost,
+    bytes_lost: bytesLost,
+    files_lost: paths.length,
+    snapshots_affected: snapshotsAffected,
+    snapshots,
+  });
+  const verb = isRemoved ? 'are lost' : 'cannot be restored without it';
+  output.remark(
+    `${name} had ${countNoun(packsLost, 'pack')} (${formatBytes(bytesLost)}) that no other group has; ${countNoun(paths.length, 'file')} in ${formatCount(snapshotsAffected)} of ${countNoun(snapshots, 'snapshot')} ${verb}`,
+  );
+  if (isRemoved) {
+    output.remark(
+      `removed group ${name}. Run \`ldm repair\`; then a backup stores again what is still among its sources`,
+    );
+  } else output.remark(`nothing was changed; \`ldm group lost ${name} --yes\` gives the group up`);
+}

@@ -1,0 +1,68 @@
+import { formatBytes } from '../../util/format-bytes.ts';
+import type { GroupListing, ListedGroup, StorageGroup } from '../../operations/groups.ts';
+import { escapeForTerminal } from '../display-path.ts';
+import type { Output } from '../output.ts';
+import { formatTable } from '../tables.ts';
+import { countNoun, formatCount, formatPercent } from '../words.ts';
+
+/** Reports `group list`: one line or JSON object per group. */
+export function reportGroups(output: Output, listing: GroupListing): void {
+  const { groups, missingPacks, missingBytes, surplusCopies, surplusBytes } = listing;
+  for (const group of groups) output.message('group', listedFields(group));
+  const rows = groups.map((group) => [
+    group.name,
+    group.offlineReason === undefined ? group.state : 'offline',
+    group.packCount === undefined ? '?' : formatCount(group.packCount),
+    group.packBytes === undefined ? '?' : formatBytes(group.packBytes),
+    group.capacityBytes === undefined ? '' : formatBytes(group.capacityBytes),
+    fillLevelOf(group),
+    group.chunksMax === undefined ? '' : formatCount(group.chunksMax),
+    String(group.weight),
+    escapeForTerminal(group.place),
+  ]);
+  const head = ['Group', 'State', 'Packs', 'Data', 'Capacity', 'Full', 'Chunks max', 'Weight', 'Place'];
+  output.line(formatTable(rows, { head, rightAligned: [2, 3, 4, 5, 6, 7] }));
+  output.message('summary', {
+    groups: groups.length,
+    missing_packs: missingPacks,
+    missing_bytes: missingBytes,
+    surplus_copies: surplusCopies,
+    surplus_bytes: surplusBytes,
+  });
+  if (surplusCopies > 0) {
+    output.line(
+      `${countNoun(surplusCopies, 'pack')} (${formatBytes(surplusBytes)}): left over in a second group; \`ldm compact\` removes them`,
+    );
+  }
+  if (missingPacks === 0) return;
+  const isOffline = groups.some(({ offlineReason }) => offlineReason !== undefined);
+  const where = isOffline ? 'in no group that can be reached' : 'missing; `ldm check` shows what needs them';
+  output.line(`${countNoun(missingPacks, 'pack')} (${formatBytes(missingBytes)}): ${where}`);
+}
+
+/** Reports a command that added, changed or removed a group. */
+export function reportGroupChange(output: Output, change: 'added' | 'changed' | 'removed', group: StorageGroup): void {
+  output.complete(`The group ${group.name} is ${change}.`);
+  output.message('summary', { change, group: fieldsOf(group) });
+  output.remark(`${change} group ${group.name}: ${group.state}, at ${escapeForTerminal(group.place)}`);
+}
+
+function fillLevelOf({ packBytes, capacityBytes }: ListedGroup): string {
+  return packBytes === undefined || capacityBytes === undefined ? '' : formatPercent(packBytes / capacityBytes);
+}
+
+function fieldsOf({ name, id, place, state, weight, capacityBytes }: StorageGroup): Record<string, unknown> {
+  return { name, group_id: id, place, state, weight, capacity: capacityBytes };
+}
+
+function listedFields(group: ListedGroup): Record<string, unknown> {
+  const { offlineReason, packCount, packBytes, chunksMax } = group;
+  return {
+    ...fieldsOf(group),
+    online: offlineReason === undefined,
+    offline_reason: offlineReason,
+    packs: packCount,
+    bytes: packBytes,
+    chunks_max: chunksMax,
+  };
+}

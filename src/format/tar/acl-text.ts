@@ -1,0 +1,110 @@
+import { ArchiveError } from '../../errors.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+
+/** Returns the number of a user or group of this machine; undefined if it has none of this name. */
+export type FindOwner = (kind: 'user' | 'group', name: ByteString) => number | undefined;
+
+/** The extended attributes of Linux that hold POSIX ACLs. */
+export const ACCESS_ACL: ByteString = 'system.posix_acl_access' as ByteString;
+export const DEFAULT_ACL: ByteString = 'system.posix_acl_default' as ByteString;
+
+/** The form of an ACL in an extended attribute: a version, then tag, permissions and id (linux/posix_acl_xattr.h). */
+const ACL_VERSION = 2;
+const HEADER_BYTES = 4;
+const ENTRY_BYTES = 8;
+const UNDEFINED_ID = 0xffffffff;
+
+/** In the order that the kernel requires. */
+const TAGS = {
+  userObject: 0x01,
+  user: 0x02,
+  groupObject: 0x04,
+  group: 0x08,
+  mask: 0x10,
+  other: 0x20,
+} as const;
+const WORDS: ReadonlyMap<number, string> = new Map([
+  [TAGS.userObject, 'user:'],
+  [TAGS.user, 'user:'],
+  [TAGS.groupObject, 'group:'],
+  [TAGS.group, 'group:'],
+  [TAGS.mask, 'mask:'],
+  [TAGS.other, 'other:'],
+]);
+/** An ACL with these entries only says what the mode says. */
+const MODE_TAGS: ReadonlySet<number> = new Set([TAGS.userObject, TAGS.groupObject, TAGS.other]);
+
+interface AclEntry {
+  readonly tag: number;
+  readonly permissions: number;
+  readonly id: number;
+}
+
+/** Formats an ACL as in tar archives, with numbers instead of names. Returns undefined if the bytes are no ACL. */
+export function formatAcl(attribute: Uint8Array): ByteString | undefined {
+  const bytes = Buffer.from(attribute);
+  const isAcl = bytes.length >= HEADER_BYTES && (bytes.length - HEADER_BYTES) % ENTRY_BYTES === 0;
+  if (!isAcl || bytes.readUInt32LE(0) !== ACL_VERSION) return undefined;
+  const words: string[] = [];
+  for (let offset = HEADER_BYTES; offset < bytes.length; offset += ENTRY_BYTES) {
+    const tag = bytes.readUInt16LE(offset);
+    const word = WORDS.get(tag);
+    if (word === undefined) return undefined;
+    const id = tag === TAGS.user || tag === TAGS.group ? String(bytes.readUInt32LE(offset + 4)) : '';
+    words.push(`${word}${id}:${formatPermissions(bytes.readUInt16LE(offset + 2))}`);
+  }
+  return words.join(',') as ByteString;
+}
+
+function formatPermissions(bits: number): string {
+  return `${(bits & 4) === 0 ? '-' : 'r'}${(bits & 2) === 0 ? '-' : 'w'}${(bits & 1) === 0 ? '-' : 'x'}`;
+}
+
+/**
+ * Parses an ACL in the forms of GNU tar (`user:lisa:rwx`), star and bsdtar (`user:lisa:rwx:1002`). Returns the extended
+ * attribute, or undefined if the mode says the same. Throws ArchiveError.
+ */
+export function parseAcl(text: ByteString, findOwner: FindOwner): Uint8Array | undefined {
+  const words = text.split(/[,\n]/).map((word) => word.replace(/#.*$/, '').trim());
+  const entries = words.filter((word) => word !== '').map((word) => parseEntry(word, findOwner));
+  if (entries.every(({ tag }) => MODE_TAGS.has(tag))) return undefined;
+  entries.sort((a, b) => a.tag - b.tag || a.id - b.id);
+  const bytes = Buffer.alloc(HEADER_BYTES + entries.length * ENTRY_BYTES);
+  bytes.writeUInt32LE(ACL_VERSION);
+  for (const [index, { tag, permissions, id }] of entries.entries()) {
+    const offset = HEADER_BYTES + index * ENTRY_BYTES;
+    bytes.writeUInt16LE(tag, offset);
+    bytes.writeUInt16LE(permissions, offset + 2);
+    bytes.writeUInt32LE(id, offset + 4);
+  }
+  return bytes;
+}
+
+function parseEntry(word: string, findOwner: FindOwner): AclEntry {
+  const fields = word.split(':').map((field) => field.trim());
+  // The forms `mask:rwx` and `other:rwx` leave the name out.
+  if (fields.length === 2) fields.splice(1, 0, '');
+  const [kind = '', name = '', letters = '', number = ''] = fields;
+  const permissions = parsePermissions(letters);
+  const [objectTag, namedTag] = tagsOf(kind);
+  if (permissions === undefined || objectTag === undefined) throw new ArchiveError(`${word} is not an entry of an ACL`);
+  if (name === '' || namedTag === undefined) return { tag: objectTag, permissions, id: UNDEFINED_ID };
+  const id = /^\d+$/.test(number || name)
+    ? Number(number || name)
+    : findOwner(namedTag === TAGS.user ? 'user' : 'group', name as ByteString);
+  if (id === undefined) throw new ArchiveError(`its ACL names the ${kind} ${name}, who is not on this machine`);
+  if (id >= UNDEFINED_ID) throw new ArchiveError(`${word} is not an entry of an ACL`);
+  return { tag: namedTag, permissions, id };
+}
+
+function tagsOf(kind: string): readonly [object: number | undefined, named: number | undefined] {
+  if (kind === 'user' || kind === 'u') return [TAGS.userObject, TAGS.user];
+  if (kind === 'group' || kind === 'g') return [TAGS.groupObject, TAGS.group];
+  if (kind === 'mask' || kind === 'm') return [TAGS.mask, undefined];
+  return [kind === 'other' || kind === 'o' ? TAGS.other : undefined, undefined];
+}
+
+function parsePermissions(letters: string): number | undefined {
+  if (!/^[rwx-]{0,3}$/.test(letters)) return undefined;
+  return (letters.includes('r') ? 4 : 0) + (letters.includes('w') ? 2 : 0) + (letters.includes('x') ? 1 : 0);
+}

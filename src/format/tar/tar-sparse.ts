@@ -1,0 +1,134 @@
+import { ArchiveError } from '../../errors.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+import type { ArchiveInput } from './archive-input.ts';
+import { parsePaxNumber } from './pax-records.ts';
+import type { PaxRecord } from './pax-records.ts';
+import { numberField, readNumber } from './tar-fields.ts';
+import { TAR_BLOCK_BYTES, TAR_FIELDS } from './tar-member.ts';
+import type { DataRun } from './tar-member.ts';
+
+/** The content of a sparse file in an archive. */
+export interface SparseContent {
+  /** The name, which two of the formats keep outside of the header. */
+  readonly path: ByteString | undefined;
+  readonly sizeBytes: number;
+  readonly runs: readonly DataRun[];
+  /** Bytes of the map that precede the content and count as a part of it. */
+  readonly mapBytes: number;
+}
+
+/** Offset and length of a run in a header: 12 bytes each. */
+const RUN_BYTES = 24;
+const NUMBER_BYTES = 12;
+const HEADER_RUNS = TAR_FIELDS.gnuSparse[1] / RUN_BYTES;
+const EXTENSION_RUNS = 21;
+const RUNS_MAX = 2 ** 22;
+const LINE_FEED = 0x0a;
+
+/** Reads the map of GNU's oldest format: in the header, and in blocks after it. Throws ArchiveError. */
+export async function readOldSparse(block: Buffer, input: ArchiveInput): Promise<SparseContent> {
+  const runs = runsIn(block, TAR_FIELDS.gnuSparse[0], HEADER_RUNS);
+  const sizeBytes = numberField(block, 'gnuRealSize');
+  let isExtended = block[TAR_FIELDS.gnuIsExtended[0]] !== 0;
+  while (isExtended) {
+    const extension = await input.take(TAR_BLOCK_BYTES);
+    if (extension === undefined) throw input.truncated();
+    runs.push(...runsIn(extension, 0, EXTENSION_RUNS));
+    assertFewRuns(runs.length);
+    isExtended = extension[EXTENSION_RUNS * RUN_BYTES] !== 0;
+  }
+  return { path: undefined, sizeBytes, runs, mapBytes: 0 };
+}
+
+function runsIn(block: Buffer, start: number, count: number): DataRun[] {
+  const runs: DataRun[] = [];
+  for (let i = 0; i < count; i++) {
+    const offset = start + i * RUN_BYTES;
+    if (block[offset] === 0) break;
+    const lengthBytes = readNumber(block, offset + NUMBER_BYTES, NUMBER_BYTES);
+    runs.push({ offset: readNumber(block, offset, NUMBER_BYTES), lengthBytes });
+  }
+  return runs;
+}
+
+/** Reads a map in GNU's formats 0.0, 0.1 and 1.0. Returns undefined without one. Throws ArchiveError. */
+export async function readPaxSparse(
+  records: readonly PaxRecord[],
+  input: ArchiveInput,
+): Promise<SparseContent | undefined> {
+  if (!records.some(([key]) => key.startsWith('GNU.sparse.'))) return undefined;
+  const last = new Map(records);
+  const path = last.get('GNU.sparse.name');
+  const sizeBytes = numberOf(last.get('GNU.sparse.realsize') ?? last.get('GNU.sparse.size'));
+  if (last.has('GNU.sparse.major')) {
+    const version = `${last.get('GNU.sparse.major')}.${last.get('GNU.sparse.minor')}`;
+    if (version !== '1.0') throw new ArchiveError(`the format ${version} of sparse files is unknown`);
+    return { path, sizeBytes, ...(await readMap(input)) };
+  }
+  const list = last.get('GNU.sparse.map');
+  const numbers = list === undefined ? runRecords(records) : list.split(',').filter((word) => word !== '');
+  return { path, sizeBytes, runs: pairsOf(numbers.map((word) => numberOf(word as ByteString))), mapBytes: 0 };
+}
+
+function numberOf(text: ByteString | undefined): number {
+  if (text === undefined) throw new ArchiveError('the map of a sparse file is incomplete');
+  return parsePaxNumber(text);
+}
+
+/** Format 0.0 has a record for each offset and each length. */
+function runRecords(records: readonly PaxRecord[]): ByteString[] {
+  return records
+    .filter(([key]) => key === 'GNU.sparse.offset' || key === 'GNU.sparse.numbytes')
+    .map(([, value]) => value);
+}
+
+/** Reads the map at the beginning of the content: decimal numbers, a line each, padded to whole blocks. */
+async function readMap(input: ArchiveInput): Promise<Pick<SparseContent, 'runs' | 'mapBytes'>> {
+  let mapBytes = 0;
+  let rest = '';
+  const numbers: number[] = [];
+  let wanted = 1;
+  while (numbers.length < wanted) {
+    const block = await input.take(TAR_BLOCK_BYTES);
+    if (block === undefined) throw input.truncated();
+    mapBytes += TAR_BLOCK_BYTES;
+    const end = block.lastIndexOf(LINE_FEED) + 1;
+    const lines = (rest + block.toString('latin1', 0, end)).split('\n').slice(0, -1);
+    rest = block.toString('latin1', end);
+    for (const line of lines.slice(0, wanted - numbers.length)) numbers.push(numberOf(line as ByteString));
+    if (wanted === 1 && numbers.length === 1) {
+      assertFewRuns(numbers[0]!);
+      wanted += 2 * numbers[0]!;
+      for (const line of lines.slice(1, wanted)) numbers.push(numberOf(line as ByteString));
+    }
+  }
+  return { runs: pairsOf(numbers.slice(1)), mapBytes };
+}
+
+function pairsOf(numbers: readonly number[]): DataRun[] {
+  if (numbers.length % 2 !== 0) throw new ArchiveError('the map of a sparse file is incomplete');
+  assertFewRuns(numbers.length / 2);
+  return Array.from({ length: numbers.length / 2 }, (_, i) => ({
+    offset: numbers[2 * i]!,
+    lengthBytes: numbers[2 * i + 1]!,
+  }));
+}
+
+function assertFewRuns(count: number): void {
+  if (count > RUNS_MAX) throw new ArchiveError('the map of a sparse file is too large');
+}
+
+/** Throws ArchiveError unless the runs are in order, inside the file, and as long as the content. */
+export function assertRunsFit(
+  { runs, sizeBytes }: Pick<SparseContent, 'runs' | 'sizeBytes'>,
+  storedBytes: number,
+): void {
+  let end = 0;
+  let sumBytes = 0;
+  for (const { offset, lengthBytes } of runs) {
+    if (offset < end) throw new ArchiveError('the map of a sparse file is damaged');
+    end = offset + lengthBytes;
+    sumBytes += lengthBytes;
+  }
+  if (end > sizeBytes || sumBytes !== storedBytes) throw new ArchiveError('the map of a sparse file is damaged');
+}

@@ -1,0 +1,26 @@
+import type { Backend } from '../backend/backend.ts';
+import { openBackend } from '../backend/open-backend.ts';
+import type { Seals } from '../crypto/seals.ts';
+import { Group } from './group.ts';
+import { readGroupList } from './group-list-file.ts';
+import { GroupedBackend } from './grouped-backend.ts';
+
+/** Opens the place of a group. */
+export type OpenPlace = (place: string) => Promise<Backend>;
+
+/** Returns a backend for a repository with groups. Which of them are offline is found out before anything is read. */
+export async function openGroups(
+  metadata: Backend,
+  repository: { readonly repositoryId: string; readonly seals: Seals | undefined },
+  openPlace: OpenPlace = openBackend,
+): Promise<GroupedBackend> {
+  const { list } = await readGroupList(metadata, repository);
+  const { repositoryId } = repository;
+  const groups: Group[] = [];
+  for (const entry of list.groups) {
+    const group = new Group(entry, await openPlace(entry.place), { repositoryId, location: metadata.location });
+    groups.push(group);
+    await group.verify();
+  }
+  return new GroupedBackend(metadata, groups);
+}

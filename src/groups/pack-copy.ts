@@ -1,0 +1,25 @@
+import { packName, parsePackCopyName } from '../format/layout.ts';
+import type { BackendFile } from '../backend/backend.ts';
+import type { PackHome } from './pack-home.ts';
+
+/** A file with a pack. A copy that is made by a move has a larger generation than all copies that there are. */
+export interface PackCopy {
+  readonly home: PackHome;
+  /** Its name in its home. */
+  readonly name: string;
+  readonly generation: number;
+  readonly sizeBytes: number;
+}
+
+/** Orders copies of a pack in descending order of rank: by generation, then by the id of the group, then by name. */
+export function compareRanks(a: PackCopy, b: PackCopy): number {
+  if (a.home.id === b.home.id) return b.generation - a.generation || (a.name < b.name ? 1 : -1);
+  return b.generation - a.generation || (a.home.id < b.home.id ? 1 : -1);
+}
+
+/** Returns the name of the pack, and the file as a copy of it. Other files are copies under their own names. */
+export function copyFrom(home: PackHome, { name, sizeBytes }: BackendFile): readonly [string, PackCopy] {
+  const parsed = home.isGroup ? parsePackCopyName(name) : undefined;
+  const { generation = 0 } = parsed ?? {};
+  return [parsed === undefined ? name : packName(parsed.id), { home, name, generation, sizeBytes }];
+}

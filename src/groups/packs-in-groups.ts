@@ -1,0 +1,188 @@
+import type { Backend, BackendFile, Verify } from '../backend/backend.ts';
+import { backendFailure } from '../backend/backend-failure.ts';
+import { BackendError, isAbsent, isDiskFull, isOffline } from '../errors.ts';
+import { baseName } from '../format/layout.ts';
+import type { Group } from './group.ts';
+import { compareRanks, copyFrom } from './pack-copy.ts';
+import type { PackCopy } from './pack-copy.ts';
+import { homeIn } from './pack-home.ts';
+import type { PackHome } from './pack-home.ts';
+import { rankGroups } from './placement.ts';
+
+/**
+ * The packs of a repository with groups. Which group has a pack is known from the listings of the groups; no file says
+ * it. If a pack is in no group that can be reached, while others cannot, it is offline, not absent.
+ */
+export class PacksInGroups {
+  readonly #location: string;
+  readonly #groups: readonly Group[];
+  readonly #own: PackHome;
+  /** By name of a pack: its copies as they were last seen, the best one first. Undefined before the first listing. */
+  #listed: ReadonlyMap<string, readonly PackCopy[]> | undefined;
+  /** A copy that was written or found since. */
+  readonly #found = new Map<string, PackCopy>();
+
+  /** `metadata`: the place of everything else, which has the packs of trees. */
+  constructor(metadata: Backend, groups: readonly Group[]) {
+    this.#location = metadata.location;
+    this.#groups = groups;
+    this.#own = homeIn(metadata);
+  }
+
+  /** Lists the packs of all groups that can be reached. Each is listed once. */
+  async list(): Promise<BackendFile[]> {
+    const copies = new Map<string, PackCopy[]>();
+    await this.#inEach(async (home) => {
+      for (const file of await home.list('packs')) {
+        const [name, copy] = copyFrom(home, file);
+        const others = copies.get(name);
+        if (others === undefined) copies.set(name, [copy]);
+        else others.push(copy);
+      }
+    });
+    // Of several copies, the longest one is not truncated.
+    for (const each of copies.values()) each.sort((a, b) => b.sizeBytes - a.sizeBytes || compareRanks(a, b));
+    this.#listed = copies;
+    this.#found.clear();
+    return [...copies].map(([name, [best]]) => ({ name, sizeBytes: best!.sizeBytes })).sort(byName);
+  }
+
+  /** A pack that is set aside stays in its group. */
+  async move(source: string, target: string): Promise<void> {
+    const found = await this.locate(source);
+    if (found === undefined) throw this.absent(source);
+    this.#found.delete(source);
+    await found.home.move(found.name, target);
+  }
+
+  /** Removes every copy of a pack. Fails if it may be in a group that is offline, and is in no other. */
+  async remove(name: string): Promise<boolean> {
+    if (this.#listed === undefined) await this.list();
+    const known = this.#knownCopies(name);
+    this.#found.delete(name);
+    const removed = await this.#inEach(async (home) => {
+      const names = new Set([name, ...known.filter((copy) => copy.home === home).map((copy) => copy.name)]);
+      let wasThere = false;
+      for (const each of names) wasThere = (await home.remove(each)) || wasThere;
+      return wasThere;
+    });
+    if (removed.includes(true)) return true;
+    this.#assertNoneOffline(name);
+    return false;
+  }
+
+  /** Writes a pack to the first group that takes it. */
+  async place(name: string, pieces: readonly Uint8Array[], verify?: Verify, isNew?: boolean): Promise<void> {
+    const writable = this.#groups.filter((group) => group.isWritable);
+    let failure: BackendError | undefined;
+    for (const group of rankGroups(baseName(name), writable, ({ entry }) => entry)) {
+      try {
+        await group.write(name, pieces, verify, isNew);
+        const sizeBytes = pieces.reduce((total, piece) => total + piece.length, 0);
+        this.#found.set(name, { home: group, name, generation: 0, sizeBytes });
+        return;
+      } catch (error) {
+        if (!isDiskFull(error) && !isOffline(error)) throw error;
+        if (failure === undefined || isDiskFull(error)) failure = error;
+      }
+    }
+    throw this.#noRoom(failure);
+  }
+
+  #noRoom(cause: BackendError | undefined): BackendError {
+    const states = this.#groups.map(({ entry, isOnline, isFull }) => {
+      const state = isOnline ? (isFull ? 'full' : entry.state) : 'offline';
+      return `${entry.name} is ${state}`;
+    });
+    const kind = this.#groups.some(({ isFull }) => isFull) ? 'full' : 'read-only';
+    const hint = 'Add another group, or make one of these available; then run the command again.';
+    const message = `repository ${this.#location}: no group can take a new pack: ${states.join(', ')}`;
+    return new BackendError(message, { kind, hint, cause });
+  }
+
+  /** Finds a copy of a pack, and its size now. Undefined only if no place has one. */
+  async locate(name: string, except?: PackCopy): Promise<PackCopy | undefined> {
+    if (this.#listed === undefined) await this.list();
+    const known = this.#knownCopies(name);
+    const others = [this.#own, ...this.#groups]
+      .filter((home) => known.every((copy) => copy.home !== home || copy.name !== name))
+      .map((home) => ({ home, name, generation: 0 }));
+    for (const copy of [...known.filter((each) => each !== except), ...others]) {
+      const sizeBytes = await unlessOffline(copy.home, async () => copy.home.sizeOf(copy.name));
+      if (sizeBytes === undefined) continue;
+      const found = { ...copy, sizeBytes };
+      this.#found.set(name, found);
+      return found;
+    }
+    this.#assertNoneOffline(name);
+    return undefined;
+  }
+
+  /** Reads a pack where it was last seen. If it is not there any more, it is looked for in the other places. */
+  async reading<T>(name: string, read: (backend: Backend, copyName: string) => Promise<T>): Promise<T> {
+    const readFrom = async ({ home, name: copyName }: PackCopy): Promise<T> =>
+      home.run(async (backend) => read(backend, copyName));
+    const [known] = this.#knownCopies(name);
+    try {
+      if (known !== undefined) return await readFrom(known);
+    } catch (error) {
+      if (!isAbsent(error) && !isOffline(error)) throw error;
+    }
+    const found = await this.locate(name, known);
+    if (found === undefined) throw this.absent(name);
+    return await readFrom(found);
+  }
+
+  #knownCopies(name: string): readonly PackCopy[] {
+    const found = this.#found.get(name);
+    const listed = this.#listed?.get(name) ?? [];
+    return found === undefined ? listed : [found, ...listed];
+  }
+
+  #assertNoneOffline(name: string): void {
+    const offline = this.#groups.filter(({ mayHaveMore }) => mayHaveMore);
+    if (offline.length === 1) throw offline[0]!.offlineError();
+    if (offline.length === 0) return;
+    const reasons = offline.map(({ entry, offlineReason }) => `${entry.name} at ${entry.place} (${offlineReason})`);
+    throw new BackendError(
+      `repository ${this.#location}: ${name} may be in one of the groups that are offline: ${reasons.join(', ')}`,
+      { kind: 'offline' },
+    );
+  }
+
+  absent(name: string): BackendError {
+    return backendFailure({ location: this.#location, operation: 'read', name, errno: 'ENOENT' });
+  }
+
+  /** Leaves out groups that are offline, or turn out to be. */
+  async inEachOnline<T>(
+    action: (group: PackHome) => Promise<T>,
+    homes: readonly PackHome[] = this.#groups,
+  ): Promise<T[]> {
+    const results: T[] = [];
+    for (const home of homes) {
+      const result = await unlessOffline(home, async () => ({ value: await action(home) }));
+      if (result !== undefined) results.push(result.value);
+    }
+    return results;
+  }
+
+  async #inEach<T>(action: (home: PackHome) => Promise<T>): Promise<T[]> {
+    return await this.inEachOnline(action, [this.#own, ...this.#groups]);
+  }
+}
+
+/** Returns undefined if the group is offline, or turns out to be. */
+async function unlessOffline<T>(group: PackHome, action: () => Promise<T>): Promise<T | undefined> {
+  if (!group.isOnline) return undefined;
+  try {
+    return await action();
+  } catch (error) {
+    if (!isOffline(error)) throw error;
+    return undefined;
+  }
+}
+
+export function byName(a: BackendFile, b: BackendFile): number {
+  return a.name < b.name ? -1 : 1;
+}

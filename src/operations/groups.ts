@@ -1,0 +1,120 @@
+import { isDamage } from '../errors.ts';
+import type { RepositoryConfig } from '../format/config.ts';
+import type { StorageGroup } from '../format/group-list.ts';
+import type { NewGroup } from '../repository/group-changes.ts';
+import { listGroupPacks } from '../repository/group-packs.ts';
+import type { GroupCopy, GroupPack } from '../repository/group-packs.ts';
+import { withoutCondemned } from '../repository/listing.ts';
+import type { Listing } from '../repository/listing.ts';
+import type { Repository } from '../repository/repository.ts';
+import { withRepository } from './context.ts';
+import type { OperationContext } from './context.ts';
+import { changeGroups, groupsOf } from './groups/opened-groups.ts';
+import type { OpenedGroup } from './groups/opened-groups.ts';
+
+export type { GroupState, StorageGroup } from '../format/group-list.ts';
+export type { NewGroup } from '../repository/group-changes.ts';
+
+/** A group, and what is in it now. */
+export interface ListedGroup extends StorageGroup {
+  /** Why it cannot be reached. Undefined if it can. */
+  readonly offlineReason: string | undefined;
+  /** Undefined if the group is offline. */
+  readonly packCount: number | undefined;
+  readonly packBytes: number | undefined;
+  /** How many chunks of the average size fit in its capacity. Undefined without a capacity. */
+  readonly chunksMax: number | undefined;
+}
+
+export interface GroupListing {
+  readonly groups: readonly ListedGroup[];
+  /** Packs that are listed in segments and in no group that can be reached. */
+  readonly missingPacks: number;
+  readonly missingBytes: number;
+  /** Copies of packs that an interrupted move has left over. A later move or compaction removes them. */
+  readonly surplusCopies: number;
+  readonly surplusBytes: number;
+}
+
+/** Lists the groups of a repository. */
+export async function listGroups(context: OperationContext): Promise<GroupListing> {
+  return await withRepository(context, 'read', async (repository) => {
+    const { all } = groupsOf(repository);
+    const listing = withoutCondemned(await repository.files.listAll());
+    const chunkBytes = averageChunkBytes(repository.config);
+    const groups: ListedGroup[] = [];
+    const packs = await listGroupPacks(all);
+    for (const group of all) {
+      const { capacityBytes } = group.entry;
+      groups.push({
+        ...group.entry,
+        offlineReason: group.offlineReason,
+        ...countIn(group, packs),
+        chunksMax: capacityBytes === undefined ? undefined : Math.floor(capacityBytes / chunkBytes),
+      });
+    }
+    return { groups, ...(await findMissing(repository, listing)), ...countSurplus(packs) };
+  });
+}
+
+/** Counts packs that are in segments and in no listing. What a damaged segment lists is not known. */
+export async function findMissing(
+  { files }: Repository,
+  { segmentIds, packs }: Listing,
+): Promise<Pick<GroupListing, 'missingPacks' | 'missingBytes'>> {
+  const missing = new Map<string, number>();
+  for await (const [, reading] of files.prefetch(segmentIds, async (id) => files.readSegment(id))) {
+    const contents = await reading.catch((error: unknown) => {
+      if (!isDamage(error)) throw error;
+      return [];
+    });
+    for (const { id, sizeBytes } of contents) if (!packs.has(id)) missing.set(id, sizeBytes);
+  }
+  const sizes = [...missing.values()];
+  return { missingPacks: sizes.length, missingBytes: sizes.reduce((total, sizeBytes) => total + sizeBytes, 0) };
+}
+
+/**
+ * Adds a group to a repository that has groups. Packs stay where they are; new ones are written to it, too.
+ * @throws RefusedError if the repository has no groups, or the place is not empty
+ */
+export async function addGroup(context: OperationContext, group: NewGroup): Promise<StorageGroup> {
+  return await changeGroups(context, async (changes) => changes.add(group));
+}
+
+/** Sets whether new packs are written to a group. */
+export async function setGroupState(
+  context: OperationContext,
+  name: string,
+  state: StorageGroup['state'],
+): Promise<StorageGroup> {
+  return await changeGroups(context, async (changes) => changes.change(name, { state }));
+}
+
+/**
+ * Records that a group is at another place now, such as where its disk is mounted.
+ * @throws RefusedError if this group is not there
+ */
+export async function setGroupPlace(context: OperationContext, name: string, place: string): Promise<StorageGroup> {
+  return await changeGroups(context, async (changes) => changes.change(name, { place }));
+}
+
+function averageChunkBytes({ chunker }: RepositoryConfig): number {
+  return chunker.kind === 'fixed' ? chunker.sizeBytes : chunker.averageSizeBytes;
+}
+
+/** Counts the copies of packs in a group. */
+function countIn(group: OpenedGroup, packs: readonly GroupPack[]): Pick<ListedGroup, 'packCount' | 'packBytes'> {
+  if (!group.isOnline) return { packCount: undefined, packBytes: undefined };
+  const copies = packs.flatMap((pack) => pack.copies.filter(({ home }) => home === group));
+  return { packCount: copies.length, packBytes: sizeOf(copies) };
+}
+
+function countSurplus(packs: readonly GroupPack[]): Pick<GroupListing, 'surplusCopies' | 'surplusBytes'> {
+  const surplus = packs.flatMap(({ copies }) => copies.slice(1));
+  return { surplusCopies: surplus.length, surplusBytes: sizeOf(surplus) };
+}
+
+function sizeOf(copies: readonly GroupCopy[]): number {
+  return copies.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+}

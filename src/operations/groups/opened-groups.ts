@@ -1,0 +1,31 @@
+import { RefusedError, UsageError } from '../../errors.ts';
+import type { GroupChanges } from '../../repository/group-changes.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { waitingContext, withRepository } from '../context.ts';
+import type { OperationContext } from '../context.ts';
+
+export type OpenedGroups = NonNullable<Repository['groups']>;
+export type OpenedGroup = OpenedGroups['all'][number];
+
+/** @throws RefusedError if the repository has no groups */
+export function groupsOf({ groups }: Repository): OpenedGroups {
+  if (groups !== undefined) return groups;
+  throw new RefusedError('the packs of this repository are not in groups', { advice: { code: 'copy-to-groups' } });
+}
+
+/** @throws UsageError */
+export function findGroup(repository: Repository, name: string): OpenedGroup {
+  const found = groupsOf(repository).all.find(({ entry }) => entry.name === name);
+  if (found !== undefined) return found;
+  throw new UsageError(`there is no group ${name}`, { advice: { code: 'name-group' } });
+}
+
+/** Changes the list of groups. */
+export async function changeGroups<T>(
+  context: OperationContext,
+  work: (changes: GroupChanges, repository: Repository) => Promise<T>,
+): Promise<T> {
+  return await withRepository(waitingContext(context), 'exclusive', async (repository) =>
+    work(await groupsOf(repository).changes(repository.assertLocked), repository),
+  );
+}

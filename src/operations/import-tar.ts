@@ -1,0 +1,173 @@
+import { hostname as systemHostname } from 'node:os';
+import { ArchiveError } from '../errors.ts';
+import { openOwnerNames } from '../files/owner-names.ts';
+import { absolutePath } from '../files/root-paths.ts';
+import { encodeSnapshot } from '../format/snapshot.ts';
+import type { ArchiveBytes } from '../format/tar/archive-input.ts';
+import { assertCondemnationsReadable } from '../repository/condemned.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { ByteString, PathInput } from '../util/byte-string.ts';
+import { byteStringOf } from '../util/byte-string.ts';
+import { BackupTally } from './backup/backup-tally.ts';
+import { ContentSaver } from './backup/content-saver.ts';
+import { manifestsWithoutCopy } from './backup/manifest-copies.ts';
+import { ParentTrees } from './backup/parent-tree.ts';
+import { warnOfDamage, warnOfSources } from './backup/problems.ts';
+import type { SourceProblem } from './backup/problems.ts';
+import { RemovedEntries } from './backup/removed-entries.ts';
+import { offlinePackIds } from './backup/relied-packs.ts';
+import { RepositoryChunkSaver } from './backup/repository-chunk-saver.ts';
+import { describeSnapshot, snapshotTime, summarize } from './backup/snapshot-manifest.ts';
+import { TreeSaver } from './backup/tree-saver.ts';
+import type { BackupResult } from './backup.ts';
+import { refreshCheckpoint } from './checkpointing.ts';
+import { chunkerOf } from './chunker-of.ts';
+import { commitSnapshots } from './commit-snapshots.ts';
+import { Pacer, beginPhase, withRepository } from './context.ts';
+import type { OperationContext } from './context.ts';
+import { ArchiveRun } from './import/archive-run.ts';
+import { ImportTree } from './import/import-tree.ts';
+import { componentsOf, findRoots } from './import/imported-roots.ts';
+import type { ImportedRoots } from './import/imported-roots.ts';
+import { ImportedTrees } from './import/imported-trees.ts';
+import { untilAborted } from './import/until-aborted.ts';
+
+export type { ArchiveBytes } from '../format/tar/archive-input.ts';
+
+export interface ImportTarOptions {
+  /** The bytes of a tar archive that is not compressed, such as a stream. */
+  readonly archive: ArchiveBytes;
+  /** The directory that the names in the archive start from, also those with a leading slash. Absolute. Default: `/`. */
+  readonly base?: PathInput;
+  /** What the snapshot records as backed-up paths, absolute. Default: the outermost entries of the archive. */
+  readonly paths?: readonly PathInput[];
+  readonly hostname?: string;
+  readonly tags?: readonly string[];
+  /** The time of the snapshot in RFC 3339. Default: now. */
+  readonly time?: string;
+  /** Stores nothing. */
+  readonly dryRun?: boolean;
+}
+
+/** As for a backup without a parent snapshot. The problems are the entries that are not in the snapshot. */
+export type ImportTarResult = BackupResult;
+
+const ROOT = '/' as ByteString;
+
+/**
+ * Makes a snapshot of a tar archive, which is read once, from start to end. The memory depends on the number of its
+ * entries and not on their sizes.
+ * @throws ArchiveError if the archive is damaged or incomplete; no snapshot is made then
+ * @throws UsageError if the archive does not have the paths
+ */
+export async function importTar(context: OperationContext, options: ImportTarOptions): Promise<ImportTarResult> {
+  const startedAt = new Date();
+  const time = snapshotTime(options.time, startedAt);
+  const problems: SourceProblem[] = [];
+  const onProblem = (problem: SourceProblem): void => {
+    problems.push(problem);
+    if (context.progress !== undefined) context.progress.errorCount += 1;
+    context.onNotice?.({ kind: 'source-problem', ...problem });
+  };
+  return await withRepository(context, 'add', async (repository) => {
+    beginPhase(context.progress, 'opening');
+    const opened = await repository.openState();
+    assertCondemnationsReadable(opened.listing.condemned);
+    warnOfDamage(context, opened);
+    beginPhase(context.progress, 'importing');
+    const given = { context, options, repository, opened, onProblem, time };
+    const { roots, tree, tally, chunks } = await storeArchive(given);
+    warnOfSources(context, tally, []);
+    const summary = summarize(tally, chunks.counts, startedAt, problems.length);
+    const { hostname = systemHostname(), tags = [] } = options;
+    const unknown = { parentId: undefined, attributes: undefined };
+    const snapshot = describeSnapshot({ hostname, tags, plan: roots, tree, time, summary, ...unknown });
+    const isEncrypted = repository.config.encryption !== undefined;
+    const unknownCounts = { removed: undefined, filesMoved: undefined };
+    const { reused, offlineBytes } = chunks;
+    const counts = { ...unknownCounts, reused, offlineBytes, continued: undefined, socketCount: 0 };
+    const isDryRun = options.dryRun === true;
+    const result = { snapshot, isDryRun, isEncrypted, summary, parentId: undefined, problems, ...counts };
+    const nothingFound = { attributesIncomplete: 0, excludesUnmatched: [], skippedRepositories: [] };
+    if (isDryRun) return { ...result, ...nothingFound, snapshotId: undefined };
+    const manifests = [() => encodeSnapshot(snapshot)];
+    const [committed] = await commitSnapshots(given, chunks, manifests, manifestsWithoutCopy(opened));
+    await refreshCheckpoint(given, chunks);
+    return { ...result, ...nothingFound, snapshotId: committed!.id };
+  });
+}
+
+interface StoreOptions {
+  readonly context: OperationContext;
+  readonly options: ImportTarOptions;
+  readonly repository: Repository;
+  readonly opened: OpenedState;
+  readonly onProblem: (problem: SourceProblem) => void;
+  readonly time: string;
+}
+
+interface StoredArchive {
+  readonly roots: ImportedRoots;
+  readonly tree: Uint8Array;
+  readonly tally: BackupTally;
+  readonly chunks: RepositoryChunkSaver;
+}
+
+/** Stores all chunks and trees of the archive, durably. */
+async function storeArchive({
+  context,
+  options,
+  repository,
+  opened,
+  onProblem,
+  time,
+}: StoreOptions): Promise<StoredArchive> {
+  const { hasher } = repository;
+  const { progress } = context;
+  const chunks = new RepositoryChunkSaver(repository, opened.state, {
+    writes: options.dryRun !== true,
+    condemnedPackIds: opened.listing.condemned.packIds,
+    offlinePackIds: offlinePackIds(opened),
+    progress,
+  });
+  const pacer = new Pacer(context);
+  const reading = new BackupTally(progress);
+  const content = new ContentSaver({ chunker: chunkerOf(repository), hasher, chunks, pacer, tally: reading });
+  const base = componentsOf(absolutePath(byteStringOf(options.base ?? ROOT), ROOT));
+  const onFile = (): void => {
+    if (progress !== undefined) progress.filesDone += 1;
+  };
+  const tree = new ImportTree();
+  try {
+    const run = new ArchiveRun({
+      tree,
+      content,
+      tally: reading,
+      pacer,
+      base,
+      owners: openOwnerNames(),
+      onProblem,
+      onFile,
+    });
+    await run.read(untilAborted(options.archive, context.signal));
+    if (tree.isEmpty)
+      throw new ArchiveError('the archive has no entries that can be imported, so no snapshot was made');
+    const roots = findRoots(tree, options.paths);
+    // Entries that replace each other are counted once, so not while they are read.
+    const tally = new BackupTally(undefined);
+    const trees = new TreeSaver(
+      hasher,
+      chunks,
+      new RemovedEntries(new ParentTrees(opened.reader, () => undefined), pacer),
+    );
+    const services = { tree, trees, tally, pacer, timeMs: Date.parse(time) };
+    const treeId = await new ImportedTrees(services).save(roots.top);
+    await chunks.finish();
+    return { roots, tree: treeId, tally, chunks };
+  } catch (error) {
+    // An error during the cleanup must not hide the original error.
+    await chunks.abandon().catch(() => undefined);
+    throw error;
+  }
+}

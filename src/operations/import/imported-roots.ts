@@ -1,0 +1,72 @@
+import { UsageError } from '../../errors.ts';
+import { absolutePath, commonParent, mergeRoots } from '../../files/root-paths.ts';
+import type { ByteString, PathInput } from '../../util/byte-string.ts';
+import { byteStringOf, joinPath, textOf } from '../../util/byte-string.ts';
+import { isDirectory } from './import-tree.ts';
+import type { ImportTree, ImportedDirectory, ImportedName } from './import-tree.ts';
+
+/** The paths that a snapshot records, and the directory whose contents are its root tree. */
+export interface ImportedRoots {
+  readonly base: ByteString;
+  readonly roots: readonly ByteString[];
+  readonly top: ImportedDirectory;
+}
+
+const ROOT = '/' as ByteString;
+/** An archive with more entries at its top is recorded as the directory that contains them. */
+const ROOTS_MAX = 100;
+
+/** Splits an absolute path into components. */
+export function componentsOf(path: ByteString): ByteString[] {
+  return path.split('/').filter((name) => name !== '') as ByteString[];
+}
+
+/**
+ * Finds out what a backup of the same files would have recorded: the given paths, or the outermost entries that the
+ * archive has.
+ * @throws UsageError if the archive lacks one of the paths, or has an entry outside of them
+ */
+export function findRoots(tree: ImportTree, paths: readonly PathInput[] | undefined): ImportedRoots {
+  const given = mergeRoots((paths ?? []).map((path) => absolutePath(byteStringOf(path), ROOT)));
+  const outermost = outermostEntries(tree.root, given);
+  for (const path of given) assertPresent(tree, path);
+  const outside = given.length === 0 ? undefined : outermost.find((path) => !given.includes(path));
+  if (outside !== undefined) {
+    throw new UsageError(`the archive has ${textOf(outside)}, which is not below the given paths`, {
+      hint: 'Nothing was saved. Give all paths that the archive contains, or none.',
+    });
+  }
+  const roots = outermost.length > ROOTS_MAX ? [commonParent(outermost)] : mergeRoots(outermost);
+  const base = commonParent(roots);
+  return { base, roots, top: tree.find(componentsOf(base)) as ImportedDirectory };
+}
+
+function assertPresent(tree: ImportTree, path: ByteString): void {
+  const names = componentsOf(path);
+  if (tree.find(names) !== undefined) return;
+  const isRelative = tree.root.names.has(names.at(-1)!);
+  const directory = textOf(joinPath(ROOT, names.slice(0, -1).join('/') as ByteString));
+  throw new UsageError(
+    `the archive has no ${textOf(path)}`,
+    isRelative
+      ? { advice: { code: 'import-from-base', subject: directory } }
+      : {
+          hint: 'Nothing was saved. Give a path as it is in the archive, or name the directory that its names are relative to.',
+        },
+  );
+}
+
+/** Returns the given paths that exist, and the outermost entries outside of them that the archive has itself. */
+function outermostEntries(root: ImportedDirectory, given: readonly ByteString[]): ByteString[] {
+  const found: ByteString[] = [];
+  const pending: (readonly [ByteString, ImportedName])[] = [[ROOT, root]];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const [path, name] = next;
+    const isAbove = given.some((each) => each !== path && each.startsWith(joinPath(path, '' as ByteString)));
+    const isIn = isDirectory(name) && name.handle === undefined && !given.includes(path);
+    if (isDirectory(name) && (isAbove || isIn)) {
+      for (const [child, below] of name.names) pending.push([joinPath(path, child), below]);
+    } else found.push(path);
+  }
+  return found;
+}

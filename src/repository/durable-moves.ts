@@ -1,0 +1,234 @@
+import type { Verify } from '../backend/backend.ts';
+import { packDigestOf } from '../crypto/pack-digest.ts';
+import type { PackHash } from '../crypto/pack-digest.ts';
+import { BackendError, isAbsent, isDamage, isDiskFull } from '../errors.ts';
+import { directoryOf, packCopyName } from '../format/layout.ts';
+import type { Group } from '../groups/group.ts';
+import { compareRanks } from '../groups/pack-copy.ts';
+import type { GroupCopy, GroupPack, RankTargets } from './group-packs.ts';
+
+/** A pack of which no copy can be read, or that was found to be damaged before its other copies were removed. */
+export interface UnmovedPack {
+  readonly packId: string;
+  readonly groups: readonly string[];
+}
+
+/** How a pack is stored as it should be: which copies remain, and which are removed. */
+interface Settled {
+  readonly pack: GroupPack;
+  readonly kept: readonly GroupCopy[];
+  readonly surplus: readonly GroupCopy[];
+}
+
+/** So much is copied before barriers are made and the sources are removed. */
+const BATCH_BYTES = 256 * 1024 * 1024;
+
+/**
+ * THE order of moves between groups; `DurableOrder` has everything else.
+ *
+ * - A copy is written under a name that ranks above all copies that are known, after the digest of what was read has
+ *   been verified. It is durable, and was read again, before any other copy is removed.
+ * - A copy is removed only if there are as many durable copies of higher rank as are wanted. So of all copies of a pack
+ *   that were ever durable, those of the highest ranks remain until the pack is removed. This holds for processes that
+ *   were suspended between any two steps and do not know of each other. The lock is verified before each step
+ *   nevertheless: it makes them stop early.
+ */
+export class DurableMoves {
+  readonly #packHash: PackHash;
+  readonly #verify: Verify;
+  readonly #copiesWanted: number;
+  #batch: Settled[] = [];
+  #batchBytes = 0;
+  readonly #plannedBytes = new Map<Group, number>();
+  readonly unmoved: UnmovedPack[] = [];
+  /** Packs that got a copy in another group, and their size. */
+  packsMoved = 0;
+  bytesMoved = 0;
+  /** Copies that were left over, and are removed. */
+  surplusCopies = 0;
+  surplusBytes = 0;
+
+  /** `verify`: verifies the exclusive lock. */
+  constructor(given: { readonly packHash: PackHash; readonly verify: Verify; readonly copiesWanted?: number }) {
+    this.#packHash = given.packHash;
+    this.#verify = given.verify;
+    this.#copiesWanted = given.copiesWanted ?? 1;
+  }
+
+  /** Counts what `settle` would do, and changes nothing. */
+  plan(pack: GroupPack, rankTargets: RankTargets): void {
+    const decision = this.#decide(pack, rankTargets(pack));
+    if (decision === undefined) throw noRoom();
+    const { kept, missing } = decision;
+    for (const group of missing) this.#plannedBytes.set(group, (this.#plannedBytes.get(group) ?? 0) + pack.sizeBytes);
+    this.#count(
+      pack,
+      missing.length > 0,
+      pack.copies.filter((copy) => !kept.includes(copy)),
+    );
+  }
+
+  /**
+   * Copies a pack to where it should be. The other copies are removed by this call or by a later one; `flush` ends that.
+   * @throws BackendError of the kind `full` if there is no room
+   */
+  async settle(given: GroupPack, rankTargets: RankTargets): Promise<void> {
+    let pack = given;
+    for (;;) {
+      const decision = this.#decide(pack, rankTargets(pack));
+      if (decision === undefined) throw noRoom();
+      const { kept, missing } = decision;
+      const [target] = missing;
+      if (target === undefined) return await this.#add(pack, kept, given);
+      const copy = await this.#copy(pack, target);
+      if (copy === 'unreadable') return;
+      // What is removed now may make room.
+      if (copy === 'full') await this.flush();
+      else pack = { ...pack, copies: [copy, ...pack.copies].sort(compareRanks) };
+    }
+  }
+
+  /**
+   * Chooses the first groups that have a pack or take it. Returns which copies remain, and which groups need a new one.
+   * Undefined if there are too few groups.
+   */
+  #decide(
+    pack: GroupPack,
+    ranked: readonly Group[],
+  ): { readonly kept: readonly GroupCopy[]; readonly missing: readonly Group[] } | undefined {
+    const takes = (group: Group): boolean =>
+      group.isWritable && group.hasRoomFor(pack.sizeBytes + (this.#plannedBytes.get(group) ?? 0));
+    const isHolder = (group: Group): boolean => pack.copies.some(({ home }) => home === group);
+    let suitable = ranked.filter((group) => takes(group) || (group.isOnline && isHolder(group)));
+    for (;;) {
+      if (suitable.length < this.#copiesWanted) return undefined;
+      const found = findKept(pack, suitable.slice(0, this.#copiesWanted));
+      // A group may have a copy that does not suffice, and take no other.
+      const unfit = found.missing.find((group) => !takes(group));
+      if (unfit === undefined) return found;
+      suitable = suitable.filter((group) => group !== unfit);
+    }
+  }
+
+  /** Makes copies durable, and removes the others. */
+  async flush(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#batchBytes = 0;
+    for (const group of homesOf(batch.flatMap(({ kept }) => kept))) {
+      await group.barrier();
+      await group.settle(directoriesOf(batch, group));
+    }
+    for (const { pack, kept, surplus } of batch) {
+      if (await this.#areSound(pack, kept)) await this.#remove(surplus);
+    }
+    for (const group of homesOf(batch.flatMap(({ surplus }) => surplus))) await group.barrier();
+  }
+
+  #count({ sizeBytes }: GroupPack, isMoved: boolean, surplus: readonly GroupCopy[]): void {
+    if (isMoved) {
+      this.packsMoved += 1;
+      this.bytesMoved += sizeBytes;
+    } else {
+      this.surplusCopies += surplus.length;
+      this.surplusBytes += surplus.reduce((total, copy) => total + copy.sizeBytes, 0);
+    }
+  }
+
+  async #add(pack: GroupPack, kept: readonly GroupCopy[], given: GroupPack): Promise<void> {
+    const surplus = pack.copies.filter((copy) => !kept.includes(copy));
+    this.#count(pack, pack !== given, surplus);
+    if (surplus.length === 0) return;
+    this.#batch.push({ pack, kept, surplus });
+    this.#batchBytes += pack.sizeBytes;
+    if (this.#batchBytes >= BATCH_BYTES) await this.flush();
+  }
+
+  /** A group that is full is left out by `targetsOf` from then on. One that is offline ends the move. */
+  async #copy(pack: GroupPack, target: Group): Promise<GroupCopy | 'full' | 'unreadable'> {
+    const bytes = await this.#readSound(pack);
+    if (bytes === undefined) {
+      this.unmoved.push({ packId: pack.id, groups: pack.copies.map(({ home }) => home.entry.name) });
+      return 'unreadable';
+    }
+    const generation = Math.max(...pack.copies.map((copy) => copy.generation)) + 1;
+    const name = packCopyName(pack.id, generation);
+    try {
+      await target.write(name, [bytes], this.#verify);
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      return 'full';
+    }
+    return { home: target, name, generation, sizeBytes: bytes.length };
+  }
+
+  async #readSound(pack: GroupPack): Promise<Uint8Array | undefined> {
+    for (const copy of pack.copies) {
+      const bytes = await this.#readCopy(pack, copy);
+      if (bytes !== undefined) return bytes;
+    }
+    return undefined;
+  }
+
+  /** Returns undefined if a copy is damaged, or gone. */
+  async #readCopy({ id }: GroupPack, { home, name }: GroupCopy): Promise<Uint8Array | undefined> {
+    try {
+      const bytes = await home.run(async (backend) => backend.read(name));
+      return packDigestOf(this.#packHash, bytes) === id ? bytes : undefined;
+    } catch (error) {
+      if (!home.isOnline || !(isAbsent(error) || isDamage(error))) throw error;
+      return undefined;
+    }
+  }
+
+  async #areSound(pack: GroupPack, kept: readonly GroupCopy[]): Promise<boolean> {
+    for (const copy of kept) {
+      if ((await this.#readCopy(pack, copy)) !== undefined) continue;
+      this.unmoved.push({ packId: pack.id, groups: [copy.home.entry.name] });
+      return false;
+    }
+    return true;
+  }
+
+  async #remove(surplus: readonly GroupCopy[]): Promise<void> {
+    for (const { home, name, sizeBytes } of surplus) {
+      await this.#verify();
+      await home.remove(name, sizeBytes);
+    }
+  }
+}
+
+/**
+ * Finds the copies that can remain in these groups: those above all copies elsewhere. The other groups need a new copy.
+ */
+function findKept(
+  { copies }: GroupPack,
+  targets: readonly Group[],
+): { readonly kept: GroupCopy[]; readonly missing: Group[] } {
+  const elsewhere = copies.find(({ home }) => !targets.includes(home));
+  const kept: GroupCopy[] = [];
+  const missing: Group[] = [];
+  for (const target of targets) {
+    const best = copies.find(({ home }) => home === target);
+    if (best !== undefined && (elsewhere === undefined || compareRanks(best, elsewhere) < 0)) kept.push(best);
+    else missing.push(target);
+  }
+  return { kept, missing };
+}
+
+function homesOf(copies: readonly GroupCopy[]): Set<Group> {
+  return new Set(copies.map(({ home }) => home));
+}
+
+/** Copies that another process has published may not be durable yet. */
+function directoriesOf(batch: readonly Settled[], group: Group): string[] {
+  const names = batch.flatMap(({ kept }) => kept.filter(({ home }) => home === group).map(({ name }) => name));
+  return ['packs', ...new Set(names.map(directoryOf))];
+}
+
+function noRoom(): BackendError {
+  return new BackendError('no other group has room for more packs', {
+    kind: 'full',
+    hint: 'Add another group, or delete snapshots; then run the command again. What was moved stays where it is now.',
+  });
+}

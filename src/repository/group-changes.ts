@@ -1,0 +1,210 @@
+import { randomBytes } from 'node:crypto';
+import type { Backend, Verify } from '../backend/backend.ts';
+import { PLAIN } from '../crypto/seals.ts';
+import type { Seals } from '../crypto/seals.ts';
+import { LdmError, RefusedError, UsageError, isAbsent } from '../errors.ts';
+import { MAX_GROUPS, decodeGroupIdentity, encodeGroupIdentity, encodeGroupList } from '../format/group-list.ts';
+import { isGroupName, isGroupWeight } from '../format/group-list.ts';
+import type { GroupIdentity, GroupList, StorageGroup } from '../format/group-list.ts';
+import { GROUPS_COPY_NAME, GROUPS_NAME, GROUP_ID_NAME } from '../format/layout.ts';
+import { groupListSeals, readGroupList } from '../groups/group-list-file.ts';
+import type { OpenPlace } from '../groups/open-groups.ts';
+import { openBackend } from '../backend/open-backend.ts';
+import { DurableOrder } from './durable-order.ts';
+import { isNothingThere } from '../backend/repository-exists.ts';
+
+/** A group to be added. */
+export interface NewGroup {
+  readonly name: string;
+  readonly place: string;
+  /** Default: 1. */
+  readonly weight?: number | undefined;
+  /** Default: unlimited. */
+  readonly capacityBytes?: number | undefined;
+}
+
+/** What may be in the place of a new group besides its own files: file systems create it. */
+const IGNORED = /^(lost\+found|\.Trash-\d+)$/;
+/** What is in the place of a group. */
+const OWN_NAMES: readonly string[] = [GROUP_ID_NAME, 'packs', 'tmp', 'quarantine'];
+
+/** Changes the list of groups of a repository, under an exclusive lock that `verify` verifies. */
+export class GroupChanges {
+  readonly #backend: Backend;
+  readonly #order: DurableOrder;
+  readonly #repository: { readonly repositoryId: string; readonly seals: Seals };
+  readonly #verify: Verify;
+  readonly #openPlace: OpenPlace;
+
+  constructor(given: {
+    readonly backend: Backend;
+    readonly repositoryId: string;
+    readonly seals: Seals;
+    readonly verify: Verify;
+    readonly openPlace?: OpenPlace | undefined;
+  }) {
+    const { backend, seals, openPlace = openBackend } = given;
+    this.#backend = backend;
+    this.#order = new DurableOrder({ backend, seals });
+    this.#repository = given;
+    this.#verify = given.verify;
+    this.#openPlace = openPlace;
+  }
+
+  /** Prepares the places of the groups of a new repository, and writes its list of groups. */
+  async create(groups: readonly NewGroup[]): Promise<void> {
+    const prepared: StorageGroup[] = [];
+    for (const group of groups) prepared.push(await this.#prepare(group, prepared));
+    const { repositoryId } = this.#repository;
+    await this.#write({ repositoryId, version: 1, groups: prepared });
+  }
+
+  /** The place is durable before the list says that it belongs to the repository. */
+  async add(group: NewGroup): Promise<StorageGroup> {
+    const { list } = await this.#read();
+    const prepared = await this.#prepare(group, list.groups);
+    await this.#write({ ...list, version: list.version + 1, groups: [...list.groups, prepared] });
+    return prepared;
+  }
+
+  /** Changes the entry of a group. Returns the new one. */
+  async change(name: string, change: Partial<Pick<StorageGroup, 'place' | 'state'>>): Promise<StorageGroup> {
+    const { list } = await this.#read();
+    const before = findGroup(list, name);
+    const after = { ...before, ...change };
+    if (change.place !== undefined) await this.#assertIs(after);
+    const groups = list.groups.map((group) => (group === before ? after : group));
+    await this.#write({ ...list, version: list.version + 1, groups });
+    return after;
+  }
+
+  /**
+   * Takes a group out of the list. `isEmptied`: then nothing there says any more that it is a group.
+   * @throws RefusedError if it is the only one
+   */
+  async remove(name: string, isEmptied: boolean): Promise<StorageGroup> {
+    const { list } = await this.#read();
+    const removed = findGroup(list, name);
+    const groups = list.groups.filter((group) => group !== removed);
+    if (groups.length === 0) throw new RefusedError(`${name} is the only group`, { advice: { code: 'add-group' } });
+    await this.#write({ ...list, version: list.version + 1, groups });
+    if (isEmptied) await this.#removeIdentity(removed);
+    return removed;
+  }
+
+  async #removeIdentity({ place }: StorageGroup): Promise<void> {
+    const backend = await this.#openPlace(place);
+    try {
+      await new DurableOrder({ backend, seals: PLAIN }).remove([GROUP_ID_NAME], this.#verify);
+    } finally {
+      await backend.close();
+    }
+  }
+
+  async #read(): Promise<{ readonly list: GroupList }> {
+    return await readGroupList(this.#backend, this.#repository);
+  }
+
+  /** The copy first: whichever of the two an interruption leaves, the newest whole one counts. */
+  async #write(list: GroupList): Promise<void> {
+    const bytes = encodeGroupList(list, groupListSeals(this.#repository.seals));
+    for (const name of [GROUPS_COPY_NAME, GROUPS_NAME]) await this.#order.publishFile(name, bytes, this.#verify);
+  }
+
+  /** Makes a place that of a new group. One that was prepared by an interrupted command is taken as it is. */
+  async #prepare(given: NewGroup, others: readonly StorageGroup[]): Promise<StorageGroup> {
+    const { name, place, weight = 1, capacityBytes } = given;
+    assertSettings(given, others);
+    const { repositoryId } = this.#repository;
+    const backend = await this.#openPlace(place);
+    try {
+      const known = await identityAt(backend);
+      if (known !== undefined && known.repositoryId !== repositoryId)
+        throw refused(
+          place,
+          'it is a group of another repository',
+          `If none uses it any more, remove its ${GROUP_ID_NAME}.`,
+        );
+      if (known !== undefined && others.some(({ id }) => id === known.groupId))
+        throw refused(place, 'it is a group of this repository already');
+      const groupId = known?.groupId ?? randomBytes(16).toString('hex');
+      if (known === undefined) {
+        await assertEmpty(backend);
+        await backend.prepare(['packs', 'tmp', 'quarantine']);
+        const order = new DurableOrder({ backend, seals: PLAIN });
+        await order.publishNew(GROUP_ID_NAME, encodeGroupIdentity({ repositoryId, groupId, name }), this.#verify);
+      }
+      return { name, id: groupId, place: backend.location, weight, capacityBytes, state: 'active' };
+    } finally {
+      await backend.close();
+    }
+  }
+
+  async #assertIs({ id, place, name }: StorageGroup): Promise<void> {
+    const backend = await this.#openPlace(place);
+    try {
+      const { repositoryId } = this.#repository;
+      const known = await identityAt(backend);
+      if (known?.repositoryId !== repositoryId || known.groupId !== id)
+        throw refused(place, `the group ${name} is not there`);
+    } finally {
+      await backend.close();
+    }
+  }
+}
+
+function findGroup({ groups }: GroupList, name: string): StorageGroup {
+  const found = groups.find((group) => group.name === name);
+  if (found === undefined) throw new UsageError(`there is no group ${name}`, { advice: { code: 'name-group' } });
+  return found;
+}
+
+function assertSettings({ name, weight = 1, capacityBytes = 1 }: NewGroup, others: readonly StorageGroup[]): void {
+  const invalid = (problem: string): never => {
+    throw new UsageError(`invalid group ${name}: ${problem}`);
+  };
+  if (!isGroupName(name)) invalid('a name has 1 to 64 letters, digits, dots, hyphens and underscores');
+  if (!isGroupWeight(weight)) invalid(`the weight ${weight} is not above 0 and at most 1000000`);
+  if (!Number.isSafeInteger(capacityBytes) || capacityBytes < 1) invalid('its capacity must be above 0');
+  if (others.some((other) => other.name === name)) invalid('there is a group of this name');
+  if (others.length >= MAX_GROUPS) invalid(`there are ${MAX_GROUPS} groups already`);
+}
+
+/** Returns undefined if there is no file that says which group this is. */
+async function identityAt(backend: Backend): Promise<GroupIdentity | undefined> {
+  try {
+    return decodeGroupIdentity(await backend.read(GROUP_ID_NAME), GROUP_ID_NAME);
+  } catch (error) {
+    if (isNothingThere(error)) return undefined;
+    throw error;
+  }
+}
+
+async function assertEmpty(backend: Backend): Promise<void> {
+  const { location } = backend;
+  const place = await backend.examine();
+  if (place?.file !== undefined) throw refused(location, `${place.file} is a file`);
+  const names = place === undefined ? await namesIn(backend) : place.names;
+  const foreign = names.find((name) => !IGNORED.test(name) && !OWN_NAMES.includes(name));
+  if (foreign !== undefined) throw refused(location, `it is not empty: it has ${foreign}`);
+  for (const directory of OWN_NAMES.slice(1)) {
+    const [file] = await backend.list(directory).catch((error: unknown) => {
+      if (isAbsent(error)) return [];
+      throw error;
+    });
+    if (file !== undefined && directory !== 'tmp') throw refused(location, `it is not empty: it has ${file.name}`);
+  }
+}
+
+async function namesIn(backend: Backend): Promise<string[]> {
+  try {
+    return (await backend.list('')).map(({ name }) => name.split('/')[0]!);
+  } catch (error) {
+    if (isNothingThere(error)) return [];
+    throw error;
+  }
+}
+
+function refused(place: string, reason: string, hint?: string): LdmError {
+  return new RefusedError(`${place} cannot be used for this group: ${reason}`, { hint });
+}

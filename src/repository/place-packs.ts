@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import type { Backend, Verify } from '../backend/backend.ts';
+import type { Seals } from '../crypto/seals.ts';
+import type { Group } from '../groups/group.ts';
+import type { OpenPlace } from '../groups/open-groups.ts';
+import type { GroupChanges } from './group-changes.ts';
+
+/** Where the files of a repository are. */
+export interface PlacedPacks {
+  readonly backend: Backend;
+  /** Undefined if the packs are beside everything else. */
+  readonly groups: OpenedGroups | undefined;
+}
+
+export interface OpenedGroups {
+  readonly all: readonly Group[];
+  /** For changes of the list of groups, under an exclusive lock, which `verify` verifies. */
+  changes(verify: Verify): Promise<GroupChanges>;
+}
+
+/**
+ * Opens the groups of a repository that has some. Call it with the lock, if there is one: the list of groups changes only
+ * under an exclusive one. Without groups, nothing is loaded or read. `seals`: undefined if there is no key.
+ */
+export async function placePacks(
+  backend: Backend,
+  repository: {
+    readonly hasGroups?: boolean | undefined;
+    readonly repositoryId: string;
+    readonly seals: Seals | undefined;
+  },
+  openPlace?: OpenPlace,
+): Promise<PlacedPacks> {
+  if (repository.hasGroups !== true) return { backend, groups: undefined };
+  const { openGroups } = await import('../groups/open-groups.ts');
+  const grouped = await openGroups(backend, repository, openPlace);
+  const { repositoryId, seals } = repository;
+  const changes = async (verify: Verify): Promise<GroupChanges> => {
+    assert(seals !== undefined, 'a list of groups is changed with the keys of the repository');
+    const { GroupChanges: Changes } = await import('./group-changes.ts');
+    return new Changes({ backend, repositoryId, seals, verify, openPlace });
+  };
+  return { backend: grouped, groups: { all: grouped.groups, changes } };
+}

@@ -1,0 +1,46 @@
+import { DIRECTORIES, isTemporaryName } from '../format/layout.ts';
+import { RequestError, STATUS } from './request-error.ts';
+
+/** Files that are no part of what is stored: they may be written, replaced and removed at any time. */
+const TRANSIENT = /^(?:tmp\/[0-9a-f]{32}|unfinished\/[0-9a-f]{32}|locks\/(?:shared|exclusive)-[\w.~-]+)$/;
+/**
+ * Files that a backup or `init` adds. Missing are those that begin a removal, in `deleted/`, `condemned/` and
+ * `quarantine/`.
+ */
+const ADDABLE =
+  /^(?:config|config\.bak|reserve|packs\/[0-9a-f]{2}\/[0-9a-f]{64}(?:\.\d{1,9}-[0-9a-f]{8})?|(?:keys|index|snapshots|manifests\.bak)\/[0-9a-f]{64}|filter\/\d{12}-[0-9a-f]{8}|unfinished\/[0-9a-f]{32})$/;
+const OWN_DIRECTORIES = new Set<string>(DIRECTORIES);
+
+/** Returns the name in its repository, which may be in a directory below the one that is served. */
+function innerName(name: string): string {
+  const parts = name.split('/');
+  const first = parts.findIndex((part) => OWN_DIRECTORIES.has(part));
+  return first < 0 ? parts.at(-1)! : parts.slice(first).join('/');
+}
+
+function assertTransient(name: string, what: string): void {
+  if (!TRANSIENT.test(innerName(name))) refuse(what);
+}
+
+function refuse(what: string): never {
+  throw new RequestError(
+    STATUS.PERMISSION_DENIED,
+    `the server is append-only: it lets clients add, and not ${what} what is stored`,
+  );
+}
+
+/**
+ * The rules of an append-only directory. Every file gets its name from a temporary file, and from then on it can only be
+ * read. Locks, temporary files and records of unfinished backups are exempt: nothing that is stored relies on them.
+ */
+export const APPEND_ONLY = {
+  assertMayWrite: (name: string): void => assertTransient(name, 'change'),
+  assertMayRemove: (name: string): void => assertTransient(name, 'remove'),
+  assertMayTouch: (name: string): void => assertTransient(name, 'change'),
+  assertMayRename: (source: string, target: string): void => {
+    if (!isTemporaryName(innerName(source))) refuse('rename');
+    if (!ADDABLE.test(innerName(target))) refuse('remove');
+  },
+  refuseReplacement: (): never => refuse('replace'),
+  refuseLink: (): never => refuse('link'),
+};

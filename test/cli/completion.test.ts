@@ -1,0 +1,137 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { createCommandRunner } from '../../src/cli/command-runner.ts';
+import { complete } from '../../src/cli/completion/candidates.ts';
+import { readCommandLine } from '../../src/cli/completion/command-line.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { ldmProgram, runLdm } from '../support/run-ldm.ts';
+import { makeTemporaryDirectory } from '../support/temp-directory.ts';
+import { TERMINAL_TIMEOUT_MS, converse, hasTerminal } from '../support/terminal-conversation.ts';
+
+const home = makeTemporaryDirectory();
+const repository = join(home, 'repository');
+const environment = { ...process.env, HOME: home, TERM: 'dumb', PATH: `${join(home, 'bin')}:${process.env['PATH']}` };
+let id = '';
+
+beforeAll(async () => {
+  mkdirSync(join(home, 'bin'));
+  symlinkSync(ldmProgram, join(home, 'bin', 'ldm'));
+  mkdirSync(join(home, 'data', 'my photos'), { recursive: true });
+  writeFileSync(join(home, 'data', 'my photos', 'a.jpg'), 'a');
+  await runLdm(['-r', repository, 'init', '--no-encryption']);
+  const { stdout } = await runLdm(['-r', repository, '--json', 'backup', join(home, 'data')]);
+  id = (JSON.parse(stdout.trim().split('\n').at(-1)!) as { snapshot_id: string }).snapshot_id.slice(0, 8);
+});
+
+afterAll(() => rmSync(home, { recursive: true }));
+
+/** What `ldm` answers to fish, which takes complete words. */
+async function answer(...words: readonly string[]): Promise<string[]> {
+  const { stdout, stderr, code } = await runLdm(['complete', 'fish', '--', ...words]);
+  expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+  return stdout.split('\n').slice(0, -1);
+}
+
+async function valuesOf(...words: readonly string[]): Promise<(string | undefined)[]> {
+  return (await answer(...words)).slice(1).map((line) => line.split('\t')[0]);
+}
+
+describe('the word at the cursor is completed', () => {
+  it('as a command', async () => {
+    expect(await valuesOf('re')).toEqual(expect.arrayContaining(['restore', 'repair']));
+    expect(await valuesOf('key', 'ad')).toEqual(['add']);
+    expect(await valuesOf('-r', repository, 'filter', 'pl')).toEqual(['plan']);
+  });
+
+  it('as an option of the command or of all commands', async () => {
+    expect(await valuesOf('restore', '--ov')).toEqual(['--overwrite']);
+    expect(await valuesOf('restore', 'latest', '--js')).toEqual(['--json']);
+    expect(await valuesOf('--', 'restore', '--ov')).toEqual([]);
+  });
+
+  it('as one of the values that an option takes', async () => {
+    expect(await valuesOf('restore', '--overwrite', 'if')).toEqual(['if-changed', 'if-newer']);
+    expect(await valuesOf('restore', '--overwrite=a')).toEqual(['--overwrite=always']);
+  });
+
+  it('by the shell if it is a name of a file', async () => {
+    expect(await answer('backup', '/u')).toEqual(['files']);
+    expect(await answer('restore', '--target', '/u')).toEqual(['directories']);
+    expect(await answer('restore', '--target=/u')).toEqual(['directories']);
+    expect(await answer('restore', '--host', 'a')).toEqual(['']);
+  });
+
+  it('as a snapshot of the repository that the line names', async () => {
+    expect(await valuesOf('-r', repository, 'restore', '')).toEqual(['latest', id]);
+    expect(await valuesOf('restore', `--repo=${repository}`, id.slice(0, 2))).toEqual([id]);
+    expect(await valuesOf('delete', '-r', repository, id, 'la')).toEqual(['latest']);
+    expect(await valuesOf('undelete', '-r', repository, '')).toEqual([]);
+  });
+
+  it('as a path in the snapshot', async () => {
+    expect(await valuesOf('-r', repository, 'restore', 'latest:')).toEqual(['latest:data/']);
+    expect(await valuesOf('-r', repository, 'ls', `${id}:data/my`)).toEqual([`${id}:data/my photos/`]);
+  });
+
+  it('not, and without a word, where there is no repository or no such snapshot', async () => {
+    expect(await answer('-r', join(home, 'none'), 'restore', '')).toEqual(['']);
+    expect(await answer('-r', repository, 'restore', 'abcd:')).toEqual(['']);
+  });
+});
+
+it('every argument is completed as something, with few exceptions', () => {
+  const program = createProgram(createCommandRunner());
+  const unknown: string[] = [];
+  const visit = (names: readonly string[], command: typeof program): void => {
+    for (const inner of command.commands) visit([...names, inner.name()], inner);
+    for (const [index, argument] of command.registeredArguments.entries()) {
+      const words = [...names, ...Array.from({ length: index }, () => 'x'), ''];
+      const { candidates, wanted } = complete(readCommandLine(program, words));
+      if (candidates.length === 0 && wanted === undefined) unknown.push(argument.name());
+    }
+  };
+  visit([], program);
+  // Names of commands and groups, ids of chunks and keys, patterns, and what the scripts call themselves.
+  expect([...new Set(unknown)].toSorted()).toEqual(['command', 'ids', 'keys', 'name', 'patterns', 'shell', 'words']);
+});
+
+describe.each([
+  ['bash', ['--norc', '-i'], 'source <(ldm completion bash)'],
+  ['zsh', ['-f', '-i'], 'autoload -Uz compinit; compinit -u -D; source <(ldm completion zsh)'],
+] as const)('in %s', (shell, options, load) => {
+  const isInstalled = spawnSync(shell, ['--version']).status === 0;
+
+  it('a tabulator completes', { timeout: TERMINAL_TIMEOUT_MS }, async ({ skip }) => {
+    skip(!hasTerminal || !isInstalled, `${shell}, or the program script, is not installed`);
+    const terminal = converse([shell, ...options].join(' '), environment);
+    // The answer must differ from what is typed, which the terminal shows too.
+    terminal.type(`${load}; echo loaded-$((40 + 2))\n`);
+    await terminal.until('loaded-42');
+    terminal.type(`ldm -r ${repository} restore ${id.slice(0, 6)}\t`);
+    await terminal.until(id);
+    terminal.type('\x15ldm restore --overwr\t');
+    await terminal.until('--overwrite');
+    terminal.type(`\x15ldm -r ${repository} ls latest:data/m\t`);
+    await terminal.until('my\\ photos/');
+    terminal.type('\x15exit\n');
+    expect(await terminal.ended).toBe(0);
+  });
+});
+
+it('fish completes', ({ skip }) => {
+  skip(spawnSync('fish', ['--version']).status !== 0, 'fish is not installed');
+  const candidatesOf = (commandLine: string): string[] => {
+    const script = `ldm completion fish | source; complete -C '${commandLine}'`;
+    const { stdout } = spawnSync('fish', ['--no-config', '-c', script], { env: environment, encoding: 'utf8' });
+    return stdout.split('\n').map((line) => line.split('\t')[0]!);
+  };
+  expect(candidatesOf(`ldm -r ${repository} restore `)).toEqual(expect.arrayContaining(['latest', id]));
+  expect(candidatesOf('ldm restore --overwr')).toContain('--overwrite');
+  expect(candidatesOf(`ldm -r ${repository} ls latest:data/m`)).toContain('latest:data/my photos/');
+  expect(candidatesOf(`ldm restore --target ${home}/da`)).toContain(`${home}/data/`);
+  expect(candidatesOf(`ldm backup ${home}/da`)).toContain(`${home}/data/`);
+});

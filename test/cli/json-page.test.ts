@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { jsonPage } from '../support/json-page.ts';
+import { commandSchemas, messagesOf } from '../support/json-schemas.ts';
+
+const PAGE = join(import.meta.dirname, '../../docs/json.md');
+const MARKER = '<!-- What follows is made of docs/schemas by `npm run docs`. -->\n';
+
+it('docs/json.md has all messages of docs/schemas', async () => {
+  const [introduction] = readFileSync(PAGE, 'utf8').split(MARKER);
+  await expect(`${introduction}${MARKER}\n${jsonPage()}`).toMatchFileSnapshot(PAGE);
+});
+
+describe.each([...commandSchemas.keys()])('the schema of %s', (file) => {
+  it('accepts its examples, and nothing with a field that is wrong or missing', () => {
+    for (const { message, validate } of messagesOf(file)) {
+      for (const example of message.examples ?? []) {
+        expect(validate(example), `${message.title}: ${JSON.stringify(validate.errors)}`).toBe(true);
+        expect(validate({ ...example, unknown: 1 }), message.title).toBe(false);
+        for (const name of message.required ?? []) {
+          expect(validate({ ...example, [name]: undefined }), `${message.title}.${name}`).toBe(false);
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, it } from 'vitest';
+
+import { createCommandRunner } from '../../src/cli/command-runner.ts';
+import { createProgram } from '../../src/cli/program.ts';
+
+const directory = join(import.meta.dirname, '../../dist/man');
+const pages = readdirSync(directory);
+
+/** The text of a page as a reader sees it, in lines of any length. */
+function textOf(page: string): string {
+  const { stdout, stderr } = spawnSync(
+    'groff',
+    ['-man', '-ww', '-Tutf8', '-P-cbou', '-rLL=1000n', join(directory, page)],
+    {
+      encoding: 'utf8',
+    },
+  );
+  expect(stderr).toBe('');
+  return stdout.replaceAll(/[\s\u00AD\u2010]+/g, ' ');
+}
+
+it('there is a man page for each command, with all that its help says', ({ skip }) => {
+  skip(spawnSync('groff', ['--version']).status !== 0, 'groff is not installed');
+  const expected: string[] = [];
+  const program = createProgram(createCommandRunner());
+  const visit = (names: readonly string[], command: typeof program): void => {
+    const page = `${names.join('-')}.1`;
+    expected.push(page);
+    const text = textOf(page);
+    const help = command.createHelp();
+    for (const { flags, description } of [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)]) {
+      expect(text, page).toContain(`${flags} ${description}`.replaceAll(/\s+/g, ' '));
+    }
+    expect(text, page).toContain('EXAMPLES');
+    expect(text, page).toContain('EXIT CODES 0 success');
+    for (const inner of help.visibleCommands(command)) visit([...names, inner.name()], inner);
+  };
+  visit(['ldm'], program);
+  expect(pages.toSorted()).toEqual(expected.toSorted());
+});
+
+it('npm installs them all: it needs their names', () => {
+  const { man } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+    man: string[];
+  };
+  expect(man).toEqual(pages.map((page) => `./dist/man/${page}`).toSorted());
+});
+
+it('no page depends on the day of the build', () => {
+  for (const page of pages) expect(readFileSync(join(directory, page), 'utf8')).toMatch(/^\.TH "LDM[^"]*" 1 "" "ldm /);
+});
+
+it('prose is filled, and what is in columns stays', () => {
+  const page = readFileSync(join(directory, 'ldm-import-tar.1'), 'utf8');
+  expect(page).toMatch(/\.SH "NOTES"\nReads what[^.]*/);
+  expect(page).toMatch(/\n\.PP\nThe names in the archive/);
+  expect(readFileSync(join(directory, 'ldm-backup.1'), 'utf8')).toMatch(/\.SH "STANDARD INPUT"\n\S/);
+  expect(page).toMatch(/\.SH "EXIT CODES"\n\.nf\n {2}0 {3}success\n {2}1 /);
+  expect(readFileSync(join(directory, 'ldm.1'), 'utf8')).toMatch(/\.TP\ndiff\nList [^.]*\. See ldm\\-diff\(1\)\.\n/);
+});

@@ -1,0 +1,176 @@
+import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+import type { Backend, StagedFile } from '../../src/backend/backend.ts';
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { BackendError, LdmError } from '../../src/errors.ts';
+import type { BackendErrorKind } from '../../src/errors.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { check } from '../../src/operations/check.ts';
+import { compact } from '../../src/operations/compact.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { createPrng } from '../support/prng.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+import { TINY_CHUNKS } from '../support/test-repository.ts';
+import { threadsOfTests } from '../support/test-threads.ts';
+
+const SIZES = { blockRawBytes: 4096, packBytes: 16_384, segmentBytes: 65_536 };
+
+/** Which operations on the group `b` fail, and how. */
+interface Fault {
+  /** The number of the operation. */
+  readonly at: number;
+  /** `vanish`: from then on nothing is there. `full`: from then on nothing can be written. */
+  readonly kind: 'vanish' | 'full';
+}
+
+/** Counts the operations on a group, with those on its staged files, and fails them from one on. */
+class FaultyGroup {
+  count = 0;
+  hasFired = false;
+  readonly #fault: Fault | undefined;
+  readonly #log: string[];
+
+  constructor(fault: Fault | undefined, log: string[]) {
+    this.#fault = fault;
+    this.#log = log;
+  }
+
+  wrap(backend: Backend, name: string): Backend {
+    const step = this.#step;
+    return new Proxy(backend, {
+      get: (target, property) => {
+        const value: unknown = Reflect.get(target, property, target);
+        if (typeof value !== 'function') return value;
+        if (property === 'close') return async () => target.close();
+        return async (...given: unknown[]): Promise<unknown> => {
+          this.#log.push(`${name} ${String(property)}`);
+          if (name === 'b') step(property === 'stage' || property === 'publish');
+          const result: unknown = await Reflect.apply(value, target, given);
+          return property === 'stage' && name === 'b' ? this.#wrapFile(result as StagedFile) : result;
+        };
+      },
+    });
+  }
+
+  #wrapFile(file: StagedFile): StagedFile {
+    return {
+      append: async (bytes) => {
+        this.#step(true);
+        await file.append(bytes);
+      },
+      flush: async () => file.flush(),
+      publish: async (name, verify, isNew) => {
+        this.#step(true);
+        await file.publish(name, verify, isNew);
+      },
+      discard: async () => file.discard(),
+    };
+  }
+
+  readonly #step = (writes: boolean): void => {
+    this.count += 1;
+    const fault = this.#fault;
+    if (fault === undefined || this.count < fault.at || (fault.kind === 'full' && !writes)) return;
+    this.hasFired = true;
+    const kind: BackendErrorKind = fault.kind === 'full' ? 'full' : 'absent';
+    throw new BackendError('the fault of this test', { kind });
+  };
+}
+
+interface Stage {
+  readonly context: OperationContext;
+  readonly source: string;
+  readonly log: string[];
+}
+
+/** A repository with two groups and a snapshot. */
+async function makeStage(): Promise<Stage> {
+  const directory = memoryDirectory();
+  const source = join(directory, 'source');
+  mkdirSync(source);
+  const backend = new LocalBackend(join(directory, 'repository'));
+  const context: OperationContext = { backend, threads: threadsOfTests(), storeSizes: SIZES };
+  const groups = ['a', 'b'].map((name) => ({ name, place: join(directory, `group-${name}`) }));
+  await initRepository(context, { groups, chunker: TINY_CHUNKS, capacity: 4096, encryption: 'never' });
+  writeFileSync(join(source, 'one'), createPrng(1).bytes(60_000));
+  await backup(context, { sources: [source], cwd: source });
+  writeFileSync(join(source, 'two'), createPrng(2).bytes(60_000));
+  return { context, source, log: [] };
+}
+
+/** Runs an act while the group `b` fails. Returns what it threw, and how the fault went. */
+async function runWith(
+  { context, log }: Stage,
+  fault: Fault | undefined,
+  act: (context: OperationContext) => Promise<unknown>,
+): Promise<{ readonly error: unknown; readonly count: number; readonly hasFired: boolean }> {
+  const group = new FaultyGroup(fault, log);
+  const openPlace = async (place: string): Promise<Backend> => group.wrap(new LocalBackend(place), place.at(-1)!);
+  const error = await act({ ...context, openPlace }).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return { error, count: group.count, hasFired: group.hasFired };
+}
+
+const ACTS: Readonly<Record<string, (stage: Stage) => (context: OperationContext) => Promise<unknown>>> = {
+  backup:
+    ({ source }) =>
+    async (context) =>
+      backup(context, { sources: [source], cwd: source }),
+  'delete and compaction': () => async (context) => {
+    await deleteSnapshots(context, { selectors: ['latest'] });
+    await compact(context, { maxUnusedPercent: 0 });
+  },
+};
+
+describe.each(Object.keys(ACTS))('a %s', (name) => {
+  it.each(['vanish', 'full'] as const)('loses nothing if a group fails at any operation (%s)', async (kind) => {
+    const whole = await makeStage();
+    const { count } = await runWith(whole, undefined, ACTS[name]!(whole));
+    let firedCount = 0;
+    for (let at = 1; at <= count; at += Math.ceil(count / 25)) {
+      const stage = await makeStage();
+      const before = (await listSnapshots(stage.context)).map(({ id }) => id);
+      const { error, hasFired } = await runWith(stage, { at, kind }, ACTS[name]!(stage));
+      firedCount += hasFired ? 1 : 0;
+      if (error !== undefined) expect(error).toBeInstanceOf(LdmError);
+      const after = (await listSnapshots(stage.context)).map(({ id }) => id);
+      // What was reported as saved is there, and everything that is there is whole.
+      if (name === 'backup') expect(after.length - before.length).toBe(error === undefined ? 1 : 0);
+      const { findings } = await check(stage.context, { readData: true });
+      expect(findings, `${kind} at ${at}`).toEqual([]);
+      await compact(stage.context);
+      expect((await check(stage.context, { readData: true })).findings, `${kind} at ${at}`).toEqual([]);
+    }
+    if (kind === 'vanish' || name === 'backup') expect(firedCount).toBeGreaterThan(0);
+  });
+});
+
+it('a backup makes the packs of every group durable before the segment', async () => {
+  const stage = await makeStage();
+  const { backend } = stage.context;
+  const logged = new Proxy(backend, {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(target, property, target);
+      if (typeof value !== 'function') return value;
+      return async (...given: unknown[]): Promise<unknown> => {
+        if (property === 'publish') stage.log.push(`publish ${String(given[0]).split('/')[0]}`);
+        return (await Reflect.apply(value, target, given)) as unknown;
+      };
+    },
+  });
+  await runWith({ ...stage, context: { ...stage.context, backend: logged } }, undefined, ACTS['backup']!(stage));
+  for (const group of ['a', 'b']) {
+    const lastStage = stage.log.lastIndexOf(`${group} stage`);
+    const segment = stage.log.indexOf('publish index', lastStage);
+    expect(lastStage).toBeGreaterThan(0);
+    expect(segment).toBeGreaterThan(lastStage);
+    expect(stage.log.slice(lastStage, segment)).toContain(`${group} barrier`);
+  }
+});

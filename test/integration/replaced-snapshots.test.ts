@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { pinSnapshots } from '../../src/operations/tag.ts';
+import { BACKUP, setStage } from '../support/crash-stage.ts';
+import { checkAll } from '../support/damage.ts';
+import { chooseSteps } from '../support/fault-steps.ts';
+import { fingerprint, judgeEnding, runInterrupted } from '../support/interruption.ts';
+import { PowerCutBackend } from '../support/power-cut-backend.ts';
+import { REPLACING_ACTS, setReplacingStage } from '../support/replacing-acts.ts';
+import { ReplacedSnapshots } from '../support/replacing-aftermath.ts';
+import { RepeatableRuns } from '../support/repeatable-runs.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { inSoak, seedsFrom } from '../support/soak.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+import { takeThreadsAway } from '../support/test-threads.ts';
+
+const LOOP_TIMEOUT_MS = inSoak(3_600_000, 180_000);
+
+/** Of the power cuts at one operation; see `PowerCutBackend`. */
+const seedsAt = (failAt: number): readonly number[] => inSoak(seedsFrom(0, 20), [0, 1 + (failAt % 5)]);
+
+let giveThreadsBack: () => void;
+
+beforeAll(() => {
+  giveThreadsBack = takeThreadsAway();
+});
+
+afterAll(() => giveThreadsBack());
+
+describe('a change of manifests loses and doubles no snapshot', () => {
+  it.each(REPLACING_ACTS)(
+    'at any operation of $name, by an error, a crash or a power cut',
+    async (act) => {
+      const stage = await setReplacingStage(memoryDirectory(), act);
+      const snapshots = await ReplacedSnapshots.of(stage);
+      const runs = new RepeatableRuns();
+      const whole = await runInterrupted({ stage, act, fault: {}, runs });
+      expect(whole.ending.error).toBeUndefined();
+      const examined = new Set<string>();
+      for (const kind of ['error', 'crash', 'power cut'] as const) {
+        const mode = kind === 'error' ? 'error' : 'crash';
+        let firedCount = 0;
+        for (const failAt of chooseSteps(whole.faulty, mode).numbers) {
+          const disk = kind === 'power cut' ? new PowerCutBackend(stage.backend) : stage.backend.copy();
+          const given = { stage, act, fault: { mode, failAt } as const, runs };
+          const { faulty, ending } = await runInterrupted({ ...given, backend: disk });
+          const place = `${kind} at operation ${failAt}`;
+          expect(judgeEnding(given, faulty, ending), place).toEqual([]);
+          for (const found of disk instanceof PowerCutBackend
+            ? seedsAt(failAt).map((seed) => disk.cut(seed))
+            : [disk]) {
+            const state = `${fingerprint(found)} ${ending.succeeded}`;
+            if (!examined.has(state)) {
+              expect(await snapshots.examine(found, act, ending.succeeded), place).toEqual([]);
+            }
+            examined.add(state);
+          }
+          if (!faulty.fired) break;
+          firedCount += 1;
+        }
+        expect(firedCount).toBeGreaterThan(15);
+      }
+    },
+    LOOP_TIMEOUT_MS,
+  );
+
+  it('whose process lost its lock, while another one deletes the same snapshot', async () => {
+    const stage = await setStage(memoryDirectory(), BACKUP);
+    const [id] = stage.snapshotIds;
+    const { backend } = stage;
+    let isDeleted = false;
+    const rename = backend.rename.bind(backend);
+    // The delete comes between the reading of the old manifest and the new one.
+    backend.rename = async (source, target) => {
+      if (target.startsWith('snapshots/') && !isDeleted) {
+        isDeleted = true;
+        await deleteSnapshots(simulatedProcess(backend), { selectors: [id!] });
+      }
+      return await rename(source, target);
+    };
+    const pinning = pinSnapshots(simulatedProcess(backend), { selectors: [id!] });
+    await expect(pinning).rejects.toThrow('the lock of this process');
+    expect(isDeleted).toBe(true);
+    // The process must not leave a snapshot whose chunks are gone.
+    expect((await checkAll(backend)).findings).toEqual([]);
+    expect((await listSnapshots(simulatedProcess(backend))).map((each) => each.id)).toEqual(stage.snapshotIds.slice(1));
+  });
+});

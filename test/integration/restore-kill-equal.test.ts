@@ -1,0 +1,109 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { describeTree, diffTrees } from '../support/compare-trees.ts';
+import { compileForChild } from '../support/compile-for-child.ts';
+import type { CompiledProgram } from '../support/compile-for-child.ts';
+import { createPrng } from '../support/prng.ts';
+import { SMALL_SIZES } from '../support/simulated-process.ts';
+import { makeTemporaryDirectory, memoryDirectory } from '../support/temp-directory.ts';
+import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
+import type { TestRepository } from '../support/test-repository.ts';
+
+const TIMEOUT_MS = 180_000;
+const MOMENTS = [0.4, 0.6, 0.8, 0.95];
+const BIG_BYTES = 2_000_000;
+
+const directory = makeTemporaryDirectory();
+let child: CompiledProgram;
+let repository: TestRepository;
+
+beforeAll(async () => {
+  child = await compileForChild(join(import.meta.dirname, '../support/operation-child.ts'));
+  repository = await makeTestRepository({ chunker: TINY_CHUNKS }, directory);
+  Object.assign(repository.context, { storeSizes: SMALL_SIZES });
+  const { source } = repository;
+  const prng = createPrng(5);
+  for (const name of ['a', 'b', 'c', 'd']) {
+    mkdirSync(join(source, name));
+    writeFileSync(join(source, name, 'big'), prng.bytes(BIG_BYTES));
+    for (let index = 0; index < 20; index += 1) writeFileSync(join(source, name, `${index}`), prng.bytes(4000));
+  }
+  writeFileSync(join(source, 'kind'), 'a file');
+  await repository.backup();
+});
+afterAll(() => {
+  child.remove();
+  rmSync(directory, { recursive: true });
+});
+
+/** Restores in a process that is killed at an operation on the repository; 0: it is not. Returns their number. */
+function runRestore(target: string, failAt: number, ...options: readonly string[]): number | 'killed' {
+  const words = [child.path, join(directory, 'repository'), `${failAt}`, 'restore', target, ...options];
+  const { signal, stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  return signal === 'SIGKILL' ? 'killed' : Number(/^survived (\d+)\n$/.exec(stdout)?.[1]);
+}
+
+/** An older state of the target: changed large files, missing and additional ones, other kinds, and a link outside. */
+function makeOlder(target: string, outside: string): void {
+  const { source } = repository;
+  expect(spawnSync('cp', ['-a', source, join(target, 'source')]).status).toBe(0);
+  const at = (...names: string[]): string => join(target, 'source', ...names);
+  for (const name of ['a', 'b', 'c']) {
+    spawnSync('dd', ['if=/dev/zero', `of=${at(name, 'big')}`, 'bs=1', 'count=9', 'seek=999999', 'conv=notrunc']);
+    for (let index = 0; index < 10; index += 1) writeFileSync(at(name, `${index}`), 'changed');
+    writeFileSync(at(name, 'extra'), 'extra');
+  }
+  rmSync(at('d'), { recursive: true });
+  symlinkSync(outside, at('d'));
+  rmSync(at('kind'));
+  mkdirSync(at('kind', 'deep'), { recursive: true });
+}
+
+it(
+  'a restore with --delete that was killed makes the target equal when it is repeated, but for what was set aside',
+  async () => {
+    const outside = memoryDirectory();
+    mkdirSync(join(outside, 'big'));
+    const outsideBefore = describeTree(outside);
+    const options = ['if-changed', 'delete'];
+    const whole = memoryDirectory();
+    makeOlder(whole, outside);
+    const operationCount = runRestore(whole, 0, ...options) as number;
+    expect(operationCount).toBeGreaterThan(20);
+    expect(diffTrees(repository.source, join(whole, 'source'))).toEqual([]);
+    let setAsideCount = 0;
+    for (const moment of MOMENTS) {
+      const target = memoryDirectory();
+      makeOlder(target, outside);
+      expect(runRestore(target, Math.ceil(operationCount * moment), ...options)).toBe('killed');
+      expect(runRestore(target, 0, ...options)).toBeGreaterThan(0);
+      const differences = diffTrees(repository.source, join(target, 'source'));
+      // What a killed restore has set aside stays, and is reported.
+      const others = differences.filter((line) => !line.startsWith('".ldm-set-aside-'));
+      expect(others).toEqual([]);
+      setAsideCount += differences.length - others.length;
+    }
+    expect(setAsideCount).toBeGreaterThan(0);
+    expect(diffTrees(outsideBefore, outside)).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+it.each(['if-changed', 'if-newer', 'always'])(
+  'a restore with --overwrite %s that was killed is complete when it is repeated',
+  async (overwrite) => {
+    const operationCount = runRestore(memoryDirectory(), 0, overwrite) as number;
+    const target = memoryDirectory();
+    for (const moment of MOMENTS.slice(1)) {
+      expect(runRestore(target, Math.ceil(operationCount * moment * 0.5), overwrite)).toBe('killed');
+    }
+    expect(runRestore(target, 0, overwrite)).toBeGreaterThan(0);
+    expect(diffTrees(repository.source, join(target, 'source'))).toEqual([]);
+  },
+  TIMEOUT_MS,
+);

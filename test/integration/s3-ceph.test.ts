@@ -1,0 +1,232 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+
+import { ObjectBackend } from '../../src/backend/objects/object-backend.ts';
+import { S3Store } from '../../src/backend/s3/s3-store.ts';
+import { makeScenario } from '../cli/scenario.ts';
+import type { Scenario } from '../cli/scenario.ts';
+import { testBackendOperations } from '../contracts/backend-operations.ts';
+import { BUCKET, CEPH_KEYS, s3Client, useCeph } from '../support/ceph-server.ts';
+import { startFaultProxy } from '../support/fault-proxy.ts';
+import type { Fault } from '../support/fault-proxy.ts';
+import { createPrng } from '../support/prng.ts';
+
+const { server, problem } = useCeph();
+let count = 0;
+
+beforeEach(({ skip }) => skip(problem !== undefined, problem));
+
+testBackendOperations('S3 on Ceph', () => s3Backend());
+
+function s3Backend(prefix = `unit-${(count += 1)}`): ObjectBackend {
+  const store = new S3Store(s3Client(server().endpoint), prefix);
+  const backend = new ObjectBackend('s3:test', store, { retryForMs: 30_000, firstWaitMs: 10 });
+  onTestFinished(async () => backend.close());
+  return backend;
+}
+
+/** A scenario whose repository is in the bucket. */
+async function makeRemote(): Promise<Scenario & { readonly place: string }> {
+  const scenario = await makeScenario();
+  const place = `s3:${server().endpoint}/${BUCKET}/r${(count += 1)}`;
+  const env = { ...CEPH_KEYS, LDM_REPOSITORY: place, LDM_RETRY_FOR: '60s' };
+  return {
+    ...scenario,
+    place,
+    runBuilt: async (args, options = {}) => scenario.runBuilt(args, { ...options, env: { ...env, ...options.env } }),
+  };
+}
+
+describe('a repository in a bucket', () => {
+  test('is used by every command like a directory', async () => {
+    const { directory, place, runBuilt } = await makeRemote();
+    const expectSuccess = async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await runBuilt(args);
+      expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
+      return stdout;
+    };
+    expect(await expectSuccess('init', '--no-encryption')).toContain(` at ${place}, `);
+    await expectSuccess('backup', 'source');
+    await expectSuccess('tag', 'latest', '--add', 'kept');
+    expect(await expectSuccess('snapshots')).toContain('kept');
+    await expectSuccess('check', '--read-data');
+    await expectSuccess('restore', 'latest', '-t', 'out');
+    expect(readFileSync(join(directory, 'out/source/sub/b.txt'), 'utf8')).toBe('beta');
+    expect(await expectSuccess('cat', 'latest:source/a.txt')).toBe('alpha');
+    await expectSuccess('copy', '--to', 'repository');
+    await expectSuccess('delete', 'latest');
+    expect(await expectSuccess('compact')).toContain('packs       0 before');
+    await expectSuccess('check');
+    expect(await runBuilt(['init', '--no-encryption'])).toMatchObject({ code: 1 });
+  });
+
+  test('takes the backups of two clients at once', async () => {
+    const { directory, runBuilt } = await makeRemote();
+    await runBuilt(['init', '--no-encryption']);
+    for (const name of ['one', 'two']) writeFileSync(join(directory, name), createPrng(name.length).bytes(3_000_000));
+    const results = await Promise.all(['one', 'two'].map(async (name) => runBuilt(['backup', name])));
+    expect(results.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+    ]);
+    expect((await runBuilt(['snapshots', '--json'])).stdout).toMatch(/one[^]*two|two[^]*one/);
+    expect(await runBuilt(['check', '--read-data'])).toMatchObject({ code: 0 });
+  });
+
+  test('outlives a gateway that is killed and started again during a backup', async () => {
+    const { directory, source, runBuilt } = await makeRemote();
+    await runBuilt(['init', '--no-encryption']);
+    const bytes = createPrng(7).bytes(40_000_000);
+    writeFileSync(join(source, 'large'), bytes);
+    const backup = runBuilt(['backup', 'source']);
+    const observer = s3Client(server().endpoint);
+    onTestFinished(() => observer.close());
+    const storedPacks = async (): Promise<number> => {
+      const { body } = await observer.send({ method: 'GET', query: { 'list-type': '2', prefix: `r${count}/packs/` } });
+      return Buffer.from(body).toString().split('<Key>').length - 1;
+    };
+    while ((await storedPacks()) === 0);
+    await server().kill();
+    await server().restart();
+    expect(await backup).toMatchObject({ code: 0, stderr: '' });
+    expect(await runBuilt(['check', '--read-data'])).toMatchObject({ code: 0 });
+    expect(await runBuilt(['restore', 'latest', '-t', 'out'])).toMatchObject({ code: 0 });
+    expect(readFileSync(join(directory, 'out/source/large')).equals(bytes)).toBe(true);
+  });
+
+  test.each([
+    [{ AWS_SECRET_ACCESS_KEY: 'wrong' }, /SignatureDoesNotMatch/, /Check AWS_ACCESS_KEY_ID/],
+    [{ AWS_ACCESS_KEY_ID: 'nobody' }, /InvalidAccessKeyId/, /Check AWS_ACCESS_KEY_ID/],
+    [{ AWS_ACCESS_KEY_ID: '', HOME: '/nonexistent' }, /there are no keys for S3/, /Set AWS_ACCESS_KEY_ID/],
+  ])('with wrong keys is an error that says what to do: %o', async (env, message, hint) => {
+    const { runBuilt } = await makeRemote();
+    const { code, stderr } = await runBuilt(['snapshots'], { env });
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(hint);
+    expect(stderr).not.toContain('ldmsecret');
+  });
+
+  test('that is not there, or whose bucket is not there, is an error', async () => {
+    const { runBuilt } = await makeRemote();
+    expect(await runBuilt(['snapshots'])).toMatchObject({ code: 10 });
+    const place = `s3:${server().endpoint}/absent-bucket/x`;
+    for (const args of [['snapshots'], ['init', '--no-encryption']]) {
+      const { code, stderr } = await runBuilt([...args, '-r', place]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/NoSuchBucket[^]*Create the bucket first/)]);
+    }
+  });
+
+  test('has keys with any characters', async () => {
+    const prefix = "a b+c~ü(1)*!'&<x>/%41";
+    const backend = s3Backend(prefix);
+    await backend.publish('index/a', Buffer.from('x'));
+    expect(await backend.list('index')).toEqual([{ name: 'index/a', sizeBytes: 1 }]);
+    expect(await s3Backend(prefix).sizeOf('index/a')).toBe(1);
+    expect((await backend.examine()).names).toEqual(['index']);
+  });
+
+  test('is listed in pages', async () => {
+    const backend = s3Backend();
+    await backend.prepare();
+    const names = Array.from({ length: 1100 }, (_, index) => `packs/${String(index).padStart(4, '0')}`);
+    for (const name of names) await backend.publish(name, Buffer.from('x'));
+    await backend.barrier();
+    expect((await backend.list('packs')).map(({ name }) => name)).toEqual(names);
+  });
+});
+
+describe('a server that fails', () => {
+  test.each([1, 2])('at any request loses nothing and repeats nothing wrongly (seed %i)', async (seed) => {
+    const prng = createPrng(seed);
+    const kinds: readonly Fault[] = ['lost request', 'lost answer', 'half answer', 'busy'];
+    const { endpoint, counts } = await startFaultProxy(server().endpoint, () =>
+      prng.int(4) === 0 ? kinds[prng.int(kinds.length)] : undefined,
+    );
+    const prefix = `faults-${(count += 1)}`;
+    const backend = new ObjectBackend('s3:test', new S3Store(s3Client(endpoint), prefix), {
+      retryForMs: 60_000,
+      firstWaitMs: 4,
+    });
+    onTestFinished(async () => backend.close());
+    while ((await backend.sizeOf('config').catch(() => 'failed')) === 'failed');
+    await backend.prepare();
+    const kept = new Map<string, Buffer>();
+    for (let round = 0; round < 30; round += 1) {
+      const bytes = Buffer.from(prng.bytes(4000 + prng.int(4000)));
+      const file = await backend.stage();
+      await file.append(bytes);
+      await file.publish(`packs/${round}`, undefined, round % 3 === 0);
+      await backend.claim(`locks/${round}`);
+      expect(await backend.refresh(`locks/${round}`)).toBe(true);
+      expect(await backend.release(`locks/${round}`)).toBe(true);
+      kept.set(`packs/${round}`, bytes);
+      if (round % 4 === 1) {
+        await backend.move(`packs/${round}`, `deleted/${round}`);
+        kept.delete(`packs/${round}`);
+        kept.set(`deleted/${round}`, bytes);
+      } else if (round % 5 === 2) {
+        expect(await backend.remove(`packs/${round}`)).toBe(true);
+        kept.delete(`packs/${round}`);
+      }
+      const target = Buffer.alloc(1000);
+      const [name, whole] = [...kept][prng.int(kept.size)]!;
+      await backend.readRange(name, 500, target);
+      expect(target.equals(whole.subarray(500, 1500))).toBe(true);
+    }
+    await backend.barrier();
+    for (const kind of kinds) expect(counts.get(kind), kind).toBeGreaterThan(5);
+    const direct = s3Backend(prefix);
+    expect((await direct.list('')).map(({ name }) => name)).toEqual([...kept.keys()].toSorted());
+    for (const [name, bytes] of kept) expect(Buffer.compare(await direct.read(name), bytes), name).toBe(0);
+  });
+
+  test('is used by the program until it is done', async () => {
+    const prng = createPrng(5);
+    let isFaulty = false;
+    const { endpoint, counts } = await startFaultProxy(server().endpoint, () => {
+      if (!isFaulty || prng.int(12) !== 0) return undefined;
+      return prng.int(2) === 0 ? 'lost answer' : 'busy';
+    });
+    const { directory, source, runBuilt } = await makeRemote();
+    const env = { LDM_REPOSITORY: `s3:${endpoint}/${BUCKET}/r${count}` };
+    const run = async (...args: string[]): Promise<unknown> => runBuilt(args, { env });
+    expect(await run('init', '--no-encryption')).toMatchObject({ code: 0 });
+    isFaulty = true;
+    const bytes = createPrng(8).bytes(20_000_000);
+    writeFileSync(join(source, 'large'), bytes);
+    // The first request is not repeated if it gets no answer: its address may be wrong.
+    for (const args of [
+      ['backup', 'source'],
+      ['restore', 'latest', '-t', 'out'],
+    ]) {
+      let result = await run(...args);
+      while ((result as { stderr: string }).stderr.includes('cannot connect')) result = await run(...args);
+      expect(result, args[0]).toMatchObject({ code: 0 });
+    }
+    expect(readFileSync(join(directory, 'out/source/large')).equals(bytes)).toBe(true);
+    expect(Math.min(counts.get('lost answer') ?? 0, counts.get('busy') ?? 0)).toBeGreaterThan(0);
+  });
+
+  test('that knows no conditions is used by a single writer only', async () => {
+    const { endpoint, counts } = await startFaultProxy(server().endpoint, ({ headers }) =>
+      headers['if-match'] !== undefined || headers['if-none-match'] !== undefined ? 'no conditions' : undefined,
+    );
+    const { runBuilt } = await makeRemote();
+    const env = { LDM_REPOSITORY: `s3:${endpoint}/${BUCKET}/r${count}` };
+    expect(await runBuilt(['init', '--no-encryption'], { env })).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/cannot be used by several clients[^]*add --single-writer/),
+    });
+    for (const args of [
+      ['init', '--no-encryption', '--single-writer'],
+      ['backup', 'source'],
+      ['delete', 'latest'],
+      ['check'],
+    ]) {
+      expect(await runBuilt(args, { env }), args[0]).toMatchObject({ code: 0 });
+    }
+    expect(counts.get('no conditions')).toBeGreaterThan(3);
+  });
+});

@@ -1,0 +1,58 @@
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { createPrng } from './prng.ts';
+import { memoryDirectory } from './temp-directory.ts';
+import { makeTestRepository, TINY_CHUNKS } from './test-repository.ts';
+import type { TestRepository } from './test-repository.ts';
+
+/** Many small packs, so that every group gets some. */
+export const SMALL_SIZES = { blockRawBytes: 4096, packBytes: 16_384, segmentBytes: 65_536 };
+
+export interface GroupedRepository extends TestRepository {
+  readonly place: (name: string) => string;
+  /** Makes a group look as if its disk was not mounted. */
+  readonly unmount: (name: string) => void;
+  readonly mount: (name: string) => void;
+}
+
+export async function makeGrouped(
+  names: readonly string[] = ['a', 'b'],
+  directory: string = memoryDirectory(),
+): Promise<GroupedRepository> {
+  const place = (name: string): string => join(directory, `group-${name}`);
+  const groups = names.map((name) => ({ name, place: place(name) }));
+  const made = await makeTestRepository({ groups, chunker: TINY_CHUNKS }, directory);
+  Object.assign(made.context, { storeSizes: SMALL_SIZES });
+  const away = (name: string): string => `${place(name)}-away`;
+  return {
+    ...made,
+    place,
+    unmount: (name) => {
+      renameSync(place(name), away(name));
+      mkdirSync(place(name));
+    },
+    mount: (name) => {
+      rmSync(place(name), { recursive: true });
+      renameSync(away(name), place(name));
+    },
+  };
+}
+
+export function fill(repository: TestRepository, name: string, seed: number, bytes = 200_000): void {
+  writeFileSync(join(repository.source, name), createPrng(seed).bytes(bytes));
+}
+
+/** Backs up until a group has some packs: which group gets a pack depends on random ids. */
+export async function backupInto(repository: GroupedRepository, name: string, bytes: number): Promise<void> {
+  for (let number = 0; number === 0 || packsAt(repository.place(name)).length < 2; number += 1) {
+    fill(repository, `file-${number}`, number, bytes);
+    await repository.backup();
+  }
+}
+
+/** The names of the packs in a group. */
+export function packsAt(place: string): string[] {
+  const entries = readdirSync(join(place, 'packs'), { recursive: true, withFileTypes: true, encoding: 'utf8' });
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+}

@@ -1,0 +1,101 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+
+const directory = join(import.meta.dirname, '../../docs/schemas');
+
+/** A message as its schema describes it. */
+export interface MessageSchema {
+  readonly title: string;
+  readonly description: string;
+  readonly properties?: Readonly<Record<string, FieldSchema>>;
+  readonly required?: readonly string[];
+  readonly examples?: readonly object[];
+  readonly 'x-stream'?: 'stderr';
+}
+
+export interface FieldSchema {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly const?: string;
+  readonly items?: FieldSchema;
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, FieldSchema>>;
+}
+
+/** A file of schemas: what one command, or a group of commands, prints with `--json`. */
+export interface CommandSchema {
+  readonly title: string;
+  readonly description: string;
+  readonly oneOf: readonly (MessageSchema | { readonly $ref: string })[];
+}
+
+/** A message of a command, and what says whether a line is one. */
+export interface DocumentedMessage {
+  readonly message: MessageSchema;
+  readonly validate: ValidateFunction;
+  readonly isCommon: boolean;
+}
+
+const read = (file: string): object => JSON.parse(readFileSync(join(directory, file), 'utf8')) as object;
+
+export const common = read('common.json') as { readonly $defs: Readonly<Record<string, FieldSchema & MessageSchema>> };
+/** By the name of the file, which is that of the command. */
+export const commandSchemas: ReadonlyMap<string, CommandSchema> = new Map(
+  readdirSync(directory)
+    .filter((file) => file !== 'common.json')
+    .map((file) => [file.replace('.json', ''), read(file) as CommandSchema]),
+);
+/** Commands that print what another one prints. */
+const FAMILIES: Readonly<Record<string, string>> = {
+  undelete: 'snapshots',
+  show: 'snapshots',
+  pin: 'tag',
+  unpin: 'tag',
+  prune: 'compact',
+  'import-tar': 'backup',
+  cat: 'dump',
+};
+
+const ajv = new Ajv2020({ allowUnionTypes: true });
+ajv.addKeyword('x-stream');
+ajv.addSchema([common, ...commandSchemas.values()]);
+
+/** Returns the messages of a command. */
+export function messagesOf(file: string): DocumentedMessage[] {
+  return commandSchemas.get(file)!.oneOf.map((entry, index) => {
+    const reference = '$ref' in entry ? entry.$ref : `${file}.json#/oneOf/${index}`;
+    const message = '$ref' in entry ? common.$defs[entry.$ref.split('/').at(-1)!]! : entry;
+    return { message, validate: ajv.getSchema(reference)!, isCommon: '$ref' in entry };
+  });
+}
+
+/** What is wrong with the lines of JSON that a command has printed; nothing if they are as documented. */
+export function undocumentedLines(
+  args: readonly string[],
+  { stdout, stderr }: { readonly stdout: string; readonly stderr: string },
+): string[] {
+  const command = args.find((word) => commandSchemas.has(FAMILIES[word] ?? word));
+  const lines = (text: string): string[] => text.split('\n').filter((line) => line.startsWith('{"message_type":'));
+  const problems = [
+    ...lines(stdout).map((line) => findProblem(command, line, false)),
+    ...lines(stderr).map((line) => findProblem(command, line, true)),
+  ];
+  return problems.filter((problem) => problem !== undefined);
+}
+
+function findProblem(command: string | undefined, line: string, isStderr: boolean): string | undefined {
+  const value = JSON.parse(line) as { readonly message_type: string };
+  // A command line without a command, or with an unknown one.
+  const file = command === undefined ? 'version' : (FAMILIES[command] ?? command);
+  const found = messagesOf(file).find(({ message }) => message.title === value.message_type);
+  if (found === undefined) return `docs/schemas/${file}.json has no such message: ${line}`;
+  const { message, validate } = found;
+  if ((message['x-stream'] === 'stderr') !== isStderr && message.title !== 'exported' && message.title !== 'status') {
+    return `docs/schemas/${file}.json says another stream: ${line}`;
+  }
+  return validate(value) ? undefined : `docs/schemas/${file}.json: ${ajv.errorsText(validate.errors)}: ${line}`;
+}

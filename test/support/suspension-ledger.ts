@@ -1,0 +1,150 @@
+import { decodeSegment } from '../../src/format/segment.ts';
+import { decodeSnapshot } from '../../src/format/snapshot.ts';
+import type { Snapshot } from '../../src/format/snapshot.ts';
+import { walkLive } from '../../src/operations/live-walk.ts';
+import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { Repository } from '../../src/repository/repository.ts';
+import type { MemoryBackend } from './memory-backend.ts';
+import { optionsOfTests, unlockOfTests } from './simulated-process.ts';
+
+/** What was promised about a snapshot. */
+interface Promised {
+  /** Hex ids of the chunks that it needs. */
+  readonly chunkIds: ReadonlySet<string>;
+  /** It was deleted so that this can be undone. */
+  readonly isDeleted: boolean;
+}
+
+/**
+ * What the processes of a suspension model have reported. Snapshots are known by the id with which they were made, since
+ * a change of tags and a delete for a time put another manifest in the place of the first.
+ */
+export class SuspensionLedger {
+  readonly #disk: MemoryBackend;
+  readonly #promised = new Map<string, Promised>();
+  /** How often each snapshot was chosen to be deleted. */
+  readonly #deletes = new Map<string, number>();
+  readonly #segments = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  readonly #manifests = new Map<string, Snapshot>();
+  loss: string | undefined;
+
+  constructor(disk: MemoryBackend) {
+    this.#disk = disk;
+  }
+
+  idsIn(directory: string): string[] {
+    const names = this.#disk.names().filter((name) => name.startsWith(`${directory}/`));
+    return names.map((name) => name.slice(directory.length + 1));
+  }
+
+  /** The manifest of a snapshot that is in snapshots/ or deleted/, or was when it was asked for first. */
+  manifestOf(id: string): Snapshot | undefined {
+    if (this.#manifests.has(id)) return this.#manifests.get(id);
+    const bytes = this.#disk.peek(`snapshots/${id}`) ?? this.#disk.peek(`deleted/${id}`);
+    if (bytes !== undefined) this.#manifests.set(id, decodeSnapshot(bytes));
+    return this.#manifests.get(id);
+  }
+
+  isPromised(id: string): boolean {
+    return this.#promised.has(this.#madeAs(id));
+  }
+
+  /** Somebody has chosen the snapshot to be deleted: from now on it may be gone. */
+  release(id: string): void {
+    const madeAs = this.#madeAs(id);
+    this.#promised.delete(madeAs);
+    this.#deletes.set(madeAs, this.deletesOf(id) + 1);
+  }
+
+  deletesOf(id: string): number {
+    return this.#deletes.get(this.#madeAs(id)) ?? 0;
+  }
+
+  /** Reads what a snapshot needs, at one moment: nothing else may run meanwhile. */
+  async promise(id: string): Promise<void> {
+    const manifest = this.manifestOf(id);
+    const isDeleted = manifest?.deletedUntil !== undefined;
+    if (manifest === undefined || !this.#isThere(this.#madeAs(id), isDeleted)) {
+      this.loss ??= `snapshot ${id} was reported and does not exist`;
+      return;
+    }
+    const chunkIds = await this.#readNeeds(id, Buffer.from(manifest.tree, 'hex'));
+    this.#promised.set(this.#madeAs(id), { chunkIds, isDeleted });
+  }
+
+  /** `kind`: what has just changed something. */
+  verify(kind: string): void {
+    const available = this.#availableChunks();
+    for (const [madeAs, { chunkIds, isDeleted }] of this.#promised) {
+      if (!this.#isThere(madeAs, isDeleted))
+        this.loss ??= `snapshot ${madeAs}, which was reported, is gone by a ${kind}`;
+      const lost = [...chunkIds].find((chunk) => !available.has(chunk));
+      if (lost !== undefined) this.loss ??= `snapshot ${madeAs} lost chunk ${lost} by a ${kind}`;
+    }
+  }
+
+  /** Where no lock was lost, no snapshot is listed twice, whatever was killed. */
+  async verifySingle(): Promise<void> {
+    const context = { backend: this.#withoutLocks(), ...optionsOfTests() };
+    const listings = [...(await listSnapshots(context)), ...(await listSnapshots(context, { deleted: true }))];
+    const madeAs = listings.map(({ id }) => this.#madeAs(id));
+    const double = madeAs.find((id, index) => madeAs.indexOf(id) !== index);
+    if (double !== undefined) this.loss ??= `snapshot ${double} is listed twice`;
+  }
+
+  #madeAs(id: string): string {
+    return this.manifestOf(id)?.original ?? id;
+  }
+
+  #isThere(madeAs: string, isDeleted: boolean): boolean {
+    return this.idsIn('snapshots').some(
+      (id) => this.#madeAs(id) === madeAs && (isDeleted || this.manifestOf(id)?.deletedUntil === undefined),
+    );
+  }
+
+  #withoutLocks(): MemoryBackend {
+    const copy = this.#disk.copy();
+    for (const name of copy.names().filter((each) => each.startsWith('locks/'))) void copy.remove(name);
+    return copy;
+  }
+
+  async #readNeeds(id: string, tree: Uint8Array): Promise<ReadonlySet<string>> {
+    const repository = await Repository.open({ backend: this.#withoutLocks(), mode: 'shared', unlock: unlockOfTests });
+    const opened = await repository.openState({ ignoreCheckpoints: true });
+    const { reached, missing } = await walkLive(opened, [tree]);
+    if (missing.length > 0) this.loss ??= `snapshot ${id} was reported without chunk ${missing[0]}`;
+    const needed = new Set<string>();
+    const bytes = Buffer.alloc(20);
+    opened.state.filter.forEachEntry((entry) => {
+      if (!reached.has(entry)) return;
+      opened.state.filter.copyId(entry, bytes, 0);
+      needed.add(bytes.toString('hex'));
+    });
+    await repository.close();
+    return needed;
+  }
+
+  #availableChunks(): ReadonlySet<string> {
+    const available = new Set<string>();
+    for (const segment of this.#disk.names().filter((name) => name.startsWith('index/'))) {
+      for (const [packId, chunkIds] of this.#readSegment(segment)) {
+        if (this.#disk.peek(`packs/${packId.slice(0, 2)}/${packId}`) === undefined) continue;
+        for (const id of chunkIds) available.add(id);
+      }
+    }
+    return available;
+  }
+
+  /** The chunk ids of each pack. */
+  #readSegment(name: string): ReadonlyMap<string, readonly string[]> {
+    const known = this.#segments.get(name);
+    if (known !== undefined) return known;
+    const packs = new Map<string, string[]>();
+    for (const { id, blocks } of decodeSegment(this.#disk.view(name))) {
+      const text = Buffer.concat(blocks.map(({ chunkIds }) => chunkIds)).toString('hex');
+      packs.set(id, text.match(/.{40}/g) ?? []);
+    }
+    this.#segments.set(name, packs);
+    return packs;
+  }
+}

@@ -1,13 +1,15 @@
 // summarize.mjs <directory of results> <failed steps...>: summarizes the runs of .ci/run. The last line is `N passed, N
 // failed` over all runs. Besides failed tests, these count as failures: a test that every run skipped, and a step that
-// failed without a failed test (lint, or a run that was aborted).
+// failed without a failed test (lint, or a run that was aborted). A test that failed and passed when its file ran again
+// (`<run>.again.jsonl`) counts as passed, and is named.
 import { readFileSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 const [directory, ...failedSteps] = process.argv.slice(2);
-const runs = readdirSync(directory)
-  .toSorted()
-  .map((file) => ({ run: basename(file, '.jsonl'), outcomes: readLines(join(directory, file)) }));
+const files = readdirSync(directory).toSorted();
+const runs = files
+  .filter((file) => !file.endsWith('.again.jsonl'))
+  .map((file) => ({ run: basename(file, '.jsonl'), outcomes: outcomesOf(basename(file, '.jsonl')) }));
 
 const failedRuns = new Set();
 const executed = new Set();
@@ -40,6 +42,19 @@ process.exitCode = totals.failed > 0 || failedSteps.length > 0 || runs.length ==
 
 function print(line) {
   process.stdout.write(`${line}\n`);
+}
+
+function outcomesOf(run) {
+  const again = `${run}.again.jsonl`;
+  const repeated = new Map(
+    (files.includes(again) ? readLines(join(directory, again)) : []).map((outcome) => [outcome.name, outcome]),
+  );
+  return readLines(join(directory, `${run}.jsonl`)).map((outcome) => {
+    const second = outcome.state === 'failed' ? repeated.get(outcome.name) : undefined;
+    if (second?.state !== 'passed') return outcome;
+    print(`ci: unstable in ${run}: ${outcome.name}`);
+    return second;
+  });
 }
 
 function readLines(path) {

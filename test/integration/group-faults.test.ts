@@ -154,6 +154,8 @@ describe.each(Object.keys(ACTS))('a %s', (name) => {
 
 it('a backup makes the packs of every group durable before the segment', async () => {
   const stage = await makeStage();
+  // So many packs that each group certainly gets some: which one takes a pack is decided by a random id.
+  writeFileSync(join(stage.source, 'three'), createPrng(3).bytes(600_000));
   const { backend } = stage.context;
   const logged = new Proxy(backend, {
     get: (target, property) => {

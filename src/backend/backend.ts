@@ -2,6 +2,8 @@
 export interface BackendFile {
   readonly name: string;
   readonly sizeBytes: number;
+  /** The size of further copies in other parts of the place. */
+  readonly copyBytes?: number;
 }
 
 /** What is at the place of a repository. Paths are as in `location`. */
@@ -94,6 +96,11 @@ export interface Backend {
   sizeOf(name: string): Promise<number | undefined>;
   /** Returns the sizes of those of the files that exist now. */
   sizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Returns the names under which each copy of a pack that can be reached is read, measured and moved by itself. Not
+   * there if this place has one copy of everything.
+   */
+  copiesOf?(name: string): Promise<readonly string[]>;
   /** Reads the whole file. */
   read(name: string): Promise<Uint8Array>;
   /** Fills `target` from `offset`. Throws a `CorruptDataError` if the file ends earlier. */

@@ -20,10 +20,17 @@ export interface StorageGroup {
   readonly state: GroupState;
 }
 
+/** In how many groups each pack should be. */
+export interface CopyRules {
+  readonly copies: number;
+  /** More copies of packs with a chunk that is needed so often by the files of all snapshots. */
+  readonly copiesIfRefs?: { readonly refs: number; readonly copies: number } | undefined;
+}
+
 /** The groups of a repository. */
-export interface GroupList {
+export interface GroupList extends CopyRules {
   readonly repositoryId: string;
-  /** Of two copies, the one with the larger number counts. */
+  /** Of two copies of the list, the one with the larger number counts. */
   readonly version: number;
   readonly groups: readonly StorageGroup[];
 }
@@ -42,14 +49,21 @@ export interface GroupListSeals {
   verify(sealed: Uint8Array, digest: Uint8Array): void;
 }
 
-const LIST_VERSION = 1;
+/** A list with rules for copies: a program that does not know them would remove copies. */
+const LIST_VERSION = 2;
+const LIST_VERSION_OF_SINGLE_COPIES = 1;
+const IDENTITY_VERSION = 1;
 const GROUP_ID_BYTES = 16;
 export const MAX_GROUPS: number = 1000;
 const MAX_WEIGHT = 1_000_000;
+/** References are counted up to here. */
+export const MAX_REFS: number = 2 ** 32 - 1;
 const HEX_256 = hexPattern(FILE_ID_BYTES);
 const GROUP_ID = hexPattern(GROUP_ID_BYTES);
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+export const SINGLE_COPIES: CopyRules = { copies: 1 };
 
 /** Whether a text can name a group: letters, digits, dots, hyphens and underscores, at most 64 of them. */
 export function isGroupName(text: string): boolean {
@@ -61,12 +75,21 @@ export function isGroupWeight(weight: number): boolean {
   return weight > 0 && weight <= MAX_WEIGHT;
 }
 
+/** Whether a number of copies can be wanted. */
+export function isCopyCount(copies: number): boolean {
+  return Number.isInteger(copies) && copies >= 1 && copies <= MAX_GROUPS;
+}
+
 /** `seals`: those of an encrypted repository. */
 export function encodeGroupList(list: GroupList, seals?: GroupListSeals): Buffer {
+  const { copies, copiesIfRefs } = list;
+  const areSingle = copies === 1 && copiesIfRefs === undefined;
   const members = {
-    format_version: LIST_VERSION,
+    format_version: areSingle ? LIST_VERSION_OF_SINGLE_COPIES : LIST_VERSION,
     repository_id: list.repositoryId,
     version: list.version,
+    ...(areSingle ? {} : { copies }),
+    ...(copiesIfRefs === undefined ? {} : { copies_if_refs: { refs: copiesIfRefs.refs, copies: copiesIfRefs.copies } }),
     groups: list.groups.map(({ name, id, place, weight, capacityBytes, state }) => ({
       name,
       id,
@@ -97,7 +120,7 @@ export function decodeGroupList(
     const sealed = reader.string('seal', BASE64);
     seals.verify(Buffer.from(sealed, 'base64'), digestOf(members));
   }
-  reader.integer('format_version', LIST_VERSION, LIST_VERSION);
+  const formatVersion = reader.integer('format_version', LIST_VERSION_OF_SINGLE_COPIES, LIST_VERSION);
   if (reader.string('repository_id', HEX_256) !== repositoryId)
     reader.fail('repository_id', 'is that of another repository');
   const groups = reader.objects('groups').map(readGroup);
@@ -106,7 +129,16 @@ export function decodeGroupList(
     if (new Set(groups.map((group) => group[member])).size < groups.length)
       reader.fail('groups', `has a ${member} twice`);
   }
-  return { repositoryId, version: reader.integer('version', 1, Number.MAX_SAFE_INTEGER), groups };
+  const rules = formatVersion === LIST_VERSION ? readRules(reader) : SINGLE_COPIES;
+  return { repositoryId, version: reader.integer('version', 1, Number.MAX_SAFE_INTEGER), ...rules, groups };
+}
+
+function readRules(reader: JsonReader): CopyRules {
+  const copies = reader.integer('copies', 1, MAX_GROUPS);
+  if (!reader.has('copies_if_refs')) return { copies };
+  const rule = reader.object('copies_if_refs');
+  const refs = rule.integer('refs', 2, MAX_REFS);
+  return { copies, copiesIfRefs: { refs, copies: rule.integer('copies', 1, MAX_GROUPS) } };
 }
 
 function digestOf(members: object): Uint8Array {
@@ -129,13 +161,13 @@ function readGroup(reader: JsonReader): StorageGroup {
 }
 
 export function encodeGroupIdentity({ repositoryId, groupId, name }: GroupIdentity): Buffer {
-  return encodeChecked({ format_version: LIST_VERSION, repository_id: repositoryId, group_id: groupId, name });
+  return encodeChecked({ format_version: IDENTITY_VERSION, repository_id: repositoryId, group_id: groupId, name });
 }
 
 /** @throws CorruptDataError */
 export function decodeGroupIdentity(bytes: Uint8Array, what: string): GroupIdentity {
   const reader = new JsonReader(parseChecked(bytes, { maxBytes: MAX_CONFIG_BYTES, what }), what);
-  reader.integer('format_version', LIST_VERSION, LIST_VERSION);
+  reader.integer('format_version', IDENTITY_VERSION, IDENTITY_VERSION);
   return {
     repositoryId: reader.string('repository_id', HEX_256),
     groupId: reader.string('group_id', GROUP_ID),

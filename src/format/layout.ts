@@ -51,6 +51,22 @@ export function parsePackCopyName(name: string): { readonly id: string; readonly
   return id === undefined ? undefined : { id, generation: Number(generation) };
 }
 
+const COPY_ADDRESS = /^(packs\/.+)@([0-9a-f]*)$/;
+
+/**
+ * The name under which a program addresses one certain copy of a pack: that of the file, `@` and the id of its group. No
+ * file has such a name.
+ */
+export function copyAddress(name: string, groupId: string): string {
+  return `${name}@${groupId}`;
+}
+
+/** Returns undefined if a name does not address a certain copy. */
+export function parseCopyAddress(name: string): { readonly name: string; readonly groupId: string } | undefined {
+  const [, file, groupId] = COPY_ADDRESS.exec(name) ?? [];
+  return file === undefined ? undefined : { name: file, groupId: groupId! };
+}
+
 export function segmentName(id: string): string {
   return `index/${id}`;
 }

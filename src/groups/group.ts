@@ -25,6 +25,8 @@ export class Group {
   /** The number of changes so far, and of those that are durable. */
   #changes = 0;
   #durableChanges = 0;
+  /** Whether something was moved or removed that is not durable yet. */
+  #hasRemoved = false;
   /** The size of all packs as they were listed, and of what was written since. */
   #packBytes = 0;
 
@@ -113,6 +115,7 @@ export class Group {
   async remove(name: string, sizeBytes = 0): Promise<boolean> {
     await this.#assertThere();
     this.#changes += 1;
+    this.#hasRemoved = true;
     const wasThere = await this.run(async (backend) => backend.remove(name));
     await this.#assertThere();
     if (wasThere) {
@@ -125,6 +128,7 @@ export class Group {
   async move(source: string, target: string): Promise<void> {
     await this.#assertThere();
     this.#changes += 1;
+    this.#hasRemoved = true;
     await this.run(async (backend) => backend.move(source, target));
   }
 
@@ -163,11 +167,14 @@ export class Group {
   async barrier(): Promise<void> {
     const changes = this.#changes;
     if (this.#durableChanges === changes) return;
+    const hasRemoved = this.#hasRemoved;
+    this.#hasRemoved = false;
     try {
       await this.#assertThere();
       await this.backend.barrier();
       await this.#assertThere();
     } catch (error) {
+      this.#hasRemoved ||= hasRemoved;
       if (await this.verify()) throw error;
       // Not of the kind `offline`, which means that something cannot be read.
       throw new BackendError(`${this.#describe()} before what was written to it was durable: ${this.#offlineReason}`, {
@@ -177,6 +184,16 @@ export class Group {
       });
     }
     this.#durableChanges = Math.max(this.#durableChanges, changes);
+  }
+
+  /**
+   * Says that nothing relies on what was written here and is not durable, so that barriers succeed again. Returns false
+   * if something was moved or removed, too.
+   */
+  giveUpChanges(): boolean {
+    if (this.#hasRemoved) return false;
+    this.#durableChanges = this.#changes;
+    return true;
   }
 
   /** Makes durable what other processes have published in these directories. */

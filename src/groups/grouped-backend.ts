@@ -1,6 +1,7 @@
 import type { Backend, BackendFile, Place, StagedFile, Verify } from '../backend/backend.ts';
 import { isAbsent, isOffline } from '../errors.ts';
 import type { Group } from './group.ts';
+import { PackPlacer } from './pack-placer.ts';
 import { PacksInGroups, byName } from './packs-in-groups.ts';
 import { StagedPack } from './staged-pack.ts';
 
@@ -15,14 +16,17 @@ export class GroupedBackend implements Backend {
   readonly groups: readonly Group[];
   readonly #metadata: Backend;
   readonly #packs: PacksInGroups;
+  readonly #placer: PackPlacer;
 
-  constructor(metadata: Backend, groups: readonly Group[]) {
+  /** `copies`: in how many groups each new pack should be. */
+  constructor(metadata: Backend, groups: readonly Group[], copies: number) {
     this.location = metadata.location;
     this.localDirectory = metadata.localDirectory;
     this.readsAtOnce = Math.max(metadata.readsAtOnce, ...groups.map(({ backend }) => backend.readsAtOnce));
     this.groups = groups;
     this.#metadata = metadata;
-    this.#packs = new PacksInGroups(metadata, groups);
+    this.#placer = new PackPlacer(metadata.location, groups, copies);
+    this.#packs = new PacksInGroups(metadata, groups, this.#placer);
   }
 
   get otherDirectories(): readonly string[] {
@@ -31,6 +35,11 @@ export class GroupedBackend implements Backend {
 
   get offlineParts(): readonly string[] {
     return this.groups.filter(({ mayHaveMore }) => mayHaveMore).map(({ entry }) => entry.name);
+  }
+
+  /** How many packs this process has written to fewer groups than wanted. */
+  get shortCount(): number {
+    return this.#placer.shortCount;
   }
 
   get isAppendOnly(): boolean | undefined {
@@ -83,6 +92,10 @@ export class GroupedBackend implements Backend {
     return sizes;
   }
 
+  async copiesOf(name: string): Promise<readonly string[]> {
+    return isPack(name) ? await this.#packs.copiesOf(name) : [];
+  }
+
   async read(name: string): Promise<Uint8Array> {
     if (isPack(name)) return await this.#packs.reading(name, async (backend, copy) => backend.read(copy));
     return await this.#metadata.read(name);
@@ -117,7 +130,7 @@ export class GroupedBackend implements Backend {
 
   /** The packs of all groups are durable before anything that relies on them. */
   async barrier(): Promise<void> {
-    for (const group of this.groups) await group.barrier();
+    await this.#placer.barrier();
     await this.#metadata.barrier();
   }
 

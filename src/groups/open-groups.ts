@@ -1,6 +1,7 @@
 import type { Backend } from '../backend/backend.ts';
 import { openBackend } from '../backend/open-backend.ts';
 import type { Seals } from '../crypto/seals.ts';
+import type { CopyRules } from '../format/group-list.ts';
 import { Group } from './group.ts';
 import { readGroupList } from './group-list-file.ts';
 import { GroupedBackend } from './grouped-backend.ts';
@@ -13,7 +14,7 @@ export async function openGroups(
   metadata: Backend,
   repository: { readonly repositoryId: string; readonly seals: Seals | undefined },
   openPlace: OpenPlace = openBackend,
-): Promise<GroupedBackend> {
+): Promise<{ readonly backend: GroupedBackend; readonly rules: CopyRules }> {
   const { list } = await readGroupList(metadata, repository);
   const { repositoryId } = repository;
   const groups: Group[] = [];
@@ -22,5 +23,5 @@ export async function openGroups(
     groups.push(group);
     await group.verify();
   }
-  return new GroupedBackend(metadata, groups);
+  return { backend: new GroupedBackend(metadata, groups, list.copies), rules: list };
 }

@@ -19,7 +19,20 @@ export function compareRanks(a: PackCopy, b: PackCopy): number {
 
 /** Returns the name of the pack, and the file as a copy of it. Other files are copies under their own names. */
 export function copyFrom(home: PackHome, { name, sizeBytes }: BackendFile): readonly [string, PackCopy] {
-  const parsed = home.isGroup ? parsePackCopyName(name) : undefined;
-  const { generation = 0 } = parsed ?? {};
-  return [parsed === undefined ? name : packName(parsed.id), { home, name, generation, sizeBytes }];
+  const { generation = 0 } = (home.isGroup ? parsePackCopyName(name) : undefined) ?? {};
+  return [home.isGroup ? packNameOf(name) : name, { home, name, generation, sizeBytes }];
+}
+
+/** The name of the pack that a file is a copy of. */
+export function packNameOf(name: string): string {
+  const parsed = parsePackCopyName(name);
+  return parsed === undefined ? name : packName(parsed.id);
+}
+
+/** A pack in a listing. `copies`: the best one first. */
+export function listedPack(name: string, copies: readonly PackCopy[]): BackendFile {
+  const [best, ...others] = copies;
+  const { sizeBytes } = best!;
+  if (others.length === 0) return { name, sizeBytes };
+  return { name, sizeBytes, copyBytes: others.reduce((total, copy) => total + copy.sizeBytes, 0) };
 }

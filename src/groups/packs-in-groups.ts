@@ -1,13 +1,13 @@
 import type { Backend, BackendFile, Verify } from '../backend/backend.ts';
 import { backendFailure } from '../backend/backend-failure.ts';
-import { BackendError, isAbsent, isDiskFull, isOffline } from '../errors.ts';
-import { baseName } from '../format/layout.ts';
+import { BackendError, isAbsent, isOffline } from '../errors.ts';
+import { copyAddress, parseCopyAddress } from '../format/layout.ts';
 import type { Group } from './group.ts';
-import { compareRanks, copyFrom } from './pack-copy.ts';
+import { compareRanks, copyFrom, listedPack, packNameOf } from './pack-copy.ts';
 import type { PackCopy } from './pack-copy.ts';
 import { homeIn } from './pack-home.ts';
 import type { PackHome } from './pack-home.ts';
-import { rankGroups } from './placement.ts';
+import type { PackPlacer } from './pack-placer.ts';
 
 /**
  * The packs of a repository with groups. Which group has a pack is known from the listings of the groups; no file says
@@ -17,15 +17,17 @@ export class PacksInGroups {
   readonly #location: string;
   readonly #groups: readonly Group[];
   readonly #own: PackHome;
+  readonly #placer: PackPlacer;
   /** By name of a pack: its copies as they were last seen, the best one first. Undefined before the first listing. */
-  #listed: ReadonlyMap<string, readonly PackCopy[]> | undefined;
+  #listed: Map<string, readonly PackCopy[]> | undefined;
   /** A copy that was written or found since. */
   readonly #found = new Map<string, PackCopy>();
 
   /** `metadata`: the place of everything else, which has the packs of trees. */
-  constructor(metadata: Backend, groups: readonly Group[]) {
+  constructor(metadata: Backend, groups: readonly Group[], placer: PackPlacer) {
     this.#location = metadata.location;
     this.#groups = groups;
+    this.#placer = placer;
     this.#own = homeIn(metadata);
   }
 
@@ -44,15 +46,18 @@ export class PacksInGroups {
     for (const each of copies.values()) each.sort((a, b) => b.sizeBytes - a.sizeBytes || compareRanks(a, b));
     this.#listed = copies;
     this.#found.clear();
-    return [...copies].map(([name, [best]]) => ({ name, sizeBytes: best!.sizeBytes })).sort(byName);
+    return [...copies].map(([name, each]) => listedPack(name, each)).sort(byName);
   }
 
   /** A pack that is set aside stays in its group. */
   async move(source: string, target: string): Promise<void> {
     const found = await this.locate(source);
     if (found === undefined) throw this.absent(source);
-    this.#found.delete(source);
     await found.home.move(found.name, target);
+    const name = packNameOf(found.name);
+    this.#found.delete(name);
+    const others = this.#listed?.get(name)?.filter((copy) => copy.home !== found.home || copy.name !== found.name);
+    if (others !== undefined) this.#listed?.set(name, others);
   }
 
   /** Removes every copy of a pack. Fails if it may be in a group that is offline, and is in no other. */
@@ -71,37 +76,27 @@ export class PacksInGroups {
     return false;
   }
 
-  /** Writes a pack to the first group that takes it. */
+  /** Writes a pack to the groups that take it. */
   async place(name: string, pieces: readonly Uint8Array[], verify?: Verify, isNew?: boolean): Promise<void> {
-    const writable = this.#groups.filter((group) => group.isWritable);
-    let failure: BackendError | undefined;
-    for (const group of rankGroups(baseName(name), writable, ({ entry }) => entry)) {
-      try {
-        await group.write(name, pieces, verify, isNew);
-        const sizeBytes = pieces.reduce((total, piece) => total + piece.length, 0);
-        this.#found.set(name, { home: group, name, generation: 0, sizeBytes });
-        return;
-      } catch (error) {
-        if (!isDiskFull(error) && !isOffline(error)) throw error;
-        if (failure === undefined || isDiskFull(error)) failure = error;
-      }
-    }
-    throw this.#noRoom(failure);
+    const [home] = await this.#placer.place(name, pieces, verify, isNew);
+    const sizeBytes = pieces.reduce((total, piece) => total + piece.length, 0);
+    this.#found.set(name, { home: home!, name, generation: 0, sizeBytes });
   }
 
-  #noRoom(cause: BackendError | undefined): BackendError {
-    const states = this.#groups.map(({ entry, isOnline, isFull }) => {
-      const state = isOnline ? (isFull ? 'full' : entry.state) : 'offline';
-      return `${entry.name} is ${state}`;
-    });
-    const kind = this.#groups.some(({ isFull }) => isFull) ? 'full' : 'read-only';
-    const hint = 'Add another group, or make one of these available; then run the command again.';
-    const message = `repository ${this.#location}: no group can take a new pack: ${states.join(', ')}`;
-    return new BackendError(message, { kind, hint, cause });
+  /** Returns the names under which each copy of a pack that can be reached is read, moved and removed by itself. */
+  async copiesOf(name: string): Promise<string[]> {
+    if (this.#listed === undefined) await this.list();
+    const copies = this.#knownCopies(name).filter(({ home }) => home.isOnline);
+    return [...new Set(copies.map(({ home, name: copyName }) => copyAddress(copyName, home.id)))];
   }
 
   /** Finds a copy of a pack, and its size now. Undefined only if no place has one. */
   async locate(name: string, except?: PackCopy): Promise<PackCopy | undefined> {
+    const addressed = this.#addressed(name);
+    if (addressed !== undefined) {
+      const sizeBytes = await addressed.home.sizeOf(addressed.name);
+      return sizeBytes === undefined ? undefined : { ...addressed, sizeBytes };
+    }
     if (this.#listed === undefined) await this.list();
     const known = this.#knownCopies(name);
     const others = [this.#own, ...this.#groups]
@@ -122,6 +117,8 @@ export class PacksInGroups {
   async reading<T>(name: string, read: (backend: Backend, copyName: string) => Promise<T>): Promise<T> {
     const readFrom = async ({ home, name: copyName }: PackCopy): Promise<T> =>
       home.run(async (backend) => read(backend, copyName));
+    const addressed = this.#addressed(name);
+    if (addressed !== undefined) return await readFrom(addressed);
     const [known] = this.#knownCopies(name);
     try {
       if (known !== undefined) return await readFrom(known);
@@ -131,6 +128,14 @@ export class PacksInGroups {
     const found = await this.locate(name, known);
     if (found === undefined) throw this.absent(name);
     return await readFrom(found);
+  }
+
+  /** The copy that a name from `copiesOf` stands for. Its size is not known. */
+  #addressed(name: string): PackCopy | undefined {
+    const address = parseCopyAddress(name);
+    if (address === undefined) return undefined;
+    const home = [this.#own, ...this.#groups].find(({ id }) => id === address.groupId);
+    return home && { home, name: address.name, generation: 0, sizeBytes: 0 };
   }
 
   #knownCopies(name: string): readonly PackCopy[] {

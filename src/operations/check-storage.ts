@@ -3,7 +3,7 @@ import { assertEnoughOpenFiles } from '../files/open-files.ts';
 import { baseName } from '../format/layout.ts';
 import { STORAGE_DIRECTORIES, StorageCheck } from '../repository/storage-check.ts';
 import type { StoredFile } from '../repository/storage-check.ts';
-import type { PackProblem } from '../store/pack-verifier.ts';
+import type { PackProblem } from '../store/pack-report.ts';
 import { assertReadData, packSelector } from './check/pack-selector.ts';
 import type { ReadData } from './check/pack-selector.ts';
 import type { Finding } from './findings/findings.ts';

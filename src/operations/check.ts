@@ -8,6 +8,7 @@ import { findWrongCheckpoints } from './findings/state-comparison.ts';
 import type { Finding } from './findings/findings.ts';
 import { findDamage } from './findings/damage-findings.ts';
 import { PackCheck } from './check/pack-check.ts';
+import { findCopyProblems } from './check/copy-problems.ts';
 import { assertReadData, packSelector } from './check/pack-selector.ts';
 import type { ReadData } from './check/pack-selector.ts';
 import { findScope } from './check/snapshot-scope.ts';
@@ -19,11 +20,11 @@ import type { OperationContext } from './context.ts';
 import type { Notice } from './notices.ts';
 import { assertCountable, selectSnapshots } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
-import type { PackReport } from '../store/pack-verifier.ts';
+import type { PackReport } from '../store/pack-report.ts';
 
 export type { AffectedPath, Disagreement, Finding, Impact } from './findings/findings.ts';
 export type { ReadData } from './check/pack-selector.ts';
-export type { PackProblem } from '../store/pack-verifier.ts';
+export type { PackProblem } from '../store/pack-report.ts';
 
 export interface CheckOptions {
   /** Reads every byte of every pack, or of part `part` of `of`. By default only sizes and footers are read. */
@@ -96,7 +97,7 @@ async function checkAll({ context, repository, readData }: CheckRun): Promise<Ch
   // Before the trees are read, so that those in verified packs are read with them.
   const listing = withoutCondemned(await repository.files.listAll());
   const isRead = packSelector(readData, listing.packs);
-  const packs = new PackCheck(context, repository.packVerifier(listing.packs), ({ id }) => isRead(id));
+  const packs = new PackCheck(context, repository, listing.packs, ({ id }) => isRead(id));
   const first = await surveyRepository(repository, listing, isDamage);
   await packs.verify([...first.packs.values()]);
   const opened = await repository.openState();
@@ -112,6 +113,7 @@ async function checkAll({ context, repository, readData }: CheckRun): Promise<Ch
     ...(await lostSnapshots(repository, opened)),
     ...(await findWrongCheckpoints(repository, opened, recounted)),
     ...(await findDamage(recounted, reports)),
+    ...(await findCopyProblems(repository, recounted, reports)),
     ...(await sizes.findings(recounted)),
   ];
   const chunksChecked = recounted.state.filter.liveCount;
@@ -134,11 +136,12 @@ async function checkSelection(
   );
   const needed = [...survey.packs.values()].filter(({ id }) => scope.packIds.has(id));
   const isRead = packSelector(readData, new Map(needed.map(({ id, sizeBytes }) => [id, sizeBytes])));
-  const packs = new PackCheck(context, repository.packVerifier(opened.listing.packs), ({ id }) => isRead(id));
+  const packs = new PackCheck(context, repository, opened.listing.packs, ({ id }) => isRead(id));
   const reports = await packs.verify(needed);
   const findings = [
     ...survey.findings,
     ...(await findDamage(opened, reports, scope)),
+    ...(await findCopyProblems(repository, opened, reports)),
     ...(await sizes.findings(opened, scope.snapshots)),
   ];
   return { findings, reports, snapshotsChecked: scope.snapshots.size, chunksChecked: scope.chunkCount };

@@ -12,6 +12,7 @@ import { describeReseal, findEarlierSeals } from './compact/earlier-seals.ts';
 import type { EarlierSeals, ResealResult } from './compact/earlier-seals.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
+import type { GroupMoves } from './group-moves.ts';
 import { deleteExpired } from './kept-deleted.ts';
 
 export interface CompactOptions {
@@ -25,6 +26,8 @@ export interface CompactOptions {
   readonly dryRun?: boolean;
   /** Also rewrites every pack that is sealed under an earlier master key. */
   readonly reseal?: boolean;
+  /** Whether missing copies of packs in groups are made, too. Default: true. Copies that are left over always go. */
+  readonly makesCopies?: boolean;
   /** Gives up snapshots that are missing although they were not deleted. Only a person may decide that. */
   readonly forgetLost?: boolean;
 }
@@ -44,6 +47,8 @@ export interface CompactResult {
   readonly reclaimedBytes: number;
   readonly deadBytesRemaining: number;
   readonly dryRun: boolean;
+  /** What was done about copies of packs. Only if the repository has groups. */
+  readonly copies?: GroupMoves;
   /** Only with the option `reseal`. */
   readonly reseal?: ResealResult;
 }
@@ -59,14 +64,13 @@ export async function compact(context: OperationContext, options: CompactOptions
     const first = await planRound(repository, options);
     const { listing } = first.opened;
     const isDryRun = options.dryRun === true;
-    const measuredBytes = await repository.files.measure();
+    const bytesBefore = await repository.files.measure();
     const { rounds, bytesCopied } = isDryRun
       ? { rounds: [first], bytesCopied: 0 }
       : await carryOut({ context, repository, options, first });
     const plans = rounds.map(({ plan }) => plan);
-    const surplusBytes = isDryRun ? 0 : await removeSurplus(context, repository);
+    const copies = isDryRun ? undefined : await settle(context, repository, options);
     if (!isDryRun) await restoreImageAndReserve(repository);
-    const bytesBefore = measuredBytes + surplusBytes;
     const bytesAfter = isDryRun ? bytesBefore - estimateFreed(first.plan, listing) : await repository.files.measure();
     const removedCount = sum(plans.map(({ removed, orphanIds }) => removed.length + orphanIds.length));
     return {
@@ -78,7 +82,9 @@ export async function compact(context: OperationContext, options: CompactOptions
       bytesCopied,
       bytesBefore,
       bytesAfter,
-      reclaimedBytes: bytesBefore - bytesAfter,
+      // Copies for safety are not the opposite of reclaimed space.
+      reclaimedBytes: bytesBefore - bytesAfter + (copies?.bytesCopied ?? 0),
+      ...(copies === undefined ? {} : { copies }),
       deadBytesRemaining: plans.at(-1)!.deadBytesRemaining,
       dryRun: isDryRun,
       ...(options.reseal === true ? { reseal: await describeReseal(repository, rounds) } : {}),
@@ -86,11 +92,15 @@ export async function compact(context: OperationContext, options: CompactOptions
   });
 }
 
-/** Removes copies of packs that an interrupted move has left over in a group. Returns their size. */
-async function removeSurplus(context: OperationContext, repository: Repository): Promise<number> {
-  if (repository.groups === undefined) return 0;
-  const { removeSurplusCopies } = await import('./group-moves.ts');
-  return (await removeSurplusCopies(context, repository)).surplusBytes;
+/** Removes copies of packs that are left over in groups, and makes those that are missing. */
+async function settle(
+  context: OperationContext,
+  repository: Repository,
+  { makesCopies = true }: CompactOptions,
+): Promise<GroupMoves | undefined> {
+  if (repository.groups === undefined) return undefined;
+  const { settleCopies } = await import('./group-moves.ts');
+  return await settleCopies(context, repository, { makesCopies });
 }
 
 function countDead({ removed, rewritten }: CompactionPlan): number {

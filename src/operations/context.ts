@@ -125,9 +125,7 @@ export function contextAt(context: OperationContext, other: OtherRepository = co
 /** A backup that starts while a delete is reclaiming space must not fail because of the lock. */
 const SHARED_WAIT_MS = 60_000;
 
-/**
- * Runs `work` on an opened repository, and always releases the lock.
- */
+/** Runs `work` on an opened repository, and always releases the lock. */
 export async function withRepository<T>(
   context: OperationContext,
   access: Access,
@@ -161,6 +159,8 @@ export async function withRepository<T>(
     const watch = watchOf(context, repository, opened?.keyId);
     await watch?.begin(mode === 'exclusive', (older) => onNotice?.({ kind: 'older-state', ...older }));
     result = await work(repository);
+    const packCount = repository.groups?.shortCount() ?? 0;
+    if (packCount > 0) onNotice?.({ kind: 'fewer-copies', packCount });
     const staleness = await repository.staleness();
     if (staleness !== undefined) throw staleness;
     if (mode !== 'read') await watch?.end();

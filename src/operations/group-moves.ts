@@ -1,20 +1,29 @@
 import { RefusedError } from '../errors.ts';
 import type { StorageGroup } from '../format/group-list.ts';
+import { homesOf } from '../repository/copy-decision.ts';
+import type { CopiesWanted } from '../repository/copy-decision.ts';
+import { assertEnoughFor } from '../repository/copy-rules.ts';
 import { DurableMoves } from '../repository/durable-moves.ts';
 import type { UnmovedPack } from '../repository/durable-moves.ts';
-import { listGroupPacks, targetsByPlacement, targetsNow, targetsWithout } from '../repository/group-packs.ts';
+import { listGroupPacks, targetsByPlacement, targetsWithHolders, targetsWithout } from '../repository/group-packs.ts';
 import type { GroupPack, RankTargets } from '../repository/group-packs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { beginPhase } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { changeGroups, findGroup, groupsOf } from './groups/opened-groups.ts';
+import { copiesTolerated, copiesWanted } from './groups/wanted-copies.ts';
 
 export type { UnmovedPack } from '../repository/durable-moves.ts';
 
-/** What a command has moved between groups, or would move. */
+/** What a command has moved between groups and copied to them, or would. */
 export interface GroupMoves {
   readonly packsMoved: number;
   readonly bytesMoved: number;
+  /** Packs that got more copies, and the size of these. */
+  readonly packsCopied: number;
+  readonly bytesCopied: number;
+  /** Packs that have fewer copies than wanted, because too few groups could take them. */
+  readonly packsShort: number;
   /** Copies that an interrupted command had left over, and that were removed. */
   readonly surplusCopies: number;
   readonly surplusBytes: number;
@@ -40,35 +49,74 @@ export async function drainGroup(
 ): Promise<GroupMoves> {
   return await changeGroups(context, async (changes, repository) => {
     const group = findGroup(repository, name);
-    const { all } = groupsOf(repository);
+    const { all, rules } = groupsOf(repository);
     if (all.length === 1) throw new RefusedError(`${name} is the only group`, { advice: { code: 'add-group' } });
+    assertEnoughFor(rules, all.length - 1);
     if (!group.isOnline) throw group.offlineError();
     if (!dryRun && group.entry.state !== 'read-only') await changes.change(name, { state: 'read-only' });
     const packs = (await listGroupPacks(all)).filter(({ copies }) => copies.some(({ home }) => home === group));
     if (!group.isOnline) throw group.offlineError();
-    return await movePacks({ context, repository, packs, rankTargets: targetsWithout(group, all), dryRun });
+    const wanted = await copiesWanted(rules, async () => repository.openState());
+    const rankTargets = targetsWithout(group, all);
+    return await movePacks({ context, repository, packs, rankTargets, wanted, mayFallShort: false, dryRun });
   });
 }
 
 /**
- * Moves each pack to the group where it would be written now, except for those in groups that are read-only. May be
- * interrupted at any time. What has no room there stays where it is.
+ * Moves each pack to the groups where it would be written now, except for those in groups that are read-only, and makes
+ * the copies that are missing. May be interrupted at any time. What has no room there stays where it is.
  */
 export async function rebalanceGroups(
   context: OperationContext,
   { dryRun = false }: GroupMoveOptions = {},
 ): Promise<GroupMoves> {
   return await changeGroups(context, async (_changes, repository) => {
-    const { all } = groupsOf(repository);
+    const { all, rules } = groupsOf(repository);
+    const wanted = await copiesWanted(rules, async () => repository.openState());
     const packs = await listGroupPacks(all);
-    return await movePacks({ context, repository, packs, rankTargets: targetsByPlacement(all), dryRun });
+    const rankTargets = targetsByPlacement(all);
+    return await movePacks({ context, repository, packs, rankTargets, wanted, mayFallShort: true, dryRun });
   });
 }
 
-/** Removes copies of packs that an interrupted move has left over. */
-export async function removeSurplusCopies(context: OperationContext, repository: Repository): Promise<GroupMoves> {
-  const packs = (await listGroupPacks(groupsOf(repository).all)).filter(({ copies }) => copies.length > 1);
-  return await movePacks({ context, repository, packs, rankTargets: targetsNow, dryRun: false });
+/**
+ * Removes copies of packs that are left over, and with `makesCopies` makes those that are missing. What is in enough
+ * groups stays where it is.
+ */
+export async function settleCopies(
+  context: OperationContext,
+  repository: Repository,
+  { makesCopies }: { readonly makesCopies: boolean },
+): Promise<GroupMoves> {
+  const { all, rules } = groupsOf(repository);
+  const packs = await listGroupPacks(all);
+  const wanted = makesCopies
+    ? await copiesWanted(rules, async () => repository.openState())
+    : copiesTolerated(rules, packs);
+  const unsettled = packs.filter(({ id, copies }) => {
+    return makesCopies ? copies.length !== wanted(id) : copies.length > wanted(id);
+  });
+  return await moveLittle(context, repository, { packs: unsettled, wanted });
+}
+
+/** Copies those of the packs that are in too few groups. */
+export async function makeMissingCopies(
+  context: OperationContext,
+  repository: Repository,
+  { ids, wanted }: { readonly ids: ReadonlySet<string>; readonly wanted: CopiesWanted },
+): Promise<GroupMoves> {
+  const packs = await listGroupPacks(groupsOf(repository).all);
+  const short = packs.filter(({ id, copies }) => ids.has(id) && homesOf(copies).size < wanted(id));
+  return await moveLittle(context, repository, { packs: short, wanted });
+}
+
+async function moveLittle(
+  context: OperationContext,
+  repository: Repository,
+  given: { readonly packs: readonly GroupPack[]; readonly wanted: CopiesWanted },
+): Promise<GroupMoves> {
+  const rankTargets = targetsWithHolders(groupsOf(repository).all);
+  return await movePacks({ context, repository, ...given, rankTargets, mayFallShort: true, dryRun: false });
 }
 
 /**
@@ -98,10 +146,13 @@ async function movePacks(given: {
   readonly repository: Repository;
   readonly packs: readonly GroupPack[];
   readonly rankTargets: RankTargets;
+  readonly wanted: CopiesWanted;
+  readonly mayFallShort: boolean;
   readonly dryRun: boolean;
 }): Promise<GroupMoves> {
-  const { context, repository, packs, rankTargets, dryRun } = given;
-  const moves = new DurableMoves({ packHash: repository.config.packHash, verify: repository.assertLocked });
+  const { context, repository, packs, rankTargets, wanted, mayFallShort, dryRun } = given;
+  const { packHash } = repository.config;
+  const moves = new DurableMoves({ packHash, verify: repository.assertLocked, copiesWanted: wanted, mayFallShort });
   beginMoving(context, packs);
   try {
     for (const pack of packs) {
@@ -134,6 +185,16 @@ function countPack({ progress }: OperationContext, { sizeBytes }: GroupPack): vo
 }
 
 function resultOf(moves: DurableMoves, dryRun: boolean): GroupMoves {
-  const { packsMoved, bytesMoved, surplusCopies, surplusBytes, unmoved } = moves;
-  return { packsMoved, bytesMoved, surplusCopies, surplusBytes, unmoved, dryRun };
+  const { packsMoved, bytesMoved, packsCopied, bytesCopied, packsShort, surplusCopies, surplusBytes, unmoved } = moves;
+  return {
+    packsMoved,
+    bytesMoved,
+    packsCopied,
+    bytesCopied,
+    packsShort,
+    surplusCopies,
+    surplusBytes,
+    unmoved,
+    dryRun,
+  };
 }

@@ -1,6 +1,8 @@
 import { isDamage } from '../errors.ts';
 import type { RepositoryConfig } from '../format/config.ts';
-import type { StorageGroup } from '../format/group-list.ts';
+import type { CopyRules, StorageGroup } from '../format/group-list.ts';
+import { homesOf } from '../repository/copy-decision.ts';
+import { mostCopies } from '../repository/copy-rules.ts';
 import type { NewGroup } from '../repository/group-changes.ts';
 import { listGroupPacks } from '../repository/group-packs.ts';
 import type { GroupCopy, GroupPack } from '../repository/group-packs.ts';
@@ -12,7 +14,7 @@ import type { OperationContext } from './context.ts';
 import { changeGroups, groupsOf } from './groups/opened-groups.ts';
 import type { OpenedGroup } from './groups/opened-groups.ts';
 
-export type { GroupState, StorageGroup } from '../format/group-list.ts';
+export type { CopyRules, GroupState, StorageGroup } from '../format/group-list.ts';
 export type { NewGroup } from '../repository/group-changes.ts';
 
 /** A group, and what is in it now. */
@@ -26,12 +28,14 @@ export interface ListedGroup extends StorageGroup {
   readonly chunksMax: number | undefined;
 }
 
-export interface GroupListing {
+export interface GroupListing extends CopyRules {
   readonly groups: readonly ListedGroup[];
   /** Packs that are listed in segments and in no group that can be reached. */
   readonly missingPacks: number;
   readonly missingBytes: number;
-  /** Copies of packs that an interrupted move has left over. A later move or compaction removes them. */
+  /** Packs that are in fewer groups than `copies` says, as far as groups can be reached. */
+  readonly packsShort: number;
+  /** Copies of packs beyond all that may be wanted. A later move or compaction removes them. */
   readonly surplusCopies: number;
   readonly surplusBytes: number;
 }
@@ -39,7 +43,7 @@ export interface GroupListing {
 /** Lists the groups of a repository. */
 export async function listGroups(context: OperationContext): Promise<GroupListing> {
   return await withRepository(context, 'read', async (repository) => {
-    const { all } = groupsOf(repository);
+    const { all, rules } = groupsOf(repository);
     const listing = withoutCondemned(await repository.files.listAll());
     const chunkBytes = averageChunkBytes(repository.config);
     const groups: ListedGroup[] = [];
@@ -53,7 +57,9 @@ export async function listGroups(context: OperationContext): Promise<GroupListin
         chunksMax: capacityBytes === undefined ? undefined : Math.floor(capacityBytes / chunkBytes),
       });
     }
-    return { groups, ...(await findMissing(repository, listing)), ...countSurplus(packs) };
+    const { copies, copiesIfRefs } = rules;
+    const counts = countCopies(packs, rules);
+    return { copies, copiesIfRefs, groups, ...(await findMissing(repository, listing)), ...counts };
   });
 }
 
@@ -92,6 +98,17 @@ export async function setGroupState(
 }
 
 /**
+ * Sets in how many groups each pack should be, and copies nothing.
+ * @throws UsageError if there are not so many groups
+ */
+export async function setCopies(context: OperationContext, rules: CopyRules): Promise<CopyRules> {
+  return await changeGroups(context, async (changes) => {
+    await changes.setRules(rules);
+    return rules;
+  });
+}
+
+/**
  * Records that a group is at another place now, such as where its disk is mounted.
  * @throws RefusedError if this group is not there
  */
@@ -110,9 +127,13 @@ function countIn(group: OpenedGroup, packs: readonly GroupPack[]): Pick<ListedGr
   return { packCount: copies.length, packBytes: sizeOf(copies) };
 }
 
-function countSurplus(packs: readonly GroupPack[]): Pick<GroupListing, 'surplusCopies' | 'surplusBytes'> {
-  const surplus = packs.flatMap(({ copies }) => copies.slice(1));
-  return { surplusCopies: surplus.length, surplusBytes: sizeOf(surplus) };
+function countCopies(
+  packs: readonly GroupPack[],
+  rules: CopyRules,
+): Pick<GroupListing, 'packsShort' | 'surplusCopies' | 'surplusBytes'> {
+  const short = packs.filter(({ copies }) => homesOf(copies).size < rules.copies);
+  const surplus = packs.flatMap(({ copies }) => copies.slice(mostCopies(rules)));
+  return { packsShort: short.length, surplusCopies: surplus.length, surplusBytes: sizeOf(surplus) };
 }
 
 function sizeOf(copies: readonly GroupCopy[]): number {

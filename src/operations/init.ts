@@ -6,7 +6,9 @@ import { NoPasswordError, RefusedError, UsageError } from '../errors.ts';
 import { planFilter } from '../ldm/formulas.ts';
 import type { FilterPlan, PlanOptions } from '../ldm/formulas.ts';
 import type { RepositoryConfig } from '../format/config.ts';
+import type { CopyRules } from '../format/group-list.ts';
 import { inspectConfigHeads } from '../repository/config-copies.ts';
+import { assertRules } from '../repository/copy-rules.ts';
 import { assertNoRepository, createRepository, repositoryExists } from '../repository/create-repository.ts';
 import type { NewGroup } from '../repository/group-changes.ts';
 import type { AdviceCode } from '../util/advice.ts';
@@ -31,6 +33,10 @@ export interface InitOptions {
   readonly compressionLevel?: number;
   /** Keeps its packs in these places. More can be added, but a repository without groups cannot get any. */
   readonly groups?: readonly NewGroup[];
+  /** In how many groups each pack should be. Default: 1. */
+  readonly copies?: number;
+  /** More copies of packs with a chunk that the files of all snapshots need at least `refs` times. */
+  readonly copiesIfRefs?: CopyRules['copiesIfRefs'];
   /** Nothing is ever removed from it, unless somebody asks for that explicitly. */
   readonly appendOnly?: boolean;
   /** Accepts a place where several clients cannot exclude each other. */
@@ -98,7 +104,9 @@ export async function initRepository(context: OperationContext, options: InitOpt
   const { backend } = context;
   // Before somebody types a password.
   await assertNoRepository(backend);
-  const { encryption = 'if-configured', copyParametersFrom: other } = options;
+  const { encryption = 'if-configured', copyParametersFrom: other, groups, copies = 1, copiesIfRefs } = options;
+  const copyRules = { copies, copiesIfRefs };
+  assertRules(copyRules, groups?.length ?? 1);
   if (encryption === 'if-configured') assertNoneRemembered(context);
   const copied = other === undefined ? undefined : await readParameters(context, other);
   const parameters = { ...DEFAULTS, ...copied, ...options };
@@ -108,7 +116,6 @@ export async function initRepository(context: OperationContext, options: InitOpt
   const password = await newPassword(context, encryption);
   const isEncrypted = password !== undefined;
   const sharedKeys = keysToShare(copied, isEncrypted);
-  const { groups } = options;
   const config = {
     ...configOf(parameters, plan, sharedKeys?.idKey),
     ...(groups === undefined ? {} : { hasGroups: true as const }),
@@ -116,7 +123,7 @@ export async function initRepository(context: OperationContext, options: InitOpt
   const { repositoryId, chunker, chunkHash, packHash } = config;
   try {
     // A first backup waits like any other for one that has begun before it.
-    await createRepository(accessOptions(context, 'shared'), { config, plan, password, sharedKeys, groups });
+    await createRepository(accessOptions(context, 'shared'), { config, plan, password, sharedKeys, groups, copyRules });
   } finally {
     password?.fill(0);
   }

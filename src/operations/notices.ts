@@ -20,9 +20,11 @@ type NoticeOfKind =
   | { readonly kind: 'lock-not-released'; readonly reason: string }
   /** What is in this group cannot be read now. */
   | { readonly kind: 'group-offline'; readonly name: string; readonly at: string; readonly reason: string }
-  /** Data of the new snapshot is in packs that are in no group that can be reached. `packBytes`: the size of the packs. */
+  /** New packs are in fewer groups than wanted, because too few could take them. */
+  | { readonly kind: 'fewer-copies'; readonly packCount: number }
   /** One of several repositories that a backup could go to. */
   | { readonly kind: 'candidate-left-out'; readonly reason: string }
+  /** Data of the new snapshot is in packs that are in no group that can be reached. `packBytes`: the size of the packs. */
   | { readonly kind: 'relies-on-offline'; readonly packCount: number; readonly packBytes: number }
   /** Nothing is lost, but opening the repository takes longer. */
   | { readonly kind: 'checkpoint-damaged'; readonly name: string; readonly reason: string }

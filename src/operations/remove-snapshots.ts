@@ -66,7 +66,10 @@ export interface Reclaimed {
 /** The delete is already committed; the space can be reclaimed at any later time. */
 export async function reclaim(context: OperationContext, options: CompactOptions = {}): Promise<Reclaimed> {
   try {
-    return { compaction: await compact({ ...context, lockWaitMs: 0 }, options), notReclaimed: undefined };
+    return {
+      compaction: await compact({ ...context, lockWaitMs: 0 }, { makesCopies: false, ...options }),
+      notReclaimed: undefined,
+    };
   } catch (error) {
     const isInTheWay = error instanceof RepositoryLockedError || error instanceof RefusedError;
     if (!isInTheWay && !isDiskFull(error)) throw afterDelete(error);

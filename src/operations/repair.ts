@@ -18,6 +18,7 @@ import {
   repairManifestCopies,
   repairManifests,
 } from './repair/manifest-repair.ts';
+import { repairCopies } from './repair/copy-repair.ts';
 import { repairPacks } from './repair/pack-repair.ts';
 import { PackJudge } from './repair/pack-judge.ts';
 import { surveyPacks } from './repair/pack-survey.ts';
@@ -58,7 +59,7 @@ export async function repair(context: OperationContext, options: RepairOptions =
     assertAllOnline(opened.listing);
     const { findings } = await surveyRepository(repository, opened.listing, isWrong);
     const survey = await surveyPacks(repository, opened, judge);
-    const plan = await makePlan(repository, { opened, findings, survey });
+    const plan = await makePlan(context, repository, { opened, findings, survey, judge });
     const dryRun = options.dryRun === true;
     if (!dryRun) {
       // The filter images stay: they may be all that is left of a manifest.
@@ -92,8 +93,14 @@ function isWrong(error: unknown): error is CorruptDataError {
 }
 
 async function makePlan(
+  context: OperationContext,
   repository: Repository,
-  found: { readonly opened: OpenedState; readonly survey: PackSurvey; readonly findings: readonly Finding[] },
+  found: {
+    readonly opened: OpenedState;
+    readonly survey: PackSurvey;
+    readonly findings: readonly Finding[];
+    readonly judge: PackJudge;
+  },
 ): Promise<RepairPlan> {
   const { opened, findings } = found;
   const plan = new RepairPlan();
@@ -104,6 +111,7 @@ async function makePlan(
   repairCondemnations(plan, repository, opened);
   repairPacks(plan, repository, found);
   await repairCheckpoints(plan, repository, opened, findings);
+  await repairCopies(plan, context, { ...found, repository });
   return plan;
 }
 

@@ -12,6 +12,7 @@ import { writeImage } from '../ldm/image-writer.ts';
 import { LdmFilter } from '../ldm/ldm-filter.ts';
 import { encodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
+import type { CopyRules } from '../format/group-list.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, KEYS_DIRECTORY, checkpointName } from '../format/layout.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { acquireLock } from './access.ts';
@@ -34,6 +35,7 @@ export interface NewRepository {
   readonly plan: FilterPlan;
   /** Where its packs are, if the configuration has groups. */
   readonly groups?: readonly NewGroup[] | undefined;
+  readonly copyRules?: CopyRules | undefined;
   /** The first password of an encrypted repository. */
   readonly password?: Uint8Array | undefined;
 }
@@ -99,7 +101,7 @@ async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository)
  */
 async function fill(
   { backend, openPlace }: Pick<AccessOptions, 'backend' | 'openPlace'>,
-  { config, plan, password, sharedKeys, groups }: NewRepository,
+  { config, plan, password, sharedKeys, groups, copyRules }: NewRepository,
   verify: Verify,
 ): Promise<void> {
   // An earlier attempt may have been killed before there was a configuration. Its key opens nothing of this one.
@@ -118,7 +120,7 @@ async function fill(
   if (groups !== undefined) {
     const { GroupChanges } = await import('./group-changes.ts');
     const { repositoryId } = setUp.config;
-    await new GroupChanges({ backend, repositoryId, seals: setUp.seals, verify, openPlace }).create(groups);
+    await new GroupChanges({ backend, repositoryId, seals: setUp.seals, verify, openPlace }).create(groups, copyRules);
   }
   const bytes = encodeConfig(setUp.config, configSeals(setUp.seals));
   await order.publishNew(CONFIG_COPY_NAME, bytes, verify);

@@ -5,6 +5,8 @@ import { BackendError, isAbsent, isDamage, isDiskFull } from '../errors.ts';
 import { directoryOf, packCopyName } from '../format/layout.ts';
 import type { Group } from '../groups/group.ts';
 import { compareRanks } from '../groups/pack-copy.ts';
+import { decide, homesOf } from './copy-decision.ts';
+import type { CopiesWanted, Decision } from './copy-decision.ts';
 import type { GroupCopy, GroupPack, RankTargets } from './group-packs.ts';
 
 /** A pack of which no copy can be read, or that was found to be damaged before its other copies were removed. */
@@ -13,12 +15,7 @@ export interface UnmovedPack {
   readonly groups: readonly string[];
 }
 
-/** How a pack is stored as it should be: which copies remain, and which are removed. */
-interface Settled {
-  readonly pack: GroupPack;
-  readonly kept: readonly GroupCopy[];
-  readonly surplus: readonly GroupCopy[];
-}
+type Settled = Pick<Decision, 'kept' | 'surplus'> & { readonly pack: GroupPack };
 
 /** So much is copied before barriers are made and the sources are removed. */
 const BATCH_BYTES = 256 * 1024 * 1024;
@@ -36,36 +33,46 @@ const BATCH_BYTES = 256 * 1024 * 1024;
 export class DurableMoves {
   readonly #packHash: PackHash;
   readonly #verify: Verify;
-  readonly #copiesWanted: number;
+  readonly #copiesWanted: CopiesWanted;
+  readonly #mayFallShort: boolean;
   #batch: Settled[] = [];
   #batchBytes = 0;
   readonly #plannedBytes = new Map<Group, number>();
   readonly unmoved: UnmovedPack[] = [];
-  /** Packs that got a copy in another group, and their size. */
+  /** Packs that got a copy in another group in the place of one, and their size. */
   packsMoved = 0;
   bytesMoved = 0;
+  /** Packs that got more copies, and the size of these. */
+  packsCopied = 0;
+  bytesCopied = 0;
+  /** Packs that have fewer copies than wanted, because too few groups could take them. */
+  packsShort = 0;
   /** Copies that were left over, and are removed. */
   surplusCopies = 0;
   surplusBytes = 0;
 
-  /** `verify`: verifies the exclusive lock. */
-  constructor(given: { readonly packHash: PackHash; readonly verify: Verify; readonly copiesWanted?: number }) {
+  /**
+   * `verify`: verifies the exclusive lock. `mayFallShort`: if too few groups can take a pack, it keeps the copies that it
+   * has and gets as many more as possible. Otherwise that is an error.
+   */
+  constructor(given: {
+    readonly packHash: PackHash;
+    readonly verify: Verify;
+    readonly copiesWanted: CopiesWanted;
+    readonly mayFallShort: boolean;
+  }) {
     this.#packHash = given.packHash;
     this.#verify = given.verify;
-    this.#copiesWanted = given.copiesWanted ?? 1;
+    this.#copiesWanted = given.copiesWanted;
+    this.#mayFallShort = given.mayFallShort;
   }
 
   /** Counts what `settle` would do, and changes nothing. */
   plan(pack: GroupPack, rankTargets: RankTargets): void {
     const decision = this.#decide(pack, rankTargets(pack));
-    if (decision === undefined) throw noRoom();
-    const { kept, missing } = decision;
+    const { missing } = decision;
     for (const group of missing) this.#plannedBytes.set(group, (this.#plannedBytes.get(group) ?? 0) + pack.sizeBytes);
-    this.#count(
-      pack,
-      missing.length > 0,
-      pack.copies.filter((copy) => !kept.includes(copy)),
-    );
+    this.#count(pack, missing.length, decision);
   }
 
   /**
@@ -76,10 +83,8 @@ export class DurableMoves {
     let pack = given;
     for (;;) {
       const decision = this.#decide(pack, rankTargets(pack));
-      if (decision === undefined) throw noRoom();
-      const { kept, missing } = decision;
-      const [target] = missing;
-      if (target === undefined) return await this.#add(pack, kept, given);
+      const [target] = decision.missing;
+      if (target === undefined) return await this.#add(pack, decision, given);
       const copy = await this.#copy(pack, target);
       if (copy === 'unreadable') return;
       // What is removed now may make room.
@@ -88,26 +93,13 @@ export class DurableMoves {
     }
   }
 
-  /**
-   * Chooses the first groups that have a pack or take it. Returns which copies remain, and which groups need a new one.
-   * Undefined if there are too few groups.
-   */
-  #decide(
-    pack: GroupPack,
-    ranked: readonly Group[],
-  ): { readonly kept: readonly GroupCopy[]; readonly missing: readonly Group[] } | undefined {
+  #decide(pack: GroupPack, ranked: readonly Group[]): Decision {
     const takes = (group: Group): boolean =>
       group.isWritable && group.hasRoomFor(pack.sizeBytes + (this.#plannedBytes.get(group) ?? 0));
-    const isHolder = (group: Group): boolean => pack.copies.some(({ home }) => home === group);
-    let suitable = ranked.filter((group) => takes(group) || (group.isOnline && isHolder(group)));
-    for (;;) {
-      if (suitable.length < this.#copiesWanted) return undefined;
-      const found = findKept(pack, suitable.slice(0, this.#copiesWanted));
-      // A group may have a copy that does not suffice, and take no other.
-      const unfit = found.missing.find((group) => !takes(group));
-      if (unfit === undefined) return found;
-      suitable = suitable.filter((group) => group !== unfit);
-    }
+    const wanted = this.#copiesWanted(pack.id);
+    const decision = decide({ pack, ranked, takes, wanted, mayFallShort: this.#mayFallShort });
+    if (decision === undefined) throw noRoom();
+    return decision;
   }
 
   /** Makes copies durable, and removes the others. */
@@ -120,25 +112,30 @@ export class DurableMoves {
       await group.settle(directoriesOf(batch, group));
     }
     for (const { pack, kept, surplus } of batch) {
+      // All that stays is read again before anything is removed, and so are new copies.
       if (await this.#areSound(pack, kept)) await this.#remove(surplus);
     }
     for (const group of homesOf(batch.flatMap(({ surplus }) => surplus))) await group.barrier();
   }
 
-  #count({ sizeBytes }: GroupPack, isMoved: boolean, surplus: readonly GroupCopy[]): void {
-    if (isMoved) {
-      this.packsMoved += 1;
-      this.bytesMoved += sizeBytes;
-    } else {
-      this.surplusCopies += surplus.length;
-      this.surplusBytes += surplus.reduce((total, copy) => total + copy.sizeBytes, 0);
-    }
+  /** `copyCount`: of the copies that were made. */
+  #count({ sizeBytes }: GroupPack, copyCount: number, { isShort, surplus }: Decision): void {
+    if (isShort) this.packsShort += 1;
+    const movedCount = Math.min(copyCount, surplus.length);
+    this.packsMoved += movedCount > 0 ? 1 : 0;
+    this.bytesMoved += movedCount * sizeBytes;
+    this.packsCopied += copyCount > movedCount ? 1 : 0;
+    this.bytesCopied += (copyCount - movedCount) * sizeBytes;
+    if (copyCount > 0) return;
+    this.surplusCopies += surplus.length;
+    this.surplusBytes += surplus.reduce((total, copy) => total + copy.sizeBytes, 0);
   }
 
-  async #add(pack: GroupPack, kept: readonly GroupCopy[], given: GroupPack): Promise<void> {
-    const surplus = pack.copies.filter((copy) => !kept.includes(copy));
-    this.#count(pack, pack !== given, surplus);
-    if (surplus.length === 0) return;
+  async #add(pack: GroupPack, decision: Decision, given: GroupPack): Promise<void> {
+    const { kept, surplus } = decision;
+    this.#count(pack, pack.copies.length - given.copies.length, decision);
+    // New copies are made durable, too.
+    if (surplus.length === 0 && pack === given) return;
     this.#batch.push({ pack, kept, surplus });
     this.#batchBytes += pack.sizeBytes;
     if (this.#batchBytes >= BATCH_BYTES) await this.flush();
@@ -196,28 +193,6 @@ export class DurableMoves {
       await home.remove(name, sizeBytes);
     }
   }
-}
-
-/**
- * Finds the copies that can remain in these groups: those above all copies elsewhere. The other groups need a new copy.
- */
-function findKept(
-  { copies }: GroupPack,
-  targets: readonly Group[],
-): { readonly kept: GroupCopy[]; readonly missing: Group[] } {
-  const elsewhere = copies.find(({ home }) => !targets.includes(home));
-  const kept: GroupCopy[] = [];
-  const missing: Group[] = [];
-  for (const target of targets) {
-    const best = copies.find(({ home }) => home === target);
-    if (best !== undefined && (elsewhere === undefined || compareRanks(best, elsewhere) < 0)) kept.push(best);
-    else missing.push(target);
-  }
-  return { kept, missing };
-}
-
-function homesOf(copies: readonly GroupCopy[]): Set<Group> {
-  return new Set(copies.map(({ home }) => home));
 }
 
 /** Copies that another process has published may not be durable yet. */

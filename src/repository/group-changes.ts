@@ -3,13 +3,14 @@ import type { Backend, Verify } from '../backend/backend.ts';
 import { PLAIN } from '../crypto/seals.ts';
 import type { Seals } from '../crypto/seals.ts';
 import { LdmError, RefusedError, UsageError, isAbsent } from '../errors.ts';
-import { MAX_GROUPS, decodeGroupIdentity, encodeGroupIdentity, encodeGroupList } from '../format/group-list.ts';
-import { isGroupName, isGroupWeight } from '../format/group-list.ts';
-import type { GroupIdentity, GroupList, StorageGroup } from '../format/group-list.ts';
+import { MAX_GROUPS, SINGLE_COPIES, decodeGroupIdentity, encodeGroupIdentity } from '../format/group-list.ts';
+import { encodeGroupList, isGroupName, isGroupWeight } from '../format/group-list.ts';
+import type { CopyRules, GroupIdentity, GroupList, StorageGroup } from '../format/group-list.ts';
 import { GROUPS_COPY_NAME, GROUPS_NAME, GROUP_ID_NAME } from '../format/layout.ts';
 import { groupListSeals, readGroupList } from '../groups/group-list-file.ts';
 import type { OpenPlace } from '../groups/open-groups.ts';
 import { openBackend } from '../backend/open-backend.ts';
+import { assertEnoughFor, assertRules } from './copy-rules.ts';
 import { DurableOrder } from './durable-order.ts';
 import { isNothingThere } from '../backend/repository-exists.ts';
 
@@ -52,11 +53,12 @@ export class GroupChanges {
   }
 
   /** Prepares the places of the groups of a new repository, and writes its list of groups. */
-  async create(groups: readonly NewGroup[]): Promise<void> {
+  async create(groups: readonly NewGroup[], rules: CopyRules = SINGLE_COPIES): Promise<void> {
+    assertRules(rules, groups.length);
     const prepared: StorageGroup[] = [];
     for (const group of groups) prepared.push(await this.#prepare(group, prepared));
     const { repositoryId } = this.#repository;
-    await this.#write({ repositoryId, version: 1, groups: prepared });
+    await this.#write({ ...rules, repositoryId, version: 1, groups: prepared });
   }
 
   /** The place is durable before the list says that it belongs to the repository. */
@@ -65,6 +67,16 @@ export class GroupChanges {
     const prepared = await this.#prepare(group, list.groups);
     await this.#write({ ...list, version: list.version + 1, groups: [...list.groups, prepared] });
     return prepared;
+  }
+
+  /**
+   * Sets in how many groups each pack should be. Copies nothing.
+   * @throws UsageError if there are not so many groups
+   */
+  async setRules({ copies, copiesIfRefs }: CopyRules): Promise<void> {
+    const { list } = await this.#read();
+    assertRules({ copies, copiesIfRefs }, list.groups.length);
+    await this.#write({ ...list, version: list.version + 1, copies, copiesIfRefs });
   }
 
   /** Changes the entry of a group. Returns the new one. */
@@ -87,6 +99,7 @@ export class GroupChanges {
     const removed = findGroup(list, name);
     const groups = list.groups.filter((group) => group !== removed);
     if (groups.length === 0) throw new RefusedError(`${name} is the only group`, { advice: { code: 'add-group' } });
+    if (isEmptied) assertEnoughFor(list, groups.length);
     await this.#write({ ...list, version: list.version + 1, groups });
     if (isEmptied) await this.#removeIdentity(removed);
     return removed;

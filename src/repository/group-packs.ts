@@ -54,10 +54,15 @@ export type RankTargets = (pack: GroupPack) => readonly Group[];
 
 /** Every pack where it is, except for the packs in one group: they go to the others. */
 export function targetsWithout(left: Group, groups: readonly Group[]): RankTargets {
+  return targetsWithHolders(groups.filter((group) => group !== left));
+}
+
+/** Every pack where it is. If it is in too few of these groups, then also where it would be written now. */
+export function targetsWithHolders(groups: readonly Group[]): RankTargets {
   return ({ id, copies }) => {
-    const holders = copies.map(({ home }) => home).filter((group) => group !== left);
-    const others = groups.filter((group) => group !== left && !holders.includes(group));
-    return [...new Set(holders), ...rankGroups(id, others, ({ entry }) => entry)];
+    const holders = new Set(copies.map(({ home }) => home).filter((group) => groups.includes(group)));
+    const others = groups.filter((group) => !holders.has(group));
+    return [...holders, ...rankGroups(id, others, ({ entry }) => entry)];
   };
 }
 
@@ -69,6 +74,3 @@ export function targetsByPlacement(groups: readonly Group[]): RankTargets {
     return [...new Set(fixed), ...rankGroups(id, active, ({ entry }) => entry)];
   };
 }
-
-/** Every pack where it is; only copies that are left over go. */
-export const targetsNow: RankTargets = ({ copies }) => [...new Set(copies.map(({ home }) => home))];

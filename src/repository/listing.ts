@@ -15,6 +15,8 @@ export interface Listing {
   readonly segmentIds: readonly string[];
   /** Size in bytes by pack id. */
   readonly packs: ReadonlyMap<string, number>;
+  /** The size of all further copies of a pack in groups, by pack id. Only packs that have some. */
+  readonly copyBytes: ReadonlyMap<string, number>;
   /** Names of the checkpoints, newest first. */
   readonly checkpoints: readonly string[];
   /** Those of `snapshots`, `index` and `packs` that do not exist, and therefore count as empty. */
@@ -49,8 +51,12 @@ export async function listRepository(
     .toReversed();
   const segmentIds = idsOf(await list('index'));
   const packs = new Map<string, number>();
+  const copyBytes = new Map<string, number>();
   for (const file of await list('packs')) {
-    if (isId(baseName(file.name))) packs.set(baseName(file.name), file.sizeBytes);
+    const id = baseName(file.name);
+    if (!isId(id)) continue;
+    packs.set(id, file.sizeBytes);
+    if (file.copyBytes !== undefined) copyBytes.set(id, file.copyBytes);
   }
   const offlineGroups = place.offlineIsAbsent === true ? [] : (backend.offlineParts ?? []);
   return {
@@ -61,6 +67,7 @@ export async function listRepository(
     manifestCopyIds,
     segmentIds,
     packs,
+    copyBytes,
     checkpoints,
     missingDirectories,
   };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Backend, Verify } from '../backend/backend.ts';
 import type { Seals } from '../crypto/seals.ts';
+import type { CopyRules } from '../format/group-list.ts';
 import type { Group } from '../groups/group.ts';
 import type { OpenPlace } from '../groups/open-groups.ts';
 import type { GroupChanges } from './group-changes.ts';
@@ -14,6 +15,10 @@ export interface PlacedPacks {
 
 export interface OpenedGroups {
   readonly all: readonly Group[];
+  /** In how many of them each pack should be. */
+  readonly rules: CopyRules;
+  /** How many packs this process has written to fewer groups than wanted so far. */
+  shortCount(): number;
   /** For changes of the list of groups, under an exclusive lock, which `verify` verifies. */
   changes(verify: Verify): Promise<GroupChanges>;
 }
@@ -33,12 +38,13 @@ export async function placePacks(
 ): Promise<PlacedPacks> {
   if (repository.hasGroups !== true) return { backend, groups: undefined };
   const { openGroups } = await import('../groups/open-groups.ts');
-  const grouped = await openGroups(backend, repository, openPlace);
+  const { backend: grouped, rules } = await openGroups(backend, repository, openPlace);
   const { repositoryId, seals } = repository;
   const changes = async (verify: Verify): Promise<GroupChanges> => {
     assert(seals !== undefined, 'a list of groups is changed with the keys of the repository');
     const { GroupChanges: Changes } = await import('./group-changes.ts');
     return new Changes({ backend, repositoryId, seals, verify, openPlace });
   };
-  return { backend: grouped, groups: { all: grouped.groups, changes } };
+  const shortCount = (): number => grouped.shortCount;
+  return { backend: grouped, groups: { all: grouped.groups, rules, shortCount, changes } };
 }

@@ -128,13 +128,13 @@ export class RepositoryFiles {
     return (await inspectConfig(backend, seals.keys?.masterKeys ?? [], isFinding)).problems;
   }
 
-  /** Returns the total size of all files in bytes. */
+  /** Returns the total size of all files in bytes, with that of all copies of packs. */
   async measure(): Promise<number> {
     let sizeBytes = 0;
     const sizes = await this.#place.backend.sizesOf([CONFIG_NAME, CONFIG_COPY_NAME, RESERVE_NAME]);
     for (const size of sizes.values()) sizeBytes += size;
     for (const directory of DIRECTORIES) {
-      for (const file of await this.list(directory)) sizeBytes += file.sizeBytes;
+      for (const file of await this.list(directory)) sizeBytes += file.sizeBytes + (file.copyBytes ?? 0);
     }
     return sizeBytes;
   }

@@ -4,7 +4,7 @@ import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { ChunkReader, StoredChunk } from '../store/chunk-reader.ts';
 import type { OtherCopy } from './other-copies.ts';
 
-/** Finds the other copies of all chunks that are stored more than once, by hex id. */
+/** Finds the other copies of all chunks that are in several packs, by hex id. */
 export type FindCopies = () => Promise<ReadonlyMap<string, readonly OtherCopy[]>>;
 
 /** A block whose entries can be used until it is released. */
@@ -110,10 +110,14 @@ export class StateReader {
 
   /**
    * Reads the block that contains an entry, past the cache, for a caller that knows everything it needs from it. Only
-   * this copy is tried; a chunk that is damaged there can be read with `readEntry`.
+   * copies of its pack are tried; a chunk that is damaged there can be read with `readEntry`.
    */
   async openBlock(entry: number): Promise<OpenEntries> {
-    const block = await this.#chunks.openBlock(this.#storedChunk(entry));
+    const chunk = this.#storedChunk(entry);
+    const block = await this.#chunks.openBlock(chunk).catch(async (error: unknown) => {
+      if (!isDamage(error)) throw error;
+      return await firstSound(await this.#packCopies(chunk), async (copy) => this.#chunks.openBlock(copy), error);
+    });
     return { bytesOf: (inBlock) => block.bytesOf(this.#storedChunk(inBlock)), release: () => block.release() };
   }
 
@@ -123,15 +127,18 @@ export class StateReader {
     error: unknown,
   ): Promise<T> {
     if (!isDamage(error)) throw error;
-    this.#copies ??= this.#findCopies();
-    for (const copy of (await this.#copies).get(Buffer.from(chunk.id).toString('hex')) ?? []) {
-      try {
-        return await read({ id: chunk.id, ...copy });
-      } catch (otherError) {
-        if (!isDamage(otherError)) throw otherError;
-      }
-    }
-    throw error;
+    const others = await this.#packCopies(chunk);
+    return await firstSound(others, async (copy) => read(copy), error).catch(async (failure: unknown) => {
+      if (failure !== error) throw failure;
+      this.#copies ??= this.#findCopies();
+      const inOtherPacks = (await this.#copies).get(Buffer.from(chunk.id).toString('hex')) ?? [];
+      const copies = inOtherPacks.map((copy) => ({ id: chunk.id, ...copy }));
+      return await firstSound(copies, async (copy) => read(copy), error);
+    });
+  }
+
+  async #packCopies(chunk: StoredChunk): Promise<StoredChunk[]> {
+    return (await this.#chunks.copyIdsOf(chunk.packId)).map((packId) => ({ ...chunk, packId }));
   }
 
   #storedChunk(entry: number): StoredChunk {
@@ -142,4 +149,20 @@ export class StateReader {
     filter.copyId(entry, id, 0);
     return { id, kind: pack.kind, packId: pack.id, packBytes: pack.sizeBytes, ...location };
   }
+}
+
+/** Throws `error` if all copies are damaged. */
+async function firstSound<T>(
+  copies: readonly StoredChunk[],
+  read: (copy: StoredChunk) => Promise<T>,
+  error: unknown,
+): Promise<T> {
+  for (const copy of copies) {
+    try {
+      return await read(copy);
+    } catch (otherError) {
+      if (!isDamage(otherError)) throw otherError;
+    }
+  }
+  throw error;
 }

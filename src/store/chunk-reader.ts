@@ -9,7 +9,7 @@ import type { BlockCodec, VerifiedBlock } from './block-codec.ts';
 import type { CachedBlock } from './block-cache.ts';
 import { BlockSizeEstimate } from './block-size-estimate.ts';
 import { BufferPool } from './buffer-pool.ts';
-import { readHashedBlock, startsOf } from './pack-reader.ts';
+import { copyIdsOf, readHashedBlock, startsOf } from './pack-reader.ts';
 import type { HashedBlock } from './pack-reader.ts';
 
 /** Location of a chunk. */
@@ -90,6 +90,11 @@ export class ChunkReader {
   async openBlock(first: StoredChunk): Promise<OpenBlock> {
     const block = await this.#read(first);
     return { bytesOf: (chunk) => cut(block, chunk), release: () => this.#pool.give(block.buffer) };
+  }
+
+  /** Returns ids that can be used instead of that of a pack to read its single copies. See `copyIdsOf`. */
+  async copyIdsOf(packId: string): Promise<string[]> {
+    return await copyIdsOf(this.#backend, packId);
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
-import { packName } from '../format/layout.ts';
+import { baseName, packName } from '../format/layout.ts';
 import { PACK_HEADER_BYTES, PACK_TRAILER_BYTES, decodePackFooter } from '../format/pack.ts';
 import { decodePackHeader } from '../format/pack-header.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
@@ -10,6 +10,15 @@ import type { BlockCodec } from './block-codec.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import { locatePackEnd, openPackEnd, trailerBytesOf } from './pack-end.ts';
 import type { FilePlace } from './pack-end.ts';
+
+/**
+ * Returns ids that stand for the single copies of a pack, if it is in several groups: to verify, read and set aside each
+ * by itself. Empty if there are not several.
+ */
+export async function copyIdsOf(backend: Backend, packId: string): Promise<string[]> {
+  const names = (await backend.copiesOf?.(packName(packId))) ?? [];
+  return names.length > 1 ? names.map(baseName) : [];
+}
 
 /** Where a block is stored, from a verified segment or filter state. */
 export interface BlockPlace {

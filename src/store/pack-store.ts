@@ -9,7 +9,7 @@ import { encodePackFooter } from '../format/pack.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PackedBlock } from '../format/packed-block.ts';
 import type { BlockCodec, OpenedBlock, VerifiedBlock } from './block-codec.ts';
-import { located, readPackContents, readStoredBlock } from './pack-reader.ts';
+import { copyIdsOf, located, readPackContents, readStoredBlock } from './pack-reader.ts';
 import { scanBlocks } from './pack-scan.ts';
 import type { ScannedBlock } from './pack-scan.ts';
 import { PackVerifier } from './pack-verifier.ts';
@@ -48,6 +48,11 @@ export class PackStore {
   /** Returns the size of a pack in bytes, or undefined if it does not exist. */
   async sizeOf(packId: string): Promise<number | undefined> {
     return await this.#backend.sizeOf(packName(packId));
+  }
+
+  /** See `copyIdsOf`. */
+  async copyIdsOf(packId: string): Promise<string[]> {
+    return await copyIdsOf(this.#backend, packId);
   }
 
   /** Returns the sizes of those of the packs that exist now, by id. */

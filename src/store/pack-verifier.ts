@@ -12,31 +12,10 @@ import type { PackContents } from '../format/pack.ts';
 import type { PackedBlock } from '../format/packed-block.ts';
 import { BufferPool } from './buffer-pool.ts';
 import type { BlockCodec } from './block-codec.ts';
+import type { PackProblem, PackReport } from './pack-report.ts';
 import { endBytesOf, openPackEnd } from './pack-end.ts';
 import type { ChunkReader } from './chunk-reader.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
-
-/** What is wrong with a pack. `reason` is a sentence for people. */
-export type PackProblem =
-  | {
-      readonly kind: 'missing' | 'footer-differs' | 'header-or-footer-differs' | 'digest-differs' | 'footer-unreadable';
-    }
-  | { readonly kind: 'size'; readonly foundBytes: number; readonly expectedBytes: number }
-  /** The disk could not read it. */
-  | { readonly kind: 'unreadable'; readonly reason: string }
-  | { readonly kind: 'block-unreadable'; readonly blockOffset: number; readonly reason: string }
-  | { readonly kind: 'chunks-differ'; readonly blockOffset: number; readonly chunkCount: number };
-
-/** The result of verifying one pack. */
-export interface PackReport {
-  readonly pack: PackContents;
-  readonly problems: readonly PackProblem[];
-  /** Hex ids of the chunks that cannot be read from the pack. */
-  readonly damagedChunks: readonly string[];
-  readonly bytesRead: number;
-  /** The digest of all bytes that were read, to compare two reads. Undefined if the pack was not read as a whole. */
-  readonly digest?: string;
-}
 
 /** Blocks of one pack that are decompressed at a time. */
 const BLOCKS_AT_ONCE = 4;
@@ -70,18 +49,22 @@ export class PackVerifier {
     this.#listed = new Map(made.listed);
   }
 
-  /** Verifies size and footer without reading the rest. If that fails, verifies every chunk. */
-  async verifyStructure(pack: PackContents): Promise<PackReport> {
-    const problem = await this.#withoutOldSize(pack, async () => this.#structureProblem(pack)).catch(unreadable);
+  /** Verifies size and footer without reading the rest. If that fails, verifies every chunk. `copyId`: see `verifyData`. */
+  async verifyStructure(pack: PackContents, copyId?: string): Promise<PackReport> {
+    const verify = async (): Promise<PackProblem | undefined> => this.#structureProblem(pack, copyId ?? pack.id);
+    const problem = await this.#withoutOldSize(pack, verify).catch(unreadable);
     if (problem === undefined) return { pack, problems: [], damagedChunks: [], bytesRead: 0 };
-    const report = await this.verifyData(pack);
+    const report = await this.verifyData(pack, copyId);
     const others = report.problems.filter((other) => !isDeepStrictEqual(other, problem));
     return { ...report, problems: [problem, ...others] };
   }
 
-  /** Verifies every byte: the digest of the file and the id of every chunk. */
-  async verifyData(pack: PackContents): Promise<PackReport> {
-    return await this.#withoutOldSize(pack, async () => this.#verifyData(pack)).catch((error: unknown) => {
+  /**
+   * Verifies every byte: the digest of the file and the id of every chunk. `copyId`: one certain copy of the pack, from
+   * `PackStore.copyIdsOf`.
+   */
+  async verifyData(pack: PackContents, copyId: string = pack.id): Promise<PackReport> {
+    return await this.#withoutOldSize(pack, async () => this.#verifyData(pack, copyId)).catch((error: unknown) => {
       if (!isOffline(error)) throw error;
       return { pack, problems: [unreadable(error)], damagedChunks: allChunks(pack), bytesRead: 0 };
     });
@@ -98,9 +81,9 @@ export class PackVerifier {
     }
   }
 
-  async #verifyData(pack: PackContents): Promise<PackReport> {
+  async #verifyData(pack: PackContents, copyId: string): Promise<PackReport> {
     const problems: PackProblem[] = [];
-    const sizeBytes = await this.#sizeOf(pack);
+    const sizeBytes = await this.#sizeOf(pack, copyId);
     const problem = sizeProblem(pack, sizeBytes);
     if (problem !== undefined) problems.push(problem);
     if (sizeBytes === undefined) return { pack, problems, damagedChunks: allChunks(pack), bytesRead: 0 };
@@ -108,7 +91,7 @@ export class PackVerifier {
     const readBytes = Math.min(sizeBytes, pack.sizeBytes);
     const buffer = this.#buffers.take(readBytes);
     const bytes = buffer.subarray(0, readBytes);
-    await this.#readBytes(pack, bytes, problems);
+    await this.#readBytes(pack, copyId, bytes, problems);
     const digest = packDigestOf(this.#packHash, bytes);
     if (digest === pack.id) problems.push(...footerProblems(bytes, pack, this.#codec.seals));
     else problems.push({ kind: 'digest-differs' });
@@ -118,8 +101,8 @@ export class PackVerifier {
   }
 
   /** Reads a pack. Blocks that the disk cannot read are filled with zeros, which is not a valid block. */
-  async #readBytes(pack: PackContents, bytes: Buffer, problems: PackProblem[]): Promise<void> {
-    const name = packName(pack.id);
+  async #readBytes(pack: PackContents, copyId: string, bytes: Buffer, problems: PackProblem[]): Promise<void> {
+    const name = packName(copyId);
     try {
       await this.#backend.readRange(name, 0, bytes);
     } catch (error) {
@@ -142,17 +125,19 @@ export class PackVerifier {
     return damaged.flat();
   }
 
-  async #structureProblem(pack: PackContents): Promise<PackProblem | undefined> {
-    const problem = sizeProblem(pack, await this.#sizeOf(pack));
+  async #structureProblem(pack: PackContents, copyId: string): Promise<PackProblem | undefined> {
+    const problem = sizeProblem(pack, await this.#sizeOf(pack, copyId));
     if (problem !== undefined) return problem;
     const { seals } = this.#codec;
     const end = Buffer.allocUnsafe(endBytesOf(pack, seals));
-    await this.#backend.readRange(packName(pack.id), pack.sizeBytes - end.length, end);
+    await this.#backend.readRange(packName(copyId), pack.sizeBytes - end.length, end);
     return isEndOf(end, pack, seals) ? undefined : { kind: 'footer-differs' };
   }
 
-  async #sizeOf({ id, sizeBytes }: PackContents): Promise<number | undefined> {
-    return this.#listed.get(id) === sizeBytes ? sizeBytes : await this.#backend.sizeOf(packName(id));
+  /** The listing has the size of the longest copy. */
+  async #sizeOf({ id, sizeBytes }: PackContents, copyId: string): Promise<number | undefined> {
+    const isListed = copyId === id && this.#listed.get(id) === sizeBytes;
+    return isListed ? sizeBytes : await this.#backend.sizeOf(packName(copyId));
   }
 
   /** Returns the hex ids of the chunks in the block with wrong bytes. */

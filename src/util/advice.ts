@@ -30,6 +30,7 @@ export type AdviceCode =
   | 'name-group'
   | 'add-group'
   | 'copy-to-groups'
+  | 'change-copies'
   | 'list-deleted-snapshots'
   | 'name-snapshots'
   | 'name-one-snapshot'

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import type { InitOptions } from '../../src/operations/init.ts';
 import { createPrng } from './prng.ts';
 import { memoryDirectory } from './temp-directory.ts';
 import { makeTestRepository, TINY_CHUNKS } from './test-repository.ts';
@@ -18,11 +19,12 @@ export interface GroupedRepository extends TestRepository {
 
 export async function makeGrouped(
   names: readonly string[] = ['a', 'b'],
+  options: Pick<InitOptions, 'copies' | 'copiesIfRefs'> = {},
   directory: string = memoryDirectory(),
 ): Promise<GroupedRepository> {
   const place = (name: string): string => join(directory, `group-${name}`);
   const groups = names.map((name) => ({ name, place: place(name) }));
-  const made = await makeTestRepository({ groups, chunker: TINY_CHUNKS }, directory);
+  const made = await makeTestRepository({ groups, chunker: TINY_CHUNKS, ...options }, directory);
   Object.assign(made.context, { storeSizes: SMALL_SIZES });
   const away = (name: string): string => `${place(name)}-away`;
   return {
@@ -55,4 +57,16 @@ export async function backupInto(repository: GroupedRepository, name: string, by
 export function packsAt(place: string): string[] {
   const entries = readdirSync(join(place, 'packs'), { recursive: true, withFileTypes: true, encoding: 'utf8' });
   return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+}
+
+/** The path of a pack, or of a copy of one, in a group. */
+export function packPath(place: string, name: string): string {
+  return join(place, 'packs', name.slice(0, 2), name);
+}
+
+/** Changes a byte of a file. */
+export function flipByte(path: string, offset: number): void {
+  const bytes = readFileSync(path);
+  bytes[offset]! ^= 1;
+  writeFileSync(path, bytes);
 }

@@ -3,6 +3,7 @@ import type { CommandRunner } from '../command-runner.ts';
 import { REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { defineGroupAdd } from './group-add.ts';
+import { defineGroupCopies } from './group-copies.ts';
 import { defineGroupDrain } from './group-drain.ts';
 import { defineGroupList } from './group-list.ts';
 import { defineGroupLost } from './group-lost.ts';
@@ -37,6 +38,7 @@ export function defineGroup(program: Command, runner: CommandRunner): void {
   defineGroupList(group, runner);
   defineGroupAdd(group, runner);
   for (const command of ['read-only', 'activate'] as const) defineGroupState(group, runner, command);
+  defineGroupCopies(group, runner);
   defineGroupMove(group, runner);
   defineGroupRebalance(group, runner);
   defineGroupDrain(group, runner);

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { UsageError } from '../../errors.ts';
-import type { NewGroup } from '../../operations/groups.ts';
+import type { CopyRules, NewGroup } from '../../operations/groups.ts';
 import type { InitOptions } from '../../operations/init.ts';
 import type { CommandRunner } from '../command-runner.ts';
+import { addCopiesIfRefsOption } from '../copies-options.ts';
 import { EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
@@ -33,6 +34,8 @@ interface InitFlags {
   readonly singleWriter?: boolean;
   readonly ifMissing?: boolean;
   readonly group?: readonly NewGroup[];
+  readonly copies?: number;
+  readonly copiesIfRefs?: CopyRules['copiesIfRefs'];
   readonly copyParamsFrom?: string;
   readonly fromPasswordFile?: string;
   readonly fromPasswordCommand?: string;
@@ -46,13 +49,14 @@ between them need not cut files again.`;
 const EXAMPLES: readonly (readonly [command: string, purpose: string])[] = [
   ['ldm init -r /mnt/disk/backup', 'a repository on another disk'],
   ['ldm init --group a=/mnt/a --group b=/mnt/b', 'a repository with its data on two disks'],
+  ['ldm init --group a=/mnt/a --group b=/mnt/b --copies 2', 'the same, with all data on both'],
   ['ldm init --if-missing', 'in a script that sets up a machine'],
   ['ldm init -r /mnt/second/ldm --copy-params-from /mnt/backup/ldm', 'a place for copies of snapshots'],
   ['ldm init --chunker fixed --chunk-size 64MiB --capacity 40GiB --hashes 7', 'files split into chunks of equal size'],
 ];
 
 export function defineInit(program: Command, runner: CommandRunner): void {
-  program
+  const command = program
     .command('init')
     .description('Create a repository. With -v, print how it stores data and the plan of its LDM filter.')
     .option('--if-missing', 'succeed without a change if there is a repository already')
@@ -67,6 +71,8 @@ export function defineInit(program: Command, runner: CommandRunner): void {
       'keep the contents of files in this place; may be repeated (see ldm group)',
       addGroupValue,
     )
+    .option('--copies <n>', 'keep each piece of data in n of the groups (default: 1)', positiveIntegerValue);
+  addCopiesIfRefsOption(command)
     .option('--copy-params-from <place>', 'take the parameters of another repository', textValue)
     .option('--from-password-file <file>', 'the password of that repository (default: the same source as for this one)')
     .option('--from-password-command <command>', 'take the password of that repository from what this command prints')
@@ -153,6 +159,12 @@ async function optionsOf(session: Session, flags: InitFlags): Promise<InitOption
     appendOnly,
     singleWriter,
   };
+  const { copies, copiesIfRefs } = flags;
+  if (flags.group === undefined && (copies ?? copiesIfRefs) !== undefined) {
+    throw new UsageError('--copies and --copies-if-refs need --group', {
+      hint: 'Name the groups that get the copies.',
+    });
+  }
   const groups = flags.group?.map(({ name, place }) => ({ name, place: resolveLocation(place) }));
-  return omitUndefined({ ...given, copyParametersFrom, groups });
+  return omitUndefined({ ...given, copyParametersFrom, groups, copies, copiesIfRefs });
 }

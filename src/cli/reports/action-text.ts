@@ -7,6 +7,7 @@ import {
   snapshotName,
 } from '../../format/layout.ts';
 import type { RepairAction } from '../../operations/repair.ts';
+import { countNoun } from '../words.ts';
 
 /** What a repair does, in the infinitive, and the file of the repository that it does it to. */
 export interface ActionText {
@@ -38,6 +39,13 @@ export function describeAction(action: RepairAction): ActionText {
       return about(segmentName(action.segmentId), (file) => `remove ${file}, which the new segment replaces`);
     case 'pack-quarantined':
       return about(packName(action.packId), (file) => `${setAside(file)}; its readable chunks are in new packs`);
+    case 'copy-quarantined':
+      return about(
+        packName(action.packId),
+        (file) => `set aside the damaged copy of ${file} in the group ${action.group}`,
+      );
+    case 'copies-made':
+      return { message: `copy ${countNoun(action.packCount, 'pack')} to other groups, from sound copies` };
     case 'checkpoint-removed':
       return about(action.name, (file) => `remove ${file}, a checkpoint that lists replaced segments`);
     case 'checkpoint-quarantined':

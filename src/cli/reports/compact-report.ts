@@ -26,9 +26,23 @@ export function reportCompact(output: Output, result: CompactResult): void {
       ['chunks', `${formatCount(chunksRemoved)} removed`],
       ['packs', `${formatCount(packsBefore)} before, ${formatCount(packsAfter)} after: ${describePacks(result)}`],
       ['repository', `${formatBytes(bytesBefore)} before, ${formatBytes(bytesAfter)} after`],
+      ...copiesRows(result),
       ...resealRows(result),
     ]),
   );
+}
+
+/** What was done about copies in groups. */
+function copiesRows({ copies }: CompactResult): string[][] {
+  if (copies === undefined) return [];
+  const { packsCopied, bytesCopied, packsShort, surplusCopies, surplusBytes } = copies;
+  const rows: string[][] = [];
+  if (packsCopied > 0)
+    rows.push(['copies', `${countNoun(packsCopied, 'pack')} to more groups (${formatBytes(bytesCopied)})`]);
+  if (surplusCopies > 0)
+    rows.push(['left over', `${countNoun(surplusCopies, 'copy')} removed (${formatBytes(surplusBytes)})`]);
+  if (packsShort > 0) rows.push(['too few copies', `${countNoun(packsShort, 'pack')}: too few groups can take them`]);
+  return rows;
 }
 
 /** What `--reseal` did, or would do. */
@@ -73,6 +87,7 @@ export function compactFields(result: CompactResult): Record<string, unknown> {
     bytes_after: result.bytesAfter,
     reclaimed_bytes: result.reclaimedBytes,
     dead_bytes_remaining: result.deadBytesRemaining,
+    copies: copiesFields(result),
     reseal:
       result.reseal === undefined
         ? undefined
@@ -82,5 +97,17 @@ export function compactFields(result: CompactResult): Record<string, unknown> {
             pack_bytes: result.reseal.packBytes,
             snapshots_left: result.reseal.snapshotsLeft,
           },
+  };
+}
+
+function copiesFields({ copies }: CompactResult): Record<string, unknown> | undefined {
+  if (copies === undefined) return undefined;
+  const { packsCopied, bytesCopied, packsShort, surplusCopies, surplusBytes } = copies;
+  return {
+    packs_copied: packsCopied,
+    bytes_copied: bytesCopied,
+    packs_short: packsShort,
+    surplus_copies_removed: surplusCopies,
+    surplus_bytes: surplusBytes,
   };
 }

@@ -7,6 +7,7 @@ import {
   segmentName,
   snapshotName,
 } from '../../format/layout.ts';
+import { countNoun } from '../words.ts';
 import { describeOlderState } from './older-state-text.ts';
 import type { Disagreement, Finding, Impact, PackProblem } from '../../operations/check.ts';
 
@@ -35,6 +36,7 @@ export function fileOf(finding: Finding): string | undefined {
       return condemnationName(finding.condemnationId);
     case 'pack-damaged':
     case 'pack-missing':
+    case 'copy-damaged':
       return packName(finding.packId);
     default:
       return undefined;
@@ -47,6 +49,12 @@ export function messageOf(finding: Finding): string {
     case 'pack-damaged':
     case 'pack-missing':
       return finding.problems.map((problem) => describeProblem(problem)).join('; ');
+    case 'copy-damaged': {
+      const problems = finding.problems.map((problem) => describeProblem(problem)).join('; ');
+      return `its copy in the group ${finding.group} is damaged, another one is sound: ${problems}`;
+    }
+    case 'copies-missing':
+      return `${countNoun(finding.packCount, 'pack')} in fewer groups than wanted, such as ${finding.exampleId}; \`ldm group rebalance\` or \`ldm repair\` copies them`;
     case 'packs-missing':
       return 'there are snapshots, but no packs: the directory packs is missing or empty';
     case 'config-outdated':

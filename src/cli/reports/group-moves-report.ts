@@ -8,7 +8,8 @@ import { countNoun, formatCount, shortId } from '../words.ts';
 
 /** Reports `group drain` and `group rebalance`. */
 export function reportMoves(output: Output, moves: GroupMoves): void {
-  const { packsMoved, bytesMoved, surplusCopies, surplusBytes, unmoved, dryRun } = moves;
+  const { packsMoved, bytesMoved, packsCopied, bytesCopied, packsShort } = moves;
+  const { surplusCopies, surplusBytes, unmoved, dryRun } = moves;
   for (const { packId: pack, groups } of unmoved) {
     const where = `the pack ${shortId(pack)} in ${groups.join(', ')}`;
     output.problem(`${where} is damaged and was not moved; run \`ldm repair\``, 'unmoved', { pack, groups });
@@ -17,16 +18,24 @@ export function reportMoves(output: Output, moves: GroupMoves): void {
     dry_run: dryRun,
     packs_moved: packsMoved,
     bytes_moved: bytesMoved,
+    packs_copied: packsCopied,
+    bytes_copied: bytesCopied,
+    packs_short: packsShort,
     surplus_copies_removed: surplusCopies,
     surplus_bytes: surplusBytes,
     packs_unmoved: unmoved.length,
   });
   const verb = dryRun ? 'would be ' : '';
   output.remark(`${verb}moved: ${countNoun(packsMoved, 'pack')} (${formatBytes(bytesMoved)})`);
+  if (packsCopied > 0) {
+    output.remark(`${verb}copied: ${countNoun(packsCopied, 'pack')} to more groups (${formatBytes(bytesCopied)})`);
+  }
   if (surplusCopies > 0) {
-    output.remark(
-      `${verb}removed: ${countNoun(surplusCopies, 'pack')} left over in a second group (${formatBytes(surplusBytes)})`,
-    );
+    const copies = countNoun(surplusCopies, 'copy');
+    output.remark(`${verb}removed: ${copies} that were left over (${formatBytes(surplusBytes)})`);
+  }
+  if (packsShort > 0) {
+    output.remark(`${countNoun(packsShort, 'pack')} in fewer groups than wanted: too few groups can take them`);
   }
   if (dryRun) output.remark('dry run: nothing was changed');
 }

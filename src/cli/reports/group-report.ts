@@ -1,5 +1,5 @@
 import { formatBytes } from '../../util/format-bytes.ts';
-import type { GroupListing, ListedGroup, StorageGroup } from '../../operations/groups.ts';
+import type { CopyRules, GroupListing, ListedGroup, StorageGroup } from '../../operations/groups.ts';
 import { escapeForTerminal } from '../display-path.ts';
 import type { Output } from '../output.ts';
 import { formatTable } from '../tables.ts';
@@ -7,7 +7,7 @@ import { countNoun, formatCount, formatPercent } from '../words.ts';
 
 /** Reports `group list`: one line or JSON object per group. */
 export function reportGroups(output: Output, listing: GroupListing): void {
-  const { groups, missingPacks, missingBytes, surplusCopies, surplusBytes } = listing;
+  const { groups, copies, copiesIfRefs, packsShort, missingPacks, missingBytes, surplusCopies, surplusBytes } = listing;
   for (const group of groups) output.message('group', listedFields(group));
   const rows = groups.map((group) => [
     group.name,
@@ -24,14 +24,20 @@ export function reportGroups(output: Output, listing: GroupListing): void {
   output.line(formatTable(rows, { head, rightAligned: [2, 3, 4, 5, 6, 7] }));
   output.message('summary', {
     groups: groups.length,
+    ...rulesFields(listing),
+    packs_short: packsShort,
     missing_packs: missingPacks,
     missing_bytes: missingBytes,
     surplus_copies: surplusCopies,
     surplus_bytes: surplusBytes,
   });
+  if (copies > 1 || copiesIfRefs !== undefined) output.line(describeRules(listing));
+  if (packsShort > 0) {
+    output.line(`${countNoun(packsShort, 'pack')} in fewer groups; \`ldm group rebalance\` copies what can be copied`);
+  }
   if (surplusCopies > 0) {
     output.line(
-      `${countNoun(surplusCopies, 'pack')} (${formatBytes(surplusBytes)}): left over in a second group; \`ldm compact\` removes them`,
+      `${countNoun(surplusCopies, 'copy')} of packs (${formatBytes(surplusBytes)}): left over; \`ldm compact\` removes them`,
     );
   }
   if (missingPacks === 0) return;
@@ -45,6 +51,24 @@ export function reportGroupChange(output: Output, change: 'added' | 'changed' | 
   output.complete(`The group ${group.name} is ${change}.`);
   output.message('summary', { change, group: fieldsOf(group) });
   output.remark(`${change} group ${group.name}: ${group.state}, at ${escapeForTerminal(group.place)}`);
+}
+
+/** Reports `group copies`. */
+export function reportCopies(output: Output, rules: CopyRules): void {
+  output.message('summary', { change: 'changed', ...rulesFields(rules) });
+  output.remark(describeRules(rules));
+  output.remark('what is stored already stays as it is until `ldm group rebalance`');
+}
+
+function describeRules({ copies, copiesIfRefs }: CopyRules): string {
+  const each = copies === 1 ? 'each pack in 1 group' : `each pack in ${formatCount(copies)} groups`;
+  if (copiesIfRefs === undefined) return `copies: ${each}`;
+  const { refs, copies: many } = copiesIfRefs;
+  return `copies: ${each}, in ${formatCount(many)} if part of it is needed ${formatCount(refs)} times or more`;
+}
+
+function rulesFields({ copies, copiesIfRefs }: CopyRules): Record<string, unknown> {
+  return { copies, copies_if_refs: copiesIfRefs === undefined ? undefined : { ...copiesIfRefs } };
 }
 
 function fillLevelOf({ packBytes, capacityBytes }: ListedGroup): string {

@@ -1,5 +1,8 @@
 import type { PackContents } from '../../format/pack.ts';
-import type { PackReport, PackVerifier } from '../../store/pack-verifier.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { summarizeCopies } from '../../store/pack-report.ts';
+import type { CopyReport, PackReport } from '../../store/pack-report.ts';
+import type { PackVerifier } from '../../store/pack-verifier.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 import { Pacer } from '../context.ts';
 import type { OperationContext } from '../context.ts';
@@ -7,16 +10,24 @@ import type { OperationContext } from '../context.ts';
 /** Packs verified at a time: one is read while another is hashed. */
 const PACKS_AT_ONCE = 2;
 
-/** Verifies packs, each once, and counts them in the progress. */
+/** Verifies all copies of packs, each once, and counts packs in the progress. */
 export class PackCheck {
   readonly #context: OperationContext;
+  readonly #packs: Repository['packs'];
   readonly #verifier: PackVerifier;
   readonly #readsData: (pack: PackContents) => boolean;
   readonly #reports = new Map<string, PackReport>();
 
-  constructor(context: OperationContext, verifier: PackVerifier, readsData: (pack: PackContents) => boolean) {
+  /** `listed`: the sizes of packs by id, as they were listed. */
+  constructor(
+    context: OperationContext,
+    repository: Pick<Repository, 'packs' | 'packVerifier'>,
+    listed: ReadonlyMap<string, number>,
+    readsData: (pack: PackContents) => boolean,
+  ) {
     this.#context = context;
-    this.#verifier = verifier;
+    this.#packs = repository.packs;
+    this.#verifier = repository.packVerifier(listed);
     this.#readsData = readsData;
   }
 
@@ -33,13 +44,23 @@ export class PackCheck {
     }
     await mapConcurrently(fresh, PACKS_AT_ONCE, async (pack) => {
       await pacer.pause();
-      const verifier = this.#verifier;
-      const report = this.#readsData(pack) ? await verifier.verifyData(pack) : await verifier.verifyStructure(pack);
+      const report = await this.#verifyCopies(pack);
       this.#reports.set(pack.id, report);
       if (progress === undefined) return;
       progress.filesDone += 1;
       progress.bytesDone += report.bytesRead;
     });
     return packs.map(({ id }) => this.#reports.get(id)!);
+  }
+
+  async #verifyCopies(pack: PackContents): Promise<PackReport> {
+    const verifier = this.#verifier;
+    const verify = async (copyId?: string): Promise<PackReport> =>
+      this.#readsData(pack) ? verifier.verifyData(pack, copyId) : verifier.verifyStructure(pack, copyId);
+    const copyIds = await this.#packs.copyIdsOf(pack.id);
+    if (copyIds.length === 0) return await verify();
+    const reports: CopyReport[] = [];
+    for (const copyId of copyIds) reports.push({ copyId, report: await verify(copyId) });
+    return summarizeCopies(pack, reports);
   }
 }

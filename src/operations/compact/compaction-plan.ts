@@ -81,12 +81,15 @@ export function countWithin({ rewritten, condemnedCount }: CompactionPlan, bytes
   return end < 0 ? rewritten.length : end;
 }
 
-/** What carrying out a plan would give back, without the filter image that it writes. */
+/** What carrying out a plan would give back, with all copies of packs, without the filter image that it writes. */
 export function estimateFreed({ removed, rewritten, orphanIds }: CompactionPlan, listing: Listing): number {
+  const copiesOf = (id: string, sizeBytes: number): number => 1 + (listing.copyBytes.get(id) ?? 0) / sizeBytes;
+  const ofAllCopies = (id: string, freedBytes: number): number =>
+    freedBytes === 0 ? 0 : Math.round(freedBytes * copiesOf(id, listing.packs.get(id) ?? Infinity));
   return (
-    sum(removed.map(({ pack }) => pack.sizeBytes)) +
-    sum(rewritten.map(({ deadBytes }) => deadBytes)) +
-    sum(orphanIds.map((id) => listing.packs.get(id) ?? 0))
+    sum(removed.map(({ pack }) => ofAllCopies(pack.id, pack.sizeBytes))) +
+    sum(rewritten.map(({ pack, deadBytes }) => ofAllCopies(pack.id, deadBytes))) +
+    sum(orphanIds.map((id) => ofAllCopies(id, listing.packs.get(id) ?? 0)))
   );
 }
 

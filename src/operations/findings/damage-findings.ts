@@ -3,7 +3,7 @@ import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Finding } from './findings.ts';
 import { ImpactSearch } from './impact.ts';
 import type { SearchPlace } from './impact.ts';
-import type { PackReport } from '../../store/pack-verifier.ts';
+import type { PackReport } from '../../store/pack-report.ts';
 
 /** What some of the snapshots need. */
 export interface DamageScope {

@@ -1,4 +1,4 @@
-import type { PackProblem } from '../../store/pack-verifier.ts';
+import type { PackProblem } from '../../store/pack-report.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { OlderState } from '../repository-memory.ts';
 
@@ -58,6 +58,10 @@ export type Finding =
   /** A rotation of the master key was interrupted before it replaced this copy of the configuration. */
   | OfKind<'config-outdated', { severity: 'warning'; name: string }>
   | OfKind<'pack-damaged' | 'pack-missing', PackFields>
+  /** A copy of a pack that is sound in another group. `group`: the name of the one with this copy. */
+  | OfKind<'copy-damaged', { severity: 'error'; packId: string; group: string; problems: readonly PackProblem[] }>
+  /** Packs that are in fewer groups than they should be. */
+  | OfKind<'copies-missing', { severity: 'warning'; packCount: number; exampleId: string }>
   /** There are snapshots and no packs at all. Only of a check without a key, which finds no single missing pack. */
   | OfKind<'packs-missing', { severity: 'error' }>
   /** A checkpoint lists it. */

@@ -4,7 +4,8 @@ import { packName } from '../../format/layout.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Listing } from '../../repository/listing.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { PackReport, PackVerifier } from '../../store/pack-verifier.ts';
+import type { PackReport } from '../../store/pack-report.ts';
+import type { PackVerifier } from '../../store/pack-verifier.ts';
 
 /** Random errors hardly ever give the same wrong bytes twice. */
 const READS_MAX = 5;
@@ -15,6 +16,7 @@ export class PackJudge {
   readonly #verifier: PackVerifier;
   /** By pack: whether it is whole as it is listed, by the digest of the listing. */
   readonly #verdicts = new Map<string, Map<string, boolean>>();
+  readonly #damagedCopies = new Map<string, readonly string[]>();
 
   constructor(repository: Repository) {
     this.#repository = repository;
@@ -23,6 +25,11 @@ export class PackJudge {
 
   get badIds(): string[] {
     return [...this.#verdicts.keys()].filter((id) => this.isBad(id));
+  }
+
+  /** By pack that has a sound copy: the ids of its damaged copies. See `PackStore.copyIdsOf`. */
+  get damagedCopies(): ReadonlyMap<string, readonly string[]> {
+    return this.#damagedCopies;
   }
 
   isBad(id: string): boolean {
@@ -63,7 +70,7 @@ export class PackJudge {
     const listing = this.#repository.packs.digestOfListing(pack);
     const known = verdicts.get(listing);
     if (known !== undefined) return known;
-    const isWhole = await this.#isSound(pack);
+    const isWhole = await this.#hasSoundCopy(pack);
     verdicts.set(listing, isWhole);
     return isWhole;
   }
@@ -76,19 +83,29 @@ export class PackJudge {
     return undefined;
   }
 
+  async #hasSoundCopy(pack: PackContents): Promise<boolean> {
+    const copyIds = await this.#repository.packs.copyIdsOf(pack.id);
+    if (copyIds.length === 0) return await this.#isSound(pack, pack.id);
+    const damaged: string[] = [];
+    for (const copyId of copyIds) if (!(await this.#isSound(pack, copyId))) damaged.push(copyId);
+    if (damaged.length === copyIds.length) return false;
+    if (damaged.length > 0) this.#damagedCopies.set(pack.id, damaged);
+    return true;
+  }
+
   /**
-   * Calls a pack bad only if two reads gave the same wrong bytes, since memory and cables fail too.
+   * Calls a pack or one of its copies bad only if two reads gave the same wrong bytes, since memory and cables fail too.
    * @throws CorruptDataError if every read gives other bytes
    */
-  async #isSound(pack: PackContents): Promise<boolean> {
+  async #isSound(pack: PackContents, copyId: string): Promise<boolean> {
     const wrong: PackReport[] = [];
     while (wrong.length < READS_MAX) {
-      const report = await this.#verifier.verifyData(pack);
+      const report = await this.#verifier.verifyData(pack, copyId);
       if (report.problems.length === 0) return true;
       if (wrong.some((other) => isDeepStrictEqual(resultOf(other), resultOf(report)))) return false;
       wrong.push(report);
     }
-    throw new CorruptDataError(`${packName(pack.id)}: ${READS_MAX} reads gave other bytes each time`, {
+    throw new CorruptDataError(`${packName(copyId)}: ${READS_MAX} reads gave other bytes each time`, {
       hint: 'The pack was not set aside. Memory, cable or controller may be faulty: run the repair on another machine.',
     });
   }

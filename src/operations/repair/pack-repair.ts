@@ -55,11 +55,16 @@ export function repairPacks(
     plan.add({ kind: 'segment-quarantined', segmentId }, async () => order.quarantine(segmentName(segmentId)));
   }
   for (const packId of packsDamaged) {
-    plan.add({ kind: 'pack-quarantined', packId }, async () => order.quarantine(packName(packId)));
+    plan.add({ kind: 'pack-quarantined', packId }, async () => quarantineCopies(repository, packId));
   }
   if (segmentIds.length + packsDamaged.length > 0) {
     plan.add({ kind: 'condemnation-removed' }, async () => removal.end());
   }
+}
+
+async function quarantineCopies({ order, packs }: Repository, packId: string): Promise<void> {
+  for (const copyId of await packs.copyIdsOf(packId)) await order.quarantine(packName(copyId));
+  await order.quarantine(packName(packId));
 }
 
 function rebuildAction({ packsKept, packsDamaged, packsMissing }: PackSurvey): RepairAction {

@@ -14,6 +14,10 @@ export type RepairAction =
   | { readonly kind: 'condemnation-quarantined'; readonly condemnationId: string }
   | { readonly kind: 'segment-replaced' | 'segment-quarantined'; readonly segmentId: string }
   | { readonly kind: 'pack-quarantined'; readonly packId: string }
+  /** One of several copies of a pack, in the group of this name. */
+  | { readonly kind: 'copy-quarantined'; readonly packId: string; readonly group: string }
+  /** Packs that are in too few groups are copied to others. */
+  | { readonly kind: 'copies-made'; readonly packCount: number }
   | { readonly kind: 'checkpoint-removed' | 'checkpoint-quarantined'; readonly name: string }
   /** A new segment lists the intact packs and copies of what is readable in damaged ones. */
   | {

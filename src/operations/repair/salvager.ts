@@ -18,9 +18,13 @@ export class Salvager {
     this.#writers = { data: repository.chunkWriter('data', onPack), tree: repository.chunkWriter('tree', onPack) };
   }
 
-  /** Copies every chunk whose bytes give its id, whatever a damaged footer or segment says of the pack. */
+  /** Copies every chunk whose bytes give its id in any copy, whatever a damaged footer or segment says of the pack. */
   async salvage(packId: string): Promise<void> {
-    await this.#repository.packs.scan(packId, async (scanned) => this.#copy(scanned));
+    const { packs } = this.#repository;
+    const copyIds = await packs.copyIdsOf(packId);
+    if (copyIds.length === 0) return void (await packs.scan(packId, async (scanned) => this.#copy(scanned)));
+    const seen = new Set<string>();
+    for (const copyId of copyIds) await packs.scan(copyId, async (scanned) => this.#copy(scanned, seen));
   }
 
   async finish(): Promise<void> {
@@ -34,13 +38,19 @@ export class Salvager {
     await this.#writers.tree.abort();
   }
 
-  async #copy({ kind, block, raw }: ScannedBlock): Promise<void> {
+  /** `seen`: hex ids of chunks that are not copied again. */
+  async #copy({ kind, block, raw }: ScannedBlock, seen?: Set<string>): Promise<void> {
     const adding: { id: Uint8Array; bytes: Uint8Array }[] = [];
     forEachChunk(block, (idOffset, offsetInBlock, lengthBytes) => {
       const id = block.chunkIds.slice(idOffset, idOffset + CHUNK_ID_BYTES);
       adding.push({ id, bytes: raw.subarray(offsetInBlock, offsetInBlock + lengthBytes) });
     });
-    for (const { id, bytes } of adding) await this.#writers[kind].add(id, bytes);
-    this.chunkCount += adding.length;
+    for (const { id, bytes } of adding) {
+      const key = seen && Buffer.from(id).toString('hex');
+      if (key !== undefined && seen!.has(key)) continue;
+      if (key !== undefined) seen!.add(key);
+      await this.#writers[kind].add(id, bytes);
+      this.chunkCount += 1;
+    }
   }
 }

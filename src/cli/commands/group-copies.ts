@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
+import type { AppendOnlyFlags } from '../append-only-option.ts';
+import type { CommandRunner } from '../command-runner.ts';
+import { addCopiesIfRefsOption } from '../copies-options.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { omitUndefined } from '../omit-undefined.ts';
+import { positiveIntegerValue } from '../option-values.ts';
+import type { CopyRules } from '../../operations/groups.ts';
+
+interface GroupCopiesFlags extends AppendOnlyFlags {
+  readonly copiesIfRefs?: CopyRules['copiesIfRefs'];
+}
+
+const DETAILS = `
+Two copies are never in the same group. New data is written to so many groups at once. What is stored already is copied,
+and copies that are not wanted any more are removed, by \`ldm group rebalance\` or \`ldm compact\`. So are the further copies
+for --copies-if-refs, because they depend on all snapshots. Without that option, there is no such rule any more.`;
+
+export function defineGroupCopies(group: Command, runner: CommandRunner): void {
+  const command = group
+    .command('copies')
+    .description('Set how many groups keep each piece of data.')
+    .argument('<n>', 'the number of copies, 1 for no second one', positiveIntegerValue);
+  addAppendOnlyOption(addCopiesIfRefsOption(command))
+    .addHelpText('after', DETAILS)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm group copies 2', 'everything twice, so that one disk may fail'],
+          ['ldm group copies 1 --copies-if-refs 50:2', 'twice only what many snapshots need'],
+        ],
+        exitCodes: REPOSITORY_EXIT_CODES,
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }, copies: number, flags: GroupCopiesFlags) => {
+        const [{ setCopies }, { reportCopies }] = await Promise.all([
+          import('../../operations/groups.ts'),
+          import('../reports/group-report.ts'),
+        ]);
+        const rules = omitUndefined({ copies, copiesIfRefs: flags.copiesIfRefs });
+        reportCopies(output, await setCopies(overriding(context, flags), rules));
+        return EXIT_SUCCESS;
+      }),
+    );
+}

@@ -1,0 +1,44 @@
+import { packName, parseCopyAddress } from '../../format/layout.ts';
+import type { OpenedState } from '../../repository/opened-state.ts';
+import type { Repository } from '../../repository/repository.ts';
+import type { PackReport } from '../../store/pack-report.ts';
+import type { Finding } from '../findings/findings.ts';
+
+/** Reports damaged copies of packs that have a sound one, and packs that are in too few groups. */
+export async function findCopyProblems(
+  repository: Repository,
+  opened: OpenedState,
+  reports: readonly PackReport[],
+): Promise<Finding[]> {
+  const { groups } = repository;
+  if (groups === undefined) return [];
+  const damaged = reports
+    .filter(({ problems }) => problems.length === 0)
+    .flatMap(({ pack, damagedCopies = [] }) =>
+      damagedCopies.map(({ copyId, problems }): Finding => {
+        return {
+          severity: 'error',
+          kind: 'copy-damaged',
+          packId: pack.id,
+          group: groupOf(repository, copyId),
+          problems,
+        };
+      }),
+    );
+  // Of what is in a group that is offline, nobody knows how many copies there are.
+  if (opened.listing.offlineGroups.length > 0) return damaged;
+  const { findShortPacks } = await import('../groups/short-packs.ts');
+  const ids = new Set(reports.map(({ pack }) => pack.id));
+  const short = (await findShortPacks(repository, opened)).packs.filter(({ id }) => ids.has(id));
+  if (short.length === 0) return damaged;
+  return [
+    ...damaged,
+    { severity: 'warning', kind: 'copies-missing', packCount: short.length, exampleId: short[0]!.id },
+  ];
+}
+
+/** Returns the name of the group that has a copy. */
+export function groupOf({ groups }: Repository, copyId: string): string {
+  const groupId = parseCopyAddress(packName(copyId))?.groupId;
+  return groups?.all.find(({ id }) => id === groupId)?.entry.name ?? '';
+}

@@ -12,7 +12,8 @@ import type { PackContents } from '../format/pack.ts';
 import type { PackedBlock } from '../format/packed-block.ts';
 import { BufferPool } from './buffer-pool.ts';
 import type { BlockCodec } from './block-codec.ts';
-import type { PackProblem, PackReport } from './pack-report.ts';
+import { summarizeCopies } from './pack-report.ts';
+import type { CopyReport, PackProblem, PackReport } from './pack-report.ts';
 import { endBytesOf, openPackEnd } from './pack-end.ts';
 import type { ChunkReader } from './chunk-reader.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
@@ -68,6 +69,16 @@ export class PackVerifier {
       if (!isOffline(error)) throw error;
       return { pack, problems: [unreadable(error)], damagedChunks: allChunks(pack), bytesRead: 0 };
     });
+  }
+
+  /** Verifies each of several copies. */
+  async verifyCopies(pack: PackContents, copyIds: readonly string[], readsData: boolean): Promise<PackReport> {
+    const reports: CopyReport[] = [];
+    for (const copyId of copyIds) {
+      const report = readsData ? await this.verifyData(pack, copyId) : await this.verifyStructure(pack, copyId);
+      reports.push({ copyId, report });
+    }
+    return summarizeCopies(pack, reports);
   }
 
   /** Tries again if the pack was removed or cut since the listing. */

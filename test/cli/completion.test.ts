@@ -96,7 +96,16 @@ it('every argument is completed as something, with few exceptions', () => {
   };
   visit([], program);
   // Names of commands and groups, ids of chunks and keys, patterns, and what the scripts call themselves.
-  expect([...new Set(unknown)].toSorted()).toEqual(['command', 'ids', 'keys', 'name', 'patterns', 'shell', 'words']);
+  expect([...new Set(unknown)].toSorted()).toEqual([
+    'command',
+    'ids',
+    'keys',
+    'n',
+    'name',
+    'patterns',
+    'shell',
+    'words',
+  ]);
 });
 
 describe.each([

@@ -28,6 +28,7 @@ const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
   forget: ['forgetByPolicy'],
   'group activate': ['setGroupState'],
   'group add': ['addGroup'],
+  'group copies': ['setCopies'],
   'group drain': ['drainGroup'],
   'group list': ['listGroups'],
   'group lost': ['loseGroup'],

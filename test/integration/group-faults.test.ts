@@ -11,6 +11,8 @@ import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { rebalanceGroups } from '../../src/operations/group-moves.ts';
+import { listGroups } from '../../src/operations/groups.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { createPrng } from '../support/prng.ts';
@@ -89,14 +91,14 @@ interface Stage {
 }
 
 /** A repository with two groups and a snapshot. */
-async function makeStage(): Promise<Stage> {
+async function makeStage(copies = 1): Promise<Stage> {
   const directory = memoryDirectory();
   const source = join(directory, 'source');
   mkdirSync(source);
   const backend = new LocalBackend(join(directory, 'repository'));
   const context: OperationContext = { backend, threads: threadsOfTests(), storeSizes: SIZES };
   const groups = ['a', 'b'].map((name) => ({ name, place: join(directory, `group-${name}`) }));
-  await initRepository(context, { groups, chunker: TINY_CHUNKS, capacity: 4096, encryption: 'never' });
+  await initRepository(context, { groups, copies, chunker: TINY_CHUNKS, capacity: 4096, encryption: 'never' });
   writeFileSync(join(source, 'one'), createPrng(1).bytes(60_000));
   await backup(context, { sources: [source], cwd: source });
   writeFileSync(join(source, 'two'), createPrng(2).bytes(60_000));
@@ -175,4 +177,31 @@ it('a backup makes the packs of every group durable before the segment', async (
     expect(segment).toBeGreaterThan(lastStage);
     expect(stage.log.slice(lastStage, segment)).toContain(`${group} barrier`);
   }
+});
+
+it.each(['vanish', 'full'] as const)('a backup with two copies does without a group that fails (%s)', async (kind) => {
+  const whole = await makeStage(2);
+  const { count } = await runWith(whole, undefined, ACTS['backup']!(whole));
+  let firedCount = 0;
+  let shortCount = 0;
+  for (let at = 1; at <= count; at += Math.ceil(count / 25)) {
+    const stage = await makeStage(2);
+    const { error, hasFired } = await runWith(stage, { at, kind }, ACTS['backup']!(stage));
+    expect(error, `at ${at}`).toBeUndefined();
+    firedCount += hasFired ? 1 : 0;
+    const { findings } = await check(stage.context, { readData: true });
+    expect(findings.map((finding) => finding.kind).filter((each) => each !== 'copies-missing')).toEqual([]);
+    shortCount += (await listGroups(stage.context)).packsShort > 0 ? 1 : 0;
+    // Nothing is only in the group that failed.
+    const openPlace = async (place: string): Promise<Backend> => {
+      const group = new FaultyGroup({ at: 1, kind: 'vanish' }, []);
+      return group.wrap(new LocalBackend(place), place.at(-1)!);
+    };
+    const alone = await check({ ...stage.context, openPlace }, { readData: true });
+    expect(alone.findings, `at ${at}`).toEqual([]);
+    await rebalanceGroups(stage.context);
+    expect((await check(stage.context, { readData: true })).findings, `at ${at}`).toEqual([]);
+  }
+  expect(firedCount).toBeGreaterThan(5);
+  expect(shortCount).toBeGreaterThan(2);
 });

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { RefusedError } from '../../src/errors.ts';
+import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { drainGroup, rebalanceGroups } from '../../src/operations/group-moves.ts';
-import { listGroups, setGroupState } from '../../src/operations/groups.ts';
-import { backupInto, makeGrouped } from '../support/grouped-repository.ts';
+import { listGroups, setCopies, setGroupState } from '../../src/operations/groups.ts';
+import { backupInto, fill, makeGrouped } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
 import { steppedPlaces } from '../support/stepped-groups.ts';
 
@@ -43,11 +44,12 @@ function takeLocksOver({ directory }: GroupedRepository): void {
   for (const name of readdirSync(locks)) rmSync(join(locks, name));
 }
 
-/** Runs a drain of `a` that is suspended before an operation while another process acts. Returns what it threw. */
+/** Runs an act that is suspended before an operation while another process acts. Returns what it threw. */
 async function runSuspended(
   stage: GroupedRepository,
   at: number,
   meanwhile: Act,
+  act: Act = async (context) => drainGroup(context, 'a'),
 ): Promise<{ readonly error: unknown; readonly count: number; readonly wasSuspended: boolean }> {
   let count = 0;
   let wasSuspended = false;
@@ -58,7 +60,7 @@ async function runSuspended(
     takeLocksOver(stage);
     await meanwhile(stage.context);
   });
-  const error = await drainGroup({ ...stage.context, openPlace }, 'a').then(
+  const error = await act({ ...stage.context, openPlace }).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
@@ -80,5 +82,69 @@ describe('a drain that is suspended at any step, while another process', () => {
       await stage.expectRestored();
     }
     expect(refusedCount).toBeGreaterThan(count / 4);
+  });
+});
+
+/** What a process does about copies, and another one while it is suspended. */
+const WITH_COPIES: readonly { readonly act: Act; readonly meanwhile: Act; readonly name: string }[] = [
+  {
+    name: 'a rebalance that makes copies, while another process wants single ones',
+    act: rebalanceGroups,
+    meanwhile: async (context) => {
+      await setCopies(context, { copies: 1 });
+      await compact(context);
+    },
+  },
+  {
+    name: 'a compaction that removes copies, while another process wants them again',
+    act: async (context) => {
+      await setCopies(context, { copies: 1 });
+      await compact(context);
+    },
+    meanwhile: async (context) => {
+      await setCopies(context, { copies: 2 });
+      await rebalanceGroups(context);
+    },
+  },
+  {
+    name: 'a drain with two copies, while another process drains another group',
+    act: async (context) => drainGroup(context, 'a'),
+    meanwhile: async (context) => {
+      await setGroupState(context, 'a', 'active');
+      await drainGroup(context, 'b');
+    },
+  },
+];
+
+describe('suspended at any step, nothing is lost by', () => {
+  it.each(WITH_COPIES)('$name', async ({ act, meanwhile }) => {
+    const makeCopied = async (): Promise<GroupedRepository> => {
+      const stage = await makeGrouped(['a', 'b', 'c'], { copies: 2 });
+      await backupInto(stage, 'a', 30_000);
+      // One pack in a single group.
+      stage.unmount('c');
+      stage.unmount('b');
+      fill(stage, 'single', 99, 20_000);
+      await stage.backup();
+      stage.mount('b');
+      stage.mount('c');
+      return stage;
+    };
+    const { count } = await runSuspended(await makeCopied(), 0, async () => undefined, act);
+    let suspendedCount = 0;
+    for (let at = 1; at <= count; at += Math.ceil(count / 30)) {
+      const stage = await makeCopied();
+      const { error, wasSuspended } = await runSuspended(stage, at, meanwhile, act);
+      if (error !== undefined) expect(error, `at ${at}`).toBeInstanceOf(RefusedError);
+      suspendedCount += wasSuspended ? 1 : 0;
+      expect((await listGroups(stage.context)).missingPacks, `at ${at}`).toBe(0);
+      const { findings } = await check(stage.context, { readData: true });
+      expect(findings.filter(({ kind }) => kind !== 'copies-missing')).toEqual([]);
+      await stage.expectRestored();
+      for (const name of ['a', 'b', 'c']) await setGroupState(stage.context, name, 'active');
+      await rebalanceGroups(stage.context);
+      await stage.expectClean();
+    }
+    expect(suspendedCount).toBeGreaterThan(count / 60);
   });
 });

@@ -1,7 +1,6 @@
 import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { summarizeCopies } from '../../store/pack-report.ts';
-import type { CopyReport, PackReport } from '../../store/pack-report.ts';
+import type { PackReport } from '../../store/pack-report.ts';
 import type { PackVerifier } from '../../store/pack-verifier.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 import { Pacer } from '../context.ts';
@@ -55,12 +54,9 @@ export class PackCheck {
 
   async #verifyCopies(pack: PackContents): Promise<PackReport> {
     const verifier = this.#verifier;
-    const verify = async (copyId?: string): Promise<PackReport> =>
-      this.#readsData(pack) ? verifier.verifyData(pack, copyId) : verifier.verifyStructure(pack, copyId);
+    const readsData = this.#readsData(pack);
     const copyIds = await this.#packs.copyIdsOf(pack.id);
-    if (copyIds.length === 0) return await verify();
-    const reports: CopyReport[] = [];
-    for (const copyId of copyIds) reports.push({ copyId, report: await verify(copyId) });
-    return summarizeCopies(pack, reports);
+    if (copyIds.length > 0) return await verifier.verifyCopies(pack, copyIds, readsData);
+    return readsData ? await verifier.verifyData(pack) : await verifier.verifyStructure(pack);
   }
 }

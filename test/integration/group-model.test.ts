@@ -118,6 +118,8 @@ async function runOne(run: ModelRun): Promise<boolean> {
   return hasFired;
 }
 
+let deathCount = 0;
+
 it.each(seeds)('groups lose nothing in any order of commands, offline groups and deaths (seed %i)', async (seed) => {
   const prng = createPrng(seed);
   const run: ModelRun = { repository: await makeGrouped(NAMES), prng, log: [] };
@@ -125,13 +127,11 @@ it.each(seeds)('groups lose nothing in any order of commands, offline groups and
   const { context } = repository;
   fill(repository, 'file-0', 0, 40_000);
   await repository.backup();
-  let deathCount = 0;
   for (let step = 0; step < COMMAND_COUNT; step += 1) {
     if (await runOne(run)) deathCount += 1;
     expect(await findProblems(context), log.join('\n')).toEqual([]);
     expect((await listGroups(context)).missingPacks, log.join('\n')).toBe(0);
   }
-  expect(deathCount).toBeGreaterThan(0);
   for (const { id } of await listSnapshots(context)) {
     const target = join(repository.directory, 'restored');
     expect((await repository.restore({ selector: id, target })).problems, log.join('\n')).toEqual([]);
@@ -150,4 +150,9 @@ it.each(seeds)('groups lose nothing in any order of commands, offline groups and
   await compact(context, { maxUnusedPercent: 0 });
   expect((await listGroups(context)).surplusCopies).toBe(0);
   await repository.expectClean();
+});
+
+// Of all seeds: in one run of fifty, no process dies with a given one.
+it('some of the processes died', () => {
+  expect(deathCount).toBeGreaterThan(0);
 });

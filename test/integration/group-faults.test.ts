@@ -16,10 +16,13 @@ import { listGroups } from '../../src/operations/groups.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { createPrng } from '../support/prng.ts';
+import { inSoak } from '../support/soak.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { TINY_CHUNKS } from '../support/test-repository.ts';
 import { threadsOfTests } from '../support/test-threads.ts';
 
+/** How many of the operations fail, one in each run. */
+const STEPS_MAX = inSoak(200, 15);
 const SIZES = { blockRawBytes: 4096, packBytes: 16_384, segmentBytes: 65_536 };
 
 /** Which operations on the group `b` fail, and how. */
@@ -136,7 +139,7 @@ describe.each(Object.keys(ACTS))('a %s', (name) => {
     const whole = await makeStage();
     const { count } = await runWith(whole, undefined, ACTS[name]!(whole));
     let firedCount = 0;
-    for (let at = 1; at <= count; at += Math.ceil(count / 25)) {
+    for (let at = 1; at <= count; at += Math.ceil(count / STEPS_MAX)) {
       const stage = await makeStage();
       const before = (await listSnapshots(stage.context)).map(({ id }) => id);
       const { error, hasFired } = await runWith(stage, { at, kind }, ACTS[name]!(stage));
@@ -184,7 +187,7 @@ it.each(['vanish', 'full'] as const)('a backup with two copies does without a gr
   const { count } = await runWith(whole, undefined, ACTS['backup']!(whole));
   let firedCount = 0;
   let shortCount = 0;
-  for (let at = 1; at <= count; at += Math.ceil(count / 25)) {
+  for (let at = 1; at <= count; at += Math.ceil(count / STEPS_MAX)) {
     const stage = await makeStage(2);
     const { error, hasFired } = await runWith(stage, { at, kind }, ACTS['backup']!(stage));
     expect(error, `at ${at}`).toBeUndefined();

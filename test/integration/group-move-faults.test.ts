@@ -7,6 +7,7 @@ import { drainGroup, rebalanceGroups } from '../../src/operations/group-moves.ts
 import { addGroup, listGroups } from '../../src/operations/groups.ts';
 import { backupInto, makeGrouped, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
+import { inSoak } from '../support/soak.ts';
 import { steppedPlaces } from '../support/stepped-groups.ts';
 
 interface Fault {
@@ -66,7 +67,7 @@ async function runWith(
 describe.each(Object.keys(ACTS))('a %s', (name) => {
   it.each(Object.keys(FAULTS))('loses nothing if an operation %s', async (how) => {
     const { count } = await runWith(await makeStage(), undefined, ACTS[name]!);
-    const stepsMax = 40;
+    const stepsMax = inSoak(80, 16);
     let firedCount = 0;
     let surplusCount = 0;
     for (let at = 1; at <= count; at += Math.ceil(count / stepsMax)) {

@@ -1,5 +1,5 @@
 import type { Backend, BackendFile, Verify } from '../backend/backend.ts';
-import { BackendError, isAbsent, isDiskFull } from '../errors.ts';
+import { BackendError, LdmError, isAbsent, isDiskFull } from '../errors.ts';
 import { decodeGroupIdentity } from '../format/group-list.ts';
 import type { StorageGroup } from '../format/group-list.ts';
 import { GROUP_ID_NAME } from '../format/layout.ts';
@@ -132,8 +132,10 @@ export class Group {
   async write(name: string, pieces: readonly Uint8Array[], verify?: Verify, isNew?: boolean): Promise<void> {
     const sizeBytes = pieces.reduce((total, piece) => total + piece.length, 0);
     this.#assertRoom(sizeBytes);
-    await this.#assertThere();
+    // Before it is written: several packs may be under way.
+    this.#packBytes += sizeBytes;
     try {
+      await this.#assertThere();
       await this.run(async (backend) => {
         const file = await backend.stage();
         try {
@@ -150,10 +152,10 @@ export class Group {
         await file.publish(name, verifyBoth, isNew);
       });
     } catch (error) {
+      this.#packBytes -= sizeBytes;
       if (isDiskFull(error)) this.#isFull = true;
       throw error;
     }
-    this.#packBytes += sizeBytes;
   }
 
   /**
@@ -224,8 +226,15 @@ export class Group {
       if (repositoryId !== this.#repositoryId) return 'it belongs to another repository';
       return groupId === this.entry.id ? undefined : 'another group of this repository is there';
     } catch (error) {
-      if (isAbsent(error)) return `there is no file ${GROUP_ID_NAME}; is its disk mounted?`;
-      return (error as Error).message;
+      if (!isAbsent(error)) return describe(error);
+      const isDirectory = this.backend.localDirectory !== undefined;
+      return `there is no file ${GROUP_ID_NAME}${isDirectory ? '; is its disk mounted?' : ''}`;
     }
   }
+}
+
+/** With what to do about it: a group that is offline is no error of its own, which would have a hint. */
+function describe(error: unknown): string {
+  const { message } = error as Error;
+  return error instanceof LdmError && error.hint !== undefined ? `${message}. ${error.hint}` : message;
 }

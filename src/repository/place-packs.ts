@@ -26,6 +26,7 @@ export async function placePacks(
   backend: Backend,
   repository: {
     readonly hasGroups?: boolean | undefined;
+    readonly isSingleWriter?: boolean | undefined;
     readonly repositoryId: string;
     readonly seals: Seals | undefined;
   },
@@ -34,11 +35,11 @@ export async function placePacks(
   if (repository.hasGroups !== true) return { backend, groups: undefined };
   const { openGroups } = await import('../groups/open-groups.ts');
   const grouped = await openGroups(backend, repository, openPlace);
-  const { repositoryId, seals } = repository;
+  const { repositoryId, seals, isSingleWriter } = repository;
   const changes = async (verify: Verify): Promise<GroupChanges> => {
     assert(seals !== undefined, 'a list of groups is changed with the keys of the repository');
     const { GroupChanges: Changes } = await import('./group-changes.ts');
-    return new Changes({ backend, repositoryId, seals, verify, openPlace });
+    return new Changes({ backend, repositoryId, seals, isSingleWriter, verify, openPlace });
   };
   return { backend: grouped, groups: { all: grouped.groups, changes } };
 }

@@ -7,12 +7,15 @@ import { StagedPack } from './staged-pack.ts';
 
 /** What else is in the place of a group: temporary files, and damaged packs that were set aside. */
 const SHARED_DIRECTORIES = ['tmp', 'quarantine'];
+/** Each is in memory until it is written. */
+const PACKS_AT_ONCE_MAX = 4;
 
 /** A repository whose contents of files are in groups and everything else in one place, `metadata`. */
 export class GroupedBackend implements Backend {
   readonly location: string;
   readonly localDirectory: string | undefined;
   readonly readsAtOnce: number;
+  readonly packsAtOnce: number;
   readonly groups: readonly Group[];
   readonly #metadata: Backend;
   readonly #packs: PacksInGroups;
@@ -21,6 +24,7 @@ export class GroupedBackend implements Backend {
     this.location = metadata.location;
     this.localDirectory = metadata.localDirectory;
     this.readsAtOnce = Math.max(metadata.readsAtOnce, ...groups.map(({ backend }) => backend.readsAtOnce));
+    this.packsAtOnce = packsAtOnce(groups);
     this.groups = groups;
     this.#metadata = metadata;
     this.#packs = new PacksInGroups(metadata, groups);
@@ -139,6 +143,15 @@ export class GroupedBackend implements Backend {
   async close(): Promise<void> {
     for (const { backend } of this.groups) await backend.close();
   }
+}
+
+/** One for each directory, and more for a group on another machine, which answers late. */
+function packsAtOnce(groups: readonly Group[]): number {
+  const wanted = groups.map(({ backend }) => (backend.readsAtOnce > 1 ? PACKS_AT_ONCE_MAX : 1));
+  return Math.min(
+    PACKS_AT_ONCE_MAX,
+    wanted.reduce((total, count) => total + count, 0),
+  );
 }
 
 function isPack(name: string): boolean {

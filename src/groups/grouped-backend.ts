@@ -8,7 +8,7 @@ import { StagedPack } from './staged-pack.ts';
 /** What else is in the place of a group: temporary files, and damaged packs that were set aside. */
 const SHARED_DIRECTORIES = ['tmp', 'quarantine'];
 /** Each is in memory until it is written. */
-const PACKS_AT_ONCE_MAX = 4;
+const PACKS_AT_ONCE = 4;
 
 /** A repository whose contents of files are in groups and everything else in one place, `metadata`. */
 export class GroupedBackend implements Backend {
@@ -24,7 +24,8 @@ export class GroupedBackend implements Backend {
     this.location = metadata.location;
     this.localDirectory = metadata.localDirectory;
     this.readsAtOnce = Math.max(metadata.readsAtOnce, ...groups.map(({ backend }) => backend.readsAtOnce));
-    this.packsAtOnce = packsAtOnce(groups);
+    // More than there are groups: some packs are for the same one.
+    this.packsAtOnce = groups.length > 1 || groups[0]!.backend.readsAtOnce > 1 ? PACKS_AT_ONCE : 1;
     this.groups = groups;
     this.#metadata = metadata;
     this.#packs = new PacksInGroups(metadata, groups);
@@ -143,15 +144,6 @@ export class GroupedBackend implements Backend {
   async close(): Promise<void> {
     for (const { backend } of this.groups) await backend.close();
   }
-}
-
-/** One for each directory, and more for a group on another machine, which answers late. */
-function packsAtOnce(groups: readonly Group[]): number {
-  const wanted = groups.map(({ backend }) => (backend.readsAtOnce > 1 ? PACKS_AT_ONCE_MAX : 1));
-  return Math.min(
-    PACKS_AT_ONCE_MAX,
-    wanted.reduce((total, count) => total + count, 0),
-  );
 }
 
 function isPack(name: string): boolean {

@@ -1,8 +1,7 @@
 import type { Backend, BackendFile, Verify } from '../backend/backend.ts';
 import { BackendError, isAbsent, isDiskFull } from '../errors.ts';
-import { decodeGroupIdentity } from '../format/group-list.ts';
 import type { StorageGroup } from '../format/group-list.ts';
-import { GROUP_ID_NAME } from '../format/layout.ts';
+import { findReason } from './group-identity.ts';
 
 /**
  * One group of an opened repository. Its place is believed only if the file `group-id` there says that it is this group:
@@ -83,7 +82,7 @@ export class Group {
   /** Returns whether the place is that of the group now. */
   async verify(): Promise<boolean> {
     if (!this.isOnline) return false;
-    this.#offlineReason = await this.#findReason();
+    this.#offlineReason = await findReason(this.backend, { repositoryId: this.#repositoryId, groupId: this.entry.id });
     return this.isOnline;
   }
 
@@ -136,8 +135,10 @@ export class Group {
   async write(name: string, pieces: readonly Uint8Array[], verify?: Verify, isNew?: boolean): Promise<void> {
     const sizeBytes = pieces.reduce((total, piece) => total + piece.length, 0);
     this.#assertRoom(sizeBytes);
-    await this.#assertThere();
+    // Before it is written: several packs may be under way.
+    this.#packBytes += sizeBytes;
     try {
+      await this.#assertThere();
       await this.run(async (backend) => {
         const file = await backend.stage();
         try {
@@ -154,10 +155,10 @@ export class Group {
         await file.publish(name, verifyBoth, isNew);
       });
     } catch (error) {
+      this.#packBytes -= sizeBytes;
       if (isDiskFull(error)) this.#isFull = true;
       throw error;
     }
-    this.#packBytes += sizeBytes;
   }
 
   /**
@@ -176,12 +177,7 @@ export class Group {
     } catch (error) {
       this.#hasRemoved ||= hasRemoved;
       if (await this.verify()) throw error;
-      // Not of the kind `offline`, which means that something cannot be read.
-      throw new BackendError(`${this.#describe()} before what was written to it was durable: ${this.#offlineReason}`, {
-        kind: 'other',
-        hint: 'Make the group available again, then run the command again.',
-        cause: error,
-      });
+      throw this.notDurableError(error);
     }
     this.#durableChanges = Math.max(this.#durableChanges, changes);
   }
@@ -214,6 +210,15 @@ export class Group {
     }
   }
 
+  /** Not of the kind `offline`, which means that something cannot be read. */
+  notDurableError(cause?: unknown): BackendError {
+    return new BackendError(`${this.#describe()} before what was written to it was durable: ${this.#offlineReason}`, {
+      kind: 'other',
+      hint: 'Make the group available again, then run the command again.',
+      cause,
+    });
+  }
+
   offlineError(cause?: unknown): BackendError {
     return new BackendError(`${this.#describe()}: ${this.#offlineReason}`, { kind: 'offline', cause });
   }
@@ -233,16 +238,5 @@ export class Group {
 
   async #assertThere(): Promise<void> {
     if (!(await this.verify())) throw this.offlineError();
-  }
-
-  async #findReason(): Promise<string | undefined> {
-    try {
-      const { repositoryId, groupId } = decodeGroupIdentity(await this.backend.read(GROUP_ID_NAME), GROUP_ID_NAME);
-      if (repositoryId !== this.#repositoryId) return 'it belongs to another repository';
-      return groupId === this.entry.id ? undefined : 'another group of this repository is there';
-    } catch (error) {
-      if (isAbsent(error)) return `there is no file ${GROUP_ID_NAME}; is its disk mounted?`;
-      return (error as Error).message;
-    }
   }
 }

@@ -1,5 +1,5 @@
 import type { Backend, BackendFile, Place, StagedFile, Verify } from '../backend/backend.ts';
-import { isAbsent, isOffline } from '../errors.ts';
+import { isAbsent } from '../errors.ts';
 import type { Group } from './group.ts';
 import { PackPlacer } from './pack-placer.ts';
 import { PacksInGroups, byName } from './packs-in-groups.ts';
@@ -7,12 +7,15 @@ import { StagedPack } from './staged-pack.ts';
 
 /** What else is in the place of a group: temporary files, and damaged packs that were set aside. */
 const SHARED_DIRECTORIES = ['tmp', 'quarantine'];
+/** Each is in memory until it is written. */
+const PACKS_AT_ONCE = 4;
 
 /** A repository whose contents of files are in groups and everything else in one place, `metadata`. */
 export class GroupedBackend implements Backend {
   readonly location: string;
   readonly localDirectory: string | undefined;
   readonly readsAtOnce: number;
+  readonly packsAtOnce: number;
   readonly groups: readonly Group[];
   readonly #metadata: Backend;
   readonly #packs: PacksInGroups;
@@ -23,6 +26,8 @@ export class GroupedBackend implements Backend {
     this.location = metadata.location;
     this.localDirectory = metadata.localDirectory;
     this.readsAtOnce = Math.max(metadata.readsAtOnce, ...groups.map(({ backend }) => backend.readsAtOnce));
+    // More than there are groups: some packs are for the same one.
+    this.packsAtOnce = groups.length > 1 || groups[0]!.backend.readsAtOnce > 1 ? PACKS_AT_ONCE : 1;
     this.groups = groups;
     this.#metadata = metadata;
     this.#placer = new PackPlacer(metadata.location, groups, copies);
@@ -46,7 +51,7 @@ export class GroupedBackend implements Backend {
     return this.#metadata.isAppendOnly;
   }
 
-  /** Without that of the groups. */
+  /** Without that of the groups: who opens their places counts it. */
   get traffic(): Backend['traffic'] {
     return this.#metadata.traffic;
   }
@@ -81,15 +86,8 @@ export class GroupedBackend implements Backend {
 
   /** Leaves out packs that may be in groups that are offline, like those that do not exist. */
   async sizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const sizes = new Map(await this.#metadata.sizesOf(names.filter((name) => !isPack(name))));
-    for (const name of names.filter(isPack)) {
-      const found = await this.#packs.locate(name).catch((error: unknown) => {
-        if (!isOffline(error)) throw error;
-        return undefined;
-      });
-      if (found !== undefined) sizes.set(name, found.sizeBytes);
-    }
-    return sizes;
+    const own = await this.#metadata.sizesOf(names.filter((name) => !isPack(name)));
+    return new Map([...own, ...(await this.#packs.sizesOf(names.filter(isPack)))]);
   }
 
   async copiesOf(name: string): Promise<readonly string[]> {

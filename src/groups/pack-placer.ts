@@ -1,22 +1,17 @@
 import type { Verify } from '../backend/backend.ts';
 import { BackendError, isDiskFull, isOffline } from '../errors.ts';
 import { baseName } from '../format/layout.ts';
+import { mapConcurrently } from '../util/map-concurrently.ts';
 import type { Group } from './group.ts';
 import { rankGroups } from './placement.ts';
-
-/** A pack that may not be durable yet. */
-interface PlacedPack {
-  readonly stored: readonly Group[];
-  /** With the groups where writing it has failed: its name may have appeared there nevertheless. */
-  readonly tried: readonly Group[];
-}
 
 /** Writes new packs to as many groups as copies are wanted, and makes them durable. */
 export class PackPlacer {
   readonly #location: string;
   readonly #groups: readonly Group[];
   readonly #copies: number;
-  readonly #pending = new Map<string, PlacedPack>();
+  /** The groups that have packs which may not be durable yet. */
+  readonly #pending = new Map<string, readonly Group[]>();
   #shortCount = 0;
 
   constructor(location: string, groups: readonly Group[], copies: number) {
@@ -53,31 +48,34 @@ export class PackPlacer {
     }
     if (stored.length === 0) throw this.#noRoom(failure);
     if (stored.length < this.#copies) this.#shortCount += 1;
-    this.#pending.set(name, { stored, tried: ranked.slice(0, triedCount) });
+    this.#pending.set(name, stored);
     return stored;
   }
 
   /**
-   * Makes everything durable. A group that went offline may fail to do that if each pack that was written to it is
-   * durable in another group. Then it is left alone until the repository is opened again.
+   * Makes durable what was written before. A group that went offline may fail to do that if each pack that was written to
+   * it is durable in another group. Then it is left alone until the repository is opened again. Packs that are being
+   * written meanwhile are the business of a later barrier.
    */
   async barrier(): Promise<void> {
-    const failed = new Map<Group, unknown>();
-    for (const group of this.#groups) {
-      await group.barrier().catch((error: unknown) => {
+    const written = [...this.#pending];
+    const failures = new Map<Group, unknown>();
+    await mapConcurrently(this.#groups, this.#groups.length, async (group) =>
+      group.barrier().catch((error: unknown) => {
         if (group.isOnline) throw error;
-        failed.set(group, error);
-      });
+        failures.set(group, error);
+      }),
+    );
+    // What was written to a group that is offline counts as lost, whenever that was noticed.
+    const isDurableIn = (group: Group): boolean => group.isOnline && !failures.has(group);
+    for (const [, stored] of written) {
+      if (!stored.some(isDurableIn)) throw failures.get(stored[0]!) ?? stored[0]!.notDurableError();
     }
-    for (const [group, error] of failed) {
-      const packs = [...this.#pending.values()].filter(({ tried }) => tried.includes(group));
-      const areElsewhere = packs.every(({ stored }) => stored.some((other) => !failed.has(other)));
-      if (!areElsewhere || !group.giveUpChanges()) throw error;
+    for (const [group, error] of failures) if (!group.giveUpChanges()) throw error;
+    for (const [name, stored] of written) {
+      if (stored.length >= this.#copies && !stored.every(isDurableIn)) this.#shortCount += 1;
+      this.#pending.delete(name);
     }
-    for (const { stored } of this.#pending.values()) {
-      if (stored.length >= this.#copies && stored.some((group) => failed.has(group))) this.#shortCount += 1;
-    }
-    this.#pending.clear();
   }
 
   #noRoom(cause: BackendError | undefined): BackendError {

@@ -63,8 +63,11 @@ export class Removal {
   async removeFiles(): Promise<void> {
     const { segmentIds, packIds, damagedIds } = this.#condemned;
     const damaged = new Set(damagedIds);
-    await this.#removeAll(segmentIds, segmentName, damaged);
-    await this.#removeAll(packIds, packName, damaged);
+    const { order, assertLocked } = this.#repository;
+    await this.#removeAll(segmentIds, segmentName, damaged, async (id) =>
+      order.quarantine(segmentName(id), assertLocked),
+    );
+    await this.#removeAll(packIds, packName, damaged, async (id) => quarantinePack(this.#repository, id));
   }
 
   /** Removes the condemnation, and those with `earlierIds`, whose files this one lists too. */
@@ -81,12 +84,22 @@ export class Removal {
     ids: readonly string[],
     nameOf: (id: string) => string,
     damaged: ReadonlySet<string>,
+    quarantine: (id: string) => Promise<void>,
   ): Promise<void> {
     const { order, assertLocked } = this.#repository;
-    for (const id of ids) if (damaged.has(id)) await order.quarantine(nameOf(id), assertLocked);
+    for (const id of ids) if (damaged.has(id)) await quarantine(id);
     const removed = ids.filter((id) => !damaged.has(id)).map((id) => nameOf(id));
     await order.remove(removed, assertLocked);
   }
+}
+
+/** Sets a damaged pack aside, with all its copies in groups. */
+export async function quarantinePack(
+  { order, packs, assertLocked }: Pick<Repository, 'order' | 'packs' | 'assertLocked'>,
+  packId: string,
+): Promise<void> {
+  for (const copyId of await packs.copyIdsOf(packId)) await order.quarantine(packName(copyId), assertLocked);
+  await order.quarantine(packName(packId), assertLocked);
 }
 
 /**

@@ -1,127 +1,23 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
-import type { Backend, StagedFile } from '../../src/backend/backend.ts';
+import type { Backend } from '../../src/backend/backend.ts';
 import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { BackendError, LdmError } from '../../src/errors.ts';
-import type { BackendErrorKind } from '../../src/errors.ts';
+import { LdmError } from '../../src/errors.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { rebalanceGroups } from '../../src/operations/group-moves.ts';
-import { listGroups } from '../../src/operations/groups.ts';
-import { initRepository } from '../../src/operations/init.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { makeStage, runWith } from '../support/faulty-group.ts';
+import type { Stage } from '../support/faulty-group.ts';
 import { createPrng } from '../support/prng.ts';
 import { inSoak } from '../support/soak.ts';
-import { memoryDirectory } from '../support/temp-directory.ts';
-import { TINY_CHUNKS } from '../support/test-repository.ts';
-import { threadsOfTests } from '../support/test-threads.ts';
 
 /** How many of the operations fail, one in each run. */
 const STEPS_MAX = inSoak(200, 15);
-const SIZES = { blockRawBytes: 4096, packBytes: 16_384, segmentBytes: 65_536 };
-
-/** Which operations on the group `b` fail, and how. */
-interface Fault {
-  /** The number of the operation. */
-  readonly at: number;
-  /** `vanish`: from then on nothing is there. `full`: from then on nothing can be written. */
-  readonly kind: 'vanish' | 'full';
-}
-
-/** Counts the operations on a group, with those on its staged files, and fails them from one on. */
-class FaultyGroup {
-  count = 0;
-  hasFired = false;
-  readonly #fault: Fault | undefined;
-  readonly #log: string[];
-
-  constructor(fault: Fault | undefined, log: string[]) {
-    this.#fault = fault;
-    this.#log = log;
-  }
-
-  wrap(backend: Backend, name: string): Backend {
-    const step = this.#step;
-    return new Proxy(backend, {
-      get: (target, property) => {
-        const value: unknown = Reflect.get(target, property, target);
-        if (typeof value !== 'function') return value;
-        if (property === 'close') return async () => target.close();
-        return async (...given: unknown[]): Promise<unknown> => {
-          this.#log.push(`${name} ${String(property)}`);
-          if (name === 'b') step(property === 'stage' || property === 'publish');
-          const result: unknown = await Reflect.apply(value, target, given);
-          return property === 'stage' && name === 'b' ? this.#wrapFile(result as StagedFile) : result;
-        };
-      },
-    });
-  }
-
-  #wrapFile(file: StagedFile): StagedFile {
-    return {
-      append: async (bytes) => {
-        this.#step(true);
-        await file.append(bytes);
-      },
-      flush: async () => file.flush(),
-      publish: async (name, verify, isNew) => {
-        this.#step(true);
-        await file.publish(name, verify, isNew);
-      },
-      discard: async () => file.discard(),
-    };
-  }
-
-  readonly #step = (writes: boolean): void => {
-    this.count += 1;
-    const fault = this.#fault;
-    if (fault === undefined || this.count < fault.at || (fault.kind === 'full' && !writes)) return;
-    this.hasFired = true;
-    const kind: BackendErrorKind = fault.kind === 'full' ? 'full' : 'absent';
-    throw new BackendError('the fault of this test', { kind });
-  };
-}
-
-interface Stage {
-  readonly context: OperationContext;
-  readonly source: string;
-  readonly log: string[];
-}
-
-/** A repository with two groups and a snapshot. */
-async function makeStage(copies = 1): Promise<Stage> {
-  const directory = memoryDirectory();
-  const source = join(directory, 'source');
-  mkdirSync(source);
-  const backend = new LocalBackend(join(directory, 'repository'));
-  const context: OperationContext = { backend, threads: threadsOfTests(), storeSizes: SIZES };
-  const groups = ['a', 'b'].map((name) => ({ name, place: join(directory, `group-${name}`) }));
-  await initRepository(context, { groups, copies, chunker: TINY_CHUNKS, capacity: 4096, encryption: 'never' });
-  writeFileSync(join(source, 'one'), createPrng(1).bytes(60_000));
-  await backup(context, { sources: [source], cwd: source });
-  writeFileSync(join(source, 'two'), createPrng(2).bytes(60_000));
-  return { context, source, log: [] };
-}
-
-/** Runs an act while the group `b` fails. Returns what it threw, and how the fault went. */
-async function runWith(
-  { context, log }: Stage,
-  fault: Fault | undefined,
-  act: (context: OperationContext) => Promise<unknown>,
-): Promise<{ readonly error: unknown; readonly count: number; readonly hasFired: boolean }> {
-  const group = new FaultyGroup(fault, log);
-  const openPlace = async (place: string): Promise<Backend> => group.wrap(new LocalBackend(place), place.at(-1)!);
-  const error = await act({ ...context, openPlace }).then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  return { error, count: group.count, hasFired: group.hasFired };
-}
 
 const ACTS: Readonly<Record<string, (stage: Stage) => (context: OperationContext) => Promise<unknown>>> = {
   backup:
@@ -182,29 +78,44 @@ it('a backup makes the packs of every group durable before the segment', async (
   }
 });
 
-it.each(['vanish', 'full'] as const)('a backup with two copies does without a group that fails (%s)', async (kind) => {
-  const whole = await makeStage(2);
-  const { count } = await runWith(whole, undefined, ACTS['backup']!(whole));
-  let firedCount = 0;
-  let shortCount = 0;
-  for (let at = 1; at <= count; at += Math.ceil(count / STEPS_MAX)) {
-    const stage = await makeStage(2);
-    const { error, hasFired } = await runWith(stage, { at, kind }, ACTS['backup']!(stage));
-    expect(error, `at ${at}`).toBeUndefined();
-    firedCount += hasFired ? 1 : 0;
-    const { findings } = await check(stage.context, { readData: true });
-    expect(findings.map((finding) => finding.kind).filter((each) => each !== 'copies-missing')).toEqual([]);
-    shortCount += (await listGroups(stage.context)).packsShort > 0 ? 1 : 0;
-    // Nothing is only in the group that failed.
-    const openPlace = async (place: string): Promise<Backend> => {
-      const group = new FaultyGroup({ at: 1, kind: 'vanish' }, []);
-      return group.wrap(new LocalBackend(place), place.at(-1)!);
-    };
-    const alone = await check({ ...stage.context, openPlace }, { readData: true });
-    expect(alone.findings, `at ${at}`).toEqual([]);
-    await rebalanceGroups(stage.context);
-    expect((await check(stage.context, { readData: true })).findings, `at ${at}`).toEqual([]);
-  }
-  expect(firedCount).toBeGreaterThan(5);
-  expect(shortCount).toBeGreaterThan(2);
+it('a backup writes packs to both groups at the same time', async () => {
+  const { context, source } = await makeStage();
+  writeFileSync(join(source, 'three'), createPrng(3).bytes(600_000));
+  // Four packs at a time wait for each other. One after the other, the first would wait for ever.
+  let batch = makeBatch();
+  const groupCounts: number[] = [];
+  const openPlace = async (place: string): Promise<Backend> =>
+    new Proxy<Backend>(new LocalBackend(place), {
+      get: (target, property) => {
+        const value: unknown = Reflect.get(target, property, target);
+        if (typeof value !== 'function') return value;
+        return async (...given: unknown[]): Promise<unknown> => {
+          if (property === 'stage') {
+            const own = batch;
+            own.places.push(place);
+            if (own.places.length === 4) {
+              groupCounts.push(new Set(own.places).size);
+              batch = makeBatch();
+              own.release();
+            }
+            // The last batch is smaller.
+            if (groupCounts.length < 5) await own.released;
+          }
+          return (await Reflect.apply(value, target, given)) as unknown;
+        };
+      },
+    });
+  await backup({ ...context, openPlace }, { sources: [source], cwd: source });
+  // Which group gets a pack is random.
+  expect(groupCounts).toContain(2);
+  expect((await check(context, { readData: true })).findings).toEqual([]);
 });
+
+/** Packs that wait for each other. */
+function makeBatch(): { readonly places: string[]; readonly released: Promise<void>; readonly release: () => void } {
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { places: [], released, release };
+}

@@ -1,9 +1,9 @@
-import { packName, segmentName } from '../../format/layout.ts';
+import { segmentName } from '../../format/layout.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { damagedNames } from '../findings/findings.ts';
 import type { Finding } from '../findings/findings.ts';
-import { Removal, discardCopies } from '../removal.ts';
+import { Removal, discardCopies, quarantinePack } from '../removal.ts';
 import type { PackSurvey } from './pack-survey.ts';
 import type { RepairAction, RepairPlan } from './repair-plan.ts';
 import { Salvager } from './salvager.ts';
@@ -55,16 +55,11 @@ export function repairPacks(
     plan.add({ kind: 'segment-quarantined', segmentId }, async () => order.quarantine(segmentName(segmentId)));
   }
   for (const packId of packsDamaged) {
-    plan.add({ kind: 'pack-quarantined', packId }, async () => quarantineCopies(repository, packId));
+    plan.add({ kind: 'pack-quarantined', packId }, async () => quarantinePack(repository, packId));
   }
   if (segmentIds.length + packsDamaged.length > 0) {
     plan.add({ kind: 'condemnation-removed' }, async () => removal.end());
   }
-}
-
-async function quarantineCopies({ order, packs }: Repository, packId: string): Promise<void> {
-  for (const copyId of await packs.copyIdsOf(packId)) await order.quarantine(packName(copyId));
-  await order.quarantine(packName(packId));
 }
 
 function rebuildAction({ packsKept, packsDamaged, packsMissing }: PackSurvey): RepairAction {

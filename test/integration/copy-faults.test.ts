@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+
+import type { Backend } from '../../src/backend/backend.ts';
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { check } from '../../src/operations/check.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
+import { rebalanceGroups } from '../../src/operations/group-moves.ts';
+import { listGroups } from '../../src/operations/groups.ts';
+import { FaultyGroup, makeStage, runWith } from '../support/faulty-group.ts';
+import type { Stage } from '../support/faulty-group.ts';
+import { inSoak } from '../support/soak.ts';
+
+/** How many of the operations fail, one in each run. */
+const STEPS_MAX = inSoak(200, 15);
+
+function backupOf({ source }: Stage): (context: OperationContext) => Promise<unknown> {
+  return async (context) => backup(context, { sources: [source], cwd: source });
+}
+
+it.each(['vanish', 'full'] as const)('a backup with two copies does without a group that fails (%s)', async (kind) => {
+  const whole = await makeStage(2);
+  const { count } = await runWith(whole, undefined, backupOf(whole));
+  let firedCount = 0;
+  let shortCount = 0;
+  for (let at = 1; at <= count; at += Math.ceil(count / STEPS_MAX)) {
+    const stage = await makeStage(2);
+    const { error, hasFired } = await runWith(stage, { at, kind }, backupOf(stage));
+    expect(error, `at ${at}`).toBeUndefined();
+    firedCount += hasFired ? 1 : 0;
+    const { findings } = await check(stage.context, { readData: true });
+    expect(findings.map((finding) => finding.kind).filter((each) => each !== 'copies-missing')).toEqual([]);
+    shortCount += (await listGroups(stage.context)).packsShort > 0 ? 1 : 0;
+    // Nothing is only in the group that failed.
+    const openPlace = async (place: string): Promise<Backend> => {
+      const group = new FaultyGroup({ at: 1, kind: 'vanish' }, []);
+      return group.wrap(new LocalBackend(place), place.at(-1)!);
+    };
+    const alone = await check({ ...stage.context, openPlace }, { readData: true });
+    expect(alone.findings, `at ${at}`).toEqual([]);
+    await rebalanceGroups(stage.context);
+    expect((await check(stage.context, { readData: true })).findings, `at ${at}`).toEqual([]);
+  }
+  expect(firedCount).toBeGreaterThan(5);
+  expect(shortCount).toBeGreaterThan(2);
+});

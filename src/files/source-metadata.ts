@@ -1,12 +1,11 @@
 import { constants, fstatSync, lstatSync, statSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import type { SourceError } from '../errors.ts';
-import type { BirthTime } from '../format/tree-entry.ts';
 import type { EntryType } from '../format/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { fsPath } from '../util/byte-string.ts';
 import { deviceMajorOf, deviceMinorOf } from './device-number.ts';
-import { secondsOf, typeOfMode } from './status-fields.ts';
+import { nearestSeconds, typeOfMode } from './status-fields.ts';
 import { unfollowedPath } from './held-directories.ts';
 import { sourceError } from './path-failures.ts';
 import { STATX_CURRENT_DIRECTORY, STATX_FOLLOW, STATX_NO_FOLLOW, STATX_OPEN_FILE, statx } from './statx.ts';
@@ -28,8 +27,10 @@ export interface SourceMetadata {
   readonly sizeBytes: number;
   /** The space that the file occupies. Less than its size if it has holes, or if the file system compresses it. */
   readonly allocatedBytes: number;
-  /** Undefined if the file system does not say. */
-  readonly birthTime: BirthTime | undefined;
+  /** Undefined if the file system does not say when the file was created. */
+  readonly birthSeconds: number | undefined;
+  /** Only with `birthSeconds`. */
+  readonly birthNanoseconds: number;
   readonly linkCount: number;
   /** For a device file; otherwise 0. */
   readonly deviceMajor: number;
@@ -78,16 +79,17 @@ function metadataFrom(stats: BigIntStats): SourceMetadata {
     mode: modeAndType & ~constants.S_IFMT,
     uid: Number(stats.uid),
     gid: Number(stats.gid),
-    mtimeSeconds: secondsOf(mtimeSeconds),
+    mtimeSeconds: nearestSeconds(Number(mtimeSeconds)),
     mtimeNanoseconds: Number(stats.mtimeNs - mtimeSeconds * 1_000_000_000n),
-    ctimeSeconds: secondsOf(ctimeSeconds),
+    ctimeSeconds: nearestSeconds(Number(ctimeSeconds)),
     ctimeNanoseconds: Number(stats.ctimeNs - ctimeSeconds * 1_000_000_000n),
     inode: BigInt.asUintN(64, stats.ino),
     device: BigInt.asUintN(64, stats.dev),
     sizeBytes: Number(stats.size),
     allocatedBytes: Number(stats.blocks) * 512,
     // Node reports another time where there is none.
-    birthTime: undefined,
+    birthSeconds: undefined,
+    birthNanoseconds: 0,
     linkCount: Number(stats.nlink),
     deviceMajor: isDevice ? deviceMajorOf(stats.rdev) : 0,
     deviceMinor: isDevice ? deviceMinorOf(stats.rdev) : 0,

@@ -20,9 +20,9 @@ export function typeOfMode(modeAndType: number): EntryType {
 }
 
 /**
- * Converts seconds since 1970. A file may have any 64-bit value; those beyond the range of a number, millions of years
- * away, become the nearest representable value.
+ * A file may have any 64-bit number of seconds since 1970. Those beyond the range of a number, millions of years away,
+ * become the nearest representable value.
  */
-export function secondsOf(seconds: bigint): number {
-  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(seconds)));
+export function nearestSeconds(seconds: number): number {
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, seconds));
 }

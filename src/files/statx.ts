@@ -1,9 +1,8 @@
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
-import type { BirthTime } from '../format/tree-entry.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { makeDevice } from './device-number.ts';
-import { secondsOf, typeOfMode } from './status-fields.ts';
+import { nearestSeconds, typeOfMode } from './status-fields.ts';
 import { nativeCalls } from './native.ts';
 import type { NativeCalls } from './native.ts';
 import type { SourceMetadata } from './source-metadata.ts';
@@ -21,8 +20,10 @@ const i32 = new Int32Array(memory);
 const u16 = new Uint16Array(memory);
 const u32 = new Uint32Array(memory);
 const u64 = new BigUint64Array(memory);
-const i64 = new BigInt64Array(memory);
-/** Indexes of the fields in an array of their own type. */
+/**
+ * Indexes of the fields in an array of their own type. Numbers of 64 bits are read as two halves, since a BigInt is an
+ * object, and most of the garbage of a backup of unchanged files was these. All supported machines are little-endian.
+ */
 const FIELD = {
   mask: 0,
   attributes: 1,
@@ -32,14 +33,13 @@ const FIELD = {
   gid: 6,
   mode: 14,
   inode: 4,
-  sizeBytes: 5,
-  blocks: 6,
-  birthSecondsLow: 20,
-  birthSecondsHigh: 21,
+  sizeBytes: 10,
+  blocks: 12,
+  birthSeconds: 20,
   birthNanoseconds: 22,
-  ctimeSeconds: 12,
+  ctimeSeconds: 24,
   ctimeNanoseconds: 26,
-  mtimeSeconds: 14,
+  mtimeSeconds: 28,
   mtimeNanoseconds: 30,
   ownMajor: 32,
   ownMinor: 33,
@@ -77,15 +77,16 @@ export function statx(directory: number, path: ByteString, flags: number): Sourc
     mode: modeAndType & ~constants.S_IFMT,
     uid: u32[FIELD.uid]!,
     gid: u32[FIELD.gid]!,
-    mtimeSeconds: secondsOf(i64[FIELD.mtimeSeconds]!),
+    mtimeSeconds: secondsAt(FIELD.mtimeSeconds),
     mtimeNanoseconds: u32[FIELD.mtimeNanoseconds]!,
-    ctimeSeconds: secondsOf(i64[FIELD.ctimeSeconds]!),
+    ctimeSeconds: secondsAt(FIELD.ctimeSeconds),
     ctimeNanoseconds: u32[FIELD.ctimeNanoseconds]!,
     inode: u64[FIELD.inode]!,
     device: packedDevice(u32[FIELD.deviceMajor]!, u32[FIELD.deviceMinor]!),
-    sizeBytes: Number(u64[FIELD.sizeBytes]!),
-    allocatedBytes: Number(u64[FIELD.blocks]!) * BLOCK_BYTES,
-    birthTime: birthTime(),
+    sizeBytes: unsignedAt(FIELD.sizeBytes),
+    allocatedBytes: unsignedAt(FIELD.blocks) * BLOCK_BYTES,
+    birthSeconds: birthSeconds(),
+    birthNanoseconds: u32[FIELD.birthNanoseconds]!,
     linkCount: u32[FIELD.linkCount]!,
     deviceMajor: isDevice ? u32[FIELD.ownMajor]! : 0,
     deviceMinor: isDevice ? u32[FIELD.ownMinor]! : 0,
@@ -93,10 +94,22 @@ export function statx(directory: number, path: ByteString, flags: number): Sourc
 }
 
 /** Undefined for a time that is unknown, or that no number can represent. */
-function birthTime(): BirthTime | undefined {
+function birthSeconds(): number | undefined {
   if ((u32[FIELD.mask]! & STATX_BTIME) === 0) return undefined;
-  const seconds = i32[FIELD.birthSecondsHigh]! * 2 ** 32 + u32[FIELD.birthSecondsLow]!;
-  return Number.isSafeInteger(seconds) ? { seconds, nanoseconds: u32[FIELD.birthNanoseconds]! } : undefined;
+  const seconds = signedAt(FIELD.birthSeconds);
+  return Number.isSafeInteger(seconds) ? seconds : undefined;
+}
+
+function secondsAt(index: number): number {
+  return nearestSeconds(signedAt(index));
+}
+
+function signedAt(index: number): number {
+  return i32[index + 1]! * 2 ** 32 + u32[index]!;
+}
+
+function unsignedAt(index: number): number {
+  return u32[index + 1]! * 2 ** 32 + u32[index]!;
 }
 
 /** Whether the file at the path is immutable or append-only, as far as the system says so. Does not follow symlinks. */

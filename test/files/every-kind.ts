@@ -15,7 +15,6 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 
 import { deviceMajorOf, deviceMinorOf } from '../../src/files/device-number.ts';
-import type { BirthTime } from '../../src/format/tree-entry.ts';
 import type { SourceMetadata } from '../../src/files/source-metadata.ts';
 import { byteStringFromText, fsPath } from '../../src/util/byte-string.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
@@ -52,15 +51,18 @@ export function expectSame(found: SourceMetadata | undefined, stats: BigIntStats
     sizeBytes: Number(stats.size),
     allocatedBytes: Number(stats.blocks) * 512,
     // The calls of Node show another time where the file system has none.
-    birthTime: found!.birthTime && birthTimeOf(stats),
+    ...(found!.birthSeconds === undefined
+      ? { birthSeconds: undefined, birthNanoseconds: found!.birthNanoseconds }
+      : birthTimeOf(stats)),
     linkCount: Number(stats.nlink),
     deviceMajor: isDevice ? deviceMajorOf(stats.rdev) : 0,
     deviceMinor: isDevice ? deviceMinorOf(stats.rdev) : 0,
   });
 }
 
-function birthTimeOf({ birthtimeNs }: BigIntStats): BirthTime {
-  return { seconds: Math.floor(Number(birthtimeNs) / 1e9), nanoseconds: Number(((birthtimeNs % NS) + NS) % NS) };
+function birthTimeOf({ birthtimeNs }: BigIntStats): Pick<SourceMetadata, 'birthSeconds' | 'birthNanoseconds'> {
+  const birthNanoseconds = Number(((birthtimeNs % NS) + NS) % NS);
+  return { birthSeconds: Math.floor(Number(birthtimeNs) / 1e9), birthNanoseconds };
 }
 
 /** A directory with an entry of each kind, and what is hard about them; all of their paths, its own too. */

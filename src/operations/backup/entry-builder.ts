@@ -23,7 +23,7 @@ export function buildEntry(
   content: EntryContent,
   attributes: KeptAttributes,
 ): TreeEntry {
-  const { type, device, linkCount } = metadata;
+  const { type, device, linkCount, birthSeconds, birthNanoseconds } = metadata;
   return {
     name,
     type,
@@ -48,7 +48,7 @@ export function buildEntry(
     xattrs: attributes.xattrs,
     holes: holesWithin(attributes.holes, content.sizeBytes ?? 0),
     inodeFlags: attributes.inodeFlags,
-    birthTime: metadata.birthTime,
+    birthTime: birthSeconds === undefined ? undefined : { seconds: birthSeconds, nanoseconds: birthNanoseconds },
     extensions: [],
   };
 }
@@ -100,7 +100,7 @@ export function hasSameContent(
   );
 }
 
-/** Returns whether a file or directory with the same content has the same entry as before. */
+/** Returns whether something with the same content has the same entry as before. */
 export function isSameEntry(entry: TreeEntry, metadata: SourceMetadata, owners: OwnerNames): boolean {
   return (
     entry.type === metadata.type &&
@@ -113,6 +113,14 @@ export function isSameEntry(entry: TreeEntry, metadata: SourceMetadata, owners: 
     entry.inode === metadata.inode &&
     (metadata.type === 'directory' || hasSameLinks(entry.hardlink, metadata))
   );
+}
+
+/** The same for a symlink or special file whose inode and times are those of the entry. */
+export function isSameOther(entry: TreeEntry, metadata: SourceMetadata, owners: OwnerNames): boolean {
+  // An additional safeguard: some file systems show another size, and their symlinks are read.
+  const hasSameSize = entry.type !== 'symlink' || entry.linkTarget.length === metadata.sizeBytes;
+  const isSameDevice = entry.deviceMajor === metadata.deviceMajor && entry.deviceMinor === metadata.deviceMinor;
+  return hasSameSize && isSameDevice && isSameEntry(entry, metadata, owners);
 }
 
 export function hasSameTimes(entry: TreeEntry, metadata: SourceMetadata): boolean {

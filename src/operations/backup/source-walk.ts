@@ -11,13 +11,13 @@ import type { ByteString } from '../../util/byte-string.ts';
 import { joinPath } from '../../util/byte-string.ts';
 import { pathOf } from '../../util/path-node.ts';
 import type { PathNode } from '../../util/path-node.ts';
-import { buildOtherEntry } from './entry-builder.ts';
+import { buildOtherEntry, isSameOther } from './entry-builder.ts';
 import { UNKNOWN_ENTRY, isElsewhere } from './exclusion.ts';
 import type { DirectoryRules, ExclusionReason } from './exclusion.ts';
 import type { EnteredDirectory } from './ignore-files.ts';
 import type { ParentSnapshot } from './parent-snapshot.ts';
 import type { PlannedName, SourcePlan } from './source-plan.ts';
-import type { WalkServices, FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
+import type { EntryStep, WalkServices, FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
 
 const OWN_PART = 'is a part of the repository of this backup, or of a copy of it; it is left out';
 /** A directory for which the system reports this size may have thousands of names. */
@@ -98,7 +98,7 @@ export class SourceWalk {
     const { directory } = open;
     const place = { parent: directory, name };
     const planned = open.planned?.get(name);
-    const { exclusion, owners } = this.#services;
+    const { exclusion } = this.#services;
     const mayExclude = !open.isPartial && planned?.isRoot !== true;
     let unwanted = mayExclude ? exclusion.excludesName(open.rules, place) : undefined;
     if (unwanted !== undefined && planned === undefined) return this.#leaveOut(place, unwanted);
@@ -120,17 +120,11 @@ export class SourceWalk {
       if (isDirectory) {
         // Of an excluded directory, what the user named in it is saved.
         const isPartial = isAbove || unwanted !== undefined;
-        const seen = { ...place, metadata, previous, root, followed, planned, isPartial, follows: isAbove };
-        return this.#enter(seen, open.rules);
+        const found = { metadata, previous, root, followed, planned, isPartial, follows: isAbove };
+        return this.#enter({ parent: directory, name, ...found }, open.rules);
       }
       if (metadata.type === 'file') return this.#file({ directory, name, path: location, metadata, previous });
-      const attributes = this.#services.attributes.ofOther(place, { metadata, previous }, location);
-      return {
-        kind: 'entry',
-        directory,
-        entry: buildOtherEntry(name, location, metadata, owners, attributes),
-        previous,
-      };
+      return this.#other({ directory, name, path: location, metadata, previous });
     } catch (error) {
       // What is to be ignored may be unreadable.
       const isIgnored = mayExclude && exclusion.excludes(open.rules, name, UNKNOWN_ENTRY) !== undefined;
@@ -214,7 +208,16 @@ export class SourceWalk {
     }
   }
 
-  #file(seen: Pick<FileStep, 'directory' | 'name' | 'path' | 'metadata' | 'previous'>): FileStep {
+  /** A symlink or special file. What it is never changes while its inode and ctime stay, so it need not be read again. */
+  #other({ directory, name, path, metadata, previous }: SeenFile): EntryStep {
+    const { attributes: source, owners } = this.#services;
+    if (source.isKnown(previous, metadata) && isSameOther(previous, metadata, owners))
+      return { kind: 'entry', directory, entry: previous, previous };
+    const attributes = source.ofOther({ parent: directory, name }, { metadata, previous }, path);
+    return { kind: 'entry', directory, entry: buildOtherEntry(name, path, metadata, owners, attributes), previous };
+  }
+
+  #file(seen: SeenFile): FileStep {
     const { files, ahead, continuation, attributes: source } = this.#services;
     const known = files.reuse(seen.metadata, seen.previous) ?? continuation.reuse(seen, files);
     if (known !== undefined) {
@@ -227,6 +230,9 @@ export class SourceWalk {
     return { kind: 'file', ...seen, known, attributes: undefined, ahead: isWanted ? ahead.offer(seen) : undefined };
   }
 }
+
+/** Anything but a directory. */
+type SeenFile = Pick<FileStep, 'directory' | 'name' | 'path' | 'metadata' | 'previous'>;
 
 interface SeenDirectory extends PathNode {
   readonly parent: WalkedDirectory;

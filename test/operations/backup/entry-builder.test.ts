@@ -7,7 +7,7 @@ import { openOwnerNames } from '../../../src/files/owner-names.ts';
 import { readMetadata } from '../../../src/files/source-metadata.ts';
 import type { SourceMetadata } from '../../../src/files/source-metadata.ts';
 import type { TreeEntry } from '../../../src/format/tree.ts';
-import { buildEntry, hasSameContent, isSameEntry } from '../../../src/operations/backup/entry-builder.ts';
+import { buildEntry, hasSameContent, isSameEntry, isSameOther } from '../../../src/operations/backup/entry-builder.ts';
 import { NO_ATTRIBUTES } from '../../../src/format/tree-entry.ts';
 import { byteStringFromText } from '../../../src/util/byte-string.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
@@ -104,5 +104,20 @@ describe('isSameEntry', () => {
     const entry = buildEntry(NAME, metadata, owners, { treeId: new Uint8Array(20) }, NO_ATTRIBUTES);
     expect(isSameEntry(entry, { ...metadata, linkCount: metadata.linkCount + 1 }, owners)).toBe(true);
     expect(isSameEntry(entry, { ...metadata, type: 'file' }, owners)).toBe(false);
+  });
+});
+
+describe('isSameOther', () => {
+  const owners = openOwnerNames();
+  const link = { type: 'symlink', sizeBytes: 6 } as const;
+
+  it('sees a symlink of another length, and another device number', () => {
+    const metadata: SourceMetadata = { ...makeFile().metadata, ...link };
+    const linkTarget = byteStringFromText('target');
+    const entry = buildEntry(NAME, metadata, owners, { linkTarget }, NO_ATTRIBUTES);
+    expect(isSameOther(entry, metadata, owners)).toBe(true);
+    expect(isSameOther(entry, { ...metadata, sizeBytes: 7 }, owners)).toBe(false);
+    expect(isSameOther(entry, { ...metadata, deviceMinor: 1 }, owners)).toBe(false);
+    expect(isSameOther(entry, { ...metadata, mode: metadata.mode ^ 1 }, owners)).toBe(false);
   });
 });

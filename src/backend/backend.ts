@@ -117,7 +117,7 @@ export interface Backend {
   publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void>;
   /** Gives a file another name, and replaces a file that has it. At least one of the two names exists at any moment. */
   move(source: string, target: string): Promise<void>;
-  /** Removes a file; returns false if it did not exist. */
+  /** Removes a file. Returns false if it did not exist and the place says so. */
   remove(name: string): Promise<boolean>;
   /** Makes durable what was published, moved and removed so far. Once it has failed, every later call fails. */
   barrier(): Promise<void>;
@@ -130,7 +130,7 @@ export interface Backend {
   refresh(name: string): Promise<boolean>;
   /** Returns an opaque value that changes with `refresh`, or undefined if the lock does not exist. */
   heartbeatOf(name: string): Promise<string | undefined>;
-  /** Removes a lock; returns false if it did not exist. */
+  /** Removes a lock. Returns false if it did not exist and the place says so. */
   release(name: string): Promise<boolean>;
 
   /** Closes all open files. */

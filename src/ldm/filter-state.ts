@@ -51,7 +51,12 @@ export class FilterState {
    * Whether every reference is counted and every live chunk has a location. Only then are dead chunks really unused.
    */
   get isComplete(): boolean {
-    return !this.#isChanging && this.unreadableTrees.size === 0 && this.filter.missingCount === 0;
+    return !this.#isChanging && this.missingCount === 0;
+  }
+
+  /** How many live chunks have no location or, being trees, cannot be read. */
+  get missingCount(): number {
+    return this.filter.missingCount + this.unreadableTrees.size;
   }
 
   /**

@@ -22,8 +22,7 @@ export async function commitSnapshots(
     // Between the commits, the lock alone tells: while it exists, nobody removes packs.
     const isBetween = verifiedCount > 0 && verifiedCount < manifests.length;
     verifiedCount += 1;
-    await repository.assertLocked();
-    if (!isBetween) await chunks.assertPacksPresent();
+    await (isBetween ? repository.assertLocked() : chunks.assertLockedAndPresent());
   };
   // Without the lock, others may have deleted the snapshot, brought it back and reported that. But better no snapshot
   // than one that may vanish in a power cut.

@@ -3,6 +3,7 @@ import { assertEnoughOpenFiles } from '../files/open-files.ts';
 import { Repository } from '../repository/repository.ts';
 import { Unlocker } from '../repository/unlocker.ts';
 import type { UnlockedRepositories } from '../repository/unlocker.ts';
+import { isReading } from '../repository/access.ts';
 import type { AccessMode, AccessOptions } from '../repository/access.ts';
 import type { OpenedConfig } from '../repository/config-file.ts';
 import type { OpenRepositoryOptions } from '../repository/repository.ts';
@@ -163,7 +164,7 @@ export async function withRepository<T>(
     if (packCount > 0) onNotice?.({ kind: 'fewer-copies', packCount });
     const staleness = await repository.staleness();
     if (staleness !== undefined) throw staleness;
-    if (mode !== 'read') await watch?.end();
+    if (!isReading(mode)) await watch?.end();
   } catch (error) {
     const reported = await repository.explain(error);
     // The first error is the one to report.

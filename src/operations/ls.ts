@@ -34,8 +34,10 @@ export async function listFiles(
   return await withRepository(context, 'read', async (repository) => {
     const { name, path: pathInside } = parseSelector(options.selector);
     const { filter } = options;
-    const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
-    const { reader, damage } = await repository.openState();
+    const listed = await repository.files.listForReading();
+    const snapshots = await repository.files.readSnapshots({ listing: listed });
+    const listing = selectSnapshot(context, snapshots, name, { filter });
+    const { reader, damage } = await repository.openState({ listing: listed });
     assertCountable([name], damage.lostSnapshots);
     const pacer = new Pacer(context);
     const place = await findPlace(reader, listing, pathInside);

@@ -7,8 +7,8 @@ export type Access = AccessMode | 'add';
 
 /** What the owner of a key with this role may do. */
 const MAY = {
-  read: { access: ['read'], words: 'only read' },
-  backup: { access: ['read', 'add'], words: 'only read and add snapshots' },
+  read: { access: ['read', 'list'], words: 'only read' },
+  backup: { access: ['read', 'list', 'add'], words: 'only read and add snapshots' },
 } as const;
 
 /**

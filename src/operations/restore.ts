@@ -82,8 +82,10 @@ export async function restore(context: OperationContext, options: RestoreOptions
   const { name, path } = parseSelector(options.selector);
   return await withRepository(context, 'read', async (repository) => {
     const { filter } = options;
-    const listing = selectSnapshot(context, await repository.files.readSnapshots(), name, { filter });
-    const opened = await repository.openState();
+    const listed = await repository.files.listForReading();
+    const snapshots = await repository.files.readSnapshots({ listing: listed });
+    const listing = selectSnapshot(context, snapshots, name, { filter });
+    const opened = await repository.openState({ listing: listed });
     assertCountable([name], opened.damage.lostSnapshots);
     const first = await findPlace(opened.reader, listing, path);
     const { onNotice, progress } = context;

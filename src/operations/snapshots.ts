@@ -1,6 +1,6 @@
 import { withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import type { SnapshotListing } from '../repository/read-snapshots.ts';
+import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
 import { measureSnapshots } from './remove-snapshots.ts';
 import type { FreedBytes } from './remove-snapshots.ts';
 import { assertCountable, selectSnapshot, warnOfFuture } from './select-snapshots.ts';
@@ -33,13 +33,17 @@ export async function listSnapshots(
   context: OperationContext,
   options: ListSnapshotsOptions = {},
 ): Promise<ListedSnapshot[]> {
+  const { deleted = false, cost = false } = options;
+  if (!cost) {
+    const found = await withRepository(context, 'list', async ({ files }) => files.readSnapshots({ deleted }));
+    // Without a lock, another command may only be changing what looks damaged or was not found.
+    const isDoubtful = found.hasMoved || found.copied.size + found.damaged.size > 0;
+    if (!isDoubtful || context.backend.traffic === undefined) return matchingListings(context, options, found);
+  }
   return await withRepository(context, 'read', async (repository) => {
-    const { listings, copied, damaged } = await repository.files.readSnapshots({ deleted: options.deleted === true });
-    for (const [snapshotId, reason] of [...copied, ...damaged])
-      context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });
-    const matching = listings.filter(({ snapshot }) => matchesFilter(snapshot, options));
-    warnOfFuture(context, matching);
-    if (options.cost !== true) return matching;
+    const found = await repository.files.readSnapshots({ deleted });
+    const matching = matchingListings(context, options, found);
+    if (!cost) return matching;
     const opened = await repository.openState();
     const measured: ListedSnapshot[] = [];
     for (const listing of matching) {
@@ -48,6 +52,19 @@ export async function listSnapshots(
     }
     return measured;
   });
+}
+
+/** Returns what matches, after the warnings. */
+function matchingListings(
+  context: OperationContext,
+  options: ListSnapshotsOptions,
+  { listings, copied, damaged }: ReadSnapshots,
+): SnapshotListing[] {
+  for (const [snapshotId, reason] of [...copied, ...damaged])
+    context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });
+  const matching = listings.filter(({ snapshot }) => matchesFilter(snapshot, options));
+  warnOfFuture(context, matching);
+  return matching;
 }
 
 /** Returns everything about one snapshot. */

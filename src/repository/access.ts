@@ -6,8 +6,11 @@ import { RepositoryLock } from './lock.ts';
 import type { LockClock, LockMode } from './lock.ts';
 import type { LockOwner } from './lock-owner.ts';
 
-/** `read`: a shared lock, or no lock if the place is not writable, such as a read-only mount. */
-export type AccessMode = LockMode | 'read';
+/**
+ * `read`: a shared lock, or no lock if the place is not writable, such as a read-only mount. `list`: the same, but no lock
+ * on another machine, where it would take more requests than all the rest. For what copes with changes in between.
+ */
+export type AccessMode = LockMode | 'read' | 'list';
 
 export interface AccessOptions {
   readonly backend: Backend;
@@ -35,15 +38,20 @@ const NOT_WRITABLE: ReadonlyMap<BackendErrorKind, string> = new Map([
 
 /** Acquires the lock for a kind of access. Returns undefined if the repository can be read, but not locked. */
 export async function acquireAccess(options: AccessOptions): Promise<RepositoryLock | undefined> {
-  const { mode, onUnlocked } = options;
+  const { backend, mode, onUnlocked } = options;
+  if (mode === 'list' && backend.traffic !== undefined) return undefined;
   try {
     return await acquireLock(options, mode === 'exclusive' ? 'exclusive' : 'shared');
   } catch (error) {
-    const reason = mode === 'read' && error instanceof BackendError ? NOT_WRITABLE.get(error.kind) : undefined;
+    const reason = isReading(mode) && error instanceof BackendError ? NOT_WRITABLE.get(error.kind) : undefined;
     if (reason === undefined) throw error;
     onUnlocked?.(reason);
     return undefined;
   }
+}
+
+export function isReading(mode: AccessMode): boolean {
+  return mode === 'read' || mode === 'list';
 }
 
 export async function acquireLock(options: Omit<AccessOptions, 'mode'>, mode: LockMode): Promise<RepositoryLock> {

@@ -32,7 +32,11 @@ export interface Listing {
  * Only a missing directory counts as empty: git and object stores do not keep empty ones.
  */
 export async function listRepository(
-  place: FilePlace & { readonly offlineIsAbsent?: boolean | undefined },
+  place: FilePlace & {
+    readonly offlineIsAbsent?: boolean | undefined;
+    /** Lists deleted snapshots only if there seem to be any: their references do not matter to who only reads. */
+    readonly isForReading?: boolean;
+  },
 ): Promise<Listing> {
   const { backend } = place;
   const condemned = await readCondemnations(place, idsOf(await listOptional(backend, 'condemned')));
@@ -44,7 +48,9 @@ export async function listRepository(
     return files ?? [];
   };
   const snapshotIds = idsOf(await list('snapshots'));
-  const deletedIds = idsOf(await listOptional(backend, 'deleted'));
+  const present = new Set(snapshotIds);
+  const listsDeleted = place.isForReading !== true || manifestCopyIds.some((id) => !present.has(id));
+  const deletedIds = listsDeleted ? idsOf(await listOptional(backend, 'deleted')) : [];
   const checkpoints = (await listOptional(backend, 'filter'))
     .map((file) => file.name)
     .filter((name) => isCheckpointName(name))

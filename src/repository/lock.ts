@@ -109,6 +109,17 @@ export class RepositoryLock {
   }
 
   /**
+   * Like `assertHeld`, and returns the sizes of those of the files that exist: one request for both.
+   * @throws RefusedError
+   */
+  async heldSizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const { name } = this.#file;
+    const sizes = await this.#backend.sizesOf([name, ...names]);
+    if (!sizes.has(name)) throw lostLockError(this.#backend);
+    return sizes;
+  }
+
+  /**
    * Acquires a new lock of the same mode, then releases the old one, so that no other process can get in between.
    * @throws RefusedError or RepositoryLockedError if the old lock was lost; the caller still has to release
    */

@@ -21,7 +21,6 @@ import { hasCondemned, listedBytes, listRepository, withoutCondemned } from './l
 import type { Listing } from './listing.ts';
 import { readSegment } from './manifests.ts';
 import { StateReader } from './state-reader.ts';
-import type { FindCopies } from './state-reader.ts';
 
 /** The filter state of everything that was present when the repository was opened. */
 export interface OpenedState {
@@ -51,6 +50,8 @@ export interface OpenStateOptions extends FilePlace {
   readonly cacheBytes: number;
   /** Aborts the opening with its reason. */
   readonly signal?: AbortSignal | undefined;
+  /** What was listed a moment ago. */
+  readonly listing?: Listing;
   /** Uses only segments and snapshots. */
   readonly ignoreCheckpoints?: boolean;
   /** The state as this process opened it earlier, to be updated and adopted. If that fails, a checkpoint is used. */
@@ -81,17 +82,13 @@ export interface OpenStateOptions extends FilePlace {
  * process that was suspended may have committed a snapshot that needs them.
  */
 export async function openState(options: OpenStateOptions): Promise<OpenedState> {
-  const listing = await listRepository(options);
+  const listing = options.listing ?? (await listRepository(options));
   if (!hasCondemned(listing)) return await openListing(options, listing, false);
   const opened = await openListing(options, withoutCondemned(listing), false);
   if (opened.state.isComplete) return opened;
   const withCondemned = await openListing({ ...options, from: undefined }, listing, true);
   // The missing chunks may not be in the condemned packs either.
-  return missingCount(withCondemned) < missingCount(opened) ? withCondemned : opened;
-}
-
-function missingCount({ state }: OpenedState): number {
-  return state.filter.missingCount + state.unreadableTrees.size;
+  return withCondemned.state.missingCount < opened.state.missingCount ? withCondemned : opened;
 }
 
 async function openListing(options: OpenStateOptions, listing: Listing, needsCondemned: boolean): Promise<OpenedState> {
@@ -147,16 +144,17 @@ class StateOpening {
       readonly known: CheckpointKnowledge;
     },
   ) {
-    const { backend, codec, cacheBytes, buffers } = given.options;
-    this.#options = given.options;
+    const { backend, codec, cacheBytes, buffers, onTree } = (this.#options = given.options);
     this.#listing = given.listing;
     this.#known = given.known;
     this.#snapshots = new FoldedSnapshots(given.options, given.known.snapshots);
     this.#state = given.state;
     this.#origin = { needsCondemned: given.needsCondemned, checkpoint: given.checkpoint };
     const chunks = given.options.chunks ?? new ChunkReader(backend, codec, { cacheBytes, buffers });
-    const findCopies: FindCopies = async () => findOtherCopies(given.options, given.state);
-    this.#reader = new StateReader(given.state, chunks, { findCopies, onTree: given.options.onTree });
+    this.#reader = new StateReader(given.state, chunks, {
+      findCopies: async () => findOtherCopies(given.options, given.state),
+      onTree,
+    });
   }
 
   async fold(): Promise<OpenedState> {

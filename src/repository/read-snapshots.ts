@@ -5,6 +5,7 @@ import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { manifestCopyName, snapshotName } from '../format/layout.ts';
 import { idsOf, listOptional, listUnlessMissing } from './listing.ts';
+import type { Listing } from './listing.ts';
 import { readManifest, readManifestCopy } from './manifests.ts';
 
 export interface SnapshotListing {
@@ -23,17 +24,23 @@ export interface ReadSnapshots {
   readonly copied: ReadonlyMap<string, string>;
   /** Snapshots that are not listed because their manifest is missing or unreadable, with the reason. */
   readonly damaged: ReadonlyMap<string, string>;
+  /** Whether another process moved a manifest between the listing and the reading: it may have another name now. */
+  readonly hasMoved: boolean;
+}
+
+export interface ReadSnapshotsOptions {
+  readonly deleted?: boolean;
+  /** What was listed already. */
+  readonly listing?: Listing | undefined;
 }
 
 /** Reads all snapshots, or all deleted ones that can still be undeleted. */
-export async function readSnapshots(
-  place: FilePlace,
-  options: { readonly deleted?: boolean } = {},
-): Promise<ReadSnapshots> {
-  const present = await readPresent(place);
+export async function readSnapshots(place: FilePlace, options: ReadSnapshotsOptions = {}): Promise<ReadSnapshots> {
+  const present = await readPresent(place, options.listing);
   const current = currentListings(present.listings);
   if (options.deleted !== true) return resultOf(present, current.filter(isUndeleted));
-  const reading: SnapshotReading = { place, deleted: true, listings: [], copied: new Map(), damaged: new Map() };
+  const reading = newReading(place, true);
+  reading.hasMoved = present.hasMoved;
   await readInto(reading, await listIds(place.backend, 'deleted'));
   for (const { snapshot } of [...present.listings, ...reading.listings])
     reading.damaged.delete(snapshot.replaces ?? '');
@@ -54,18 +61,23 @@ function isUndeleted({ snapshot }: SnapshotListing): boolean {
 }
 
 /** Reads what is in snapshots/, including deleted snapshots that are kept for a time. */
-async function readPresent(place: FilePlace): Promise<SnapshotReading> {
+async function readPresent(place: FilePlace, listing: Listing | undefined): Promise<SnapshotReading> {
   const { backend } = place;
-  const copyIds = await listIds(backend, 'manifests.bak');
-  const ids = idsOf((await listUnlessMissing(backend, 'snapshots')) ?? []);
-  const reading: SnapshotReading = { place, deleted: false, listings: [], copied: new Map(), damaged: new Map() };
+  const copyIds = listing?.manifestCopyIds ?? (await listIds(backend, 'manifests.bak'));
+  const ids = listing?.snapshotIds ?? idsOf((await listUnlessMissing(backend, 'snapshots')) ?? []);
+  const reading = newReading(place, false);
   await readInto(reading, ids);
   await noteLost(reading, copyIds, ids);
   return reading;
 }
 
-function resultOf({ deleted, copied, damaged }: SnapshotReading, listings: readonly SnapshotListing[]): ReadSnapshots {
-  return { deleted, listings: sortedByTime(listings), copied, damaged };
+function newReading(place: FilePlace, deleted: boolean): SnapshotReading {
+  return { place, deleted, listings: [], copied: new Map(), damaged: new Map(), hasMoved: false };
+}
+
+function resultOf(reading: SnapshotReading, listings: readonly SnapshotListing[]): ReadSnapshots {
+  const { deleted, copied, damaged, hasMoved } = reading;
+  return { deleted, listings: sortedByTime(listings), copied, damaged, hasMoved };
 }
 
 /**
@@ -102,6 +114,7 @@ interface SnapshotReading {
   readonly listings: SnapshotListing[];
   readonly copied: Map<string, string>;
   readonly damaged: Map<string, string>;
+  hasMoved: boolean;
 }
 
 async function listIds(backend: Backend, directory: string): Promise<string[]> {
@@ -116,7 +129,10 @@ async function readInto(reading: SnapshotReading, ids: readonly string[]): Promi
       listings.push({ id, snapshot: await found });
     } catch (error) {
       // Deleted or undeleted by another process since the listing.
-      if (isAbsent(error)) continue;
+      if (isAbsent(error)) {
+        reading.hasMoved = true;
+        continue;
+      }
       if (!isDamage(error)) throw error;
       const snapshot = deleted ? undefined : await readCopy(place, id);
       if (snapshot !== undefined) listings.push({ id, snapshot });

@@ -18,7 +18,7 @@ import { decodeManifest, readManifest, readManifestCopy, readSegment } from './m
 import type { ReadManifest } from './manifests.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import { readSnapshots } from './read-snapshots.ts';
-import type { ReadSnapshots } from './read-snapshots.ts';
+import type { ReadSnapshots, ReadSnapshotsOptions } from './read-snapshots.ts';
 
 /** Reads the small files of a repository, and lists what exists. */
 export class RepositoryFiles {
@@ -33,6 +33,11 @@ export class RepositoryFiles {
   /** Lists everything in the repository. */
   async listAll(): Promise<Listing> {
     return await listRepository(this.#place);
+  }
+
+  /** Lists what is needed to read a snapshot. */
+  async listForReading(): Promise<Listing> {
+    return await listRepository({ ...this.#place, isForReading: true });
   }
 
   /** Lists a directory. One that does not exist counts as empty. */
@@ -54,7 +59,7 @@ export class RepositoryFiles {
   }
 
   /** Reads all snapshots, or all deleted ones that can still be undeleted. */
-  async readSnapshots(options: { readonly deleted?: boolean } = {}): Promise<ReadSnapshots> {
+  async readSnapshots(options: ReadSnapshotsOptions = {}): Promise<ReadSnapshots> {
     return await readSnapshots(this.#place, options);
   }
 

@@ -98,10 +98,9 @@ export class Repository {
     this.hasher = made.hasher;
     this.order = new DurableOrder(made);
     this.unfinished = new UnfinishedBackups(made, this.order);
-    const { pool: threads, release } =
-      made.threads === undefined ? acquireSharedPool() : { pool: made.threads, release: () => undefined };
-    this.threads = threads;
-    this.#releaseThreads = release;
+    const shared = made.threads === undefined ? acquireSharedPool() : undefined;
+    const threads = (this.threads = shared?.pool ?? made.threads!);
+    this.#releaseThreads = shared?.release ?? (() => undefined);
     const compressor = new Compressor(threads, made.config.compression.level);
     this.#codec = new BlockCodec({ hasher: made.hasher, threads, compressor, seals: made.seals });
     this.packs = new PackStore({ backend: made.backend, codec: this.#codec, packHash: made.config.packHash });
@@ -125,8 +124,8 @@ export class Repository {
     const hasher = new ChunkHasher(opened.config.chunkHash, Buffer.from(opened.config.idKey, 'hex'));
     const lock = await acquireAccess(options);
     try {
-      // Somebody may have rotated the master key while this process waited: what is new would look damaged.
-      await opened.assertCurrent();
+      // Somebody may have rotated the master key while this process waited. Without a lock, `staleness` notices it.
+      if (lock !== undefined) await opened.assertCurrent();
       const placed = await placePacks(backend, { ...opened, ...opened.config }, options.openPlace);
       return new Repository({ ...opened, ...placed, hasher, lock, signal, sizes, threads, onDamagedCheckpoint });
     } catch (error) {
@@ -192,27 +191,22 @@ export class Repository {
     if (this.#lock === undefined) return (await this.staleness()) ?? error;
     try {
       if (await repositoryExists(this.#backend)) await this.#lock.assertHeld();
-      return error;
     } catch (lost) {
-      return lost instanceof RefusedError ? lost : error;
+      if (lost instanceof RefusedError) return lost;
     }
+    return error;
   }
 
   /** Returns the error to report if the master key was rotated since, and no lock prevented it: what is new looks damaged. */
   async staleness(): Promise<RefusedError | undefined> {
     if (this.#lock !== undefined) return undefined;
-    return await this.#assertCurrent().then(
-      () => undefined,
-      (error: unknown) => (error instanceof RefusedError ? error : undefined),
-    );
+    const error = await this.#assertCurrent().catch((reason: unknown) => reason);
+    return error instanceof RefusedError ? error : undefined;
   }
 
   /** Whether another process has taken the lock of this process over. False if that cannot be found out. */
   async isLockLost(): Promise<boolean> {
-    return await this.assertLocked().then(
-      () => false,
-      (error: unknown) => error instanceof RefusedError,
-    );
+    return (await this.assertLocked().catch((reason: unknown) => reason)) instanceof RefusedError;
   }
 
   readonly throwIfAborted = (): void => this.#signal?.throwIfAborted();
@@ -221,10 +215,17 @@ export class Repository {
   readonly renewLock = async (): Promise<void> => this.#lock?.renew();
 
   /** Throws if the lock of this process is gone: it may have been suspended while another process reclaimed space. */
-  readonly assertLocked: Verify = async () => {
+  readonly assertLocked: Verify = async () => this.#writersLock.assertHeld();
+
+  /** Like `assertLocked`. Returns the sizes of those of the files that exist: one request for both. */
+  async lockedSizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return await this.#writersLock.heldSizesOf(names);
+  }
+
+  get #writersLock(): RepositoryLock {
     if (this.#lock === undefined) throw new RefusedError('the repository is open for reading only');
-    await this.#lock.assertHeld();
-  };
+    return this.#lock;
+  }
 
   /** Writes a checkpoint of a complete state, and removes all but the newest two if it may. Returns its name. */
   async writeCheckpoint(state: FilterState): Promise<string> {

@@ -55,9 +55,12 @@ export class PackStore {
     return await copyIdsOf(this.#backend, packId);
   }
 
-  /** Returns the sizes of those of the packs that exist now, by id. */
-  async sizesOf(packIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const sizes = await this.#backend.sizesOf(packIds.map(packName));
+  /** Returns the sizes of those of the packs that exist now, by id. `ask` may ask for more with the same request. */
+  async sizesOf(
+    packIds: readonly string[],
+    ask: Backend['sizesOf'] = async (names) => this.#backend.sizesOf(names),
+  ): Promise<ReadonlyMap<string, number>> {
+    const sizes = await ask(packIds.map(packName));
     return new Map([...sizes].map(([name, sizeBytes]) => [baseName(name), sizeBytes]));
   }
 

@@ -9,7 +9,8 @@ import { createPrng } from '../support/prng.ts';
 import { optionsOfTests } from '../support/simulated-process.ts';
 import { inSoak } from '../support/soak.ts';
 import { LEFT_OUT, SuspensionModel } from '../support/suspension-model.ts';
-import type { Lie, ModelProcess } from '../support/scheduled-process.ts';
+import { scheduledDirectory, scheduledStore } from '../support/scheduled-process.ts';
+import type { Lie, ModelProcess, OpenScheduled } from '../support/scheduled-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { takeThreadsAway } from '../support/test-threads.ts';
 
@@ -31,7 +32,7 @@ beforeAll(() => {
 
 afterAll(() => giveThreadsBack());
 
-async function runSchedules(seeds: Iterable<number>, lie?: Lie): Promise<RunResult> {
+async function runSchedules(seeds: Iterable<number>, open: OpenScheduled): Promise<RunResult> {
   // Records of unfinished backups are written when it is time.
   vi.spyOn(performance, 'now').mockReturnValue(0);
   const empty = new MemoryBackend();
@@ -40,7 +41,7 @@ async function runSchedules(seeds: Iterable<number>, lie?: Lie): Promise<RunResu
   const outcomes = new Map<string, number>();
   let lostLockCount = 0;
   for (const seed of seeds) {
-    const model = new SuspensionModel({ disk: empty.copy(), seed, sources, ...(lie === undefined ? {} : { lie }) });
+    const model = new SuspensionModel({ disk: empty.copy(), seed, sources, open });
     await model.run();
     lostLockCount += model.lostLockCount;
     for (const [key, count] of model.outcomes) outcomes.set(key, (outcomes.get(key) ?? 0) + count);
@@ -70,20 +71,23 @@ function* seedsFrom(first: number, count: number): Iterable<number> {
   for (let seed = first; seed < first + count; seed += 1) yield seed;
 }
 
-test(
-  `nothing that was reported as saved is lost, whoever sleeps when (from seed ${FIRST_SEED})`,
-  async () => {
-    const { loss, outcomes, lostLockCount } = await runSchedules(seedsFrom(FIRST_SEED, SCHEDULE_COUNT));
+test.each([
+  ['a directory', scheduledDirectory(), SCHEDULE_COUNT],
+  ['a store of objects', scheduledStore(), inSoak(SCHEDULE_COUNT, Math.ceil(SCHEDULE_COUNT / 3))],
+] as const)(
+  `nothing that was reported as saved is lost in %s, whoever sleeps when (from seed ${FIRST_SEED})`,
+  async (_name, open, scheduleCount) => {
+    const { loss, outcomes, lostLockCount } = await runSchedules(seedsFrom(FIRST_SEED, scheduleCount), open);
     expect(loss).toBeUndefined();
     // The faults must have happened, and the operations must have come to an end beside them.
-    expect(lostLockCount).toBeGreaterThan(SCHEDULE_COUNT);
+    expect(lostLockCount).toBeGreaterThan(scheduleCount);
     const count = (pattern: RegExp): number =>
       [...outcomes].reduce((sum, [key, times]) => sum + (pattern.test(key) ? times : 0), 0);
-    expect(count(/^(backup|delete) done/)).toBeGreaterThan(SCHEDULE_COUNT / 2);
+    expect(count(/^(backup|delete) done/)).toBeGreaterThan(scheduleCount / 2);
     for (const kind of ['compact', 'undelete', 'repair', 'tag', 'rewrite']) {
       expect(count(new RegExp(`^${kind} done`)), kind).toBeGreaterThan(0);
     }
-    expect(count(/REFUSED/)).toBeGreaterThan(SCHEDULE_COUNT / 10);
+    expect(count(/REFUSED/)).toBeGreaterThan(scheduleCount / 10);
   },
   TIMEOUT_MS,
 );
@@ -136,7 +140,16 @@ describe('a loss is found where', () => {
   test.each(IS_SOAK ? orders : orders.slice(0, 1))(
     '%s',
     async (_, lie) => {
-      const { loss } = await runSchedules(seedsFrom(1, 20_000), lie);
+      const { loss } = await runSchedules(seedsFrom(1, 20_000), scheduledDirectory(lie));
+      expect(loss).toMatch(/lost chunk|reported without/);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    `${orders[0]![0]}, in a store of objects`,
+    async () => {
+      const { loss } = await runSchedules(seedsFrom(1, 20_000), scheduledStore(orders[0]![1]));
       expect(loss).toMatch(/lost chunk|reported without/);
     },
     TIMEOUT_MS,

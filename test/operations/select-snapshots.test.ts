@@ -24,6 +24,7 @@ const snapshots: ReadSnapshots = {
   listings: ids.map((id, index) => listing(id, `2020-01-0${index + 1}T12:00:00Z`)),
   copied: new Map(),
   damaged: new Map(),
+  hasMoved: false,
 };
 const damagedId = 'cccc44'.padEnd(64, '0');
 const withDamaged: ReadSnapshots = { ...snapshots, damaged: new Map([[damagedId, 'the manifest is damaged']]) };

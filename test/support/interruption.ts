@@ -8,6 +8,7 @@ import type { TaskPool } from '../../src/workers/task-pool.ts';
 import { examineAftermath } from './aftermath.ts';
 import type { Expectation } from './aftermath.ts';
 import type { Act, Stage } from './crash-stage.ts';
+import type { Faulty } from './disk-store.ts';
 import { chooseSteps } from './fault-steps.ts';
 import type { LoopOptions } from './fault-steps.ts';
 import { FaultyBackend, SimulatedCrash } from './faulty-backend.ts';
@@ -53,7 +54,8 @@ export async function runInterrupted(
   return { faulty, ending: await (given.runs?.run(run) ?? run()) };
 }
 
-async function endingOf(act: Act, context: OperationContext, stage: Stage): Promise<Ending> {
+/** Runs an act on a storage that may fail. */
+export async function endingOf(act: Act, context: OperationContext, stage: Stage): Promise<Ending> {
   try {
     return { succeeded: true, error: undefined, result: await act.run(context, stage) };
   } catch (error) {
@@ -75,7 +77,7 @@ export function expectationOf({ act, stage }: Pick<Interruption, 'act' | 'stage'
 }
 
 /** An act may fail only with the fault that it met, and a process that goes on cleans up behind itself. */
-export function judgeEnding(given: Interruption, faulty: FaultyBackend, ending: Ending): string[] {
+export function judgeEnding(given: Pick<Interruption, 'fault'>, faulty: Faulty, ending: Ending): string[] {
   const { mode = 'error', errno = 'EIO' } = given.fault;
   if (!faulty.fired) return ending.succeeded ? [] : [`failed without a fault: ${String(ending.error)}`];
   if (mode === 'crash') return ending.succeeded || ending.error instanceof SimulatedCrash ? [] : [String(ending.error)];

@@ -7,11 +7,15 @@ import type { ObjectStatus, ObjectStore, PutOptions, StoredObject } from '../../
 export class MemoryStore implements ObjectStore {
   readonly isShared: boolean = true;
   readonly requestsAtOnce: number = 8;
-  readonly objects: Map<string, Buffer> = new Map();
+  readonly objects: Map<string, Buffer>;
   /** The requests so far, such as `put packs/a`. */
   readonly requests: string[] = [];
   /** Called with each request before it is carried out, and then with `true` after that. */
   onRequest: (request: string, isDone: boolean) => void | Promise<void> = () => undefined;
+
+  constructor(objects: Map<string, Buffer> = new Map()) {
+    this.objects = objects;
+  }
 
   async put(key: string, bytes: Uint8Array, { ifAbsent = false }: PutOptions = {}): Promise<void> {
     await this.#request(`put ${key}`, () => {

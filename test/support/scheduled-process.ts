@@ -1,8 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import { directoryOf } from '../../src/format/layout.ts';
 import type { LockClock } from '../../src/repository/lock.ts';
+import type { Backend } from '../../src/backend/backend.ts';
+import { DiskObjects, operationOf, storeBackend } from './disk-store.ts';
 import { FaultyBackend, SimulatedCrash } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';
+import { MemoryStore } from './memory-store.ts';
 
 /** What a broken order changes in what one process sees of the repository. `undefined`: the truth. */
 export type Lie = (process: ModelProcess, disk: MemoryBackend) => BrokenView;
@@ -73,8 +77,53 @@ async function allPromises(): Promise<void> {
   await new Promise<void>((resolve) => process.nextTick(resolve));
 }
 
+/** Opens a disk for a process. `onChange` is called after each change that others may see. */
+export type OpenScheduled = (disk: MemoryBackend, process: ModelProcess, onChange: () => void) => Backend;
+
+/** As a store of objects, where every request waits for its turn. */
+export function scheduledStore(lie?: Lie): OpenScheduled {
+  return (disk, process, onChange) => {
+    const store = new LyingStore(disk, lie?.(process, disk) ?? {});
+    store.onRequest = async (request, isDone) => {
+      const { operation, name } = operationOf(request);
+      if (!isDone) return await process.gate(`${operation} ${name}`);
+      if (operation !== 'remove' && operation !== 'create') return;
+      // What is stored is durable, as what is in a directory is after this.
+      process.calls.push(`syncDirectory ${directoryOf(name)}`);
+      onChange();
+    };
+    return storeBackend(store);
+  };
+}
+
+/** A store of which a broken order may be shown something untrue. */
+class LyingStore extends MemoryStore {
+  readonly #view: BrokenView;
+
+  constructor(disk: MemoryBackend, view: BrokenView) {
+    super(new DiskObjects(disk));
+    this.#view = view;
+  }
+
+  override async list(prefix: string): ReturnType<MemoryStore['list']> {
+    const objects = await super.list(prefix);
+    const names = this.#view.list?.(prefix.replace(/\/$/, ''));
+    return names === undefined ? objects : names.map((key) => ({ key, sizeBytes: 0 }));
+  }
+
+  override async head(key: string): ReturnType<MemoryStore['head']> {
+    const status = await super.head(key);
+    return this.#view.exists?.(key) === true ? (status ?? { sizeBytes: 2 ** 40, version: undefined }) : status;
+  }
+}
+
+/** As a directory. */
+export function scheduledDirectory(lie?: Lie): OpenScheduled {
+  return (disk, process, onChange) => new ScheduledBackend(disk, process, { onChange, lie });
+}
+
 /** The backend of one process: every call waits for its turn, and a broken order may be shown something untrue. */
-export class ScheduledBackend extends FaultyBackend {
+class ScheduledBackend extends FaultyBackend {
   readonly #process: ModelProcess;
   readonly #onChange: () => void;
   readonly #view: BrokenView;

@@ -10,8 +10,8 @@ import { SimulatedCrash } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { createPrng } from './prng.ts';
 import type { Prng } from './prng.ts';
-import { ModelProcess, ScheduledBackend } from './scheduled-process.ts';
-import type { Lie } from './scheduled-process.ts';
+import { ModelProcess } from './scheduled-process.ts';
+import type { OpenScheduled } from './scheduled-process.ts';
 import { optionsOfTests } from './simulated-process.ts';
 import { SuspensionLedger } from './suspension-ledger.ts';
 
@@ -40,7 +40,7 @@ export class SuspensionModel {
   readonly #disk: MemoryBackend;
   readonly #prng: Prng;
   readonly #sources: readonly string[];
-  readonly #lie: Lie | undefined;
+  readonly #open: OpenScheduled;
   readonly #processes = new Set<ModelProcess>();
   readonly #ledger: SuspensionLedger;
   readonly #losesLocks: boolean;
@@ -52,12 +52,12 @@ export class SuspensionModel {
     readonly seed: number;
     /** Files to choose from. */
     readonly sources: readonly string[];
-    readonly lie?: Lie;
+    readonly open: OpenScheduled;
   }) {
     this.#disk = given.disk;
     this.#prng = createPrng(given.seed);
     this.#sources = given.sources;
-    this.#lie = given.lie;
+    this.#open = given.open;
     this.#ledger = new SuspensionLedger(given.disk);
     this.#losesLocks = given.seed % SCHEDULES_FOR_EACH_LOCKED > 0;
   }
@@ -131,10 +131,7 @@ export class SuspensionModel {
     if (kind === 'compact' && this.#prng.int(3) > 0) for (const lock of this.#locks()) this.#loseLock(lock);
     const process = new ModelProcess(kind);
     this.#processes.add(process);
-    const backend = new ScheduledBackend(this.#disk, process, {
-      onChange: () => this.#ledger.verify(kind),
-      lie: this.#lie,
-    });
+    const backend = this.#open(this.#disk, process, () => this.#ledger.verify(kind));
     void this.#carryOut(process, run({ backend, ...optionsOfTests(), lockWaitMs: 0, lockClock: process }, process));
     await process.settle();
   }

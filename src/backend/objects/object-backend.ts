@@ -5,6 +5,7 @@ import { mapConcurrently } from '../../util/map-concurrently.ts';
 import type { Backend, BackendFile, Place, StagedFile, Verify } from '../backend.ts';
 import { assertInside } from '../file-system-backend.ts';
 import type { RetryOptions } from '../retry.ts';
+import { ListedPages, topDirectoryOf } from './listed-pages.ts';
 import { PendingUploads } from './pending-uploads.ts';
 import { StoreError } from './object-store.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -12,8 +13,9 @@ import { assertUsable } from './probe.ts';
 import { StoreRequests } from './store-requests.ts';
 import { StagedObject } from './staged-object.ts';
 
-/** For more files than this, listing their directories takes fewer requests. */
-const SIZES_AT_ONCE_MAX = 64;
+/** How long a repository that was seen counts as present. */
+const SEEN_MS = 60_000;
+/** Random bytes make the content of a lock, and of the same lock after each heartbeat, different from any other. */
 const TOKEN_BYTES = 16;
 
 /**
@@ -27,7 +29,9 @@ export class ObjectBackend implements Backend {
   readonly #store: ObjectStore;
   readonly #requests: StoreRequests;
   readonly #uploads: PendingUploads = new PendingUploads();
-  #isPrepared = false;
+  readonly #pages = new ListedPages();
+  /** Until when there is a repository: it was created by this process, or its configuration was read. */
+  #knownUntilMs = 0;
   /** Whether there was nothing at all when it was examined. */
   #wasVacant = false;
 
@@ -47,7 +51,7 @@ export class ObjectBackend implements Backend {
 
   async prepare(_directories: readonly string[] = [], isSingleWriter = false): Promise<void> {
     await assertUsable(this.#store, this.#requests, isSingleWriter);
-    this.#isPrepared = true;
+    this.#knownUntilMs = Infinity;
   }
 
   /** Where nothing is listed, a missing configuration tells a place without a repository from an empty directory. */
@@ -59,7 +63,9 @@ export class ObjectBackend implements Backend {
       // Some programs create an empty object for each directory.
       .filter(({ key }) => !key.endsWith('/') && key.length > prefix.length)
       .map(({ key, sizeBytes }) => ({ name: key, sizeBytes }));
-    if (files.length === 0 && !this.#isPrepared && (this.#wasVacant || !(await this.#hasRepository()))) {
+    this.#pages.note(prefix, found.length);
+    const isUnknown = performance.now() > this.#knownUntilMs;
+    if (files.length === 0 && isUnknown && (this.#wasVacant || !(await this.#hasRepository()))) {
       throw this.#requests.failure(
         'list',
         directory,
@@ -79,9 +85,10 @@ export class ObjectBackend implements Backend {
   async sizesOf(names: readonly string[]): Promise<Map<string, number>> {
     await this.#uploads.barrier();
     const found = new Map<string, number>();
-    if (names.length > SIZES_AT_ONCE_MAX) {
+    const directories = new Set(names.map(topDirectoryOf));
+    if (this.#pages.isFaster(directories, names.length, this.readsAtOnce)) {
       const wanted = new Set(names);
-      for (const directory of new Set(names.map(topDirectoryOf))) {
+      for (const directory of directories) {
         const files = await this.#requests.run('list', directory, async () => this.#store.list(directory));
         for (const { key, sizeBytes } of files) if (wanted.has(key)) found.set(key, sizeBytes);
       }
@@ -97,7 +104,9 @@ export class ObjectBackend implements Backend {
   async read(name: string): Promise<Uint8Array> {
     assertInside(name);
     await this.#uploads.settled(name);
-    return await this.#requests.run('read', name, async () => this.#store.get(name));
+    const bytes = await this.#requests.run('read', name, async () => this.#store.get(name));
+    if (name === CONFIG_NAME) this.#knownUntilMs = Math.max(this.#knownUntilMs, performance.now() + SEEN_MS);
+    return bytes;
   }
 
   async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {
@@ -136,9 +145,10 @@ export class ObjectBackend implements Backend {
   }
 
   async remove(name: string): Promise<boolean> {
+    assertInside(name);
     await this.#uploads.settled(name);
-    if ((await this.sizeOf(name)) === undefined) return false;
     await this.#requests.run('remove', name, async () => this.#store.remove(name));
+    // The answer does not say it, and a question before would be a request more.
     return true;
   }
 
@@ -153,12 +163,12 @@ export class ObjectBackend implements Backend {
 
   async claim(name: string): Promise<void> {
     assertInside(name);
-    await this.#create('create', name, newToken());
+    await this.#create('create', name, randomBytes(TOKEN_BYTES));
   }
 
   /** A lock that others have removed must not come back. */
   async refresh(name: string): Promise<boolean> {
-    const token = newToken();
+    const token = randomBytes(TOKEN_BYTES);
     return await this.#requests.run('touch', name, async (isRepeated) => {
       const status = await this.#store.head(name);
       if (status === undefined) return false;
@@ -211,7 +221,7 @@ export class ObjectBackend implements Backend {
     await this.#requests.run('append', name, async () => this.#store.put(name, bytes));
   }
 
-  /** What is created is never the same as something else by chance: see `newToken`. */
+  /** What is created is never the same as something else by chance: see `TOKEN_BYTES`. */
   async #create(operation: 'create' | 'append', name: string, bytes: Uint8Array): Promise<void> {
     await this.#requests.run(operation, name, async (isRepeated) => {
       try {
@@ -237,13 +247,4 @@ interface Publication {
   readonly name: string;
   readonly verify?: Verify | undefined;
   readonly isNew?: boolean | undefined;
-}
-
-/** Makes the content of a lock, and of the same lock after each heartbeat, different from any other. */
-function newToken(): Uint8Array {
-  return randomBytes(TOKEN_BYTES);
-}
-
-function topDirectoryOf(name: string): string {
-  return name.slice(0, name.indexOf('/') + 1);
 }

@@ -5,12 +5,14 @@ import type { PackContents } from '../../format/pack.ts';
 
 import type { OpenedState } from '../../repository/opened-state.ts';
 
+type AskSizes = Repository['lockedSizesOf'];
 type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
 
 /** The packs that new snapshots rely on: existing packs with chunks they use, and packs written by this process. */
 export class ReliedPacks {
   readonly #state: FilterState;
   readonly #stored: Repository['packs'];
+  readonly #lockedSizesOf: AskSizes;
   /** By pack index: whether a snapshot relies on the pack. */
   readonly #isRelied: Uint8Array;
   /** By pack index: whether the pack is condemned. */
@@ -23,11 +25,12 @@ export class ReliedPacks {
   /** `condemnedIds`: packs that may be removed at any moment. `offlineIds`: those in no group that can be reached. */
   constructor(
     state: FilterState,
-    stored: Repository['packs'],
+    repository: Pick<Repository, 'packs' | 'lockedSizesOf'>,
     { condemnedIds, offlineIds }: { condemnedIds: ReadonlySet<string>; offlineIds: ReadonlySet<string> },
   ) {
     this.#state = state;
-    this.#stored = stored;
+    this.#stored = repository.packs;
+    this.#lockedSizesOf = async (names) => repository.lockedSizesOf(names);
     let packCount = 0;
     state.packs.forEach((_, index) => {
       packCount = Math.max(packCount, index + 1);
@@ -59,23 +62,23 @@ export class ReliedPacks {
   }
 
   /**
-   * Throws RefusedError unless every pack still exists with its full size. A known pack may be in a group that is
+   * Throws RefusedError unless this process holds its lock, and every pack still exists with its full size. A known pack may be in a group that is
    * offline: what is condemned there stays until it can be reached. What this process has written must be there.
    */
-  async assertPresent(): Promise<void> {
+  async assertLockedAndPresent(): Promise<void> {
     const relied: PackSize[] = [];
     for (const [index, isRelied] of this.#isRelied.entries()) {
       if (isRelied === 1) relied.push(this.#state.packs.get(index));
     }
-    // One call for all packs: each call to a remote place takes a round trip.
-    const { present, gone } = await this.#look([...relied, ...this.#own]);
+    // One call for the lock and all packs: each call to a remote place takes a round trip.
+    const { present, gone } = await this.#look([...relied, ...this.#own], this.#lockedSizesOf);
     const own = new Set(this.#own.map(({ id }) => id));
     const isOffline = ({ id }: PackSize): boolean => this.#stored.isPartlyOffline && !present.has(id) && !own.has(id);
     this.#offline = gone.filter(isOffline);
     this.#assertNone(gone.filter((pack) => !isOffline(pack)));
   }
 
-  /** Packs that could not be looked for, by the last `assertPresent`, because a group is offline. */
+  /** Packs that could not be looked for, by the last `assertLockedAndPresent`, because a group is offline. */
   get offline(): readonly PackSize[] {
     return this.#offline;
   }
@@ -84,8 +87,14 @@ export class ReliedPacks {
     this.#assertNone((await this.#look(packs)).gone);
   }
 
-  async #look(packs: readonly PackSize[]): Promise<{ present: ReadonlyMap<string, number>; gone: PackSize[] }> {
-    const present = await this.#stored.sizesOf(packs.map(({ id }) => id));
+  async #look(
+    packs: readonly PackSize[],
+    ask?: AskSizes,
+  ): Promise<{ present: ReadonlyMap<string, number>; gone: PackSize[] }> {
+    const present = await this.#stored.sizesOf(
+      packs.map(({ id }) => id),
+      ask,
+    );
     return { present, gone: packs.filter(({ id, sizeBytes }) => (present.get(id) ?? -1) < sizeBytes) };
   }
 

@@ -46,7 +46,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
     this.#state = state;
     this.#progress = options.progress;
     const { condemnedPackIds: condemnedIds, offlinePackIds: offlineIds = new Set() } = options;
-    this.#packs = new ReliedPacks(state, repository.packs, { condemnedIds, offlineIds });
+    this.#packs = new ReliedPacks(state, repository, { condemnedIds, offlineIds });
     this.#segments = repository.segmentWriter(async (packs) => this.#packs.assertPacksPresent(packs));
     const onPack = (pack: PackContents): void => this.#onPack(pack);
     if (options.writes) {
@@ -190,9 +190,9 @@ export class RepositoryChunkSaver implements ChunkSaver {
     return this.#writers?.tree.takeBuffers(this.#writers.data);
   }
 
-  /** Throws unless every pack that the new snapshot relies on is still there. */
-  async assertPacksPresent(): Promise<void> {
-    await this.#packs.assertPresent();
+  /** Throws unless this process holds its lock, and every pack that the new snapshot relies on is still there. */
+  async assertLockedAndPresent(): Promise<void> {
+    await this.#packs.assertLockedAndPresent();
   }
 
   /** The packs that the new snapshot relies on and that are, as far as is known, in groups that are offline. */

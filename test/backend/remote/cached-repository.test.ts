@@ -90,22 +90,6 @@ describe('a cache of a repository', () => {
     await repository.expectClean();
   });
 
-  it('makes an unchanged backup, a listing and a restore of one file cheap', async () => {
-    await backUp();
-    await backUp();
-    const unchanged = open();
-    await backUp(unchanged);
-    expect(unchanged.backend.traffic!.requests).toBeLessThanOrEqual(21);
-    expect(unchanged.backend.traffic!.downloadedBytes).toBeLessThan(5000);
-    const listing = open();
-    await listSnapshots(listing);
-    expect(listing.backend.traffic!.requests).toBeLessThanOrEqual(8);
-    const restored = open();
-    const target = join(repository.directory, 'one');
-    const { blocksRead } = await restore(restored, { selector: 'latest', target, include: ['source/d1/f1'] });
-    expect(restored.backend.traffic!.requests).toBeLessThanOrEqual(blocksRead + 14);
-  });
-
   it('is not needed: a second machine, or a lost cache, only reads more', async () => {
     await backUp();
     const second = join(repository.directory, 'second');

@@ -1,6 +1,7 @@
 import type { Backend } from './backend.ts';
 import { LocalBackend } from './local-backend.ts';
 import type { CacheOptions } from './remote/cached-backend.ts';
+import type { TransferLimits } from './remote/rate-limiter.ts';
 import { isSftpPlace, parseSftpPlace } from './place.ts';
 import type { SftpAddress } from './place.ts';
 import { isRclonePlace, parseRclonePlace } from './rclone/rclone-place.ts';
@@ -14,9 +15,8 @@ export interface RemoteOptions {
   readonly rcloneCommand?: readonly string[] | undefined;
   /** For how long what fails is repeated, if it may pass. Default: 15 minutes. */
   readonly retryForMs?: number | undefined;
-  /** Bytes per second; undefined for no limit. */
-  readonly uploadLimit?: number | undefined;
-  readonly downloadLimit?: number | undefined;
+  /** Bytes per second, for all places that are opened with them together. Default: no limits. */
+  readonly limits?: TransferLimits | undefined;
   /** Requests under way at once. */
   readonly connections?: number | undefined;
   /** Where this machine keeps copies of what every command reads. Default: no copies. */
@@ -42,8 +42,9 @@ const IGNORE_INTERRUPTS = ['sh', '-c', `trap '' INT QUIT HUP; exec "$0" "$@"`];
  */
 export async function openBackend(place: string, options: RemoteOptions = {}): Promise<Backend> {
   if (!isS3Place(place) && !isRclonePlace(place) && !isSftpPlace(place)) return new LocalBackend(place);
-  const { meteredBackend } = await import('./remote/metered-backend.ts');
-  const backend = meteredBackend(await openRemote(place, options), options);
+  const { MeteredBackend } = await import('./remote/metered-backend.ts');
+  const { limits, connections } = options;
+  const backend = new MeteredBackend(await openRemote(place, options), { ...limits, readsAtOnce: connections });
   if (options.cache === undefined) return backend;
   const { CachedBackend } = await import('./remote/cached-backend.ts');
   return new CachedBackend(backend, options.cache);

@@ -87,6 +87,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'accept-encrypted': 'It was not changed. To accept it, leave out --no-encryption; or choose another place.',
   'use-single-writer':
     'If only one client at a time will ever write to it, add --single-writer. Otherwise choose another place.',
+  'use-single-writer-at-init':
+    'Nothing was changed. Only a repository that was created with `ldm init --single-writer` can use it. Choose another place.',
   'accept-full-access': 'It was not changed. To accept it, leave out --append-only; or choose another place.',
   'choose-origin': 'Nothing was created. Name an existing repository with --copy-params-from.',
   'give-new-password': 'Give --new-password-file or --new-password-command.',

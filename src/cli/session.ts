@@ -1,6 +1,3 @@
-import type { Backend, Traffic } from '../backend/backend.ts';
-import { openBackend } from '../backend/open-backend.ts';
-import type { RemoteOptions } from '../backend/open-backend.ts';
 import { createProgress } from '../operations/context.ts';
 import type { OperationContext, OtherRepository, PasswordSource } from '../operations/context.ts';
 import { escapeForTerminal } from './display-path.ts';
@@ -8,13 +5,12 @@ import { NoticePrinter } from './notice-printer.ts';
 import type { Output } from './output.ts';
 import { createPasswordSource, findPasswordOrigin, fromOptions, wipePasswords } from './password/password-source.ts';
 import type { PasswordOptions, PasswordQuestions, PasswordSurroundings } from './password/password-source.ts';
+import { Places } from './places.ts';
 import { startProgressDisplay } from './progress-display.ts';
 import { StoredMemory } from './repository-memory.ts';
 import { resolveLocation } from './settings.ts';
 import type { GlobalOptions, Settings } from './settings.ts';
 import { interruptionSignal } from './signals.ts';
-
-const GROUP_RETRY_MS = 60_000;
 
 /** Options of the commands that set a new password. */
 export interface NewPasswordFlags {
@@ -49,14 +45,9 @@ export interface Session {
 export async function openSession(options: GlobalOptions, settings: Settings, output: Output): Promise<Session> {
   interruptionSignal.throwIfAborted();
   const origin = findPasswordOrigin(options, process.env);
-  const backends: Backend[] = [];
-  const open = async (place: string): Promise<Backend> => {
-    const opened = await openBackend(place, remoteOptions(place, settings, output));
-    backends.push(opened);
-    return opened;
-  };
-  const backend = await open(settings.repository);
-  output.addToSummaries(() => trafficFields(backends));
+  const places = new Places(settings, (message) => warn(output, message));
+  const backend = await places.open(settings.repository);
+  output.addToSummaries(() => places.trafficFields);
   const progress = createProgress();
   const notices = new NoticePrinter(output, options.verbose);
   const enabled = options.progress && !output.quiet;
@@ -70,7 +61,7 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
   return {
     context: {
       backend,
-      openPlace: async (place) => openBackend(place, groupOptions(place, settings, output)),
+      openPlace: async (place) => places.openGroup(place),
       lockWaitMs: settings.lockWaitMs,
       signal: interruptionSignal,
       progress,
@@ -94,7 +85,7 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
       return createPasswordSource(fromOptions(given, '--new-'), questions, passwordSurroundings);
     },
     openOther: async (place, passwordOptions, prefix) => {
-      const other = await open(resolveLocation(place));
+      const other = await places.open(resolveLocation(place));
       const own = fromOptions(passwordOptions, prefix);
       const questions = questionsAbout(other.location);
       const password = createPasswordSource(own ?? origin, questions, passwordSurroundings, own !== undefined);
@@ -109,7 +100,7 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
       display.stop();
       notices.finish();
       await wipePasswords();
-      for (const each of backends) await each.close();
+      await places.close();
     },
   };
 }
@@ -121,36 +112,6 @@ function memoryOf({ memoryDirectory }: Settings, output: Output, verbosity: numb
       if (verbosity > 0) note(output, message);
     },
   });
-}
-
-/** What was asked of all repositories on other machines; nothing if there is none. */
-function trafficFields(backends: readonly Backend[]): Readonly<Record<string, number>> {
-  const all = backends.flatMap(({ traffic }) => traffic ?? []);
-  if (all.length === 0) return {};
-  const total = (count: (traffic: Traffic) => number): number => all.reduce((sum, each) => sum + count(each), 0);
-  return {
-    requests: total(({ requests }) => requests),
-    bytes_uploaded: total(({ uploadedBytes }) => uploadedBytes),
-    bytes_downloaded: total(({ downloadedBytes }) => downloadedBytes),
-  };
-}
-
-function remoteOptions(place: string, settings: Settings, output: Output): RemoteOptions {
-  const { sshCommand, rcloneCommand, retryForMs, uploadLimit, downloadLimit, connections } = settings;
-  const onTrouble = (reason: string): void => warn(output, `repository ${place}: repeated after: ${reason}`);
-  const limits = { uploadLimit, downloadLimit, connections };
-  const cache = settings.cacheDirectory === undefined ? undefined : cacheOptions(settings.cacheDirectory, output);
-  return { sshCommand, rcloneCommand, retryForMs, ...limits, cache, signal: interruptionSignal, onTrouble };
-}
-
-function cacheOptions(directory: string, output: Output): RemoteOptions['cache'] {
-  return { directory, onTrouble: (reason) => warn(output, `the cache in ${directory} is not used: ${reason}`) };
-}
-
-/** A group that cannot be reached is offline, and the command goes on without it. */
-function groupOptions(place: string, settings: Settings, output: Output): RemoteOptions {
-  const options = remoteOptions(place, settings, output);
-  return { ...options, retryForMs: Math.min(options.retryForMs ?? GROUP_RETRY_MS, GROUP_RETRY_MS) };
 }
 
 function questionsAbout(repository: string): PasswordQuestions {

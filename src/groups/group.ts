@@ -1,8 +1,7 @@
 import type { Backend, BackendFile, Verify } from '../backend/backend.ts';
 import { BackendError, isAbsent, isDiskFull } from '../errors.ts';
-import { decodeGroupIdentity } from '../format/group-list.ts';
 import type { StorageGroup } from '../format/group-list.ts';
-import { GROUP_ID_NAME } from '../format/layout.ts';
+import { offlineReasonOf } from './offline-reason.ts';
 
 /**
  * One group of an opened repository. Its place is believed only if the file `group-id` there says that it is this group:
@@ -83,7 +82,9 @@ export class Group {
   /** Returns whether the place is that of the group now. */
   async verify(): Promise<boolean> {
     if (!this.isOnline) return false;
-    this.#offlineReason = await this.#findReason();
+    const reason = await offlineReasonOf(this.backend, { repositoryId: this.#repositoryId, groupId: this.id });
+    // Another step may have found it offline meanwhile. Then it stays so, whatever was read here.
+    this.#offlineReason ??= reason;
     return this.isOnline;
   }
 
@@ -136,8 +137,10 @@ export class Group {
   async write(name: string, pieces: readonly Uint8Array[], verify?: Verify, isNew?: boolean): Promise<void> {
     const sizeBytes = pieces.reduce((total, piece) => total + piece.length, 0);
     this.#assertRoom(sizeBytes);
-    await this.#assertThere();
+    // Before it is written: several packs may be under way.
+    this.#packBytes += sizeBytes;
     try {
+      await this.#assertThere();
       await this.run(async (backend) => {
         const file = await backend.stage();
         try {
@@ -154,10 +157,10 @@ export class Group {
         await file.publish(name, verifyBoth, isNew);
       });
     } catch (error) {
+      this.#packBytes -= sizeBytes;
       if (isDiskFull(error)) this.#isFull = true;
       throw error;
     }
-    this.#packBytes += sizeBytes;
   }
 
   /**
@@ -233,16 +236,5 @@ export class Group {
 
   async #assertThere(): Promise<void> {
     if (!(await this.verify())) throw this.offlineError();
-  }
-
-  async #findReason(): Promise<string | undefined> {
-    try {
-      const { repositoryId, groupId } = decodeGroupIdentity(await this.backend.read(GROUP_ID_NAME), GROUP_ID_NAME);
-      if (repositoryId !== this.#repositoryId) return 'it belongs to another repository';
-      return groupId === this.entry.id ? undefined : 'another group of this repository is there';
-    } catch (error) {
-      if (isAbsent(error)) return `there is no file ${GROUP_ID_NAME}; is its disk mounted?`;
-      return (error as Error).message;
-    }
   }
 }

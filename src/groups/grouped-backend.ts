@@ -1,5 +1,5 @@
 import type { Backend, BackendFile, Place, StagedFile, Verify } from '../backend/backend.ts';
-import { isAbsent, isOffline } from '../errors.ts';
+import { isAbsent } from '../errors.ts';
 import type { Group } from './group.ts';
 import { PackPlacer } from './pack-placer.ts';
 import { PacksInGroups, byName } from './packs-in-groups.ts';
@@ -46,7 +46,7 @@ export class GroupedBackend implements Backend {
     return this.#metadata.isAppendOnly;
   }
 
-  /** Without that of the groups. */
+  /** Without that of the groups: who opens their places counts it. */
   get traffic(): Backend['traffic'] {
     return this.#metadata.traffic;
   }
@@ -81,15 +81,8 @@ export class GroupedBackend implements Backend {
 
   /** Leaves out packs that may be in groups that are offline, like those that do not exist. */
   async sizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const sizes = new Map(await this.#metadata.sizesOf(names.filter((name) => !isPack(name))));
-    for (const name of names.filter(isPack)) {
-      const found = await this.#packs.locate(name).catch((error: unknown) => {
-        if (!isOffline(error)) throw error;
-        return undefined;
-      });
-      if (found !== undefined) sizes.set(name, found.sizeBytes);
-    }
-    return sizes;
+    const own = await this.#metadata.sizesOf(names.filter((name) => !isPack(name)));
+    return new Map([...own, ...(await this.#packs.sizesOf(names.filter(isPack)))]);
   }
 
   async copiesOf(name: string): Promise<readonly string[]> {

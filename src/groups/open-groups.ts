@@ -19,9 +19,9 @@ export async function openGroups(
   const { repositoryId } = repository;
   const groups: Group[] = [];
   for (const entry of list.groups) {
-    const group = new Group(entry, await openPlace(entry.place), { repositoryId, location: metadata.location });
-    groups.push(group);
-    await group.verify();
+    groups.push(new Group(entry, await openPlace(entry.place), { repositoryId, location: metadata.location }));
   }
+  // All at once: a server that does not answer takes a minute.
+  await Promise.all(groups.map(async (group) => group.verify()));
   return { backend: new GroupedBackend(metadata, groups, list.copies), rules: list };
 }

@@ -2,12 +2,16 @@ import type { Backend, BackendFile, Verify } from '../backend/backend.ts';
 import { backendFailure } from '../backend/backend-failure.ts';
 import { BackendError, isAbsent, isOffline } from '../errors.ts';
 import { copyAddress, parseCopyAddress } from '../format/layout.ts';
+import { mapConcurrently } from '../util/map-concurrently.ts';
 import type { Group } from './group.ts';
 import { compareRanks, copyFrom, listedPack, packNameOf } from './pack-copy.ts';
 import type { PackCopy } from './pack-copy.ts';
 import { homeIn } from './pack-home.ts';
 import type { PackHome } from './pack-home.ts';
 import type { PackPlacer } from './pack-placer.ts';
+
+/** For more packs than this that are not where they were, all places are listed again. */
+const LOCATED_MAX = 16;
 
 /**
  * The packs of a repository with groups. Which group has a pack is known from the listings of the groups; no file says
@@ -18,6 +22,8 @@ export class PacksInGroups {
   readonly #groups: readonly Group[];
   readonly #own: PackHome;
   readonly #placer: PackPlacer;
+  /** How many places are asked at once: one if none of them is on another machine. */
+  readonly #homesAtOnce: number;
   /** By name of a pack: its copies as they were last seen, the best one first. Undefined before the first listing. */
   #listed: Map<string, readonly PackCopy[]> | undefined;
   /** A copy that was written or found since. */
@@ -29,6 +35,8 @@ export class PacksInGroups {
     this.#groups = groups;
     this.#placer = placer;
     this.#own = homeIn(metadata);
+    const isRemote = [metadata, ...groups.map(({ backend }) => backend)].some(({ readsAtOnce }) => readsAtOnce > 1);
+    this.#homesAtOnce = isRemote ? groups.length + 1 : 1;
   }
 
   /** Lists the packs of all groups that can be reached. Each is listed once. */
@@ -113,6 +121,47 @@ export class PacksInGroups {
     return undefined;
   }
 
+  /** Returns the sizes of the packs that surely exist now. Few calls for many packs: each may take a round trip. */
+  async sizesOf(names: readonly string[]): Promise<Map<string, number>> {
+    if (this.#listed === undefined) await this.list();
+    const sizes = new Map<string, number>();
+    const copies = names.flatMap((name) =>
+      this.#knownCopies(name)
+        .slice(0, 1)
+        .map((copy) => ({ name, copy })),
+    );
+    const homes = [...new Set(copies.map(({ copy }) => copy.home))];
+    await this.inEachOnline(async (home) => {
+      const here = copies.filter(({ copy }) => copy.home === home);
+      const found = await home.run(async (backend) => backend.sizesOf(here.map(({ copy }) => copy.name)));
+      for (const { name, copy } of here) {
+        const sizeBytes = found.get(copy.name);
+        if (sizeBytes !== undefined) sizes.set(name, sizeBytes);
+      }
+    }, homes);
+    await this.#addLocated(
+      names.filter((name) => !sizes.has(name)),
+      sizes,
+    );
+    return sizes;
+  }
+
+  /** Looks for packs that are not where they were last seen. */
+  async #addLocated(names: readonly string[], sizes: Map<string, number>): Promise<void> {
+    if (names.length > LOCATED_MAX) {
+      const wanted = new Set(names);
+      for (const { name, sizeBytes } of await this.list()) if (wanted.has(name)) sizes.set(name, sizeBytes);
+      return;
+    }
+    for (const name of names) {
+      const found = await this.locate(name).catch((error: unknown) => {
+        if (!isOffline(error)) throw error;
+        return undefined;
+      });
+      if (found !== undefined) sizes.set(name, found.sizeBytes);
+    }
+  }
+
   /** Reads a pack where it was last seen. If it is not there any more, it is looked for in the other places. */
   async reading<T>(name: string, read: (backend: Backend, copyName: string) => Promise<T>): Promise<T> {
     const readFrom = async ({ home, name: copyName }: PackCopy): Promise<T> =>
@@ -164,12 +213,10 @@ export class PacksInGroups {
     action: (group: PackHome) => Promise<T>,
     homes: readonly PackHome[] = this.#groups,
   ): Promise<T[]> {
-    const results: T[] = [];
-    for (const home of homes) {
-      const result = await unlessOffline(home, async () => ({ value: await action(home) }));
-      if (result !== undefined) results.push(result.value);
-    }
-    return results;
+    const results = await mapConcurrently(homes, this.#homesAtOnce, async (home) =>
+      unlessOffline(home, async () => ({ value: await action(home) })),
+    );
+    return results.flatMap((result) => (result === undefined ? [] : [result.value]));
   }
 
   async #inEach<T>(action: (home: PackHome) => Promise<T>): Promise<T[]> {

@@ -119,8 +119,12 @@ async function fill(
   await order.publishCheckpoint(checkpointName(1), async (append) => writeImage(empty, append), verify);
   if (groups !== undefined) {
     const { GroupChanges } = await import('./group-changes.ts');
-    const { repositoryId } = setUp.config;
-    await new GroupChanges({ backend, repositoryId, seals: setUp.seals, verify, openPlace }).create(groups, copyRules);
+    const { repositoryId, isSingleWriter } = setUp.config;
+    const { seals } = setUp;
+    await new GroupChanges({ backend, repositoryId, seals, isSingleWriter, verify, openPlace }).create(
+      groups,
+      copyRules,
+    );
   }
   const bytes = encodeConfig(setUp.config, configSeals(setUp.seals));
   await order.publishNew(CONFIG_COPY_NAME, bytes, verify);

@@ -21,7 +21,7 @@ import {
   segmentName,
   snapshotName,
 } from '../format/layout.ts';
-import { freeQuarantineName, moveUnlessGone } from './moves.ts';
+import { freeQuarantineName, moveUnlessGone, removeAll } from './moves.ts';
 
 /** Whether a committed snapshot, durable or not, may stay although the commit cannot be reported. It must be whole. */
 export type MayStay = (snapshotId: string, isDurable: boolean) => Promise<boolean>;
@@ -219,10 +219,7 @@ export class DurableOrder implements PackSink {
 
   /** Durably removes what nothing durable relies on any more. `verify` runs right before each removal. */
   async remove(names: readonly string[], verify?: Verify): Promise<void> {
-    for (const name of names) {
-      await verify?.();
-      await this.#backend.remove(name);
-    }
+    await removeAll(this.#backend, names, verify);
     await this.#backend.barrier();
   }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Backend, Verify } from '../backend/backend.ts';
 import { PLAIN } from '../crypto/seals.ts';
 import type { Seals } from '../crypto/seals.ts';
-import { LdmError, RefusedError, UsageError, isAbsent } from '../errors.ts';
+import { BackendError, LdmError, RefusedError, UsageError, isAbsent } from '../errors.ts';
 import { MAX_GROUPS, SINGLE_COPIES, decodeGroupIdentity, encodeGroupIdentity } from '../format/group-list.ts';
 import { encodeGroupList, isGroupName, isGroupWeight } from '../format/group-list.ts';
 import type { CopyRules, GroupIdentity, GroupList, StorageGroup } from '../format/group-list.ts';
@@ -27,13 +27,15 @@ export interface NewGroup {
 /** What may be in the place of a new group besides its own files: file systems create it. */
 const IGNORED = /^(lost\+found|\.Trash-\d+)$/;
 /** What is in the place of a group. */
-const OWN_NAMES: readonly string[] = [GROUP_ID_NAME, 'packs', 'tmp', 'quarantine'];
+const OWN_DIRECTORIES: readonly string[] = ['packs', 'tmp', 'quarantine'];
+const OWN_NAMES: readonly string[] = [GROUP_ID_NAME, ...OWN_DIRECTORIES];
 
 /** Changes the list of groups of a repository, under an exclusive lock that `verify` verifies. */
 export class GroupChanges {
   readonly #backend: Backend;
   readonly #order: DurableOrder;
   readonly #repository: { readonly repositoryId: string; readonly seals: Seals };
+  readonly #isSingleWriter: boolean | undefined;
   readonly #verify: Verify;
   readonly #openPlace: OpenPlace;
 
@@ -41,6 +43,8 @@ export class GroupChanges {
     readonly backend: Backend;
     readonly repositoryId: string;
     readonly seals: Seals;
+    /** Accepts places where several clients cannot exclude each other. */
+    readonly isSingleWriter?: boolean | undefined;
     readonly verify: Verify;
     readonly openPlace?: OpenPlace | undefined;
   }) {
@@ -48,6 +52,7 @@ export class GroupChanges {
     this.#backend = backend;
     this.#order = new DurableOrder({ backend, seals });
     this.#repository = given;
+    this.#isSingleWriter = given.isSingleWriter;
     this.#verify = given.verify;
     this.#openPlace = openPlace;
   }
@@ -64,7 +69,7 @@ export class GroupChanges {
   /** The place is durable before the list says that it belongs to the repository. */
   async add(group: NewGroup): Promise<StorageGroup> {
     const { list } = await this.#read();
-    const prepared = await this.#prepare(group, list.groups);
+    const prepared = await this.#prepare(group, list.groups).catch(atInitOnly);
     await this.#write({ ...list, version: list.version + 1, groups: [...list.groups, prepared] });
     return prepared;
   }
@@ -84,7 +89,7 @@ export class GroupChanges {
     const { list } = await this.#read();
     const before = findGroup(list, name);
     const after = { ...before, ...change };
-    if (change.place !== undefined) await this.#assertIs(after);
+    if (change.place !== undefined) await this.#assertIs(after).catch(atInitOnly);
     const groups = list.groups.map((group) => (group === before ? after : group));
     await this.#write({ ...list, version: list.version + 1, groups });
     return after;
@@ -141,9 +146,9 @@ export class GroupChanges {
       if (known !== undefined && others.some(({ id }) => id === known.groupId))
         throw refused(place, 'it is a group of this repository already');
       const groupId = known?.groupId ?? randomBytes(16).toString('hex');
+      if (known === undefined) await assertEmpty(backend);
+      await backend.prepare(OWN_DIRECTORIES, this.#isSingleWriter);
       if (known === undefined) {
-        await assertEmpty(backend);
-        await backend.prepare(['packs', 'tmp', 'quarantine']);
         const order = new DurableOrder({ backend, seals: PLAIN });
         await order.publishNew(GROUP_ID_NAME, encodeGroupIdentity({ repositoryId, groupId, name }), this.#verify);
       }
@@ -160,10 +165,26 @@ export class GroupChanges {
       const known = await identityAt(backend);
       if (known?.repositoryId !== repositoryId || known.groupId !== id)
         throw refused(place, `the group ${name} is not there`);
+      await this.#assertUsable(backend);
     } finally {
       await backend.close();
     }
   }
+
+  /** A group may have been copied to another kind of server. Where nothing may be written, only reading matters. */
+  async #assertUsable(backend: Backend): Promise<void> {
+    try {
+      await backend.prepare([], this.#isSingleWriter);
+    } catch (error) {
+      if (!(error instanceof BackendError) || (error.kind !== 'denied' && error.kind !== 'read-only')) throw error;
+    }
+  }
+}
+
+/** The place was chosen, and may be used only by a repository that was created for it. */
+function atInitOnly(error: unknown): never {
+  if (!(error instanceof RefusedError) || error.advice?.code !== 'use-single-writer') throw error;
+  throw new RefusedError(error.message, { advice: { code: 'use-single-writer-at-init' } });
 }
 
 function findGroup({ groups }: GroupList, name: string): StorageGroup {
@@ -200,7 +221,7 @@ async function assertEmpty(backend: Backend): Promise<void> {
   const names = place === undefined ? await namesIn(backend) : place.names;
   const foreign = names.find((name) => !IGNORED.test(name) && !OWN_NAMES.includes(name));
   if (foreign !== undefined) throw refused(location, `it is not empty: it has ${foreign}`);
-  for (const directory of OWN_NAMES.slice(1)) {
+  for (const directory of OWN_DIRECTORIES) {
     const [file] = await backend.list(directory).catch((error: unknown) => {
       if (isAbsent(error)) return [];
       throw error;

@@ -1,5 +1,6 @@
-import type { Backend } from '../backend/backend.ts';
+import type { Backend, Verify } from '../backend/backend.ts';
 import { isAbsent } from '../errors.ts';
+import { mapConcurrently } from '../util/map-concurrently.ts';
 
 /** Moves a file. Returns false if it does not exist. */
 export async function moveUnlessGone(backend: Backend, source: string, target: string): Promise<boolean> {
@@ -10,6 +11,14 @@ export async function moveUnlessGone(backend: Backend, source: string, target: s
     if (!isAbsent(error) || (await backend.sizeOf(source)) !== undefined) throw error;
     return false;
   }
+}
+
+/** Removes files, several at once on another machine. `verify` runs right before each removal. */
+export async function removeAll(backend: Backend, names: readonly string[], verify?: Verify): Promise<void> {
+  await mapConcurrently(names, backend.readsAtOnce, async (name) => {
+    await verify?.();
+    await backend.remove(name);
+  });
 }
 
 /** Returns a name for a file that is set aside. What was set aside earlier is never overwritten. */

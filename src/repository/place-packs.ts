@@ -31,6 +31,7 @@ export async function placePacks(
   backend: Backend,
   repository: {
     readonly hasGroups?: boolean | undefined;
+    readonly isSingleWriter?: boolean | undefined;
     readonly repositoryId: string;
     readonly seals: Seals | undefined;
   },
@@ -39,11 +40,11 @@ export async function placePacks(
   if (repository.hasGroups !== true) return { backend, groups: undefined };
   const { openGroups } = await import('../groups/open-groups.ts');
   const { backend: grouped, rules } = await openGroups(backend, repository, openPlace);
-  const { repositoryId, seals } = repository;
+  const { repositoryId, seals, isSingleWriter } = repository;
   const changes = async (verify: Verify): Promise<GroupChanges> => {
     assert(seals !== undefined, 'a list of groups is changed with the keys of the repository');
     const { GroupChanges: Changes } = await import('./group-changes.ts');
-    return new Changes({ backend, repositoryId, seals, verify, openPlace });
+    return new Changes({ backend, repositoryId, seals, isSingleWriter, verify, openPlace });
   };
   const shortCount = (): number => grouped.shortCount;
   return { backend: grouped, groups: { all: grouped.groups, rules, shortCount, changes } };

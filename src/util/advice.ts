@@ -61,6 +61,7 @@ export type AdviceCode =
   | 'accept-encrypted'
   | 'accept-full-access'
   | 'use-single-writer'
+  | 'use-single-writer-at-init'
   | 'override-append-only'
   | 'leave-password-out'
   | 'import-key'

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-
 import { CorruptDataError } from '../../errors.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from '../../format/layout.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
@@ -76,8 +75,9 @@ export class ObjectBackend implements Backend {
     return (await this.#requests.run('sizeOf', name, async () => this.#store.head(name)))?.sizeBytes;
   }
 
+  /** Where an upload has failed, that is the reason, not that the file is missing. */
   async sizesOf(names: readonly string[]): Promise<Map<string, number>> {
-    await this.#uploads.settled();
+    await this.#uploads.barrier();
     const found = new Map<string, number>();
     if (names.length > SIZES_AT_ONCE_MAX) {
       const wanted = new Set(names);

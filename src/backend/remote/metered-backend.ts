@@ -1,33 +1,10 @@
 import type { Backend, BackendFile, Place, StagedFile, Traffic, Verify } from '../backend.ts';
 import { PassingBackend } from './passing-backend.ts';
-import { RateLimiter, realRateClock } from './rate-limiter.ts';
+import type { RateLimiter, TransferLimits } from './rate-limiter.ts';
 
-interface MeterOptions {
-  readonly upload?: RateLimiter | undefined;
-  readonly download?: RateLimiter | undefined;
+interface MeterOptions extends TransferLimits {
   /** Replaces the number of the backend. */
   readonly readsAtOnce?: number | undefined;
-}
-
-/** Returns the backend with limits in bytes per second, and with the number of its requests under way at once. */
-export function meteredBackend(
-  inner: Backend,
-  options: {
-    readonly uploadLimit?: number | undefined;
-    readonly downloadLimit?: number | undefined;
-    readonly connections?: number | undefined;
-    readonly signal?: AbortSignal | undefined;
-  },
-): MeteredBackend {
-  const { uploadLimit, downloadLimit, connections, signal } = options;
-  const clock = realRateClock(signal);
-  const limiter = (bytesPerSecond: number | undefined): RateLimiter | undefined =>
-    bytesPerSecond === undefined ? undefined : new RateLimiter(bytesPerSecond, clock);
-  return new MeteredBackend(inner, {
-    upload: limiter(uploadLimit),
-    download: limiter(downloadLimit),
-    readsAtOnce: connections,
-  });
 }
 
 /**

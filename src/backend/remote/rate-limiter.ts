@@ -38,8 +38,26 @@ export class RateLimiter {
   }
 }
 
+/** The limits of all transfers of a command. */
+export interface TransferLimits {
+  readonly upload?: RateLimiter | undefined;
+  readonly download?: RateLimiter | undefined;
+}
+
+/** Limits in bytes per second; undefined for no limit. */
+export function transferLimits(options: {
+  readonly uploadLimit: number | undefined;
+  readonly downloadLimit: number | undefined;
+  readonly signal: AbortSignal;
+}): TransferLimits {
+  const clock = realRateClock(options.signal);
+  const limiter = (bytesPerSecond: number | undefined): RateLimiter | undefined =>
+    bytesPerSecond === undefined ? undefined : new RateLimiter(bytesPerSecond, clock);
+  return { upload: limiter(options.uploadLimit), download: limiter(options.downloadLimit) };
+}
+
 /** Real time, in which nothing waits any more once the signal is aborted. */
-export function realRateClock(signal: AbortSignal | undefined): RateClock {
+function realRateClock(signal: AbortSignal): RateClock {
   return {
     nowMs: () => performance.now(),
     sleep: async (durationMs) => delay(durationMs, undefined, { signal }).catch(() => undefined),

@@ -21,7 +21,7 @@ export function defineGroupAdd(group: Command, runner: CommandRunner): void {
     .command('add')
     .description('Add a group.')
     .argument('<name>', 'letters, digits, dots, hyphens and underscores')
-    .argument('<place>', 'a directory, or sftp:user@host:/path')
+    .argument('<place>', 'a directory, sftp:user@host:/path or s3:https://endpoint/bucket/prefix')
     .option('--capacity <size>', 'write at most this much to it (default: as much as there is room for)', sizeValue)
     .option(
       '--weight <n>',
@@ -35,6 +35,7 @@ export function defineGroupAdd(group: Command, runner: CommandRunner): void {
       formatHelpFooter({
         examples: [
           ['ldm group add c /mnt/c', 'another disk'],
+          ['ldm group add cloud s3:https://s3.example.com/backups/ldm', 'a bucket'],
           ['ldm group add large /mnt/large --capacity 8TB --weight 2', 'one that gets twice as much as the others'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,

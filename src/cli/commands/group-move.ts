@@ -13,7 +13,7 @@ export function defineGroupMove(group: Command, runner: CommandRunner): void {
     .command('move')
     .description('Record that a group is at another place now.')
     .argument('<name>', 'the group')
-    .argument('<place>', 'where it is now: a directory, or sftp:user@host:/path');
+    .argument('<place>', 'where it is now, written as for group add');
   addAppendOnlyOption(command)
     .addHelpText('after', DETAILS)
     .addHelpText(

@@ -15,8 +15,8 @@ import { defineHelp } from './help.ts';
 
 const DETAILS = `
 A repository that was created with \`ldm init --group\` keeps the contents of files in several places, its groups:
-directories, such as the mount points of disks, and directories on SFTP servers. Everything else, also all names and
-directories, is in the place of the repository itself. docs/groups.md has more about it.`;
+directories, such as the mount points of disks, directories on SFTP servers, and buckets. Everything else, also all names
+and directories, is in the place of the repository itself. docs/groups.md has more about it.`;
 
 export function defineGroup(program: Command, runner: CommandRunner): void {
   const group = program

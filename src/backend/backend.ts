@@ -69,6 +69,8 @@ export interface Backend {
   readonly offlineParts?: readonly string[];
   /** How many reads are worth having under way at once: 1 if they do not wait for another machine. */
   readonly readsAtOnce: number;
+  /** How many packs of contents are worth publishing at once. Default: one after the other. */
+  readonly packsAtOnce?: number | undefined;
   /** Whether the other machine has said that it lets nothing be removed or changed. Known after the first request. */
   readonly isAppendOnly?: boolean | undefined;
   /** The same place without the cache of this machine, if it has one: to verify what is stored there. */

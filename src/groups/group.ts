@@ -155,6 +155,8 @@ export class Group {
           this.#changes += 1;
         };
         await file.publish(name, verifyBoth, isNew);
+        // Once more: a barrier that has begun since then may have missed the name.
+        this.#changes += 1;
       });
     } catch (error) {
       this.#packBytes -= sizeBytes;

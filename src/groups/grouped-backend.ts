@@ -7,12 +7,15 @@ import { StagedPack } from './staged-pack.ts';
 
 /** What else is in the place of a group: temporary files, and damaged packs that were set aside. */
 const SHARED_DIRECTORIES = ['tmp', 'quarantine'];
+/** Each is in memory until it is written. */
+const PACKS_AT_ONCE = 4;
 
 /** A repository whose contents of files are in groups and everything else in one place, `metadata`. */
 export class GroupedBackend implements Backend {
   readonly location: string;
   readonly localDirectory: string | undefined;
   readonly readsAtOnce: number;
+  readonly packsAtOnce: number;
   readonly groups: readonly Group[];
   readonly #metadata: Backend;
   readonly #packs: PacksInGroups;
@@ -23,6 +26,8 @@ export class GroupedBackend implements Backend {
     this.location = metadata.location;
     this.localDirectory = metadata.localDirectory;
     this.readsAtOnce = Math.max(metadata.readsAtOnce, ...groups.map(({ backend }) => backend.readsAtOnce));
+    // More than there are groups: some packs are for the same one.
+    this.packsAtOnce = groups.length > 1 || groups[0]!.backend.readsAtOnce > 1 ? PACKS_AT_ONCE : 1;
     this.groups = groups;
     this.#metadata = metadata;
     this.#placer = new PackPlacer(metadata.location, groups, copies);

@@ -40,8 +40,10 @@ export class PackPlacer {
     const stored: Group[] = [];
     let triedCount = 0;
     let failure: BackendError | undefined;
-    while (stored.length < this.#copies && triedCount < ranked.length) {
-      const batch = ranked.slice(triedCount, triedCount + this.#copies - stored.length);
+    // A group that went offline meanwhile may have been left alone by a barrier, which did not know of this pack.
+    const missing = (): number => this.#copies - stored.filter(({ isOnline }) => isOnline).length;
+    while (missing() > 0 && triedCount < ranked.length) {
+      const batch = ranked.slice(triedCount, triedCount + missing());
       triedCount += batch.length;
       const outcomes = await Promise.allSettled(
         batch.map(async (group) => group.write(name, pieces, verify, isNew).then(() => group)),
@@ -51,33 +53,43 @@ export class PackPlacer {
         else failure = worstOf(failure, outcome.reason);
       }
     }
-    if (stored.length === 0) throw this.#noRoom(failure);
-    if (stored.length < this.#copies) this.#shortCount += 1;
-    this.#pending.set(name, { stored, tried: ranked.slice(0, triedCount) });
-    return stored;
+    const online = stored.filter(({ isOnline }) => isOnline);
+    if (online.length === 0) throw this.#noRoom(failure);
+    if (online.length < this.#copies) this.#shortCount += 1;
+    this.#pending.set(name, { stored: online, tried: ranked.slice(0, triedCount) });
+    return online;
   }
 
   /**
    * Makes everything durable. A group that went offline may fail to do that if each pack that was written to it is
-   * durable in another group. Then it is left alone until the repository is opened again.
+   * durable in another group. Then it is left alone until the repository is opened again. Packs may be placed meanwhile:
+   * those are left to the next barrier.
    */
   async barrier(): Promise<void> {
-    const failed = new Map<Group, unknown>();
-    for (const group of this.#groups) {
-      await group.barrier().catch((error: unknown) => {
-        if (group.isOnline) throw error;
-        failed.set(group, error);
-      });
-    }
+    const placed = [...this.#pending];
+    const failed = await this.#makeDurable();
     for (const [group, error] of failed) {
       const packs = [...this.#pending.values()].filter(({ tried }) => tried.includes(group));
-      const areElsewhere = packs.every(({ stored }) => stored.some((other) => !failed.has(other)));
+      const areElsewhere = packs.every(({ stored }) => stored.some(({ isOnline }) => isOnline));
       if (!areElsewhere || !group.giveUpChanges()) throw error;
     }
-    for (const { stored } of this.#pending.values()) {
+    for (const [name, { stored }] of placed) {
       if (stored.length >= this.#copies && stored.some((group) => failed.has(group))) this.#shortCount += 1;
+      this.#pending.delete(name);
     }
-    this.#pending.clear();
+  }
+
+  /** Returns why groups have failed that are offline now. */
+  async #makeDurable(): Promise<Map<Group, unknown>> {
+    const outcomes = await Promise.allSettled(this.#groups.map(async (group) => group.barrier()));
+    const failed = new Map<Group, unknown>();
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') continue;
+      const group = this.#groups[index]!;
+      if (group.isOnline) throw outcome.reason;
+      failed.set(group, outcome.reason);
+    }
+    return failed;
   }
 
   #noRoom(cause: BackendError | undefined): BackendError {

@@ -22,9 +22,10 @@ export class StagedPack implements StagedFile {
   async flush(): Promise<void> {}
 
   async publish(name: string, verify?: Verify, isNew?: boolean): Promise<void> {
-    const pieces = this.#pieces;
+    // As one piece, which a store of objects copies without ever needing more room.
+    const whole = Buffer.concat(this.#pieces);
     this.#pieces = [];
-    await this.#publish(name, pieces, verify, isNew);
+    await this.#publish(name, [whole], verify, isNew);
   }
 
   async discard(): Promise<void> {

@@ -46,10 +46,12 @@ export type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
  *   that was suspended between any two steps can remove only what it condemned.
  */
 export class DurableOrder implements PackSink {
+  readonly packsAtOnce: number | undefined;
   readonly #backend: Backend;
   readonly #seals: Seals;
 
   constructor({ backend, seals }: FilePlace) {
+    this.packsAtOnce = backend.packsAtOnce;
     this.#backend = backend;
     this.#seals = seals;
   }

@@ -16,9 +16,14 @@ import { encodePackEnd } from './pack-end.ts';
 export interface PackSink {
   /** Begins a new pack with chunks of a kind, to be published as `packName(id)`. */
   create(kind: ChunkKind): Promise<StagedFile>;
+  /** How many packs with contents of files are worth publishing at once. Default: one after the other. */
+  readonly packsAtOnce?: number | undefined;
 }
 
-/** Writes blocks of one kind to packs, one pack after the other. Calls must not overlap. */
+/**
+ * Writes blocks of one kind to packs, one pack after the other. Those that are complete may be published while the next
+ * one is written. Once a publication has failed, every later call except `abort` fails. Calls must not overlap.
+ */
 export class PackWriter {
   readonly #sink: PackSink;
   readonly #kind: ChunkKind;
@@ -29,6 +34,9 @@ export class PackWriter {
   #open: { readonly file: StagedFile; readonly digest: RunningDigest } | undefined;
   #offset = 0;
   #blocks: PackedBlock[] = [];
+  /** None of these promises is ever rejected. */
+  readonly #publications = new Set<Promise<void>>();
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(options: {
     readonly sink: PackSink;
@@ -49,31 +57,62 @@ export class PackWriter {
   }
 
   async writeBlock(block: EncodedBlock): Promise<void> {
+    this.#raise();
     if (this.#open === undefined) await this.#begin();
     const { sizeBytes, codec, rawBytes, storedBytes, pieces, chunkIds, chunkLengths } = block;
     const offset = this.#offset;
     for (const piece of pieces) await this.#append(piece);
     this.#blocks.push({ offset, sizeBytes, codec, rawBytes, storedBytes, chunkIds, chunkLengths });
-    if (this.#offset >= this.#packBytes) await this.finish();
+    if (this.#offset < this.#packBytes) return;
+    await this.#complete();
+    const { packsAtOnce = 1 } = this.#sink;
+    await this.#publishedExcept(this.#kind === 'data' ? packsAtOnce - 1 : 0);
   }
 
-  /** Publishes the unfinished pack, if any. */
+  /** Publishes the unfinished pack, if any, and waits until all are published. */
   async finish(): Promise<void> {
-    if (this.#open === undefined) return;
-    const { file, digest } = this.#open;
-    const blocks = this.#blocks;
-    await this.#append(encodePackEnd({ kind: this.#kind, blocks }, this.#seals));
-    const id = digest.end();
-    await file.publish(packName(id));
-    this.#open = undefined;
-    this.#blocks = [];
-    this.#onPack({ id, kind: this.#kind, sizeBytes: this.#offset, isSealed: this.#isSealed, blocks });
+    if (this.#open !== undefined) await this.#complete();
+    await this.#publishedExcept(0);
   }
 
+  /** Waits for publications that are under way, and discards the unfinished pack. */
   async abort(): Promise<void> {
+    await Promise.all(this.#publications);
     const open = this.#open;
     this.#open = undefined;
     await open?.file.discard();
+  }
+
+  /** Begins to publish the pack. */
+  async #complete(): Promise<void> {
+    const { file, digest } = this.#open!;
+    const blocks = this.#blocks;
+    await this.#append(encodePackEnd({ kind: this.#kind, blocks }, this.#seals));
+    const id = digest.end();
+    this.#open = undefined;
+    this.#blocks = [];
+    const pack = { id, kind: this.#kind, sizeBytes: this.#offset, isSealed: this.#isSealed, blocks };
+    const publication = this.#publish(file, pack).finally(() => this.#publications.delete(publication));
+    this.#publications.add(publication);
+  }
+
+  async #publish(file: StagedFile, pack: PackContents): Promise<void> {
+    try {
+      await file.publish(packName(pack.id));
+      this.#onPack(pack);
+    } catch (error) {
+      this.#failure ??= { error };
+    }
+  }
+
+  /** Waits until at most so many publications are under way. */
+  async #publishedExcept(count: number): Promise<void> {
+    while (this.#publications.size > count) await Promise.race(this.#publications);
+    this.#raise();
+  }
+
+  #raise(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
   }
 
   async #begin(): Promise<void> {

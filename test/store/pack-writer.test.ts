@@ -8,7 +8,9 @@ import { decodeBlockHeader } from '../../src/format/block.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
 import type { EncodedBlock } from '../../src/store/block-codec.ts';
+import type { StagedFile } from '../../src/backend/backend.ts';
 import { PackWriter } from '../../src/store/pack-writer.ts';
+import type { PackSink } from '../../src/store/pack-writer.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
@@ -125,5 +127,99 @@ describe('a storage that fails', () => {
     await expect(writer.finish()).rejects.toBeInstanceOf(BackendError);
     await writer.abort();
     expect(faulty.operations.length).toBe(1);
+  });
+});
+
+describe('several packs at once', () => {
+  interface Gate {
+    readonly promise: Promise<void>;
+    readonly resolve: () => void;
+    readonly reject: (error: Error) => void;
+  }
+
+  /** A sink whose publications end when the test says so. */
+  function gatedSink(packsAtOnce: number): { readonly sink: PackSink; readonly gates: Gate[] } {
+    const gates: Gate[] = [];
+    const create = async (): Promise<StagedFile> => ({
+      append: async () => undefined,
+      flush: async () => undefined,
+      publish: async () => {
+        const gate = makeGate();
+        gates.push(gate);
+        await gate.promise;
+      },
+      discard: async () => undefined,
+    });
+    return { sink: { create, packsAtOnce }, gates };
+  }
+
+  function makeGate(): Gate {
+    let settle: Omit<Gate, 'promise'> | undefined;
+    const promise = new Promise<void>((resolve, reject) => {
+      settle = { resolve, reject };
+    });
+    return { promise, ...settle! };
+  }
+
+  function makeGated(packsAtOnce: number): {
+    readonly writer: PackWriter;
+    readonly packs: PackContents[];
+    readonly gates: Gate[];
+  } {
+    const { sink, gates } = gatedSink(packsAtOnce);
+    const packs: PackContents[] = [];
+    const onPack = (pack: PackContents): void => void packs.push(pack);
+    const given = { sink, kind: 'data', seals: PLAIN, packHash: 'blake3', packBytes: 1000, onPack } as const;
+    return { writer: new PackWriter(given), packs, gates };
+  }
+
+  const turns = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+  test('are published while the next one is written, and reported when that has succeeded', async () => {
+    const { writer, packs, gates } = makeGated(3);
+    await writer.writeBlock(makeBlock(2000));
+    await writer.writeBlock(makeBlock(2000));
+    let isThirdWritten = false;
+    const third = writer.writeBlock(makeBlock(2000)).then(() => {
+      isThirdWritten = true;
+    });
+    await turns();
+    expect([gates.length, packs.length, isThirdWritten]).toEqual([3, 0, false]);
+    gates[1]!.resolve();
+    await third;
+    expect(packs.length).toBe(1);
+    let isFinished = false;
+    const finished = writer.finish().then(() => {
+      isFinished = true;
+    });
+    gates[0]!.resolve();
+    await turns();
+    expect([packs.length, isFinished]).toEqual([2, false]);
+    gates[2]!.resolve();
+    await finished;
+    expect(packs.length).toBe(3);
+  });
+
+  test('fail what comes next if one of them fails, and those that succeed are still reported', async () => {
+    const { writer, packs, gates } = makeGated(4);
+    for (let count = 0; count < 3; count += 1) await writer.writeBlock(makeBlock(2000));
+    gates[0]!.reject(new Error('made by the test'));
+    await turns();
+    await expect(writer.writeBlock(makeBlock(2000))).rejects.toThrow('made by the test');
+    const aborted = writer.abort();
+    gates[1]!.resolve();
+    gates[2]!.resolve();
+    await aborted;
+    expect(packs.length).toBe(2);
+    await expect(writer.finish()).rejects.toThrow('made by the test');
+  });
+
+  test('make the end fail if the last one fails', async () => {
+    const { writer, packs, gates } = makeGated(4);
+    await writer.writeBlock(makeBlock(2000));
+    const finished = writer.finish();
+    gates[0]!.reject(new Error('made by the test'));
+    await expect(finished).rejects.toThrow('made by the test');
+    expect(packs).toEqual([]);
   });
 });

@@ -1,7 +1,10 @@
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
 import type { InitOptions } from '../../src/operations/init.ts';
+import type { Bucket } from './buckets.ts';
 import { createPrng } from './prng.ts';
 import { memoryDirectory } from './temp-directory.ts';
 import { makeTestRepository, TINY_CHUNKS } from './test-repository.ts';
@@ -17,28 +20,41 @@ export interface GroupedRepository extends TestRepository {
   readonly mount: (name: string) => void;
 }
 
+/** By name, the groups of a repository that are in buckets. The others are directories. */
+type Buckets = Readonly<Record<string, Bucket>>;
+
 export async function makeGrouped(
   names: readonly string[] = ['a', 'b'],
-  options: Pick<InitOptions, 'copies' | 'copiesIfRefs'> = {},
+  { buckets = {}, ...options }: Partial<InitOptions> & { readonly buckets?: Buckets } = {},
   directory: string = memoryDirectory(),
 ): Promise<GroupedRepository> {
-  const place = (name: string): string => join(directory, `group-${name}`);
+  const place = (name: string): string => buckets[name]?.place ?? join(directory, `group-${name}`);
   const groups = names.map((name) => ({ name, place: place(name) }));
-  const made = await makeTestRepository({ groups, chunker: TINY_CHUNKS, ...options }, directory);
+  const made = await makeTestRepository({ groups, chunker: TINY_CHUNKS, ...options }, directory, openPlaces(buckets));
   Object.assign(made.context, { storeSizes: SMALL_SIZES });
   const away = (name: string): string => `${place(name)}-away`;
   return {
     ...made,
     place,
     unmount: (name) => {
+      if (buckets[name] !== undefined) return buckets[name].setAway(true);
       renameSync(place(name), away(name));
       mkdirSync(place(name));
     },
     mount: (name) => {
+      if (buckets[name] !== undefined) return buckets[name].setAway(false);
       rmSync(place(name), { recursive: true });
       renameSync(away(name), place(name));
     },
   };
+}
+
+/** Returns what opens the places of these buckets, and directories. */
+export function openPlaces(buckets: Buckets): NonNullable<OperationContext['openPlace']> {
+  return async (place) =>
+    Object.values(buckets)
+      .find((bucket) => bucket.place === place)
+      ?.open() ?? new LocalBackend(place);
 }
 
 export function fill(repository: TestRepository, name: string, seed: number, bytes = 200_000): void {

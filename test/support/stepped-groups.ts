@@ -4,9 +4,14 @@ import { LocalBackend } from '../../src/backend/local-backend.ts';
 /** Called before each operation on a group, and on its staged files. May throw, or wait. */
 export type Step = (operation: string) => Promise<void>;
 
+type OpenPlace = (place: string) => Promise<Backend>;
+
 /** Returns what opens the places of groups so that `step` is called before each operation. */
-export function steppedPlaces(step: Step): (place: string) => Promise<Backend> {
-  return async (place) => stepped(new LocalBackend(place), step);
+export function steppedPlaces(
+  step: Step,
+  openPlace: OpenPlace = async (place) => new LocalBackend(place),
+): (place: string) => Promise<Backend> {
+  return async (place) => stepped(await openPlace(place), step);
 }
 
 function stepped(backend: Backend, step: Step): Backend {

@@ -56,13 +56,15 @@ const SMALL_CAPACITY = 4096;
 export async function makeTestRepository(
   options: InitOptions = {},
   directory: string = memoryDirectory(),
+  openPlace?: OperationContext['openPlace'],
 ): Promise<TestRepository> {
   const source = join(directory, 'source');
   mkdirSync(source);
   const notices: Notice[] = [];
   const backend = new LocalBackend(join(directory, 'repository'));
   const onNotice = (notice: Notice): void => void notices.push(notice);
-  const context = { backend, onNotice, threads: threadsOfTests(), ...encryption };
+  const places = openPlace === undefined ? {} : { openPlace };
+  const context = { backend, onNotice, threads: threadsOfTests(), ...places, ...encryption };
   await initRepository(context, { capacity: SMALL_CAPACITY, ...options });
   let targetCount = 0;
   const restoreNewest: TestRepository['restore'] = async (given = {}) => {

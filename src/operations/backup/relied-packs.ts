@@ -91,6 +91,12 @@ export class ReliedPacks {
 
   #assertNone([gone]: readonly PackSize[]): void {
     if (gone === undefined) return;
+    if (this.#stored.isPartlyOffline) {
+      throw new RefusedError(
+        `pack ${gone.id}, which was just written, may be in a group that is offline now; the snapshot was not saved`,
+        { hint: 'Make the group available again, or run the command again, which goes on in the other groups.' },
+      );
+    }
     throw new RefusedError(
       `pack ${gone.id}, which the new snapshot needs, disappeared meanwhile; the snapshot was not saved`,
       {

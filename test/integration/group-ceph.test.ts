@@ -1,0 +1,180 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+
+import { ObjectBackend } from '../../src/backend/objects/object-backend.ts';
+import { S3Store } from '../../src/backend/s3/s3-store.ts';
+import { makeScenario } from '../cli/scenario.ts';
+import type { Scenario } from '../cli/scenario.ts';
+import type { Bucket } from '../support/buckets.ts';
+import { BUCKET, CEPH_KEYS, s3Client, useCeph } from '../support/ceph-server.ts';
+import { startFaultProxy } from '../support/fault-proxy.ts';
+import { MODEL_NAMES, runGroupModel } from '../support/group-model.ts';
+import { makeGrouped } from '../support/grouped-repository.ts';
+import { createPrng } from '../support/prng.ts';
+
+const { server, problem } = useCeph();
+let count = 0;
+
+beforeEach(({ skip }) => skip(problem !== undefined, problem));
+
+interface Stage extends Scenario {
+  /** The place of a group in the bucket. */
+  readonly cloud: string;
+  /** Fails unless the command succeeds without a warning. */
+  readonly expectSuccess: (...args: string[]) => Promise<string>;
+  /** Returns the last line of a successful command with `--json`. */
+  readonly summaryOf: (...args: string[]) => Promise<Record<string, unknown>>;
+}
+
+/** A scenario with a repository whose groups are a directory and a bucket. */
+async function makeStage(endpoint: string = server().endpoint): Promise<Stage> {
+  const scenario = await makeScenario();
+  const { directory, repository } = scenario;
+  rmSync(repository, { recursive: true });
+  const cloud = `s3:${endpoint}/${BUCKET}/group-${(count += 1)}`;
+  const runBuilt: Scenario['runBuilt'] = async (args, options = {}) =>
+    scenario.runBuilt(args, { ...options, env: { ...CEPH_KEYS, ...options.env } });
+  const expectSuccess = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runBuilt(args);
+    expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
+    return stdout;
+  };
+  const groups = ['--group', `disk=${join(directory, 'disk')}`, '--group', `cloud=${cloud}`];
+  await expectSuccess('init', '--no-encryption', ...groups);
+  const summaryOf = async (...args: string[]): Promise<Record<string, unknown>> =>
+    JSON.parse((await expectSuccess(...args, '--json', '--no-progress')).trimEnd().split('\n').at(-1)!) as Record<
+      string,
+      unknown
+    >;
+  return { ...scenario, cloud, runBuilt, expectSuccess, summaryOf };
+}
+
+/** Adds files of so many bytes in all that both groups get some of 20 packs. */
+function fillSource({ source }: Scenario, megabytes: number, seed = 1): Buffer {
+  const bytes = Buffer.from(createPrng(seed).bytes(megabytes * 1_000_000));
+  writeFileSync(join(source, 'large'), bytes);
+  return bytes;
+}
+
+/** How many packs are in a group. Undefined if it is offline. */
+async function packsIn({ runBuilt }: Scenario, name: string): Promise<number | undefined> {
+  const { stdout } = await runBuilt(['group', 'list', '--json']);
+  const lines = stdout.split('\n').map((line) => (line === '' ? {} : JSON.parse(line)) as Record<string, unknown>);
+  return lines.find((line) => line['name'] === name)?.['packs'] as number | undefined;
+}
+
+describe('groups of which one is in a bucket', () => {
+  test('are used by every command', async () => {
+    const stage = await makeStage();
+    const { directory, cloud, expectSuccess, summaryOf, runBuilt } = stage;
+    const bytes = fillSource(stage, 200);
+    const backup = await summaryOf('backup', 'source');
+    const cloudPacks = (await packsIn(stage, 'cloud'))!;
+    // Each pack is one request, and its group is verified twice.
+    expect(backup['requests']).toBeGreaterThan(3 * cloudPacks);
+    expect(backup['requests']).toBeLessThan(3 * cloudPacks + 30);
+    await expectSuccess('check', '--read-data');
+    await expectSuccess('group', 'add', 'second', `${cloud}-second`, '--weight', '2');
+    await expectSuccess('group', 'rebalance');
+    expect(await packsIn(stage, 'second')).toBeGreaterThan(0);
+    await expectSuccess('group', 'drain', 'cloud');
+    expect(await packsIn(stage, 'cloud')).toBe(0);
+    await expectSuccess('group', 'remove', 'cloud');
+    await expectSuccess('group', 'read-only', 'disk');
+    await expectSuccess('group', 'drain', 'disk');
+    const { bytes_downloaded: downloaded } = await summaryOf('restore', 'latest', '-t', 'out');
+    expect(downloaded).toBeGreaterThan(bytes.length);
+    expect(readFileSync(join(directory, 'out/source/large')).equals(bytes)).toBe(true);
+    await expectSuccess('check', '--read-data');
+    await expectSuccess('delete', 'latest');
+    expect(await packsIn(stage, 'second')).toBe(0);
+    // The place of a group that was removed is free again.
+    await expectSuccess('group', 'add', 'cloud', cloud);
+    expect(await runBuilt(['group', 'add', 'again', cloud])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('it is a group of this repository already'),
+    });
+    expect(await runBuilt(['group', 'add', 'nowhere', `s3:${server().endpoint}/absent-bucket/x`])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/NoSuchBucket[^]*Create the bucket first/),
+    });
+  });
+
+  test.each([
+    [{ AWS_SECRET_ACCESS_KEY: 'wrong' }, /group cloud .* is offline: .*SignatureDoesNotMatch.*AWS_SECRET_ACCESS_KEY/],
+    [{ AWS_ACCESS_KEY_ID: '', HOME: '/nonexistent' }, /group cloud .* is offline: there are no keys for S3/],
+  ])('go on without it if its keys are wrong: %o', async (env, message) => {
+    const stage = await makeStage();
+    const { directory, expectSuccess, runBuilt } = stage;
+    mkdirSync(join(directory, 'more'));
+    writeFileSync(join(directory, 'more', 'file'), 'content');
+    const { code, stderr } = await runBuilt(['backup', 'more'], { env });
+    expect([code, stderr]).toEqual([0, expect.stringMatching(message)]);
+    expect(stderr).not.toContain('ldmsecret');
+    const added = await runBuilt(['group', 'add', 'x', `${stage.cloud}-x`], { env });
+    expect([added.code, added.stderr]).toEqual([expect.any(Number), expect.stringMatching(/ldm: .*AWS_|no keys/)]);
+    expect(added.code).not.toBe(0);
+    await expectSuccess('check', '--read-data');
+  });
+
+  test('lose nothing if its gateway is killed during a backup, which goes on when it is back', async () => {
+    const stage = await makeStage();
+    const { directory, runBuilt, expectSuccess } = stage;
+    const bytes = fillSource(stage, 300);
+    const backup = runBuilt(['backup', 'source']);
+    const observer = s3Client(server().endpoint);
+    onTestFinished(() => observer.close());
+    const prefix = stage.cloud.split(`/${BUCKET}/`)[1]!;
+    const storedPacks = async (): Promise<number> => {
+      const query = { 'list-type': '2', prefix: `${prefix}/packs/` };
+      const { body } = await observer.send({ method: 'GET', query });
+      return Buffer.from(body).toString().split('<Key>').length - 1;
+    };
+    while ((await storedPacks()) === 0);
+    await server().kill();
+    await server().restart();
+    expect(await backup).toMatchObject({ code: 0, stderr: '' });
+    await expectSuccess('check', '--read-data');
+    await expectSuccess('restore', 'latest', '-t', 'out');
+    expect(readFileSync(join(directory, 'out/source/large')).equals(bytes)).toBe(true);
+  });
+
+  test('lose nothing if it goes away for good during a backup', async () => {
+    let isAway = false;
+    let puts = 0;
+    const { endpoint } = await startFaultProxy(server().endpoint, ({ method, url }) => {
+      if (method === 'PUT' && url!.includes('/packs/') && (puts += 1) === 2) isAway = true;
+      return isAway ? 'lost request' : undefined;
+    });
+    const stage = await makeStage(endpoint);
+    const { directory, runBuilt, expectSuccess } = stage;
+    fillSource(stage, 300);
+    const failed = await runBuilt(['backup', 'source', '--retry-for', '1s']);
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringMatching(/may be in a group that is offline now/)]);
+    expect(await packsIn(stage, 'cloud')).toBeUndefined();
+    const without = await runBuilt(['backup', 'source', '--retry-for', '1s']);
+    expect([without.code, without.stderr]).toEqual([0, expect.stringContaining('the group cloud')]);
+    isAway = false;
+    await expectSuccess('check', '--read-data');
+    await expectSuccess('restore', 'latest', '-t', 'out');
+    const restored = readFileSync(join(directory, 'out/source/large'));
+    expect(restored.equals(readFileSync(join(directory, 'source/large')))).toBe(true);
+  });
+
+  test('lose nothing in any order of commands, requests that fail, and deaths', async () => {
+    let isAway = false;
+    const { endpoint } = await startFaultProxy(server().endpoint, () => (isAway ? 'lost request' : undefined));
+    const prefix = `model-${(count += 1)}`;
+    const place = `s3:${endpoint}/${BUCKET}/${prefix}`;
+    const bucket: Bucket = {
+      place,
+      open: () => new ObjectBackend(place, new S3Store(s3Client(endpoint), prefix), { retryForMs: 0 }),
+      setAway: (given) => {
+        isAway = given;
+      },
+    };
+    const repository = await makeGrouped(MODEL_NAMES, { buckets: { c: bucket } });
+    await runGroupModel(repository, Date.now() % 2 ** 32, 20);
+  });
+});

@@ -93,6 +93,12 @@ describe('a group in a bucket', () => {
     // A listing of packs takes their place.
     expect(bucket.store.requests.filter((request) => request.startsWith('head packs/'))).toEqual([]);
     expect(bucket.store.requests.length).toBeLessThan(20);
+    // And so it does for those that may be in a group that is offline.
+    repository.unmount('a');
+    bucket.store.requests.length = 0;
+    await repository.backup();
+    expect(bucket.store.requests.filter((request) => request.startsWith('head packs/'))).toEqual([]);
+    expect(bucket.store.requests.length).toBeLessThan(40);
   });
 
   it('never gets more than its capacity, although several packs are under way', async () => {

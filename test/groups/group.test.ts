@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { Backend, StagedFile } from '../../src/backend/backend.ts';
 import { ObjectBackend } from '../../src/backend/objects/object-backend.ts';
@@ -16,6 +16,8 @@ interface Stage {
   readonly store: MemoryStore;
   /** Holds what is about to give a file its name, until the function that it returns is called. */
   readonly hold: () => () => void;
+  /** Does the same for barriers. */
+  readonly holdBarriers: () => () => void;
   readonly barriers: () => number;
 }
 
@@ -24,7 +26,8 @@ function makeStage(digit = '2'): Stage {
   const store = new MemoryStore();
   const id = digit.repeat(32);
   store.objects.set('group-id', encodeGroupIdentity({ ...REPOSITORY, groupId: id, name: 'a' }));
-  let gate: Promise<void> = Promise.resolve();
+  const names = makeGate();
+  const barrierGate = makeGate();
   let barriers = 0;
   const inner = new ObjectBackend('test', store, { retryForMs: 0 });
   const stage = async (): Promise<StagedFile> => {
@@ -32,12 +35,13 @@ function makeStage(digit = '2'): Stage {
     const publish: StagedFile['publish'] = async (name, verify) =>
       file.publish(name, async () => {
         await verify?.();
-        await gate;
+        await names.open;
       });
     return { ...file, append: async (bytes) => file.append(bytes), publish };
   };
   const barrier = async (): Promise<void> => {
     barriers += 1;
+    await barrierGate.open;
     await inner.barrier();
   };
   const backend = new Proxy<Backend>(inner, {
@@ -48,15 +52,46 @@ function makeStage(digit = '2'): Stage {
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
-  const hold = (): (() => void) => {
-    let release: () => void = () => undefined;
-    gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    return release;
-  };
   const entry = { name: 'a', id, place: 'test', weight: 1, state: 'active' } as const;
-  return { group: new Group(entry, backend, REPOSITORY), store, hold, barriers: () => barriers };
+  const group = new Group(entry, backend, REPOSITORY);
+  return { group, store, hold: names.hold, holdBarriers: barrierGate.hold, barriers: () => barriers };
+}
+
+function makeGate(): { readonly open: Promise<void>; readonly hold: () => () => void } {
+  const gate = {
+    open: Promise.resolve(),
+    hold: (): (() => void) => {
+      let release: () => void = () => undefined;
+      gate.open = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
+  };
+  return gate;
+}
+
+/** Two groups, a pack that is being written to both, and a barrier that is under way when it is placed. */
+async function placeDuringBarrier(beforeItEnds: (stages: readonly Stage[]) => void): Promise<{
+  readonly stages: readonly Stage[];
+  readonly placer: PackPlacer;
+}> {
+  const stages = [makeStage('2'), makeStage('3')];
+  const groups = stages.map(({ group }) => group);
+  const placer = new PackPlacer('test', groups, 2);
+  const releases = stages.map(({ hold }) => hold());
+  const endBarriers = stages.map(({ holdBarriers }) => holdBarriers());
+  const placing = placer.place(PACK, [Buffer.from('x')]);
+  await turn();
+  const barrier = placer.barrier();
+  await turn();
+  expect(stages.map(({ barriers }) => barriers())).toEqual([1, 1]);
+  for (const release of releases) release();
+  expect(await placing).toHaveLength(2);
+  beforeItEnds(stages);
+  for (const end of endBarriers) end();
+  await barrier;
+  return { stages, placer };
 }
 
 function goAway({ store }: Stage): void {
@@ -100,23 +135,19 @@ it('a group that was found offline stays so, although an earlier look ends later
   expect(group.isOnline).toBe(false);
 });
 
-it('a pack that is placed during a barrier is not forgotten when its groups fail', async () => {
-  const stages = [makeStage('2'), makeStage('3')];
-  const placer = new PackPlacer(
-    'test',
-    stages.map(({ group }) => group),
-    2,
-  );
-  const releases = stages.map(({ hold }) => hold());
-  const placing = placer.place(PACK, [Buffer.from('x')]);
-  await turn();
-  const barrier = placer.barrier();
-  for (const release of releases) release();
-  await Promise.all([placing, barrier]);
-  goAway(stages[0]!);
-  await placer.place(PACK.replace('ab/ab', 'cd/cd'), [Buffer.from('y')]).catch(() => undefined);
-  goAway(stages[1]!);
-  await expect(placer.barrier()).rejects.toThrow(/is offline before what was written to it was durable/);
+describe('a pack that is placed during a barrier', () => {
+  it('is not forgotten when its groups fail later', async () => {
+    const { stages, placer } = await placeDuringBarrier(() => undefined);
+    for (const stage of stages) goAway(stage);
+    await expect(placer.barrier()).rejects.toThrow(/is offline before what was written to it was durable/);
+  });
+
+  it('does not count as durable in a group that this barrier has given up', async () => {
+    const { stages, placer } = await placeDuringBarrier(([first]) => goAway(first!));
+    expect(stages.map(({ group }) => group.isOnline)).toEqual([false, true]);
+    goAway(stages[1]!);
+    await expect(placer.barrier()).rejects.toThrow(/is offline before what was written to it was durable/);
+  });
 });
 
 it('a pack that was written to a group that a barrier has given up goes to another one', async () => {

@@ -1,7 +1,7 @@
 import type { Backend, BackendFile, Verify } from '../backend/backend.ts';
 import { BackendError, isAbsent, isDiskFull } from '../errors.ts';
 import type { StorageGroup } from '../format/group-list.ts';
-import { findReason } from './group-identity.ts';
+import { offlineReasonOf } from './offline-reason.ts';
 
 /**
  * One group of an opened repository. Its place is believed only if the file `group-id` there says that it is this group:
@@ -82,7 +82,9 @@ export class Group {
   /** Returns whether the place is that of the group now. */
   async verify(): Promise<boolean> {
     if (!this.isOnline) return false;
-    this.#offlineReason = await findReason(this.backend, { repositoryId: this.#repositoryId, groupId: this.entry.id });
+    const reason = await offlineReasonOf(this.backend, { repositoryId: this.#repositoryId, groupId: this.id });
+    // Another step may have found it offline meanwhile. Then it stays so, whatever was read here.
+    this.#offlineReason ??= reason;
     return this.isOnline;
   }
 
@@ -153,6 +155,8 @@ export class Group {
           this.#changes += 1;
         };
         await file.publish(name, verifyBoth, isNew);
+        // Once more: a barrier that has begun since then may have missed the name.
+        this.#changes += 1;
       });
     } catch (error) {
       this.#packBytes -= sizeBytes;

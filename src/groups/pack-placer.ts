@@ -35,8 +35,10 @@ export class PackPlacer {
     const stored: Group[] = [];
     let triedCount = 0;
     let failure: BackendError | undefined;
-    while (stored.length < this.#copies && triedCount < ranked.length) {
-      const batch = ranked.slice(triedCount, triedCount + this.#copies - stored.length);
+    // A group that went offline meanwhile may have been left alone by a barrier, which did not know of this pack.
+    const online = (): Group[] => stored.filter(({ isOnline }) => isOnline);
+    while (online().length < this.#copies && triedCount < ranked.length) {
+      const batch = ranked.slice(triedCount, triedCount + this.#copies - online().length);
       triedCount += batch.length;
       const outcomes = await Promise.allSettled(
         batch.map(async (group) => group.write(name, pieces, verify, isNew).then(() => group)),
@@ -46,10 +48,11 @@ export class PackPlacer {
         else failure = worstOf(failure, outcome.reason);
       }
     }
-    if (stored.length === 0) throw this.#noRoom(failure);
-    if (stored.length < this.#copies) this.#shortCount += 1;
-    this.#pending.set(name, stored);
-    return stored;
+    const homes = online();
+    if (homes.length === 0) throw this.#noRoom(failure);
+    if (homes.length < this.#copies) this.#shortCount += 1;
+    this.#pending.set(name, homes);
+    return homes;
   }
 
   /**

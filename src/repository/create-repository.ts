@@ -121,8 +121,10 @@ async function fill(
     const { GroupChanges } = await import('./group-changes.ts');
     const { repositoryId, isSingleWriter } = setUp.config;
     const { seals } = setUp;
-    const changes = new GroupChanges({ backend, repositoryId, seals, isSingleWriter, verify, openPlace });
-    await changes.create(groups, copyRules);
+    await new GroupChanges({ backend, repositoryId, seals, isSingleWriter, verify, openPlace }).create(
+      groups,
+      copyRules,
+    );
   }
   const bytes = encodeConfig(setUp.config, configSeals(setUp.seals));
   await order.publishNew(CONFIG_COPY_NAME, bytes, verify);

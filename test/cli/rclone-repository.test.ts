@@ -11,6 +11,7 @@ import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
 import { cuttingServer } from '../support/sftp-server.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { makeScenario } from './scenario.ts';
+import type { RunLdmResult } from '../support/run-ldm.ts';
 import type { Scenario } from './scenario.ts';
 
 beforeEach(({ skip }) => skip(rcloneProblem !== undefined, rcloneProblem));
@@ -62,6 +63,36 @@ describe('a repository in a remote of rclone', () => {
     expect(await expectSuccess('compact')).toContain('packs       0 before');
     await expectSuccess('check');
     expect(await runBuilt(['init', '--no-encryption', '--single-writer'])).toMatchObject({ code: 1 });
+  });
+
+  it('can be a group of a repository for one client at a time', async () => {
+    const { directory, source, stage, runBuilt } = await makeRemote('unused');
+    const bytes = Buffer.from(createPrng(3).bytes(2_000_000));
+    writeFileSync(join(source, 'large'), bytes);
+    const run = async (...args: string[]): Promise<RunLdmResult> => runBuilt([...args, '-r', join(directory, 'r')]);
+    const init = ['init', '--no-encryption', '--group', 'drive=rclone:disk:group'];
+    expect(await run(...init)).toMatchObject({ code: 1, stderr: expect.stringMatching(/add --single-writer/) });
+    expect(await run(...init, '--single-writer')).toMatchObject({ code: 0, stderr: '' });
+    const expectSuccess = async (...args: string[]): Promise<void> => {
+      const { code, stderr } = await run(...args);
+      expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
+    };
+    await expectSuccess('backup', 'source');
+    await expectSuccess('group', 'add', 'secret', 'rclone:secret:group');
+    await expectSuccess('group', 'drain', 'drive');
+    await expectSuccess('group', 'remove', 'drive');
+    expect(readdirSync(join(stage.directory, 'disk/group'), { recursive: true }).toString()).not.toMatch(
+      /[0-9a-f]{64}/,
+    );
+    await expectSuccess('check', '--read-data');
+    await expectSuccess('restore', 'latest', '-t', 'out');
+    expect(readFileSync(join(directory, 'out/source/large')).equals(bytes)).toBe(true);
+    await expectSuccess('delete', 'latest');
+    const shared = join(directory, 'shared');
+    const local = ['init', '--no-encryption', '-r', shared, '--group', `disk=${join(directory, 'disk')}`];
+    expect(await runBuilt(local)).toMatchObject({ code: 0 });
+    const added = await runBuilt(['group', 'add', 'drive', 'rclone:disk:other', '-r', shared]);
+    expect([added.code, added.stderr]).toEqual([1, expect.stringMatching(/Only a repository that was created with/)]);
   });
 
   it('outlives an rclone that is killed again and again', async () => {

@@ -174,7 +174,7 @@ describe('groups of which one is in a bucket', () => {
         isAway = given;
       },
     };
-    const repository = await makeGrouped(MODEL_NAMES, undefined, { buckets: { c: bucket } });
+    const repository = await makeGrouped(MODEL_NAMES, { buckets: { c: bucket } });
     await runGroupModel(repository, Date.now() % 2 ** 32, 20);
   });
 });

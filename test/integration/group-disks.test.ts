@@ -38,7 +38,7 @@ async function makeOnDisks(names: readonly string[] = ['a', 'b']): Promise<Disks
     if (disk === undefined) return undefined;
     disks[name] = disk;
   }
-  const repository = await makeGrouped(names, directory);
+  const repository = await makeGrouped(names, {}, directory);
   fill(repository, 'one', 1, 500_000);
   await repository.backup();
   return { ...repository, disks };

@@ -18,7 +18,7 @@ it.each(seeds)('groups lose nothing in any order of commands, offline groups and
 
 it.each(seeds)('neither do they if one of them is a bucket (seed %i)', async (seed) => {
   const buckets = { c: memoryBucket() };
-  deathCount += await runGroupModel(await makeGrouped(MODEL_NAMES, undefined, { buckets }), seed, COMMAND_COUNT);
+  deathCount += await runGroupModel(await makeGrouped(MODEL_NAMES, { buckets }), seed, COMMAND_COUNT);
 });
 
 // Of all seeds: in one run of fifty, no process dies with a given one.

@@ -126,7 +126,7 @@ const WITH_COPIES: readonly { readonly act: Act; readonly meanwhile: Act; readon
 describe('suspended at any step, nothing is lost by', () => {
   it.each(WITH_COPIES)('$name', async ({ act, meanwhile }) => {
     const makeCopied = async (): Promise<GroupedRepository> => {
-      const stage = await makeGrouped(['a', 'b', 'c'], undefined, { copies: 2 });
+      const stage = await makeGrouped(['a', 'b', 'c'], { copies: 2 });
       await backupInto(stage, 'a', 30_000);
       // One pack in a single group.
       stage.unmount('c');

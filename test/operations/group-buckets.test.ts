@@ -103,7 +103,7 @@ describe('a group in a bucket', () => {
 
   it('never gets more than its capacity, although several packs are under way', async () => {
     const bucket = memoryBucket();
-    const repository = await makeGrouped(['a'], undefined, { buckets: { b: bucket } });
+    const repository = await makeGrouped(['a'], { buckets: { b: bucket } });
     const capacityBytes = 60_000;
     await addGroup(repository.context, { name: 'b', place: bucket.place, capacityBytes, weight: 100 });
     fill(repository, 'one', 1, 400_000);

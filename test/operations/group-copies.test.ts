@@ -14,7 +14,7 @@ import { fill, flipByte, makeGrouped, packPath, packsAt } from '../support/group
 import type { GroupedRepository } from '../support/grouped-repository.ts';
 
 async function makeTwice(names: readonly string[] = ['a', 'b'], bytes = 300_000): Promise<GroupedRepository> {
-  const repository = await makeGrouped(names, undefined, { copies: 2 });
+  const repository = await makeGrouped(names, { copies: 2 });
   fill(repository, 'one', 1, bytes);
   await repository.backup();
   return repository;
@@ -141,7 +141,7 @@ describe('a damaged copy', () => {
 
 describe('the rules', () => {
   it('need as many groups as copies', async () => {
-    await expect(makeGrouped(['a'], undefined, { copies: 2 })).rejects.toThrow(UsageError);
+    await expect(makeGrouped(['a'], { copies: 2 })).rejects.toThrow(UsageError);
     const repository = await makeTwice();
     await expect(setCopies(repository.context, { copies: 3 })).rejects.toThrow(UsageError);
     await expect(setCopies(repository.context, { copies: 0 })).rejects.toThrow(UsageError);
@@ -208,7 +208,7 @@ describe('copies by references', () => {
    * tree of `kept`, so what is in it has one reference.
    */
   async function makeSnapshots(count: number): Promise<GroupedRepository> {
-    const repository = await makeGrouped(['a', 'b'], undefined, { copiesIfRefs: { refs: count, copies: 2 } });
+    const repository = await makeGrouped(['a', 'b'], { copiesIfRefs: { refs: count, copies: 2 } });
     mkdirSync(join(repository.source, 'kept'));
     fill(repository, 'kept/often', 1, 200_000);
     for (let number = 0; number < count; number += 1) {
@@ -238,7 +238,7 @@ describe('copies by references', () => {
   });
 
   it('count a file that occurs often in one snapshot', async () => {
-    const repository = await makeGrouped(['a', 'b'], undefined, { copiesIfRefs: { refs: 5, copies: 2 } });
+    const repository = await makeGrouped(['a', 'b'], { copiesIfRefs: { refs: 5, copies: 2 } });
     for (let number = 0; number < 5; number += 1) fill(repository, `same-${number}`, 1, 100_000);
     await repository.backup();
     const { copies } = await compact(repository.context);

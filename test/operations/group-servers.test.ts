@@ -30,7 +30,7 @@ describe('a server that is not good enough', () => {
     ['reads other bytes', () => new WrongRangeStore(), /cannot be used for a repository: it reads other bytes/],
   ])('because it %s is refused for new groups and for those that are moved', async (_what, makeStore, message) => {
     const lying = memoryBucket(makeStore());
-    await expect(makeGrouped(['a'], undefined, { buckets: { a: lying } })).rejects.toThrow(message);
+    await expect(makeGrouped(['a'], { buckets: { a: lying } })).rejects.toThrow(message);
     const stage = await makeBucketStage();
     const other: Bucket = { ...lying, place: 's3:https://memory.test/other' };
     const moved = { ...other, open: () => new ObjectBackend(other.place, lying.store, { retryForMs: 0 }) };
@@ -43,7 +43,7 @@ describe('a server that is not good enough', () => {
 
   it('because it ignores conditions can be used by a single writer', async () => {
     const buckets = { b: memoryBucket(new LyingStore()) };
-    const repository = await makeGrouped(['a', 'b'], undefined, { buckets, singleWriter: true });
+    const repository = await makeGrouped(['a', 'b'], { buckets, singleWriter: true });
     fill(repository, 'one', 1);
     await repository.backup();
     expect(packsIn(buckets.b).length).toBeGreaterThan(0);

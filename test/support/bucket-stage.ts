@@ -11,7 +11,7 @@ export interface BucketStage extends GroupedRepository {
 /** A repository whose group `b` is a bucket. */
 export async function makeBucketStage(): Promise<BucketStage> {
   const bucket = memoryBucket();
-  const repository = await makeGrouped(['a', 'b'], undefined, { buckets: { b: bucket } });
+  const repository = await makeGrouped(['a', 'b'], { buckets: { b: bucket } });
   fill(repository, 'one', 1);
   await repository.backup();
   return { ...repository, bucket };

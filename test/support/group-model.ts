@@ -52,7 +52,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   repair: async (_run, context) => repair(context),
 };
 
-/** Damages one of several copies of some packs in directories. */
+/** Damages one of several copies of some packs. */
 function damageCopies({ place }: GroupedRepository, prng: Prng): void {
   const mounted = MODEL_NAMES.filter((name) => existsSync(join(place(name), 'packs')));
   const copies = mounted.flatMap((name) => packsAt(place(name)).map((file) => ({ name, file, id: file.slice(0, 64) })));
@@ -129,10 +129,10 @@ export async function runGroupModel(
   const prng = createPrng(seed);
   const log: string[] = [];
   const run: ModelRun = { repository, prng, log };
+  let deathCount = 0;
   const { context } = repository;
   fill(repository, 'file-0', 0, 40_000);
   await repository.backup();
-  let deathCount = 0;
   for (let step = 0; step < commandCount; step += 1) {
     if (await runOne(run)) deathCount += 1;
     expect(await findProblems(context), log.join('\n')).toEqual([]);

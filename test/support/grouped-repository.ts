@@ -20,11 +20,13 @@ export interface GroupedRepository extends TestRepository {
   readonly mount: (name: string) => void;
 }
 
-/** `buckets`: by name, those of the groups that are in buckets. The others are directories. */
+/** By name, the groups of a repository that are in buckets. The others are directories. */
+type Buckets = Readonly<Record<string, Bucket>>;
+
 export async function makeGrouped(
   names: readonly string[] = ['a', 'b'],
+  { buckets = {}, ...options }: Partial<InitOptions> & { readonly buckets?: Buckets } = {},
   directory: string = memoryDirectory(),
-  { buckets = {}, ...options }: InitOptions & { readonly buckets?: Readonly<Record<string, Bucket>> } = {},
 ): Promise<GroupedRepository> {
   const place = (name: string): string => buckets[name]?.place ?? join(directory, `group-${name}`);
   const groups = names.map((name) => ({ name, place: place(name) }));
@@ -48,7 +50,7 @@ export async function makeGrouped(
 }
 
 /** Returns what opens the places of these buckets, and directories. */
-export function openPlaces(buckets: Readonly<Record<string, Bucket>>): NonNullable<OperationContext['openPlace']> {
+export function openPlaces(buckets: Buckets): NonNullable<OperationContext['openPlace']> {
   return async (place) =>
     Object.values(buckets)
       .find((bucket) => bucket.place === place)

@@ -1,13 +1,12 @@
 import type { Backend } from '../backend/backend.ts';
 import { LdmError, isAbsent } from '../errors.ts';
 import { decodeGroupIdentity } from '../format/group-list.ts';
-import type { GroupIdentity } from '../format/group-list.ts';
 import { GROUP_ID_NAME } from '../format/layout.ts';
 
-/** Returns why a place is not that of a group now, as a sentence for people. Undefined if it is. */
-export async function findReason(
+/** Returns why a place is not that of a group now; undefined if it is. */
+export async function offlineReasonOf(
   backend: Backend,
-  expected: Pick<GroupIdentity, 'repositoryId' | 'groupId'>,
+  expected: { readonly repositoryId: string; readonly groupId: string },
 ): Promise<string | undefined> {
   try {
     const { repositoryId, groupId } = decodeGroupIdentity(await backend.read(GROUP_ID_NAME), GROUP_ID_NAME);

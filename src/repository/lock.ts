@@ -109,13 +109,18 @@ export class RepositoryLock {
   }
 
   /**
-   * Like `assertHeld`, and returns the sizes of those of the files that exist: one request for both.
+   * Like `assertHeld`, and returns the sizes of those of the files that exist: one request for both, unless `place` is
+   * more than that of the lock.
    * @throws RefusedError
    */
-  async heldSizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  async heldSizesOf(place: Backend, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const { name } = this.#file;
-    const sizes = await this.#backend.sizesOf([name, ...names]);
-    if (!sizes.has(name)) throw lostLockError(this.#backend);
+    if (place !== this.#backend) {
+      await this.assertHeld();
+      return await place.sizesOf(names);
+    }
+    const sizes = await place.sizesOf([name, ...names]);
+    if (!sizes.has(name)) throw lostLockError(place);
     return sizes;
   }
 

@@ -217,9 +217,9 @@ export class Repository {
   /** Throws if the lock of this process is gone: it may have been suspended while another process reclaimed space. */
   readonly assertLocked: Verify = async () => this.#writersLock.assertHeld();
 
-  /** Like `assertLocked`. Returns the sizes of those of the files that exist: one request for both. */
+  /** Like `assertLocked`. Returns the sizes of those of the files that exist: without groups, one request for both. */
   async lockedSizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    return await this.#writersLock.heldSizesOf(names);
+    return await this.#writersLock.heldSizesOf(this.#backend, names);
   }
 
   get #writersLock(): RepositoryLock {

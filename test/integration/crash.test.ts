@@ -246,6 +246,5 @@ function isRenameTo(directory: string): (operation: string, name: string) => boo
   return (operation, name) => operation === 'rename' && name.includes(` -> ${directory}`);
 }
 
-function namesIn(backend: MemoryBackend, directory: string): string[] {
-  return backend.names().filter((name) => name.startsWith(directory));
-}
+const namesIn = (backend: MemoryBackend, directory: string): string[] =>
+  backend.names().filter((name) => name.startsWith(directory));

@@ -133,6 +133,16 @@ export function isDiskFull(error: unknown): error is BackendError {
   return isOfKind(error, 'full');
 }
 
+/** Returns whether this user may not read or write something. */
+export function isDenied(error: unknown): error is BackendError {
+  return isOfKind(error, 'denied');
+}
+
+/** Returns whether a place takes nothing new, although it can be reached and has room: it may be failing. */
+export function isWriteRefused(error: unknown): error is BackendError {
+  return isOfKind(error, 'read-only') || isDenied(error) || isOfKind(error, 'damaged');
+}
+
 /** Returns whether a part of the repository cannot be read now, because a part of its place cannot be reached. */
 export function isOffline(error: unknown): error is BackendError {
   return isOfKind(error, 'offline');

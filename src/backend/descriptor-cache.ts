@@ -1,4 +1,7 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
+
+/** Opening a FIFO in the place of a file would wait for a writer; like this, it is an empty file. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /** Caches descriptors for reading; closes the least recently used first. Throws the errors of `node:fs`. */
 export class DescriptorCache {
@@ -19,7 +22,7 @@ export class DescriptorCache {
       return known;
     }
     if (this.#descriptors.size >= this.#limit) this.#forgetOldest();
-    const descriptor = openSync(path, 'r');
+    const descriptor = openSync(path, FLAGS);
     this.#descriptors.set(path, descriptor);
     return descriptor;
   }

@@ -68,7 +68,7 @@ export function exitCodeOfCheck({ findings }: Pick<CheckResult, 'findings'>): nu
 
 /** A dry run ends with the code that the repair will end with. */
 export function exitCodeOfRepair({ remaining }: Pick<RepairResult, 'remaining'>): number {
-  return remaining.length > 0 ? EXIT_DAMAGED : EXIT_SUCCESS;
+  return remaining.some(({ kind }) => kind !== 'copies-missing') ? EXIT_DAMAGED : EXIT_SUCCESS;
 }
 
 /** The codes of problems that mean wrong or missing content; others concern what could not be written. */
@@ -94,7 +94,7 @@ export function exitCodeOfHave({ missingFiles, unreadable }: Pick<HaveResult, 'm
   return unreadable > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
 }
 
-/** A damaged pack stays where it is. */
+/** A damaged pack, and one with a damaged copy, stays where it is. */
 export function exitCodeOfMoves({ unmoved }: Pick<GroupMoves, 'unmoved'>): number {
   return unmoved.length > 0 ? EXIT_DAMAGED : EXIT_SUCCESS;
 }

@@ -1,5 +1,5 @@
 import type { Backend, BackendFile, Verify } from '../backend/backend.ts';
-import { BackendError, isAbsent, isDiskFull } from '../errors.ts';
+import { BackendError, isAbsent, isDiskFull, isWriteRefused } from '../errors.ts';
 import type { StorageGroup } from '../format/group-list.ts';
 import { offlineReasonOf } from './offline-reason.ts';
 
@@ -21,6 +21,8 @@ export class Group {
   #offlineReason: string | undefined;
   #isGivenUp = false;
   #isFull = false;
+  /** Why it takes nothing new, although it can be reached and has room. Undefined if it does, as far as is known. */
+  writeFailure: string | undefined;
   /** The number of changes so far, and of those that are durable. */
   #changes = 0;
   #durableChanges = 0;
@@ -67,7 +69,7 @@ export class Group {
 
   /** Whether new packs may be tried here. */
   get isWritable(): boolean {
-    return this.isOnline && this.entry.state === 'active' && !this.#isFull;
+    return this.isOnline && this.entry.state === 'active' && !this.#isFull && this.writeFailure === undefined;
   }
 
   /** Whether its capacity leaves room for a pack. How much room its disk has, only a write shows. */
@@ -161,6 +163,7 @@ export class Group {
     } catch (error) {
       this.#packBytes -= sizeBytes;
       if (isDiskFull(error)) this.#isFull = true;
+      if (isWriteRefused(error)) this.writeFailure = error.message;
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import type { Verify } from '../backend/backend.ts';
-import { BackendError, isDiskFull, isOffline } from '../errors.ts';
+import { BackendError, isDiskFull, isOffline, isWriteRefused } from '../errors.ts';
 import { baseName } from '../format/layout.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
 import type { Group } from './group.ts';
@@ -82,9 +82,9 @@ export class PackPlacer {
   }
 
   #noRoom(cause: BackendError | undefined): BackendError {
-    const states = this.#groups.map(({ entry, isOnline, isFull }) => {
-      const state = isOnline ? (isFull ? 'full' : entry.state) : 'offline';
-      return `${entry.name} is ${state}`;
+    const states = this.#groups.map(({ entry, isOnline, isFull, writeFailure }) => {
+      const state = isFull ? 'full' : writeFailure === undefined ? entry.state : `not writable (${writeFailure})`;
+      return `${entry.name} is ${isOnline ? state : 'offline'}`;
     });
     const kind = this.#groups.some(({ isFull }) => isFull) ? 'full' : 'read-only';
     const hint = 'Add another group, or make one of these available; then run the command again.';
@@ -95,6 +95,6 @@ export class PackPlacer {
 
 /** Returns the failure to report. Throws one that is no reason to try another group. */
 function worstOf(known: BackendError | undefined, error: unknown): BackendError {
-  if (!isDiskFull(error) && !isOffline(error)) throw error;
+  if (!isDiskFull(error) && !isOffline(error) && !isWriteRefused(error)) throw error;
   return known === undefined || isDiskFull(error) ? error : known;
 }

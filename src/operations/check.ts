@@ -49,6 +49,8 @@ export interface CheckResult {
   readonly bytesRead: number;
   /** The size of all packs that were checked. */
   readonly packBytes: number;
+  /** Names of the groups that could not be reached. */
+  readonly offlineGroups: readonly string[];
 }
 
 type Checked = Pick<CheckResult, 'findings' | 'snapshotsChecked' | 'chunksChecked'> & {
@@ -83,6 +85,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
       packsRead: reports.filter(({ bytesRead }) => bytesRead > 0).length,
       bytesRead: reports.reduce((total, report) => total + report.bytesRead, 0),
       packBytes: sizes.reduce((total, sizeBytes) => total + sizeBytes, 0),
+      offlineGroups: (repository.groups?.all ?? []).filter(({ isOnline }) => !isOnline).map(({ entry }) => entry.name),
     };
   });
 }

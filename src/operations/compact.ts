@@ -69,9 +69,10 @@ export async function compact(context: OperationContext, options: CompactOptions
       ? { rounds: [first], bytesCopied: 0 }
       : await carryOut({ context, repository, options, first });
     const plans = rounds.map(({ plan }) => plan);
-    const copies = isDryRun ? undefined : await settle(context, repository, options);
+    const copies = await settle(context, repository, options);
     if (!isDryRun) await restoreImageAndReserve(repository);
-    const bytesAfter = isDryRun ? bytesBefore - estimateFreed(first.plan, listing) : await repository.files.measure();
+    const freedBytes = estimateFreed(first.plan, listing) + (copies?.surplusBytes ?? 0);
+    const bytesAfter = isDryRun ? bytesBefore - freedBytes : await repository.files.measure();
     const removedCount = sum(plans.map(({ removed, orphanIds }) => removed.length + orphanIds.length));
     return {
       packsBefore: listing.packs.size,
@@ -83,7 +84,7 @@ export async function compact(context: OperationContext, options: CompactOptions
       bytesBefore,
       bytesAfter,
       // Copies for safety are not the opposite of reclaimed space.
-      reclaimedBytes: bytesBefore - bytesAfter + (copies?.bytesCopied ?? 0),
+      reclaimedBytes: bytesBefore - bytesAfter + (isDryRun ? 0 : (copies?.bytesCopied ?? 0)),
       ...(copies === undefined ? {} : { copies }),
       deadBytesRemaining: plans.at(-1)!.deadBytesRemaining,
       dryRun: isDryRun,
@@ -96,11 +97,11 @@ export async function compact(context: OperationContext, options: CompactOptions
 async function settle(
   context: OperationContext,
   repository: Repository,
-  { makesCopies = true }: CompactOptions,
+  { makesCopies = true, dryRun = false }: CompactOptions,
 ): Promise<GroupMoves | undefined> {
   if (repository.groups === undefined) return undefined;
   const { settleCopies } = await import('./group-moves.ts');
-  return await settleCopies(context, repository, { makesCopies });
+  return await settleCopies(context, repository, { makesCopies, dryRun });
 }
 
 function countDead({ removed, rewritten }: CompactionPlan): number {

@@ -9,6 +9,7 @@ import type { OpenedConfig } from '../repository/config-file.ts';
 import type { OpenRepositoryOptions } from '../repository/repository.ts';
 import type { PathNode } from '../util/path-node.ts';
 import { assertPasswordUsed, unlockOptions, withPassword } from './keys/unlock.ts';
+import { groupReporter } from './groups/group-reporter.ts';
 import type { Notice } from './notices.ts';
 import { assertPermitted } from './permissions.ts';
 import type { Access } from './permissions.ts';
@@ -151,17 +152,14 @@ export async function withRepository<T>(
   };
   const options = { ...accessOptions(context, mode), onDamagedCheckpoint, storeSizes, threads, unlock, onConfig };
   const repository = await Repository.open(options);
+  const reportGroups = groupReporter(repository, onNotice);
   let result: T;
   try {
     repository.throwIfAborted();
-    for (const { entry, offlineReason: reason } of repository.groups?.all ?? []) {
-      if (reason !== undefined) onNotice?.({ kind: 'group-offline', name: entry.name, at: entry.place, reason });
-    }
+    reportGroups();
     const watch = watchOf(context, repository, opened?.keyId);
     await watch?.begin(mode === 'exclusive', (older) => onNotice?.({ kind: 'older-state', ...older }));
-    result = await work(repository);
-    const packCount = repository.groups?.shortCount() ?? 0;
-    if (packCount > 0) onNotice?.({ kind: 'fewer-copies', packCount });
+    result = await work(repository).finally(reportGroups);
     const staleness = await repository.staleness();
     if (staleness !== undefined) throw staleness;
     if (!isReading(mode)) await watch?.end();

@@ -1,10 +1,14 @@
-import { RefusedError } from '../errors.ts';
-import { assertAllOnline } from '../repository/listing.ts';
+import { RefusedError, isDamage } from '../errors.ts';
+import { assertAllOnline, withoutCondemned } from '../repository/listing.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+import type { Repository } from '../repository/repository.ts';
+import { PackCheck } from './check/pack-check.ts';
 import { beginPhase } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { allSnapshots } from './findings/damage-findings.ts';
+import { allSnapshots, lostChunks } from './findings/damage-findings.ts';
 import { ImpactSearch } from './findings/impact.ts';
 import type { AffectedPath } from './findings/findings.ts';
+import { surveyRepository } from './findings/repository-survey.ts';
 import { findMissing } from './groups.ts';
 import { changeGroups, findGroup } from './groups/opened-groups.ts';
 
@@ -18,6 +22,8 @@ export interface GroupLoss {
   readonly paths: readonly AffectedPath[];
   readonly snapshotsAffected: number;
   readonly snapshots: number;
+  /** Whether everything that would be left was read. */
+  readonly readData: boolean;
   /** Whether the group was taken out of the list. */
   readonly isRemoved: boolean;
 }
@@ -25,6 +31,8 @@ export interface GroupLoss {
 export interface GroupLossOptions {
   /** Takes the group out of the list. Otherwise nothing is changed. */
   readonly confirmed?: boolean;
+  /** Reads everything that would be left. Otherwise only sizes and footers are verified. */
+  readonly readData?: boolean;
 }
 
 /**
@@ -34,7 +42,7 @@ export interface GroupLossOptions {
 export async function loseGroup(
   context: OperationContext,
   name: string,
-  { confirmed = false }: GroupLossOptions = {},
+  { confirmed = false, readData = false }: GroupLossOptions = {},
 ): Promise<GroupLoss> {
   return await changeGroups(context, async (changes, repository) => {
     const group = findGroup(repository, name);
@@ -47,8 +55,9 @@ export async function loseGroup(
     beginPhase(context.progress, 'finding what is lost');
     const opened = await repository.openState();
     assertAllOnline(opened.listing);
-    const { snapshots, lost } = allSnapshots(opened);
+    const { snapshots } = allSnapshots(opened);
     const { state, reader } = opened;
+    const lost = await findLost(context, repository, opened, readData);
     const search = new ImpactSearch({ state, reader, snapshots }, new Set(lost), undefined, Infinity);
     await search.run();
     const impact = search.of(lost);
@@ -56,6 +65,7 @@ export async function loseGroup(
     if (confirmed) await changes.remove(name, false);
     return {
       name,
+      readData,
       packsLost: missingPacks,
       bytesLost: missingBytes,
       paths: impact.paths,
@@ -64,4 +74,19 @@ export async function loseGroup(
       isRemoved: confirmed,
     };
   });
+}
+
+/** Returns hex ids of what snapshots need and nothing has that is left. Damage that is left counts, too. */
+async function findLost(
+  context: OperationContext,
+  repository: Repository,
+  opened: OpenedState,
+  readData: boolean,
+): Promise<string[]> {
+  const listing = withoutCondemned(opened.listing);
+  const { packs } = await surveyRepository(repository, listing, isDamage);
+  const left = [...packs.values()].filter(({ id }) => listing.packs.has(id));
+  const reports = await new PackCheck(context, repository, listing.packs, () => readData).verify(left);
+  const scope = allSnapshots(opened);
+  return [...new Set([...scope.lost, ...lostChunks(opened, reports, scope).flatMap(({ chunks }) => chunks)])];
 }

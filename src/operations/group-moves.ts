@@ -1,6 +1,5 @@
 import { RefusedError } from '../errors.ts';
 import type { StorageGroup } from '../format/group-list.ts';
-import { homesOf } from '../repository/copy-decision.ts';
 import type { CopiesWanted } from '../repository/copy-decision.ts';
 import { assertEnoughFor } from '../repository/copy-rules.ts';
 import { DurableMoves } from '../repository/durable-moves.ts';
@@ -17,13 +16,16 @@ export type { UnmovedPack } from '../repository/durable-moves.ts';
 
 /** What a command has moved between groups and copied to them, or would. */
 export interface GroupMoves {
+  /** Packs that got a copy in another group. */
+  readonly packsChanged: number;
+  /** Those that got one in the place of another, and the size of these copies. */
   readonly packsMoved: number;
   readonly bytesMoved: number;
-  /** Packs that got more copies, and the size of these. */
+  /** Those that got more copies, and the size of these. */
   readonly packsCopied: number;
   readonly bytesCopied: number;
-  /** Packs that have fewer copies than wanted, because too few groups could take them. */
-  readonly packsShort: number;
+  /** Ids of packs that have fewer copies than wanted, because too few groups could take them. */
+  readonly shortIds: readonly string[];
   /** Copies that an interrupted command had left over, and that were removed. */
   readonly surplusCopies: number;
   readonly surplusBytes: number;
@@ -56,7 +58,7 @@ export async function drainGroup(
     if (!dryRun && group.entry.state !== 'read-only') await changes.change(name, { state: 'read-only' });
     const packs = (await listGroupPacks(all)).filter(({ copies }) => copies.some(({ home }) => home === group));
     if (!group.isOnline) throw group.offlineError();
-    const wanted = await copiesWanted(rules, async () => repository.openState());
+    const wanted = await copiesWanted(rules, packs, async () => repository.openState());
     const rankTargets = targetsWithout(group, all);
     return await movePacks({ context, repository, packs, rankTargets, wanted, mayFallShort: false, dryRun });
   });
@@ -72,8 +74,8 @@ export async function rebalanceGroups(
 ): Promise<GroupMoves> {
   return await changeGroups(context, async (_changes, repository) => {
     const { all, rules } = groupsOf(repository);
-    const wanted = await copiesWanted(rules, async () => repository.openState());
     const packs = await listGroupPacks(all);
+    const wanted = await copiesWanted(rules, packs, async () => repository.openState());
     const rankTargets = targetsByPlacement(all);
     return await movePacks({ context, repository, packs, rankTargets, wanted, mayFallShort: true, dryRun });
   });
@@ -86,37 +88,27 @@ export async function rebalanceGroups(
 export async function settleCopies(
   context: OperationContext,
   repository: Repository,
-  { makesCopies }: { readonly makesCopies: boolean },
+  { makesCopies, dryRun }: { readonly makesCopies: boolean; readonly dryRun: boolean },
 ): Promise<GroupMoves> {
   const { all, rules } = groupsOf(repository);
   const packs = await listGroupPacks(all);
   const wanted = makesCopies
-    ? await copiesWanted(rules, async () => repository.openState())
+    ? await copiesWanted(rules, packs, async () => repository.openState())
     : copiesTolerated(rules, packs);
   const unsettled = packs.filter(({ id, copies }) => {
     return makesCopies ? copies.length !== wanted(id) : copies.length > wanted(id);
   });
-  return await moveLittle(context, repository, { packs: unsettled, wanted });
+  return await settlePacks(context, repository, { packs: unsettled, wanted, dryRun });
 }
 
-/** Copies those of the packs that are in too few groups. */
-export async function makeMissingCopies(
+/** Makes the copies that packs lack, and removes those that are left over. Otherwise they stay where they are. */
+export async function settlePacks(
   context: OperationContext,
   repository: Repository,
-  { ids, wanted }: { readonly ids: ReadonlySet<string>; readonly wanted: CopiesWanted },
-): Promise<GroupMoves> {
-  const packs = await listGroupPacks(groupsOf(repository).all);
-  const short = packs.filter(({ id, copies }) => ids.has(id) && homesOf(copies).size < wanted(id));
-  return await moveLittle(context, repository, { packs: short, wanted });
-}
-
-async function moveLittle(
-  context: OperationContext,
-  repository: Repository,
-  given: { readonly packs: readonly GroupPack[]; readonly wanted: CopiesWanted },
+  given: { readonly packs: readonly GroupPack[]; readonly wanted: CopiesWanted; readonly dryRun: boolean },
 ): Promise<GroupMoves> {
   const rankTargets = targetsWithHolders(groupsOf(repository).all);
-  return await movePacks({ context, repository, ...given, rankTargets, mayFallShort: true, dryRun: false });
+  return await movePacks({ context, repository, ...given, rankTargets, mayFallShort: true });
 }
 
 /**
@@ -185,13 +177,15 @@ function countPack({ progress }: OperationContext, { sizeBytes }: GroupPack): vo
 }
 
 function resultOf(moves: DurableMoves, dryRun: boolean): GroupMoves {
-  const { packsMoved, bytesMoved, packsCopied, bytesCopied, packsShort, surplusCopies, surplusBytes, unmoved } = moves;
+  const { packsChanged, packsMoved, bytesMoved, packsCopied, bytesCopied, shortIds } = moves;
+  const { surplusCopies, surplusBytes, unmoved } = moves;
   return {
+    packsChanged,
     packsMoved,
     bytesMoved,
     packsCopied,
     bytesCopied,
-    packsShort,
+    shortIds,
     surplusCopies,
     surplusBytes,
     unmoved,

@@ -22,6 +22,8 @@ type NoticeOfKind =
   | { readonly kind: 'group-offline'; readonly name: string; readonly at: string; readonly reason: string }
   /** New packs are in fewer groups than wanted, because too few could take them. */
   | { readonly kind: 'fewer-copies'; readonly packCount: number }
+  /** Nothing more was written to a group, although it can be reached and has room. */
+  | { readonly kind: 'group-not-written'; readonly name: string; readonly reason: string }
   /** One of several repositories that a backup could go to. */
   | { readonly kind: 'candidate-left-out'; readonly reason: string }
   /** Data of the new snapshot is in packs that are in no group that can be reached. `packBytes`: the size of the packs. */

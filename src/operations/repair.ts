@@ -59,7 +59,8 @@ export async function repair(context: OperationContext, options: RepairOptions =
     assertAllOnline(opened.listing);
     const { findings } = await surveyRepository(repository, opened.listing, isWrong);
     const survey = await surveyPacks(repository, opened, judge);
-    const plan = await makePlan(context, repository, { opened, findings, survey, judge });
+    const plan = await makePlan(repository, { opened, findings, survey });
+    const copiesMissing = await repairCopies(plan, context, { repository, opened, judge });
     const dryRun = options.dryRun === true;
     if (!dryRun) {
       // The filter images stay: they may be all that is left of a manifest.
@@ -78,6 +79,7 @@ export async function repair(context: OperationContext, options: RepairOptions =
       ...findLostSnapshots(opened, findings),
       ...(await findDamage(after, [])),
       ...(await sizes.findings(after)),
+      ...copiesMissing,
     ];
     return { actions: plan.actions, remaining, dryRun };
   });
@@ -93,14 +95,8 @@ function isWrong(error: unknown): error is CorruptDataError {
 }
 
 async function makePlan(
-  context: OperationContext,
   repository: Repository,
-  found: {
-    readonly opened: OpenedState;
-    readonly survey: PackSurvey;
-    readonly findings: readonly Finding[];
-    readonly judge: PackJudge;
-  },
+  found: { readonly opened: OpenedState; readonly survey: PackSurvey; readonly findings: readonly Finding[] },
 ): Promise<RepairPlan> {
   const { opened, findings } = found;
   const plan = new RepairPlan();
@@ -111,7 +107,6 @@ async function makePlan(
   repairCondemnations(plan, repository, opened);
   repairPacks(plan, repository, found);
   await repairCheckpoints(plan, repository, opened, findings);
-  await repairCopies(plan, context, { ...found, repository });
   return plan;
 }
 

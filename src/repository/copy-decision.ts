@@ -48,10 +48,10 @@ export function decide(given: {
  * Finds the copies that can remain in these groups: those above all copies elsewhere. The other groups need a new copy.
  */
 function findKept(
-  { copies }: GroupPack,
+  { copies, damaged = [] }: GroupPack,
   targets: readonly Group[],
 ): { readonly kept: GroupCopy[]; readonly missing: Group[] } {
-  const elsewhere = copies.find(({ home }) => !targets.includes(home));
+  const [elsewhere] = [...copies.filter(({ home }) => !targets.includes(home)), ...damaged].toSorted(compareRanks);
   const kept: GroupCopy[] = [];
   const missing: Group[] = [];
   for (const target of targets) {

@@ -1,7 +1,7 @@
 import type { Verify } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
-import { BackendError, isAbsent, isDamage, isDiskFull } from '../errors.ts';
+import { BackendError, isAbsent, isDamage, isDiskFull, isWriteRefused } from '../errors.ts';
 import { directoryOf, packCopyName } from '../format/layout.ts';
 import type { Group } from '../groups/group.ts';
 import { compareRanks } from '../groups/pack-copy.ts';
@@ -15,7 +15,8 @@ export interface UnmovedPack {
   readonly groups: readonly string[];
 }
 
-type Settled = Pick<Decision, 'kept' | 'surplus'> & { readonly pack: GroupPack };
+/** `movedCount`: how many of the surplus copies have one in their place that was made for that. */
+type Settled = Pick<Decision, 'kept' | 'surplus'> & { readonly pack: GroupPack; readonly movedCount: number };
 
 /** So much is copied before barriers are made and the sources are removed. */
 const BATCH_BYTES = 256 * 1024 * 1024;
@@ -39,14 +40,16 @@ export class DurableMoves {
   #batchBytes = 0;
   readonly #plannedBytes = new Map<Group, number>();
   readonly unmoved: UnmovedPack[] = [];
-  /** Packs that got a copy in another group in the place of one, and their size. */
+  /** Packs that got a copy in another group. */
+  packsChanged = 0;
+  /** Those that got one in the place of another, and the size of these copies. */
   packsMoved = 0;
   bytesMoved = 0;
-  /** Packs that got more copies, and the size of these. */
+  /** Those that got more copies, and the size of these. */
   packsCopied = 0;
   bytesCopied = 0;
-  /** Packs that have fewer copies than wanted, because too few groups could take them. */
-  packsShort = 0;
+  /** Ids of packs that have fewer copies than wanted, because too few groups could take them. */
+  readonly shortIds: string[] = [];
   /** Copies that were left over, and are removed. */
   surplusCopies = 0;
   surplusBytes = 0;
@@ -70,9 +73,9 @@ export class DurableMoves {
   /** Counts what `settle` would do, and changes nothing. */
   plan(pack: GroupPack, rankTargets: RankTargets): void {
     const decision = this.#decide(pack, rankTargets(pack));
-    const { missing } = decision;
+    const { missing, surplus } = decision;
     for (const group of missing) this.#plannedBytes.set(group, (this.#plannedBytes.get(group) ?? 0) + pack.sizeBytes);
-    this.#count(pack, missing.length, decision);
+    this.#countSurplus(surplus, this.#countCopies(pack, missing.length, decision));
   }
 
   /**
@@ -111,49 +114,56 @@ export class DurableMoves {
       await group.barrier();
       await group.settle(directoriesOf(batch, group));
     }
-    for (const { pack, kept, surplus } of batch) {
+    for (const { pack, kept, surplus, movedCount } of batch) {
       // All that stays is read again before anything is removed, and so are new copies.
-      if (await this.#areSound(pack, kept)) await this.#remove(surplus);
+      if (!(await this.#areSound(pack, kept))) continue;
+      await this.#remove(surplus);
+      this.#countSurplus(surplus, movedCount);
     }
     for (const group of homesOf(batch.flatMap(({ surplus }) => surplus))) await group.barrier();
   }
 
-  /** `copyCount`: of the copies that were made. */
-  #count({ sizeBytes }: GroupPack, copyCount: number, { isShort, surplus }: Decision): void {
-    if (isShort) this.packsShort += 1;
+  /** `copyCount`: of the copies that were made. Returns how many of them are in the place of others. */
+  #countCopies({ id, sizeBytes }: GroupPack, copyCount: number, { isShort, surplus }: Decision): number {
+    if (isShort) this.shortIds.push(id);
+    if (copyCount > 0) this.packsChanged += 1;
     const movedCount = Math.min(copyCount, surplus.length);
     this.packsMoved += movedCount > 0 ? 1 : 0;
     this.bytesMoved += movedCount * sizeBytes;
     this.packsCopied += copyCount > movedCount ? 1 : 0;
     this.bytesCopied += (copyCount - movedCount) * sizeBytes;
-    if (copyCount > 0) return;
-    this.surplusCopies += surplus.length;
-    this.surplusBytes += surplus.reduce((total, copy) => total + copy.sizeBytes, 0);
+    return movedCount;
+  }
+
+  #countSurplus(surplus: readonly GroupCopy[], movedCount: number): void {
+    const leftOver = surplus.slice(movedCount);
+    this.surplusCopies += leftOver.length;
+    this.surplusBytes += leftOver.reduce((total, copy) => total + copy.sizeBytes, 0);
   }
 
   async #add(pack: GroupPack, decision: Decision, given: GroupPack): Promise<void> {
     const { kept, surplus } = decision;
-    this.#count(pack, pack.copies.length - given.copies.length, decision);
+    const movedCount = this.#countCopies(pack, pack.copies.length - given.copies.length, decision);
     // New copies are made durable, too.
     if (surplus.length === 0 && pack === given) return;
-    this.#batch.push({ pack, kept, surplus });
+    this.#batch.push({ pack, kept, surplus, movedCount });
     this.#batchBytes += pack.sizeBytes;
     if (this.#batchBytes >= BATCH_BYTES) await this.flush();
   }
 
-  /** A group that is full is left out by `targetsOf` from then on. One that is offline ends the move. */
+  /** A group that is full or refuses to be written is left out from then on. One that is offline ends the move. */
   async #copy(pack: GroupPack, target: Group): Promise<GroupCopy | 'full' | 'unreadable'> {
     const bytes = await this.#readSound(pack);
     if (bytes === undefined) {
       this.unmoved.push({ packId: pack.id, groups: pack.copies.map(({ home }) => home.entry.name) });
       return 'unreadable';
     }
-    const generation = Math.max(...pack.copies.map((copy) => copy.generation)) + 1;
+    const generation = Math.max(...[...pack.copies, ...(pack.damaged ?? [])].map((copy) => copy.generation)) + 1;
     const name = packCopyName(pack.id, generation);
     try {
       await target.write(name, [bytes], this.#verify);
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
+      if (!isDiskFull(error) && !isWriteRefused(error)) throw error;
       return 'full';
     }
     return { home: target, name, generation, sizeBytes: bytes.length };

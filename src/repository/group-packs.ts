@@ -16,6 +16,8 @@ export interface GroupPack {
   readonly id: string;
   readonly sizeBytes: number;
   readonly copies: readonly GroupCopy[];
+  /** Copies that are known to be damaged, which are not in `copies`. What is to stay must rank above them. */
+  readonly damaged?: readonly GroupCopy[];
 }
 
 /** Lists the packs of all groups that can be reached. */

@@ -1,4 +1,4 @@
-import { CorruptDataError, isDamage } from '../errors.ts';
+import { CorruptDataError, isDamage, isDenied } from '../errors.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { ChunkReader, StoredChunk } from '../store/chunk-reader.ts';
@@ -83,9 +83,14 @@ export class StateReader {
     }
   }
 
-  /** Throws unless the copy at the location in the state is readable. Other copies do not count. */
+  /** Throws unless the chunk is readable at the location in the state. Other packs do not count. */
   async verifyEntry(entry: number): Promise<void> {
-    await this.#chunks.use(this.#storedChunk(entry), () => undefined);
+    const chunk = this.#storedChunk(entry);
+    const verify = async (copy: StoredChunk): Promise<void> => this.#chunks.use(copy, () => undefined);
+    await verify(chunk).catch(async (error: unknown) => {
+      if (!isUnreadable(error)) throw error;
+      await firstSound(await this.#packCopies(chunk), verify, error);
+    });
   }
 
   /** Reads the chunk with an id. Throws `CorruptDataError` if the repository does not have it. */
@@ -115,7 +120,7 @@ export class StateReader {
   async openBlock(entry: number): Promise<OpenEntries> {
     const chunk = this.#storedChunk(entry);
     const block = await this.#chunks.openBlock(chunk).catch(async (error: unknown) => {
-      if (!isDamage(error)) throw error;
+      if (!isUnreadable(error)) throw error;
       return await firstSound(await this.#packCopies(chunk), async (copy) => this.#chunks.openBlock(copy), error);
     });
     return { bytesOf: (inBlock) => block.bytesOf(this.#storedChunk(inBlock)), release: () => block.release() };
@@ -126,10 +131,10 @@ export class StateReader {
     read: (chunk: StoredChunk) => T | Promise<T>,
     error: unknown,
   ): Promise<T> {
-    if (!isDamage(error)) throw error;
+    if (!isUnreadable(error)) throw error;
     const others = await this.#packCopies(chunk);
     return await firstSound(others, async (copy) => read(copy), error).catch(async (failure: unknown) => {
-      if (failure !== error) throw failure;
+      if (failure !== error || !isDamage(error)) throw failure;
       this.#copies ??= this.#findCopies();
       const inOtherPacks = (await this.#copies).get(Buffer.from(chunk.id).toString('hex')) ?? [];
       const copies = inOtherPacks.map((copy) => ({ id: chunk.id, ...copy }));
@@ -151,7 +156,12 @@ export class StateReader {
   }
 }
 
-/** Throws `error` if all copies are damaged. */
+/** Whether another copy may help. */
+function isUnreadable(error: unknown): boolean {
+  return isDamage(error) || isDenied(error);
+}
+
+/** Throws `error` if no copy can be read. */
 async function firstSound<T>(
   copies: readonly StoredChunk[],
   read: (copy: StoredChunk) => Promise<T>,
@@ -161,7 +171,7 @@ async function firstSound<T>(
     try {
       return await read(copy);
     } catch (otherError) {
-      if (!isDamage(otherError)) throw otherError;
+      if (!isUnreadable(otherError)) throw otherError;
     }
   }
   throw error;

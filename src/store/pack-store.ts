@@ -2,7 +2,7 @@ import type { Backend } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import { sha256 } from '../crypto/sha256.ts';
-import { CorruptDataError, UnsupportedFormatError } from '../errors.ts';
+import { CorruptDataError, UnsupportedFormatError, isDamage } from '../errors.ts';
 import { bufferOver } from '../format/byte-reader.ts';
 import { baseName, packName } from '../format/layout.ts';
 import { encodePackFooter } from '../format/pack.ts';
@@ -53,6 +53,26 @@ export class PackStore {
   /** See `copyIdsOf`. */
   async copyIdsOf(packId: string): Promise<string[]> {
     return await copyIdsOf(this.#backend, packId);
+  }
+
+  /**
+   * Calls `read` with the id of a pack, and if what it reads is damaged, with those of its copies, until one is sound.
+   * @throws CorruptDataError if none is
+   */
+  async fromAnyCopy<T>(packId: string, read: (id: string) => Promise<T>): Promise<T> {
+    try {
+      return await read(packId);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      for (const copyId of await this.copyIdsOf(packId)) {
+        try {
+          return await read(copyId);
+        } catch (otherError) {
+          if (!isDamage(otherError)) throw otherError;
+        }
+      }
+      throw error;
+    }
   }
 
   /** Returns the sizes of those of the packs that exist now, by id. `ask` may ask for more with the same request. */

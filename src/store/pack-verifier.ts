@@ -4,7 +4,7 @@ import type { Backend } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import type { Seals } from '../crypto/seals.ts';
-import { CorruptDataError, isAbsent, isDamage, isOffline } from '../errors.ts';
+import { CorruptDataError, isAbsent, isDamage, isDenied, isOffline } from '../errors.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { decodePackHeader, headerBytesOf } from '../format/pack-header.ts';
 import { encodePackFooter } from '../format/pack.ts';
@@ -75,7 +75,12 @@ export class PackVerifier {
   async verifyCopies(pack: PackContents, copyIds: readonly string[], readsData: boolean): Promise<PackReport> {
     const reports: CopyReport[] = [];
     for (const copyId of copyIds) {
-      const report = readsData ? await this.verifyData(pack, copyId) : await this.verifyStructure(pack, copyId);
+      const verifying = readsData ? this.verifyData(pack, copyId) : this.verifyStructure(pack, copyId);
+      const report = await verifying.catch((error: unknown): PackReport => {
+        if (!isDenied(error)) throw error;
+        const problems = [{ kind: 'unreadable', reason: error.message }] as const;
+        return { pack, problems, damagedChunks: allChunks(pack), bytesRead: 0 };
+      });
       reports.push({ copyId, report });
     }
     return summarizeCopies(pack, reports);

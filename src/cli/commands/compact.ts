@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
 import type { AppendOnlyFlags } from '../append-only-option.ts';
 import type { CommandRunner } from '../command-runner.ts';
-import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_CODES_OF_MOVES, EXIT_SUCCESS, exitCodeOfMoves } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { sizeLimitValue, unusedLimitValue } from '../option-values.ts';
@@ -50,7 +50,7 @@ export function defineCompact(program: Command, runner: CommandRunner): void {
           ['ldm compact --max-repack-size 20GiB', 'a part of the work, for a limited time at night'],
           ['ldm compact --reseal -n', 'after `ldm key rotate`: how much would be rewritten'],
         ],
-        exitCodes: REPOSITORY_EXIT_CODES,
+        exitCodes: EXIT_CODES_OF_MOVES,
       }),
     )
     .action(
@@ -61,8 +61,9 @@ export function defineCompact(program: Command, runner: CommandRunner): void {
         ]);
         const { maxUnused, maxRepackSize: maxRepackBytes, dryRun, reseal, forgetLost } = flags;
         const options = omitUndefined({ maxRepackBytes, dryRun, reseal, forgetLost });
-        reportCompact(output, await compact(overriding(context, flags), { ...maxUnused, ...options }));
-        return EXIT_SUCCESS;
+        const result = await compact(overriding(context, flags), { ...maxUnused, ...options });
+        reportCompact(output, result);
+        return result.copies === undefined ? EXIT_SUCCESS : exitCodeOfMoves(result.copies);
       }),
     );
 }

@@ -7,6 +7,7 @@ import { formatHelpFooter } from '../help-footer.ts';
 
 interface GroupLostFlags extends AppendOnlyFlags {
   readonly yes?: boolean;
+  readonly readData?: boolean;
 }
 
 const DETAILS = `
@@ -19,6 +20,7 @@ export function defineGroupLost(group: Command, runner: CommandRunner): void {
     .command('lost')
     .description('Print what is lost with a group that is offline, and give it up.')
     .argument('<name>', 'the group')
+    .option('--read-data', 'read everything that would be left (default: verify sizes and footers)')
     .option('--yes', 'take the group out of the repository (default: change nothing)');
   addAppendOnlyOption(command)
     .addHelpText('after', DETAILS)
@@ -38,7 +40,10 @@ export function defineGroupLost(group: Command, runner: CommandRunner): void {
           import('../../operations/group-lost.ts'),
           import('../reports/group-moves-report.ts'),
         ]);
-        const loss = await loseGroup(overriding(context, flags), name, { confirmed: flags.yes === true });
+        const loss = await loseGroup(overriding(context, flags), name, {
+          confirmed: flags.yes === true,
+          readData: flags.readData === true,
+        });
         reportLoss(output, loss);
         return exitCodeOfLoss(loss);
       }),

@@ -3,7 +3,7 @@ import type { StorageCheckResult } from '../../operations/check-storage.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
 import { countNoun, formatCount, formatPercent } from '../words.ts';
-import { WHAT_HELPS, findingFields, formatFindings } from './finding-lines.ts';
+import { findingFields, formatFindings, whatHelps } from './finding-lines.ts';
 
 /** Reports the findings of `check`. They are results, so they go to stdout, even with `--quiet`. */
 export function reportCheck(output: Output, result: CheckResult): void {
@@ -24,8 +24,15 @@ export function reportCheck(output: Output, result: CheckResult): void {
   if (errorCount > 0) {
     output.line(`${countNoun(errorCount, 'error')} found`);
     output.line('`ldm repair --dry-run` prints what can be repaired.');
-    output.line(WHAT_HELPS);
+    const helps = whatHelps(result.findings);
+    if (result.offlineGroups.length > 0) output.line(describeOffline(result.offlineGroups));
+    else if (helps !== undefined) output.line(helps);
   } else output.remark(`no errors found: ${describeProof(result)}`);
+}
+
+function describeOffline(names: readonly string[]): string {
+  const groups = names.length === 1 ? `the group ${names[0]}, which is` : `the groups ${names.join(', ')}, which are`;
+  return `What is missing or damaged may be sound in ${groups} offline: make everything available and check again first.`;
 }
 
 /** Says what a check without errors has proved. */

@@ -35,13 +35,14 @@ export function reportCompact(output: Output, result: CompactResult): void {
 /** What was done about copies in groups. */
 function copiesRows({ copies }: CompactResult): string[][] {
   if (copies === undefined) return [];
-  const { packsCopied, bytesCopied, packsShort, surplusCopies, surplusBytes, unmoved } = copies;
+  const { packsCopied, bytesCopied, shortIds, surplusCopies, surplusBytes, unmoved } = copies;
   const rows: string[][] = [];
   if (packsCopied > 0)
     rows.push(['copies', `${countNoun(packsCopied, 'pack')} to more groups (${formatBytes(bytesCopied)})`]);
   if (surplusCopies > 0)
     rows.push(['left over', `${countNoun(surplusCopies, 'copy')} removed (${formatBytes(surplusBytes)})`]);
-  if (packsShort > 0) rows.push(['too few copies', `${countNoun(packsShort, 'pack')}: too few groups can take them`]);
+  if (shortIds.length > 0)
+    rows.push(['too few copies', `${countNoun(shortIds.length, 'pack')}: too few groups can take them`]);
   if (unmoved.length > 0)
     rows.push(['damaged', `copies of ${countNoun(unmoved.length, 'pack')}: left as they are; run \`ldm repair\``]);
   return rows;
@@ -104,11 +105,11 @@ export function compactFields(result: CompactResult): Record<string, unknown> {
 
 function copiesFields({ copies }: CompactResult): Record<string, unknown> | undefined {
   if (copies === undefined) return undefined;
-  const { packsCopied, bytesCopied, packsShort, surplusCopies, surplusBytes, unmoved } = copies;
+  const { packsCopied, bytesCopied, shortIds, surplusCopies, surplusBytes, unmoved } = copies;
   return {
     packs_copied: packsCopied,
     bytes_copied: bytesCopied,
-    packs_short: packsShort,
+    packs_short: shortIds.length,
     surplus_copies_removed: surplusCopies,
     surplus_bytes: surplusBytes,
     packs_unmoved: unmoved.length,

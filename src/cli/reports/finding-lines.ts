@@ -6,8 +6,12 @@ import { fileOf, impactOf, messageOf } from './finding-text.ts';
 
 const SHOWN_PATHS = 20;
 
-/** Advice for damage that `ldm repair` cannot repair. */
-export const WHAT_HELPS =
+/** Says what helps against damage that `ldm repair` cannot repair. Undefined if it can repair all of this. */
+export function whatHelps(findings: readonly Finding[]): string | undefined {
+  return findings.every(({ kind }) => kind === 'copy-damaged' || kind === 'copies-missing') ? undefined : WHAT_HELPS;
+}
+
+const WHAT_HELPS =
   'For the rest, back up the same files again, which stores what they still contain; then delete the snapshots that `ldm check` still names.';
 
 /** Formats findings as text: grouped by kind, errors first, each with the affected files. */

@@ -8,11 +8,14 @@ import { countNoun, formatCount, shortId } from '../words.ts';
 
 /** Reports `group drain` and `group rebalance`. */
 export function reportMoves(output: Output, moves: GroupMoves): void {
-  const { packsMoved, bytesMoved, packsCopied, bytesCopied, packsShort } = moves;
+  const { packsMoved, bytesMoved, packsCopied, bytesCopied, shortIds } = moves;
   const { surplusCopies, surplusBytes, unmoved, dryRun } = moves;
   for (const { packId: pack, groups } of unmoved) {
-    const where = `the pack ${shortId(pack)} in ${groups.join(', ')}`;
-    output.problem(`${where} is damaged and was not moved; run \`ldm repair\``, 'unmoved', { pack, groups });
+    const where = `the copy of the pack ${shortId(pack)} in ${groups.join(', ')}`;
+    output.problem(`${where} is damaged, so nothing of the pack was removed; run \`ldm repair\``, 'unmoved', {
+      pack,
+      groups,
+    });
   }
   output.message('summary', {
     dry_run: dryRun,
@@ -20,7 +23,7 @@ export function reportMoves(output: Output, moves: GroupMoves): void {
     bytes_moved: bytesMoved,
     packs_copied: packsCopied,
     bytes_copied: bytesCopied,
-    packs_short: packsShort,
+    packs_short: shortIds.length,
     surplus_copies_removed: surplusCopies,
     surplus_bytes: surplusBytes,
     packs_unmoved: unmoved.length,
@@ -34,8 +37,8 @@ export function reportMoves(output: Output, moves: GroupMoves): void {
     const copies = countNoun(surplusCopies, 'copy');
     output.remark(`${verb}removed: ${copies} that were left over (${formatBytes(surplusBytes)})`);
   }
-  if (packsShort > 0) {
-    output.remark(`${countNoun(packsShort, 'pack')} in fewer groups than wanted: too few groups can take them`);
+  if (shortIds.length > 0) {
+    output.remark(`${countNoun(shortIds.length, 'pack')} in fewer groups than wanted: too few groups can take them`);
   }
   if (dryRun) output.remark('dry run: nothing was changed');
 }
@@ -52,6 +55,7 @@ export function reportLoss(output: Output, loss: GroupLoss): void {
     packs_lost: packsLost,
     bytes_lost: bytesLost,
     files_lost: paths.length,
+    read_data: loss.readData,
     snapshots_affected: snapshotsAffected,
     snapshots,
   });
@@ -59,6 +63,7 @@ export function reportLoss(output: Output, loss: GroupLoss): void {
   output.remark(
     `${name} had ${countNoun(packsLost, 'pack')} (${formatBytes(bytesLost)}) that no other group has; ${countNoun(paths.length, 'file')} in ${formatCount(snapshotsAffected)} of ${countNoun(snapshots, 'snapshot')} ${verb}`,
   );
+  if (!loss.readData) output.remark('what is left was not read: --read-data also finds damage in it');
   if (isRemoved) {
     output.remark(
       `removed group ${name}. Run \`ldm repair\`; then a backup stores again what is still among its sources`,

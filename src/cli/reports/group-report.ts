@@ -57,7 +57,7 @@ export function reportGroupChange(output: Output, change: 'added' | 'changed' | 
 export function reportCopies(output: Output, rules: CopyRules): void {
   output.message('summary', { change: 'changed', ...rulesFields(rules) });
   output.remark(describeRules(rules));
-  output.remark('what is stored already stays as it is until `ldm group rebalance`');
+  output.remark('what is stored already stays as it is until `ldm group rebalance` or `ldm compact`');
 }
 
 function describeRules({ copies, copiesIfRefs }: CopyRules): string {

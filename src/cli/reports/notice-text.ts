@@ -33,6 +33,8 @@ function describe(notice: Notice): string {
       return `the group ${notice.name} at ${notice.at} is offline: ${notice.reason}`;
     case 'fewer-copies':
       return `${countNoun(notice.packCount, 'new pack')} could not be written to as many groups as wanted; run \`ldm group rebalance\` when they can be reached and have room`;
+    case 'group-not-written':
+      return `nothing more was written to the group ${notice.name}: ${notice.reason}`;
     case 'candidate-left-out':
       return `left out: ${notice.reason}`;
     case 'relies-on-offline':

@@ -3,7 +3,7 @@ import type { RepairResult } from '../../operations/repair.ts';
 import type { Output } from '../output.ts';
 import { countNoun } from '../words.ts';
 import { describeAction } from './action-text.ts';
-import { WHAT_HELPS, findingFields, formatFindings } from './finding-lines.ts';
+import { findingFields, formatFindings, whatHelps } from './finding-lines.ts';
 
 /** Reports `repair`: what was repaired or would be, and what cannot be repaired. */
 export function reportRepair(output: Output, { actions, remaining, dryRun }: RepairResult): void {
@@ -20,7 +20,8 @@ export function reportRepair(output: Output, { actions, remaining, dryRun }: Rep
   if (remaining.length > 0) {
     output.line(`${countNoun(remaining.length, 'finding')} cannot be repaired:`);
     for (const line of formatFindings(remaining)) output.line(line);
-    output.line(WHAT_HELPS);
+    const helps = whatHelps(remaining);
+    if (helps !== undefined) output.line(helps);
   } else if (actions.length === 0) {
     output.remark('the repository is healthy: nothing to repair');
   } else {

@@ -26,8 +26,13 @@ export class LiveCopier {
   async copy(usages: readonly PackUsage[]): Promise<void> {
     const { files, packs } = this.#repository;
     const { listing } = this.#opened;
-    const read = async ({ pack: { id } }: PackUsage): Promise<PackContents> =>
-      packs.readContents(id, listing.packs.get(id));
+    // The size that is listed is that of the longest copy.
+    const read = async ({ pack: { id } }: PackUsage): Promise<PackContents> => {
+      const contents = await packs.fromAnyCopy(id, async (copyId) =>
+        packs.readContents(copyId, copyId === id ? listing.packs.get(id) : undefined),
+      );
+      return { ...contents, id };
+    };
     for (const kind of ['data', 'tree'] as const) {
       const writer = this.#repository.chunkWriter(kind, (pack) => void this.packs.push(pack));
       try {
@@ -46,7 +51,8 @@ export class LiveCopier {
 
   async #copyPack(writer: ChunkWriter, pack: PackContents, packIndex: number): Promise<void> {
     const blocks = this.#liveBlocks(pack, packIndex);
-    const read = async (block: LiveBlock): Promise<OpenedBlock | StoredBlock> => this.#read(pack, block);
+    const read = async (block: LiveBlock): Promise<OpenedBlock | StoredBlock> =>
+      this.#repository.packs.fromAnyCopy(pack.id, async (id) => this.#read({ ...pack, id }, block));
     for await (const [block, reading] of this.#repository.files.prefetch(blocks, read)) {
       await this.#write(writer, block, await reading);
     }

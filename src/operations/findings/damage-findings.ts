@@ -24,14 +24,9 @@ export async function findDamage(
   scope: DamageScope = allSnapshots(opened),
 ): Promise<Finding[]> {
   const { state, reader } = opened;
-  const damaged = reports.filter(({ problems }) => problems.length > 0);
-  const sound = chunksInSoundCopies(reports);
-  const lost = damaged.map((report) => ({
-    report,
-    chunks: report.damagedChunks.filter((id) => isNeededFrom(opened, id, report, scope) && !sound.has(id)),
-  }));
+  const lost = lostChunks(opened, reports, scope);
   const all = new Set([...scope.lost, ...lost.flatMap(({ chunks }) => chunks)]);
-  if (all.size === 0 && damaged.length === 0) return [];
+  if (all.size === 0 && lost.length === 0) return [];
   const search = new ImpactSearch({ state, reader, snapshots: scope.snapshots }, all);
   await search.run();
   const findings: Finding[] = lost.map(({ report: { pack, problems }, chunks }) => {
@@ -57,6 +52,20 @@ export async function findDamage(
     });
   }
   return findings;
+}
+
+/** Returns the damaged packs, each with the hex ids of its damaged chunks that are needed and in no other pack. */
+export function lostChunks(
+  opened: OpenedState,
+  reports: readonly PackReport[],
+  scope: DamageScope,
+): { readonly report: PackReport; readonly chunks: readonly string[] }[] {
+  const sound = chunksInSoundCopies(reports);
+  const damaged = reports.filter(({ problems }) => problems.length > 0);
+  return damaged.map((report) => ({
+    report,
+    chunks: report.damagedChunks.filter((id) => isNeededFrom(opened, id, report, scope) && !sound.has(id)),
+  }));
 }
 
 /** All snapshots, and what they need and nothing has. */

@@ -13,11 +13,10 @@ export interface ShortPacks {
   readonly wanted: CopiesWanted;
 }
 
-/** Finds packs with too few copies. While trees cannot be read, the rule about references is left out. */
+/** Finds packs with too few copies. */
 export async function findShortPacks(repository: Repository, opened: OpenedState): Promise<ShortPacks> {
   const { all, rules } = groupsOf(repository);
-  const known = opened.state.isComplete ? rules : { copies: rules.copies };
-  const wanted = await copiesWanted(known, async () => opened);
-  const packs = (await listGroupPacks(all)).filter(({ id, copies }) => homesOf(copies).size < wanted(id));
-  return { packs, wanted };
+  const packs = await listGroupPacks(all);
+  const wanted = await copiesWanted(rules, packs, async () => opened);
+  return { packs: packs.filter(({ id, copies }) => homesOf(copies).size < wanted(id)), wanted };
 }

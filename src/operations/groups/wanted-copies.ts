@@ -11,12 +11,19 @@ const COUNT_MAX = 2 ** 32 - 1;
 /**
  * Returns how many copies of each pack are wanted, by its id. With a rule about references, all trees are read, each
  * once: what a chunk counts is how often the files of all snapshots need it. A file that is unchanged in 50 snapshots
- * counts 50 times, although their trees share one reference to it.
+ * counts 50 times, although their trees share one reference to it. While something cannot be read that may need chunks,
+ * the copies that there are stay.
  */
-export async function copiesWanted(rules: CopyRules, opened: () => Promise<OpenedState>): Promise<CopiesWanted> {
+export async function copiesWanted(
+  rules: CopyRules,
+  packs: readonly GroupPack[],
+  openState: () => Promise<OpenedState>,
+): Promise<CopiesWanted> {
   const { copies, copiesIfRefs: rule } = rules;
   if (rule === undefined) return () => copies;
-  const needed = await packsNeededOften(await opened(), rule.refs);
+  const opened = await openState();
+  if (!isWhole(opened)) return copiesTolerated(rules, packs);
+  const needed = await packsNeededOften(opened, rule.refs);
   return (packId) => (needed.has(packId) ? Math.max(copies, rule.copies) : copies);
 }
 
@@ -24,6 +31,11 @@ export async function copiesWanted(rules: CopyRules, opened: () => Promise<Opene
 export function copiesTolerated(rules: CopyRules, packs: readonly GroupPack[]): CopiesWanted {
   const counts = new Map(packs.map(({ id, copies }) => [id, copies.length]));
   return (packId) => Math.max(rules.copies, Math.min(mostCopies(rules), counts.get(packId) ?? 0));
+}
+
+function isWhole({ state, damage }: OpenedState): boolean {
+  const { snapshots, segments, lostSnapshots, lostSegments } = damage;
+  return state.isComplete && snapshots.size + segments.size + lostSnapshots.length + lostSegments.length === 0;
 }
 
 /**

@@ -1,22 +1,43 @@
-import { packName } from '../../format/layout.ts';
+import { copyAddress, baseName, packName } from '../../format/layout.ts';
+import type { GroupPack } from '../../repository/group-packs.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { groupOf } from '../check/copy-problems.ts';
 import type { OperationContext } from '../context.ts';
+import type { Finding } from '../findings/findings.ts';
 import type { PackJudge } from './pack-judge.ts';
 import type { RepairPlan } from './repair-plan.ts';
 
 /**
- * Sets damaged copies aside that another copy makes up for, and then copies what is in too few groups. So a damaged copy
- * is still there if the sound one fails meanwhile.
+ * Copies what is in too few groups, also in the place of copies that are damaged and have a sound one, and then sets
+ * those aside. So what is set aside is never the copy of the highest rank (see `DurableMoves`), unless no group takes
+ * another one. Returns what will remain.
  */
 export async function repairCopies(
   plan: RepairPlan,
   context: OperationContext,
   found: { readonly repository: Repository; readonly opened: OpenedState; readonly judge: PackJudge },
-): Promise<void> {
+): Promise<Finding[]> {
   const { repository, opened, judge } = found;
-  if (repository.groups === undefined) return;
+  if (repository.groups === undefined) return [];
+  const [{ copiesWanted }, { settlePacks }, { listGroupPacks }, { homesOf }] = await Promise.all([
+    import('../groups/wanted-copies.ts'),
+    import('../group-moves.ts'),
+    import('../../repository/group-packs.ts'),
+    import('../../repository/copy-decision.ts'),
+  ]);
+  const listed = (await listGroupPacks(repository.groups.all)).filter(({ id }) => !judge.isBad(id));
+  const wanted = await copiesWanted(repository.groups.rules, listed, async () => opened);
+  const packs = listed
+    .map((pack) => withoutDamaged(pack, judge))
+    .filter(({ id, copies, damaged }) => damaged !== undefined || homesOf(copies).size < wanted(id));
+  const predicted = await settlePacks(context, repository, { packs, wanted, dryRun: true });
+  const { packsChanged: packCount } = predicted;
+  if (packCount > 0) {
+    plan.add({ kind: 'copies-made', packCount }, async () =>
+      settlePacks(context, repository, { packs, wanted, dryRun: false }),
+    );
+  }
   for (const [packId, copyIds] of judge.damagedCopies) {
     for (const copyId of copyIds) {
       plan.add({ kind: 'copy-quarantined', packId, group: groupOf(repository, copyId) }, async () =>
@@ -24,17 +45,15 @@ export async function repairCopies(
       );
     }
   }
-  const [{ findShortPacks }, { makeMissingCopies }] = await Promise.all([
-    import('../groups/short-packs.ts'),
-    import('../group-moves.ts'),
-  ]);
-  const { packs, wanted } = await findShortPacks(repository, opened);
-  const ids = new Set([
-    ...packs.filter(({ id }) => !judge.isBad(id)).map(({ id }) => id),
-    ...judge.damagedCopies.keys(),
-  ]);
-  if (ids.size === 0) return;
-  plan.add({ kind: 'copies-made', packCount: ids.size }, async () =>
-    makeMissingCopies(context, repository, { ids, wanted }),
-  );
+  const [exampleId] = predicted.shortIds;
+  if (exampleId === undefined) return [];
+  return [{ severity: 'warning', kind: 'copies-missing', packCount: predicted.shortIds.length, exampleId }];
+}
+
+function withoutDamaged(pack: GroupPack, judge: PackJudge): GroupPack {
+  const copyIds = judge.damagedCopies.get(pack.id);
+  if (copyIds === undefined) return pack;
+  const isDamaged = ({ home, name }: GroupPack['copies'][number]): boolean =>
+    copyIds.includes(baseName(copyAddress(name, home.id)));
+  return { ...pack, copies: pack.copies.filter((copy) => !isDamaged(copy)), damaged: pack.copies.filter(isDamaged) };
 }

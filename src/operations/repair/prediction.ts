@@ -26,13 +26,21 @@ export async function predictState(
   return await repository.openState({ ignoreCheckpoints: true, prediction, onTree });
 }
 
-/** The pack with only its readable blocks; nothing if there are none. */
+/** The pack with only its blocks that are readable in any copy; nothing if there are none. */
 async function salvageable({ packs }: Repository, id: string): Promise<PackContents[]> {
   const blocks: PackedBlock[] = [];
   let packKind: ChunkKind | undefined;
-  const sizeBytes = await packs.scan(id, async ({ kind, block }) => {
-    packKind ??= kind;
-    if (kind === packKind) blocks.push(block);
-  });
+  let sizeBytes = 0;
+  const copyIds = await packs.copyIdsOf(id);
+  for (const copyId of copyIds.length > 0 ? copyIds : [id]) {
+    const copyBytes = await packs.scan(copyId, async ({ kind, block }) => {
+      packKind ??= kind;
+      const isKnown = blocks.some(
+        ({ offset, chunkIds }) => offset === block.offset && Buffer.compare(chunkIds, block.chunkIds) === 0,
+      );
+      if (kind === packKind && !isKnown) blocks.push(block);
+    });
+    sizeBytes = Math.max(sizeBytes, copyBytes);
+  }
   return packKind === undefined ? [] : [{ id, kind: packKind, sizeBytes, isSealed: packs.isSealed, blocks }];
 }

@@ -5,6 +5,7 @@ import type { TargetPolicy } from '../../files/target-policy.ts';
 import { finishExistingFile, readTargetStats } from '../../files/target-writer.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { TreeStep } from '../../repository/tree-walk.ts';
+import type { Pacer } from '../context.ts';
 import { chunksOfFile } from '../file-chunks.ts';
 import type { HardlinkGroups } from './hardlink-groups.ts';
 import type { LockedFiles } from './locked-files.ts';
@@ -30,6 +31,7 @@ export interface PlanningOptions extends DecisionOptions {
   readonly groups: HardlinkGroups;
   readonly locked: LockedFiles;
   readonly inPlace: InPlace | undefined;
+  readonly pacer: Pacer;
 }
 
 /**
@@ -71,14 +73,43 @@ export function planFile(
   options: PlanningOptions,
 ): Promise<void> | undefined {
   const { entry } = step;
-  const { tally, opened, groups, locked, inPlace, dryRun, overwrite } = options;
+  const { tally, groups, dryRun, overwrite, pacer } = options;
   const decision = decideIn(directory, step, options);
-  if (decision === 'unchanged' && overwrite === 'if-changed' && groups.isApart(entry, directory.location)) {
-    if (dryRun || groups.join(entry, directory.location.childPath(entry.name))) {
-      tally.countFile({ ...step, replaces: true, keptBytes: entry.sizeBytes });
-      return undefined;
-    }
-  }
+  const isApart = decision === 'unchanged' && overwrite === 'if-changed' && groups.isApart(entry, directory.location);
+  if (!isApart) return planDecided({ step, directory, decision }, plan, options);
+  const countJoined = (): undefined => {
+    tally.countFile({ ...step, replaces: true, keptBytes: entry.sizeBytes });
+  };
+  if (dryRun) return countJoined();
+  const path = directory.location.childPath(entry.name);
+  return groups
+    .join(entry, path, () => pacer.pause())
+    .then((outcome) => {
+      if (outcome === 'joined') return countJoined();
+      if (outcome === 'locked') tally.note(step, LOCKED_APART.message, LOCKED_APART.code);
+      return planDecided({ step, directory, decision }, plan, options);
+    });
+}
+
+/** For a name that stays a separate file, because of an immutable or append-only one. */
+export const LOCKED_APART = {
+  message: 'is a separate file and no hard link, because one of the names is immutable or append-only',
+  code: 'HARD_LINK',
+} as const;
+
+interface DecidedFile {
+  readonly step: TreeStep;
+  readonly directory: TargetDirectory;
+  readonly decision: FileDecision;
+}
+
+function planDecided(
+  { step, directory, decision }: DecidedFile,
+  plan: RestorePlan,
+  options: PlanningOptions,
+): Promise<void> | undefined {
+  const { entry } = step;
+  const { tally, opened, groups, locked, inPlace, dryRun } = options;
   if (decision === 'unchanged') groups.note(entry, directory.location, { isWritten: false });
   if (decision === 'unchanged' && !dryRun && hasItsMetadata(step, directory, options))
     locked.note(step, directory.location, entry.hardlink !== undefined);

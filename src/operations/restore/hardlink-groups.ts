@@ -1,15 +1,14 @@
-import { closeSync, openSync, readSync } from 'node:fs';
 import { TargetError } from '../../errors.ts';
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
-import { createHardlink, fileStateAt, fileStateOf, isOtherInode } from '../../files/hard-link.ts';
+import { createHardlink, fileStateAt, isOtherInode } from '../../files/hard-link.ts';
 import type { KnownFile } from '../../files/hard-link.ts';
 import { nativeCalls } from '../../files/native.ts';
-import { openSource } from '../../files/source-files.ts';
+import { haveSameBytes } from '../../files/same-bytes.ts';
+import { STATX_CURRENT_DIRECTORY, hasLockingFlag } from '../../files/statx.ts';
 import { replaceTarget, temporaryPathBeside } from '../../files/target-names.ts';
 import { readTargetStats } from '../../files/target-writer.ts';
 import type { TreeEntry } from '../../format/tree.ts';
-import { fsPath } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 
 /** The name of a group that other names are linked to. */
@@ -23,7 +22,10 @@ interface FirstName {
   readonly isWritten: boolean;
 }
 
-const COMPARED_BYTES = 1 << 20;
+/** `locked`: one of the names is immutable or append-only, so that it can get no other name, or not be replaced. */
+export type JoinOutcome = 'joined' | 'locked' | 'apart';
+
+type Pause = () => Promise<void> | undefined;
 
 /** Recreates the hard links between files, symlinks and special files. */
 export class HardlinkGroups {
@@ -70,26 +72,44 @@ export class HardlinkGroups {
     return state !== undefined && isOtherInode(state, first.state);
   }
 
+  /** Returns whether `joinWritten` must be called for a name that was just written. */
+  mayJoin(entry: TreeEntry): boolean {
+    return this.#firstOf(entry)?.isWritten === false;
+  }
+
   /**
    * Replaces a name that was just written by a link to the first name of its group, if that one existed before the
-   * restore and has the same bytes and metadata. Returns true if the name is linked.
+   * restore and has the same bytes and metadata. `pause` is called often, since the bytes are compared.
    */
-  joinWritten(entry: TreeEntry, location: ByteString): boolean {
+  async joinWritten(entry: TreeEntry, location: ByteString, pause: Pause): Promise<JoinOutcome> {
     const first = this.#firstOf(entry);
-    if (first === undefined || first.isWritten || !this.join(entry, location)) return false;
+    if (first === undefined || first.isWritten) return 'apart';
+    const outcome = await this.join(entry, location, pause);
     // What was written came from the repository, so other names can be linked to it.
+    if (outcome === 'joined') this.#first.set(keyOf(entry), { ...first, isWritten: true });
+    return outcome;
+  }
+
+  /** The same for anything but a file, which has no bytes. Returns whether the name is linked. */
+  joinWrittenOther(entry: TreeEntry, location: ByteString): boolean {
+    const first = this.#firstOf(entry);
+    if (first === undefined || first.isWritten) return false;
+    const isSame = near(first, ({ path }) => hasSameMetadata(path, location)) === true;
+    if (!isSame || !tryLink(first, location, { replaces: true })) return false;
     this.#first.set(keyOf(entry), { ...first, isWritten: true });
     return true;
   }
 
-  /** The same for a name that existed before, whatever the first name is. Its content may be wrong as before. */
-  join(entry: TreeEntry, location: ByteString): boolean {
+  /** The same for a file that existed before, whatever the first name is. Its content may be wrong as before. */
+  async join(entry: TreeEntry, location: ByteString, pause: Pause): Promise<JoinOutcome> {
     const first = this.#firstOf(entry);
-    if (first === undefined) return false;
-    const isSame = withNearFile(first, (file) => {
-      return hasSameMetadata(file.path, location) && (entry.type !== 'file' || haveSameBytes(file, location));
+    if (first === undefined) return 'apart';
+    const compared = near(first, async (file) => {
+      return hasSameMetadata(file.path, location) && (await haveSameBytes(file, location, pause));
     });
-    return isSame && tryLink(first, location, { replaces: true });
+    if ((await compared) !== true) return 'apart';
+    if (tryLink(first, location, { replaces: true })) return 'joined';
+    return isLocked(location) || near(first, ({ path }) => isLocked(path)) === true ? 'locked' : 'apart';
   }
 
   /** Returns undefined if the names had different contents: the file changed during the backup. */
@@ -109,56 +129,44 @@ function isSameContent(a: TreeEntry, b: TreeEntry): boolean {
 /** If the name exists, it stays until the link replaces it. */
 function tryLink(first: FirstName, location: ByteString, { replaces }: { readonly replaces: boolean }): boolean {
   const name = replaces ? temporaryPathBeside(location) : location;
-  return withNearFile(first, (file) => {
+  const isLinked = near(first, (file) => {
     createHardlink(file, name);
     if (replaces) replaceTarget(name, location);
     return true;
   });
+  return isLinked === true;
 }
 
 /**
- * Calls `action` with a path to the file that is short enough for the system. Returns false if that fails: the first
+ * Calls `action` with a path to the file that is short enough for the system. Returns undefined if that fails: the first
  * name is lost, or the file system has no hard links, so the content is restored again for each name.
  */
-function withNearFile(first: FirstName, action: (file: KnownFile) => boolean): boolean {
+function near<T>(first: FirstName, action: (file: KnownFile) => T): T | undefined {
   let parent: DirectoryPath | undefined;
+  let result: T | undefined;
+  const close = (): void => parent?.close();
   try {
     // Without native calls, what is examined and what is linked must at least be in the same directory.
     const hold = nativeCalls()?.file === undefined ? 'always' : 'long';
     parent = openDirectoryPath(first.directory.wholePath(), { side: 'target', hold });
-    return action({ path: parent.childPath(first.entry.name), state: first.state });
+    result = action({ path: parent.childPath(first.entry.name), state: first.state });
+    return result instanceof Promise ? (result.finally(close) as T) : result;
   } catch (error) {
     if (!(error instanceof TargetError)) throw error;
-    return false;
+    return undefined;
   } finally {
-    parent?.close();
+    if (!(result instanceof Promise)) close();
   }
+}
+
+function isLocked(path: ByteString): boolean {
+  return hasLockingFlag(STATX_CURRENT_DIRECTORY, path);
 }
 
 function hasSameMetadata(path: ByteString, other: ByteString): boolean {
   const [a, b] = [readTargetStats(path), readTargetStats(other)];
   if (a === undefined || b === undefined) return false;
   return a.mode === b.mode && a.uid === b.uid && a.gid === b.gid && a.mtimeNs === b.mtimeNs;
-}
-
-function haveSameBytes({ path, state }: KnownFile, written: ByteString): boolean {
-  const descriptors: number[] = [];
-  try {
-    descriptors.push(openSource(path));
-    if (fileStateOf(descriptors[0]!) !== state) return false;
-    descriptors.push(openSync(fsPath(written), 'r'));
-    const buffers = [Buffer.allocUnsafe(COMPARED_BYTES), Buffer.allocUnsafe(COMPARED_BYTES)] as const;
-    for (;;) {
-      const [a, b] = buffers.map((buffer, index) => buffer.subarray(0, readSync(descriptors[index]!, buffer)));
-      if (Buffer.compare(a!, b!) !== 0) return false;
-      if (a!.length === 0) return true;
-    }
-  } catch {
-    // A file that cannot be compared stays a separate file.
-    return false;
-  } finally {
-    for (const descriptor of descriptors) closeSync(descriptor);
-  }
 }
 
 function keyOf(entry: TreeEntry): string {

@@ -37,7 +37,7 @@ export function restoreOther(
       return tally.note(step, 'is a device file, which only root can create', 'SKIPPED');
     }
     tally.noteFailure(step, failure);
-    if (!groups.joinWritten(entry, location)) groups.note(entry, directory.location, { isWritten: true });
+    if (!groups.joinWrittenOther(entry, location)) groups.note(entry, directory.location, { isWritten: true });
   }
   tally.countOther(step, { replaces });
 }

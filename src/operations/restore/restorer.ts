@@ -1,5 +1,4 @@
 import { finishTargetDirectory } from '../../files/target-directory.ts';
-import type { TargetError } from '../../errors.ts';
 import type { TargetPolicy } from '../../files/target-policy.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
@@ -23,6 +22,7 @@ import { TargetDirectories } from './target-directories.ts';
 import type { TargetDirectory } from './target-directories.ts';
 import { WriteBehind } from './write-behind.ts';
 import type { WriterThreads } from './write-behind.ts';
+import { WrittenFiles } from './written-files.ts';
 
 export interface RestorerOptions {
   readonly opened: OpenedState;
@@ -54,6 +54,7 @@ export class Restorer {
   readonly #locked: LockedFiles;
   readonly #behind: WriteBehind<PlannedFile>;
   readonly #content: ContentWriter;
+  readonly #written: WrittenFiles;
   /** One object for all files. */
   readonly #planning: PlanningOptions;
   #plan: RestorePlan;
@@ -64,7 +65,7 @@ export class Restorer {
     this.#locked = new LockedFiles(policy.attributes, tally);
     this.#planning = { ...options, groups: this.#groups, locked: this.#locked };
     this.#behind = new WriteBehind(policy, threads, {
-      onWritten: (file, failure) => this.#onWritten(file, failure),
+      onWritten: (file, failure) => this.#written.complete(file, failure),
       onFailed: (file, error) => this.#content.fail(file, error),
     });
     this.#plan = new RestorePlan(opened.state);
@@ -77,6 +78,14 @@ export class Restorer {
       onComplete: (directory, step) => this.#finishDirectory(directory, step),
       onLost: (step, error) => tally.fail(step, error),
     });
+    this.#written = new WrittenFiles({
+      groups: this.#groups,
+      locked: this.#locked,
+      tally,
+      pacer,
+      prepare: async ({ directory }) => this.#prepare(directory),
+      release: (directory) => this.#directories.release(directory),
+    });
     this.#content = new ContentWriter({
       reader: opened.reader,
       behind: this.#behind,
@@ -84,8 +93,8 @@ export class Restorer {
       sparse,
       pacer,
       prepare: (file) => this.#prepare(file.directory),
-      onWritten: (file, failure) => this.#onWritten(file, failure),
-      onFailed: (file, error) => this.#onFailed(file, error),
+      onWritten: (file, failure) => this.#written.complete(file, failure),
+      onFailed: (file, error) => this.#written.fail(file, error),
     });
   }
 
@@ -152,7 +161,7 @@ export class Restorer {
       try {
         this.#writeLink(file, waits);
       } catch (error) {
-        this.#onFailed(file, error);
+        this.#written.fail(file, error);
       }
       const pause = this.#options.pacer.pause();
       if (pause !== undefined) await pause;
@@ -161,7 +170,7 @@ export class Restorer {
 
   #writeLink(file: PlannedFile, waits: (entry: TreeEntry) => boolean): void {
     const entry = file.linked!;
-    if (file.directory.isLost) this.#onFailed(file, undefined);
+    if (file.directory.isLost) this.#written.fail(file, undefined);
     else if (this.#groups.link(entry, file.path, file)) {
       this.#options.tally.countFile(file);
       this.#directories.release(file.directory);
@@ -176,6 +185,7 @@ export class Restorer {
     this.#plan = new RestorePlan(this.#options.opened.state);
     await this.#content.write(blocks);
     await this.#behind.finish();
+    await this.#written.join();
     return links;
   }
 
@@ -218,22 +228,6 @@ export class Restorer {
     if (directory !== undefined && !directory.isLost) return planFile(step, directory, this.#plan, this.#planning);
     this.#options.tally.fileDone(step);
     return undefined;
-  }
-
-  #onWritten(file: PlannedFile, failure: TargetError | undefined): void {
-    const { linked, directory } = file;
-    this.#options.tally.noteFailure(file, failure);
-    if (linked !== undefined && !this.#groups.joinWritten(linked, file.path))
-      this.#groups.note(linked, directory.location, { isWritten: true });
-    this.#locked.note(file, directory.location, linked !== undefined);
-    this.#options.tally.countFile(file);
-    this.#directories.release(directory);
-  }
-
-  #onFailed(file: PlannedFile, error: unknown): void {
-    if (file.directory.isLost) this.#options.tally.fileDone(file);
-    else this.#options.tally.fail(file, error);
-    this.#directories.release(file.directory);
   }
 
   #restoreOther(step: TreeStep): void {

@@ -3,6 +3,7 @@ import type { Stats } from 'node:fs';
 import { fsPath } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { canHoldDirectories, heldDescriptorOf } from './held-directories.ts';
+import { targetError } from './path-failures.ts';
 
 /** Opens a directory only to refer to it, which needs no permission (Linux). Node does not have this constant. */
 const O_PATH = 0o10000000;
@@ -27,6 +28,23 @@ export function grantAccess(path: ByteString): number | undefined {
   });
   return previous;
 }
+
+/**
+ * For a dry run, which grants no access. Throws TargetError for a directory that cannot be examined before `grantAccess`
+ * has opened it. `needed`: the permissions of its owner that are used.
+ */
+export function assertNotClosed(path: ByteString, needed: number): void {
+  const userId = process.geteuid?.();
+  const { uid, mode } = lstatSync(fsPath(path), { throwIfNoEntry: false }) ?? {};
+  if (mode === undefined || userId === 0 || uid !== userId || (mode & needed) === needed) return;
+  throw targetError({ operation: 'look into', path, cause: CLOSED });
+}
+
+/** Needed to reach what is in a directory, and to list it too. */
+export const OWNER_SEARCH = 0o100;
+export const OWNER_LIST = 0o500;
+
+const CLOSED = 'its mode keeps its owner out. A restore allows access for its own time, but a dry run changes nothing';
 
 /** Gives a directory its mode back. Ignores errors. */
 export function setAccess(path: ByteString, mode: number): void {

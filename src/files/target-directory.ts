@@ -5,6 +5,7 @@ import { fsPath } from '../util/byte-string.ts';
 import { heldDescriptorOf, unfollowedPath } from './held-directories.ts';
 import { errnoOf, targetError } from './path-failures.ts';
 import { STATX_CURRENT_DIRECTORY, hasLockingFlag } from './statx.ts';
+import { OWNER_SEARCH, assertNotClosed } from './target-access.ts';
 import { hasOtherXattrs, removeOtherXattrs } from './target-attributes.ts';
 import { applyMetadata, hasOtherMode } from './target-metadata.ts';
 import type { EntryMetadata } from './target-metadata.ts';
@@ -29,11 +30,15 @@ export function makeTargetDirectory(path: ByteString): boolean {
 
 /**
  * Like `makeTargetDirectory`, but creates nothing: returns whether the directory exists. Throws TargetError if anything
- * else has the name.
+ * else has the name, or if it must be opened first.
  */
 export function findTargetDirectory(path: ByteString): boolean {
   const stats = readTargetStats(path);
-  if (stats === undefined || stats.isDirectory()) return stats !== undefined;
+  if (stats === undefined) return false;
+  if (stats.isDirectory()) {
+    assertNotClosed(path, OWNER_SEARCH);
+    return true;
+  }
   throw targetError({ operation: 'create the directory', path, cause: somethingInTheWay() });
 }
 

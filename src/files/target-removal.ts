@@ -11,7 +11,7 @@ import { targetError } from './path-failures.ts';
 import { listManyNames } from './source-files.ts';
 import { typeOfMode } from './status-fields.ts';
 import { isMountPoint } from './statx.ts';
-import { grantAccess, setAccess } from './target-access.ts';
+import { OWNER_LIST, assertNotClosed, grantAccess, setAccess } from './target-access.ts';
 import { readTargetStats } from './target-writer.ts';
 
 /** More directories than this are not held open in one branch. */
@@ -157,6 +157,7 @@ async function enterOrRemove(found: Removable, frames: Frame[], options: Removal
 }
 
 async function openFrame({ parent, name, place }: Removable, { pause, dryRun }: RemovalOptions): Promise<Frame> {
+  if (dryRun) assertNotClosed(parent.childPath(name), OWNER_LIST);
   const previousMode = dryRun ? undefined : grantAccess(parent.childPath(name));
   let location: DirectoryPath | undefined;
   try {

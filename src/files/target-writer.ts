@@ -9,14 +9,15 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs';
-import type { BigIntStats } from 'node:fs';
+import type { BigIntStats, Stats } from 'node:fs';
 import type { TargetError } from '../errors.ts';
 import type { TreeEntry } from '../format/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
-import { byteStringFromBytes, fsPath } from '../util/byte-string.ts';
+import { byteStringFromBytes, fsPath, textOf } from '../util/byte-string.ts';
 import { makeDevice } from './device-number.ts';
 import { nativeCalls } from './native.ts';
 import { targetError } from './path-failures.ts';
+import { parentOf } from './root-paths.ts';
 import type { EntryMetadata, MetadataTarget } from './target-metadata.ts';
 import { applyMetadata, applyMetadataByPath } from './target-metadata.ts';
 import type { TargetPolicy } from './target-policy.ts';
@@ -50,6 +51,27 @@ export function makeTargetRoot(
     const lastMode = isPrivate ? 0o700 : 0o777;
     const made = makeDirectories(path, { mode: 0o777, lastMode, toFs: (inner) => fsPath(inner as ByteString) });
     return { path: byteStringFromBytes(realpathSync.native(fsPath(path), 'buffer')), isNew: made !== undefined };
+  } catch (cause) {
+    throw targetError({ operation: 'create the target directory', path, cause });
+  }
+}
+
+/**
+ * Like `makeTargetRoot`, but creates nothing: returns whether the directory exists. Throws TargetError if it could not be
+ * created.
+ */
+export function findTargetRoot(path: ByteString): boolean {
+  for (let inner = path; ; inner = parentOf(inner)) {
+    const stats = existingStats(path, inner);
+    if (stats === undefined && inner !== '/') continue;
+    if (stats?.isDirectory() === true) return inner === path;
+    throw targetError({ operation: 'create the target directory', path, cause: `${textOf(inner)} is not a directory` });
+  }
+}
+
+function existingStats(path: ByteString, inner: ByteString): Stats | undefined {
+  try {
+    return statSync(fsPath(inner), { throwIfNoEntry: false });
   } catch (cause) {
     throw targetError({ operation: 'create the target directory', path, cause });
   }

@@ -87,7 +87,8 @@ export function reportRestore(
     output.remark(`the exclude pattern "${escapeForTerminal(pattern)}" matched nothing`);
   for (const line of describeUnset(result)) output.remark(line);
   const failed = describeFailed(result);
-  if (failed !== '') output.remark(`could not restore ${failed}; the messages above say why`);
+  const failing = dryRun ? 'would not restore, or could not examine,' : 'could not restore';
+  if (failed !== '') output.remark(`${failing} ${failed}; the messages above say why`);
   if (dryRun) output.remark('dry run: nothing was written');
 }
 

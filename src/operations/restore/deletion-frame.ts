@@ -1,7 +1,7 @@
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
 import { isOtherMount } from '../../files/target-removal.ts';
-import { setAccess } from '../../files/target-access.ts';
+import { OWNER_LIST, assertNotClosed, setAccess } from '../../files/target-access.ts';
 import { readTargetStats } from '../../files/target-writer.ts';
 import type { TreeStep } from '../../repository/tree-walk.ts';
 import type { ByteString } from '../../util/byte-string.ts';
@@ -48,11 +48,16 @@ export function openTarget(target: ByteString): DirectoryPath | undefined {
 }
 
 /** Opens a directory in the one above it, unless it is not there, which was reported where it matters. */
-export function enterChild({ location, mount }: Frame, frame: Frame, place: PathNode): void {
+export function enterChild(
+  { location, mount }: Frame,
+  frame: Frame,
+  { place, dryRun }: { readonly place: PathNode; readonly dryRun: boolean },
+): void {
   if (location === undefined) return;
   const path = location.childPath(place.name);
   const stats = readTargetStats(path);
   if (stats?.isDirectory() !== true) return;
+  if (dryRun) assertNotClosed(path, OWNER_LIST);
   frame.mount = mount ?? (isOtherMount(location, path, stats) ? { place, isReported: false } : undefined);
   frame.location = location.enter(place.name);
 }

@@ -119,7 +119,9 @@ class Deletion {
     const parent = this.#frames[this.#enteredCount - 1]!;
     frame.isSaved = parent.isSaved || this.#options.saved.covers(pathOf(frame.step!));
     this.#enteredCount += 1;
-    this.#reporting(frame, () => this.#granting(parent, () => enterChild(parent, frame, frame.step!)));
+    this.#reporting(frame, () =>
+      this.#granting(parent, () => enterChild(parent, frame, { place: frame.step!, dryRun: this.#options.dryRun })),
+    );
   }
 
   #reporting<T>({ step }: Frame, action: () => T): T | undefined {

@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
 import { openDirectoryPath } from '../../files/directory-path.ts';
 import type { DirectoryPath } from '../../files/directory-path.ts';
-import { grantAccess } from '../../files/target-access.ts';
+import { OWNER_SEARCH, assertNotClosed, grantAccess } from '../../files/target-access.ts';
 import { hasDefaultAcl, removeInheritedAcl } from '../../files/target-attributes.ts';
 import { findTargetDirectory, makeTargetDirectory } from '../../files/target-directory.ts';
-import { fsPath } from '../../util/byte-string.ts';
+import { findTargetRoot } from '../../files/target-writer.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 
 /** Where a directory is, and whether nothing can exist in it yet: this restore creates it. */
@@ -43,7 +42,8 @@ export function openTarget(path: ByteString, { dryRun, inheritsNoAcl }: PlaceOpt
     const location = openDirectoryPath(path, { side: 'target', hold: 'always' });
     return { location, isNew: false, inheritsAcl: inheritsNoAcl && hasDefaultAcl(location.prefix), previousMode };
   }
-  const isNew = !existsSync(fsPath(path));
+  const isNew = !findTargetRoot(path);
+  if (!isNew) assertNotClosed(path, OWNER_SEARCH);
   return { location: isNew ? UNMADE : openDirectoryPath(path, { side: 'target' }), isNew, inheritsAcl: false };
 }
 

@@ -51,6 +51,11 @@ describe('reportRestore', () => {
     expect(remarksOf(counts).at(-1)).toBe(`could not restore ${expected}; the messages above say why`);
   });
 
+  it('does not say that a dry run has tried to restore something', () => {
+    const remarks = remarksOf({ filesFailed: 1 }, { dryRun: true });
+    expect(remarks).toContain('would not restore, or could not examine, 1 file; the messages above say why');
+  });
+
   it('says nothing of failures if there are none', () => {
     expect(remarksOf({ filesRestored: 1 })).toHaveLength(1);
   });

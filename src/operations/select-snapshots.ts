@@ -7,6 +7,7 @@ import { lostMessage } from '../repository/read-snapshots.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
 import { groupKey, matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
+import { joinVersions } from './snapshot-versions.ts';
 
 /** `ID`, `latest` or `latest~N`, optionally followed by a colon and a path inside the snapshot. */
 export interface SnapshotSelector {
@@ -50,7 +51,7 @@ const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 /**
  * Finds the snapshot with this name. `latest` and `latest~N` count back in time among the snapshots that match the
- * filter. An id must match the filter too.
+ * filter, versions of the same snapshot as one. An id must match the filter too.
  */
 export function selectSnapshot(
   context: OperationContext,
@@ -142,9 +143,10 @@ function findLatest(
 ): SnapshotListing {
   const [reason] = damaged.values();
   if (reason !== undefined) throw uncountable(name, reason);
-  const found = listings.at(-1 - back);
-  if (found !== undefined && back < listings.length) return found;
-  throw tooFew(name, listings.length, { isFiltered, deleted });
+  const counted = joinVersions(listings);
+  const found = counted.at(-1 - back);
+  if (found !== undefined) return found.newest;
+  throw tooFew(name, counted.length, { isFiltered, deleted });
 }
 
 function tooFew(

@@ -1,45 +1,21 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { BackendOperation } from '../../src/backend/backend-failure.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { check } from '../../src/operations/check.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { withRepository } from '../../src/operations/context.ts';
 import { repositoryExists } from '../../src/repository/create-repository.ts';
-import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
+import { SuspendedBackend } from '../support/suspended-backend.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { testPassword } from '../support/test-password.ts';
 
 /** Two password hashes for each of some fifty operations. */
 const SLOW = { timeout: 300_000 };
-
-/** Suspends its process before one of its operations, until its lock was taken for stale and something else ran. */
-class SuspendedBackend extends FaultyBackend {
-  #count = 0;
-  #isDone = false;
-  readonly #isAt: (count: number, step: string) => boolean;
-  readonly #meanwhile: () => Promise<void>;
-
-  constructor(inner: MemoryBackend, isAt: (count: number, step: string) => boolean, meanwhile: () => Promise<void>) {
-    super(inner);
-    this.#isAt = isAt;
-    this.#meanwhile = meanwhile;
-  }
-
-  override async guard<T>(operation: BackendOperation, name: string, action: () => Promise<T>): Promise<T> {
-    this.#count += 1;
-    if (!this.#isDone && this.#isAt(this.#count, `${operation} ${name}`)) {
-      this.#isDone = true;
-      await this.#meanwhile();
-    }
-    return await super.guard(operation, name, action);
-  }
-}
 
 async function takeLocksOver(disk: MemoryBackend): Promise<void> {
   for (const name of disk.names().filter((each) => each.startsWith('locks/'))) await disk.unlink(name);

@@ -9,7 +9,7 @@ import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.
 import { forgetByPolicy } from '../../src/operations/forget.ts';
 import { measureUsage } from '../../src/operations/du.ts';
 import { rewriteSnapshots } from '../../src/operations/rewrite.ts';
-import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { listSnapshots, showSnapshot } from '../../src/operations/snapshots.ts';
 import { collectStats } from '../../src/operations/stats.ts';
 import { pinSnapshots, tagSnapshots } from '../../src/operations/tag.ts';
 import type { SnapshotListing } from '../../src/repository/read-snapshots.ts';
@@ -193,10 +193,12 @@ describe('after an interrupted rewrite with forget', () => {
     expect(await listSnapshots(repository.context)).toHaveLength(6);
   });
 
-  it('rules do not count a day twice', async () => {
+  it('neither rules nor latest~1 count a day twice', async () => {
     const { repository, ids } = await makeDays(3);
     const days = times(await listSnapshots(repository.context));
     await interrupt(repository, ids, 0);
+    const shown = await showSnapshot(repository.context, { selector: 'latest~1' });
+    expect(shown.snapshot).toMatchObject({ time: days[1], replaces: ids[1] });
     const policy = { counts: { last: 2 } };
     const { groups } = await forgetByPolicy(repository.context, { policy, reclaim: false });
     expect(groups[0]!.kept).toHaveLength(4);

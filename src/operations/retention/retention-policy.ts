@@ -1,5 +1,7 @@
 import { compareOfSameTime } from '../../repository/read-snapshots.ts';
 import type { SnapshotListing } from '../../repository/read-snapshots.ts';
+import { joinVersions } from '../snapshot-versions.ts';
+import type { SnapshotVersions } from '../snapshot-versions.ts';
 import { formatCalendarSpan, localOffsetMinutes, shiftTime } from '../../util/calendar-span.ts';
 import type { CalendarSpan } from '../../util/calendar-span.ts';
 
@@ -39,18 +41,17 @@ export function isEmptyPolicy({ counts = {}, within, withinUnits = {}, tags = []
 
 /**
  * Applies a policy to the snapshots of one group. Of snapshots of the same time, one that was made by changing another
- * counts as newer. One that was replaced by another of the same time, and is still there, counts as one with it: it
- * stays or goes with it.
+ * counts as newer. Several versions of one snapshot (`joinVersions`) count as one: they stay or go together,
+ * and tags of any of them keep all.
  */
 export function applyPolicy(
   listings: readonly SnapshotListing[],
   policy: RetentionPolicy,
   nowMs: number,
 ): PolicyResult {
-  const replaced = findReplaced(listings);
-  const others = new Set(replaced.values());
-  const counted = listings.filter((listing) => !others.has(listing));
-  const moments = counted.map(momentOf).sort((a, b) => b.timeMs - a.timeMs || compareOfSameTime(b.listing, a.listing));
+  const moments = joinVersions(listings)
+    .map(momentOf)
+    .sort((a, b) => b.timeMs - a.timeMs || compareOfSameTime(b.listing, a.listing));
   const newest = moments.find(({ timeMs }) => timeMs < nowMs);
   const rules = rulesOf(policy, newest);
   const kept: KeptSnapshot[] = [];
@@ -58,7 +59,7 @@ export function applyPolicy(
   for (const [index, moment] of moments.entries()) {
     const isOldest = index === moments.length - 1;
     const reasons = rules.flatMap((rule) => rule(moment, isOldest) ?? []);
-    for (const listing of withReplaced(moment.listing, replaced)) {
+    for (const listing of [moment.listing, ...moment.others]) {
       if (reasons.length > 0) kept.push({ listing, reasons });
       else removed.push(listing);
     }
@@ -66,30 +67,11 @@ export function applyPolicy(
   return { kept, removed };
 }
 
-/**
- * Returns snapshots that another one of the same time has replaced, by the id of that one. An interrupted rewrite leaves
- * them, and an undelete brings them back. Counted on their own, they would make other snapshots go.
- */
-function findReplaced(listings: readonly SnapshotListing[]): ReadonlyMap<string, SnapshotListing> {
-  const byId = new Map(listings.map((listing) => [listing.id, listing]));
-  const replaced = new Map<string, SnapshotListing>();
-  for (const { id, snapshot } of listings) {
-    const old = byId.get(snapshot.replaces ?? '');
-    if (old?.snapshot.time !== snapshot.time) continue;
-    replaced.set(id, old);
-    byId.delete(old.id);
-  }
-  return replaced;
-}
-
-function withReplaced(listing: SnapshotListing, replaced: ReadonlyMap<string, SnapshotListing>): SnapshotListing[] {
-  const old = replaced.get(listing.id);
-  return old === undefined ? [listing] : [listing, ...withReplaced(old, replaced)];
-}
-
 /** A snapshot, and when it was made. */
 interface Moment {
   readonly listing: SnapshotListing;
+  /** Other versions of it. */
+  readonly others: readonly SnapshotListing[];
   readonly timeMs: number;
   readonly offsetMinutes: number;
   /** Its local time, to be read as if it were UTC. */
@@ -99,10 +81,10 @@ interface Moment {
 /** Returns why a snapshot is kept, or undefined. Called from the newest to the oldest. */
 type Rule = (moment: Moment, isOldest: boolean) => string[] | undefined;
 
-function momentOf(listing: SnapshotListing): Moment {
+function momentOf({ newest: listing, others }: SnapshotVersions): Moment {
   const timeMs = Date.parse(listing.snapshot.time);
   const offsetMinutes = listing.snapshot.utcOffsetMinutes ?? localOffsetMinutes(timeMs);
-  return { listing, timeMs, offsetMinutes, local: new Date(timeMs + offsetMinutes * 60_000) };
+  return { listing, others, timeMs, offsetMinutes, local: new Date(timeMs + offsetMinutes * 60_000) };
 }
 
 function rulesOf({ tags = [], within, counts = {}, withinUnits = {} }: RetentionPolicy, newest?: Moment): Rule[] {
@@ -112,9 +94,12 @@ function rulesOf({ tags = [], within, counts = {}, withinUnits = {} }: Retention
     return ({ timeMs }) => timeMs > limitMs;
   };
   const rules: Rule[] = [];
-  rules.push(({ listing: { snapshot } }) =>
-    tags.filter((all) => all.every((tag) => snapshot.tags.includes(tag))).map((all) => `has tags [${all.join(', ')}]`),
-  );
+  rules.push(({ listing, others }) => {
+    const versions = [listing, ...others];
+    const isTagged = (all: readonly string[]): boolean =>
+      versions.some(({ snapshot }) => all.every((tag) => snapshot.tags.includes(tag)));
+    return tags.filter(isTagged).map((all) => `has tags [${all.join(', ')}]`);
+  });
   if (within !== undefined) {
     const isYoung = isWithin(within);
     rules.push((moment) => (isYoung(moment) ? [`within ${formatCalendarSpan(within)}`] : undefined));

@@ -92,6 +92,23 @@ describe('a profile', () => {
     expect(await saved([])).toEqual([[list, join(place, 'source')], ['*.bak']]);
   });
 
+  it('excludes files on this machine from a diff, and nothing from two snapshots', async () => {
+    const { place, ldm } = configured(
+      `${COMPLETE}\n[profiles.home.diff]\nexclude = ["*.tmp"]\nno-ignore-files = true\n`,
+    );
+    await ldm(['-p', 'home', 'init']);
+    const source = join(place, 'source');
+    await ldm(['-p', 'home', 'backup', source, '--exclude', 'left.tmp']);
+    expect((await ldm(['-p', 'home', 'diff', 'latest'])).stdout).not.toContain('left.tmp');
+    await ldm(['-p', 'home', 'backup', source, '--exclude', 'nothing']);
+    const both = await ldm(['-p', 'home', 'diff', 'latest~1', 'latest']);
+    expect(both).toMatchObject({ code: 0, stderr: '' });
+    expect(both.stdout).toContain('left.tmp');
+    const refused = await ldm(['-p', 'home', 'diff', 'latest~1', 'latest', '--exclude', '*.tmp']);
+    expect(refused).toMatchObject({ code: 2 });
+    expect(refused.stderr).toContain('only files on this machine can be excluded');
+  });
+
   it('is the one called default, if it exists and none is named', async () => {
     const { file, ldm } = configured(COMPLETE.replaceAll('home', 'default'));
     expect((await ldm(['init'])).stdout).toContain('/repository, not encrypted');

@@ -52,18 +52,26 @@ export function defineDiff(program: Command, runner: CommandRunner): void {
     )
     .action(
       runner.inSession(async ({ context, output }, selector: string, target: string | undefined, flags: DiffFlags) => {
-        const [{ diffSnapshots }, { reportDiff }] = await Promise.all([
+        const [{ diffSnapshots }, { isSnapshotName, parseSelector }, { reportDiff }] = await Promise.all([
           import('../../operations/diff.ts'),
+          import('../../operations/select-snapshots.ts'),
           import('../reports/diff-report.ts'),
         ]);
         const { metadata, checksum, stat } = flags;
         const [before, after] = pathInputs([selector, ...(target === undefined ? [] : [target])]);
         const filter = snapshotFilterOf(flags);
-        const excluded = await readExclusionOptions(flags);
+        const isLive = after === undefined || !isSnapshotName(parseSelector(after).name);
+        const excluded = await readExclusionOptions(isLive ? flags : withoutProfile(command, flags));
         const options = { ...excluded, before: before!, after, filter, metadata, checksum };
         const result = await diffSnapshots(context, options);
         reportDiff(output, result, { changes: stat !== true });
         return exitCodeOfDiff(result);
       }),
     );
+}
+
+/** What a profile excludes is about files on this machine. It must not make a comparison of two snapshots fail. */
+function withoutProfile(command: Command, flags: DiffFlags): DiffFlags {
+  const given = Object.entries(flags).filter(([name]) => command.getOptionValueSource(name) !== 'profile');
+  return Object.fromEntries(given) as unknown as DiffFlags;
 }

@@ -19,7 +19,7 @@ export interface DiskUsageOptions {
   readonly filter?: SnapshotFilter | undefined;
   /**
    * Takes all snapshots as one: what only they need together. Their paths must be the same. Unless a depth is given,
-   * only the total is computed, from the data that nothing else needs.
+   * only the total is computed.
    */
   readonly asOne?: boolean | undefined;
   /** How many levels of directories are listed below the paths of a snapshot. Default: 1, or 0 with `asOne`. */
@@ -39,11 +39,11 @@ export async function measureUsage(context: OperationContext, options: DiskUsage
     const places = selectPlaces(context, options, found, opened);
     beginPhase(context.progress, 'measuring');
     const { asOne = false, depth = asOne ? 0 : 1 } = options;
-    const walks = !asOne || options.depth !== undefined;
+    const listsDirectories = !asOne || options.depth !== undefined;
     const meter = new UsageMeter(opened, new Pacer(context));
     const usages: DiskUsage[] = [];
     for (const set of asOne ? [places] : places.map((place) => [place])) {
-      usages.push(await new UsageOfSet(meter, set, { depth, walks }).measure());
+      usages.push(await new UsageOfSet(meter, set, { depth, listsDirectories }).measure());
     }
     return usages;
   });

@@ -47,7 +47,9 @@ it('du -s takes snapshots as one, and says what deleting them would free', async
   const deleted = await runJson(['delete', '--dry-run', 'latest', 'latest~1']);
   expect(messages).toHaveLength(1);
   expect(messages[0]!['only_here_stored_bytes']).toBe(deleted.messages.at(-1)!['freed_stored_bytes']);
-  expect((await run(['-q', 'du', '-s'])).stdout.split('\n')).toHaveLength(3);
+  const total = (await run(['-q', 'du', '-s'])).stdout.split('\n');
+  expect(total).toHaveLength(3);
+  expect(total[0]).toMatch(/^ *Apparent +Referenced +Only here +Path$/);
   mkdirSync(join(source, 'inner'));
   await run(['backup', 'source/inner']);
   const paths = (await runJson(['du', '-s', '--depth', '0'])).messages.map(({ path }) => path);

@@ -14,15 +14,14 @@ export function reportUsage(output: Output, usages: readonly DiskUsage[]): void 
     for (const row of usage.rows) output.message('usage', rowFields(usage, row));
     if (index > 0) output.line('');
     output.remark(describeSet(usage));
-    const isWalked = usage.rows.every(({ referencedBytes }) => referencedBytes !== undefined);
-    const head = ['Apparent', ...(isWalked ? ['Referenced'] : []), 'Only here', 'Path'];
+    const head = ['Apparent', 'Referenced', 'Only here', 'Path'];
     const rows = usage.rows.map(({ apparentBytes, referencedBytes, onlyHere, path }) => [
       formatBytes(apparentBytes),
-      ...(isWalked ? [formatBytes(referencedBytes!)] : []),
+      formatBytes(referencedBytes),
       formatBytes(onlyHere.storedBytes),
       displayPath(path),
     ]);
-    output.line(formatTable(rows, { head, rightAligned: head.slice(0, -1).map((_, column) => column) }));
+    output.line(formatTable(rows, { head, rightAligned: [0, 1, 2] }));
   }
 }
 

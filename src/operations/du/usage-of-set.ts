@@ -11,12 +11,12 @@ export interface UsageRow {
   /** The absolute path on the machine that was backed up; the base of the snapshots for everything in them. */
   readonly path: ByteString;
   /**
-   * The size of the files, in each snapshot and under each of their names. Without a walk, the size that the backups
-   * recorded.
+   * The size of the files, in each snapshot and under each of their names. Of whole snapshots as one, without a depth, the
+   * size that the backups recorded.
    */
   readonly apparentBytes: number;
-  /** The stored size of the chunks and trees, each counted once. Undefined if the trees were not walked. */
-  readonly referencedBytes: number | undefined;
+  /** The stored size of the chunks and trees, each counted once. */
+  readonly referencedBytes: number;
   /**
    * What would be freed if the path vanished from these snapshots and everything else stayed: what no other snapshot and
    * no other path needs. What two directories share is in the figures of the directory above them, but in neither of
@@ -40,8 +40,8 @@ export interface UsagePlace {
 
 interface SetOptions {
   readonly depth: number;
-  /** Whether trees are read that other snapshots have too. */
-  readonly walks: boolean;
+  /** Whether directories are listed, or only the total. */
+  readonly listsDirectories: boolean;
 }
 
 /** Measures snapshots as one. */
@@ -90,10 +90,11 @@ export class UsageOfSet {
   /** The whole snapshots, whatever their bases are. */
   async #totalRow(all: PathTrees): Promise<UsageRow> {
     const path = this.#commonBase;
-    if (this.#options.walks) return await this.#row(path, all, []);
+    if (this.#options.listsDirectories) return await this.#row(path, all, []);
     const sizes = this.#places.map(({ listing }) => listing.snapshot.summary.totalBytesProcessed);
     const apparentBytes = sizes.reduce((sum, sizeBytes) => sum + sizeBytes, 0);
-    return { path, apparentBytes, referencedBytes: undefined, onlyHere: await this.#meter.measureReleased(all, []) };
+    const referencedBytes = await this.#meter.measureReferenced(all, []);
+    return { path, apparentBytes, referencedBytes, onlyHere: await this.#meter.measureReleased(all, []) };
   }
 
   async #row(path: ByteString, trees: PathTrees, files: readonly PathFile[]): Promise<UsageRow> {
@@ -120,14 +121,14 @@ export class UsageOfSet {
   #isListed(path: ByteString): boolean {
     const { depth } = this.#options;
     if (this.#path !== undefined) return isWithin(path, this.#path) && levelsBelow(path, this.#path) <= depth;
-    return this.#options.walks && path !== this.#commonBase && this.#depthOf(path) <= depth;
+    return this.#options.listsDirectories && path !== this.#commonBase && this.#depthOf(path) <= depth;
   }
 
   #isEntered(path: ByteString): boolean {
     const { depth } = this.#options;
     if (this.#path !== undefined && isWithin(this.#path, path)) return path !== this.#path || depth > 0;
     if (this.#path !== undefined) return isWithin(path, this.#path) && levelsBelow(path, this.#path) < depth;
-    return this.#options.walks && this.#depthOf(path) < depth;
+    return this.#options.listsDirectories && this.#depthOf(path) < depth;
   }
 
   /** The directory that contains all snapshots, under which the total is listed. */

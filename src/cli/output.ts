@@ -18,6 +18,8 @@ export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly #streams = [process.stdout, process.stderr];
+  /** Node does not destroy these streams when they fail: one that was full remains full. */
+  readonly #failed = new Set<NodeJS.WriteStream>();
   #pending = '';
   #hasWritten = false;
   #failure: NodeJS.ErrnoException | undefined;
@@ -30,9 +32,10 @@ export class Output {
     this.quiet = options.quiet;
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       this.#failure ??= error;
+      this.#failed.add(process.stdout);
     });
     // A failure of stderr cannot be reported anywhere.
-    process.stderr.on('error', () => {});
+    process.stderr.on('error', () => this.#failed.add(process.stderr));
   }
 
   /** Why writing to stdout failed. `EPIPE` means that the reader has closed the pipe. */
@@ -103,7 +106,8 @@ export class Output {
   caughtUp(signal: AbortSignal): Promise<void> | undefined {
     // Called for each file: `process.stdout` and a callback for each stream would take three times as long.
     for (const stream of this.#streams) {
-      if (stream.writableNeedDrain && !stream.destroyed && !signal.aborted) return waitFor(stream, signal);
+      if (!stream.writableNeedDrain || stream.destroyed || this.#failed.has(stream)) continue;
+      if (!signal.aborted) return waitFor(stream, signal);
     }
     return undefined;
   }

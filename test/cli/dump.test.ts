@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -44,6 +44,20 @@ describe('dump', () => {
     expect(await run(['dump', 'latest', '-o', 'data'])).toMatchObject({ code: 2 });
     expect(await run(['dump', 'latest', '-o', 'none/there'])).toMatchObject({ code: 1 });
     expect(readFileSync(join(directory, 'copy')).length).toBe(3_000_000);
+  });
+
+  it('ends well when its reader has seen enough, also near the end', async () => {
+    const { directory, run } = await makePlace();
+    const data = join(directory, 'data');
+    mkdirSync(data);
+    for (let index = 0; index < 100; index += 1) writeFileSync(join(data, `${index}`), createPrng(index).bytes(10_000));
+    await run(['backup', 'data']);
+    for (const bytes of [0, 100_000, 900_000]) {
+      const ldm = `'${process.execPath}' '${ldmProgram}' -r repository dump latest`;
+      const line = `{ ${ldm}; echo "code $?" >&2; } | head -c ${bytes} > /dev/null`;
+      const { stderr } = spawnSync('sh', ['-c', line], { cwd: directory, env: cleanEnvironment({}), encoding: 'utf8' });
+      expect([bytes, stderr]).toEqual([bytes, 'code 0\n']);
+    }
   });
 
   it('of damaged data fails and leaves no file', async () => {

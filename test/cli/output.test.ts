@@ -40,6 +40,16 @@ describe('a slow reader', () => {
     expect(output.caughtUp(interruption.signal)).toBeUndefined();
   });
 
+  it.each(['stdout', 'stderr'] as const)('of %s that has gone is not waited for', (name) => {
+    pretendNeedsDrain({ stdout: false, stderr: false, [name]: true });
+    const output = new Output({ json: false, quiet: false });
+    const { signal } = new AbortController();
+    const waiting = output.caughtUp(signal);
+    process[name].emit('error', Object.assign(new Error('closed'), { code: 'EPIPE' }));
+    expect(waiting).toBeDefined();
+    expect(output.caughtUp(signal)).toBeUndefined();
+  });
+
   it('makes a listing wait after each entry', async () => {
     const repository = await makeTestRepository();
     await repository.backup({ sources: [import.meta.dirname] });

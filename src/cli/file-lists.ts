@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { SourceError, UsageError } from '../errors.ts';
 import { reasonOf } from '../files/path-failures.ts';
 import type { ListedSources } from '../files/source-roots.ts';
 import { untilAborted } from '../operations/import/until-aborted.ts';
-import { byteStringFromBytes, bytesOf, fsPath, byteStringOf } from '../util/byte-string.ts';
+import { byteStringFromBytes, bytesOf, byteStringOf } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { expandHome } from './paths.ts';
 import { pathInput } from './raw-arguments.ts';
+import { openReadable } from './readable-file.ts';
 import { openStandardInput } from './standard-input.ts';
 
 /** The options with lists of files. */
@@ -67,15 +68,20 @@ function nameOf(file: string): string {
 }
 
 async function readList(file: string, signal: AbortSignal): Promise<ByteString> {
-  if (file === STANDARD_INPUT) {
-    const parts: Uint8Array[] = [];
-    for await (const part of untilAborted(openStandardInput(), signal)) parts.push(part);
-    return byteStringFromBytes(Buffer.concat(parts));
-  }
+  if (file === STANDARD_INPUT) return await readAll(openStandardInput(), signal);
   try {
-    return byteStringFromBytes(readFileSync(fsPath(byteStringOf(pathInput(expandHome(file))))));
+    const opened = openReadable(byteStringOf(pathInput(expandHome(file))));
+    if (opened !== undefined) return await readAll(opened, signal);
   } catch (cause) {
+    signal.throwIfAborted();
     if (cause instanceof UsageError) throw cause;
     throw new UsageError(`cannot read the list of files ${file}: ${reasonOf(cause)}`, { cause });
   }
+  throw new UsageError(`cannot read the list of files ${file}: it is a directory`);
+}
+
+async function readAll(stream: Readable, signal: AbortSignal): Promise<ByteString> {
+  const parts: Uint8Array[] = [];
+  for await (const part of untilAborted(stream, signal)) parts.push(part);
+  return byteStringFromBytes(Buffer.concat(parts));
 }

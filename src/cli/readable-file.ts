@@ -1,6 +1,7 @@
-import { closeSync, constants, createReadStream, fstatSync, openSync } from 'node:fs';
+import { closeSync, constants, createReadStream, fstatSync, openSync, statSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import { untilAborted } from '../operations/import/until-aborted.ts';
 import { fsPath } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 
@@ -17,4 +18,17 @@ export function openReadable(path: ByteString): Readable | undefined {
   // Reads from a device may wait.
   closeSync(descriptor);
   return stats.isDirectory() ? undefined : createReadStream(fsPath(path), { highWaterMark: READ_BYTES });
+}
+
+/** Reads a stream to its end, or until the signal is aborted. */
+export async function readAll(stream: Readable, signal: AbortSignal): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const part of untilAborted(stream, signal)) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+/** Returns what comes through a pipe; undefined for a path that is none. */
+export async function readIfPipe(path: ByteString, signal: AbortSignal): Promise<Buffer | undefined> {
+  if (statSync(fsPath(path), { throwIfNoEntry: false })?.isFIFO() !== true) return undefined;
+  return await readAll(openReadable(path)!, signal);
 }

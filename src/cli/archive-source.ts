@@ -1,13 +1,13 @@
-import { closeSync, createReadStream, fstatSync, openSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { SourceError, UsageError } from '../errors.ts';
 import { sourceError } from '../files/path-failures.ts';
 import type { ArchiveBytes } from '../operations/import-tar.ts';
-import { fsPath, textOf } from '../util/byte-string.ts';
+import { textOf } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { recoverBytes } from './raw-arguments.ts';
+import { openReadable } from './readable-file.ts';
 import { openStandardInput } from './standard-input.ts';
 
-const READ_BYTES = 1024 * 1024;
 const STANDARD_INPUT = 'standard input' as ByteString;
 
 /**
@@ -23,19 +23,18 @@ export function openArchive(name: string): ArchiveBytes {
     return readPieces(openStandardInput(), STANDARD_INPUT);
   }
   const path = recoverBytes([name])[0]!;
-  return readPieces(createReadStream('', { fd: openFile(path), highWaterMark: READ_BYTES }), path);
+  return readPieces(openFile(path), path);
 }
 
-function openFile(path: ByteString): number {
-  let file: number;
+function openFile(path: ByteString): Readable {
+  let file: Readable | undefined;
   try {
-    file = openSync(fsPath(path), 'r');
+    file = openReadable(path);
   } catch (cause) {
     throw sourceError({ operation: 'open', path, cause });
   }
-  if (!fstatSync(file).isDirectory()) return file;
-  closeSync(file);
-  throw new SourceError(`${textOf(path)} is a directory, not an archive`, { path });
+  if (file === undefined) throw new SourceError(`${textOf(path)} is a directory, not an archive`, { path });
+  return file;
 }
 
 async function* readPieces(pieces: AsyncIterable<Uint8Array>, path: ByteString): AsyncGenerator<Uint8Array> {

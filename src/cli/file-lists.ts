@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { SourceError, UsageError } from '../errors.ts';
 import { reasonOf } from '../files/path-failures.ts';
 import type { ListedSources } from '../files/source-roots.ts';
-import { untilAborted } from '../operations/import/until-aborted.ts';
-import { byteStringFromBytes, bytesOf, fsPath, byteStringOf } from '../util/byte-string.ts';
+import { byteStringFromBytes, bytesOf, byteStringOf } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { expandHome } from './paths.ts';
 import { pathInput } from './raw-arguments.ts';
+import { openReadable, readAll } from './readable-file.ts';
 import { openStandardInput } from './standard-input.ts';
 
 /** The options with lists of files. */
@@ -67,15 +66,14 @@ function nameOf(file: string): string {
 }
 
 async function readList(file: string, signal: AbortSignal): Promise<ByteString> {
-  if (file === STANDARD_INPUT) {
-    const parts: Uint8Array[] = [];
-    for await (const part of untilAborted(openStandardInput(), signal)) parts.push(part);
-    return byteStringFromBytes(Buffer.concat(parts));
-  }
+  if (file === STANDARD_INPUT) return byteStringFromBytes(await readAll(openStandardInput(), signal));
   try {
-    return byteStringFromBytes(readFileSync(fsPath(byteStringOf(pathInput(expandHome(file))))));
+    const opened = openReadable(byteStringOf(pathInput(expandHome(file))));
+    if (opened !== undefined) return byteStringFromBytes(await readAll(opened, signal));
   } catch (cause) {
+    signal.throwIfAborted();
     if (cause instanceof UsageError) throw cause;
     throw new UsageError(`cannot read the list of files ${file}: ${reasonOf(cause)}`, { cause });
   }
+  throw new UsageError(`cannot read the list of files ${file}: it is a directory`);
 }

@@ -22,6 +22,7 @@ export function collectPatterns(value: string, previous: readonly string[] | und
 
 /** Splits `a,b` into a list of distinct tags. */
 function tagsValue(text: string): string[] {
+  if (isDamagedText(text)) throw new InvalidArgumentError('Give tags in UTF-8.');
   return [...new Set(text.split(',').map((tag) => textValue(tag.trim())))];
 }
 

@@ -2,7 +2,9 @@ import type { Command } from 'commander';
 import type { PatternTexts } from '../files/path-patterns.ts';
 import { collect, collectPatterns } from './option-values.ts';
 import { expandHome } from './paths.ts';
+import { byteStringOf } from '../util/byte-string.ts';
 import { pathInput } from './raw-arguments.ts';
+import { interruptionSignal } from './signals.ts';
 
 type Verb = 'exclude' | 'include';
 
@@ -25,12 +27,26 @@ export function addPatternOptions(command: Command, verb: Verb, purpose: string)
 
 /** Returns the patterns of the options and then those in the files, as restic orders them. Throws UsageError. */
 export async function readPatterns(flags: PatternFlags, verb: Verb): Promise<PatternTexts> {
-  const { readPatternFile } = await import('../files/pattern-file.ts');
-  const read = (path: string): string[] => readPatternFile(pathInput(expandHome(path)), process.env);
   return {
-    exact: [...(flags[verb] ?? []), ...(flags[`${verb}File`] ?? []).flatMap(read)],
-    ignoringCase: [...(flags[`i${verb}`] ?? []), ...(flags[`i${verb}File`] ?? []).flatMap(read)],
+    exact: [...(flags[verb] ?? []), ...(await readFiles(flags[`${verb}File`]))],
+    ignoringCase: [...(flags[`i${verb}`] ?? []), ...(await readFiles(flags[`i${verb}File`]))],
   };
+}
+
+async function readFiles(files: readonly string[] = []): Promise<string[]> {
+  const patterns: string[] = [];
+  if (files.length === 0) return patterns;
+  const [{ readPatternFile }, { readIfPipe }] = await Promise.all([
+    import('../files/pattern-file.ts'),
+    import('./readable-file.ts'),
+  ]);
+  for (const file of files) {
+    const path = pathInput(expandHome(file));
+    // Its writer may never come, and a wait in one call could not be interrupted.
+    const piped = await readIfPipe(byteStringOf(path), interruptionSignal);
+    patterns.push(...readPatternFile(path, process.env, piped));
+  }
+  return patterns;
 }
 
 /** A paragraph about the files, for the help below the explanation of patterns. */

@@ -17,11 +17,14 @@ const UTF16: readonly (readonly [start: readonly number[], encoding: string])[] 
  * Reads the patterns in a text file, one per line, with restic's syntax: white space around a line, empty lines and
  * lines that begin with `#` are ignored, and variables of the environment are replaced (`$$` stands for `$`). Unlike in
  * restic, a variable that is not set is an error: a pattern with a hole in it would exclude something else.
+ * `content`: its bytes, if they were read already.
  * @throws UsageError if the file cannot be read, is not text, or has a malformed pattern
  */
-export function readPatternFile(path: PathInput, environment: NodeJS.ProcessEnv): string[] {
+export function readPatternFile(path: PathInput, environment: NodeJS.ProcessEnv, content?: Buffer): string[] {
   const patterns: string[] = [];
-  for (const [index, raw] of readText(path).split(/\r?\n/).entries()) {
+  for (const [index, raw] of decode(content ?? readBytes(path))
+    .split(/\r?\n/)
+    .entries()) {
     const line = raw.replaceAll(OUTER_SPACE, '');
     if (line === '' || line.startsWith('#')) continue;
     const where = `line ${index + 1} of ${textOfInput(path)}`;
@@ -37,14 +40,16 @@ export function readPatternFile(path: PathInput, environment: NodeJS.ProcessEnv)
   return patterns;
 }
 
-/** Reads UTF-8, or UTF-16 with a byte order mark. */
-function readText(path: PathInput): string {
-  let bytes: Buffer;
+function readBytes(path: PathInput): Buffer {
   try {
-    bytes = readFileSync(fsPath(byteStringOf(path)));
+    return readFileSync(fsPath(byteStringOf(path)));
   } catch (cause) {
     throw new UsageError(`cannot read the patterns in ${textOfInput(path)}: ${reasonOf(cause)}`, { cause });
   }
+}
+
+/** UTF-8, or UTF-16 with a byte order mark. */
+function decode(bytes: Buffer): string {
   const encoding = UTF16.find(([start]) => start.every((byte, index) => bytes[index] === byte))?.[1] ?? 'utf-8';
   return new TextDecoder(encoding).decode(bytes);
 }

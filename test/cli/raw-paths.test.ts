@@ -95,3 +95,14 @@ it.runIf(process.platform === 'linux')('a repository whose place is not UTF-8 is
   expect(namesIn(Buffer.from(directory))).toEqual(['here\xff']);
   expect(namesIn(Buffer.from(`${directory}/here\xff`, 'latin1'))).toEqual([]);
 });
+
+it.runIf(process.platform === 'linux')('a tag that is not UTF-8 is refused', async () => {
+  const { run, directory, repository } = await makeScenario();
+  await run(['backup', 'source']);
+  for (const line of ['tag latest --add', 'tag latest --set', 'backup source --tag'])
+    expect(shell(directory, repository, `ldm ${line} "a,$(printf 'b\\377')"`), line).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Give tags in UTF-8.'),
+    });
+  expect((await run(['snapshots', '--json'])).stdout).toContain('"tags":[]');
+});

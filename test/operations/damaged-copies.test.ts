@@ -52,8 +52,8 @@ describe.each(['best', 'worst'] as const)('if the %s copies are damaged', (which
     const repository = await makeTwice();
     await damage(repository, which);
     await setCopies(repository.context, { copies: 1 });
-    const { copies } = await compact(repository.context);
     const count = packsAt(repository.place('a')).length;
+    const { copies } = await compact(repository.context);
     if (which === 'best') expect(copies).toMatchObject({ surplusCopies: 0, unmoved: { length: count } });
     else expect(copies).toMatchObject({ surplusCopies: count, unmoved: [] });
     await repository.expectRestored();

@@ -109,12 +109,13 @@ export class RepositoryLock {
   }
 
   /**
-   * Like `assertHeld`, and returns the sizes of those of the files that exist: one request for both.
+   * Like `assertHeld`, and returns the sizes of those of the files that exist: one request for both. `backend`: where the
+   * files are, which includes the place of the lock.
    * @throws RefusedError
    */
-  async heldSizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  async heldSizesOf(backend: Backend, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const { name } = this.#file;
-    const sizes = await this.#backend.sizesOf([name, ...names]);
+    const sizes = await backend.sizesOf([name, ...names]);
     if (!sizes.has(name)) throw lostLockError(this.#backend);
     return sizes;
   }

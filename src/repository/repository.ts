@@ -219,7 +219,7 @@ export class Repository {
 
   /** Like `assertLocked`. Returns the sizes of those of the files that exist: one request for both. */
   async lockedSizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    return await this.#writersLock.heldSizesOf(names);
+    return await this.#writersLock.heldSizesOf(this.#backend, names);
   }
 
   get #writersLock(): RepositoryLock {

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface RetryOptions {
@@ -41,6 +42,8 @@ export async function retrying<T>(
         onTrouble?.(error instanceof Error ? error.message : String(error));
       }
     }
+    // Many operations wait at once when a connection is lost. Node takes more than ten of them for a leak.
+    if (signal !== undefined) setMaxListeners(0, signal);
     await delay(randomInt(waitMs / 2, waitMs), undefined, { signal }).catch(() => undefined);
     waitMs = Math.min(2 * waitMs, WAIT_MS_MAX);
   }

@@ -6,6 +6,7 @@ import { CorruptDataError, isDamage } from '../errors.ts';
 import { decodeConfigHead, sealedPartOf } from '../format/config.ts';
 import type { ConfigHead, ConfigSeals } from '../format/config.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from '../format/layout.ts';
+import { prefetch } from '../util/prefetch.ts';
 import { missingRepository } from './missing-repository.ts';
 
 export interface ConfigProblem {
@@ -47,9 +48,10 @@ export async function readConfigCopies(
   const copies: ConfigCopy[] = [];
   const problems: ConfigProblem[] = [];
   let absentCount = 0;
-  for (const name of [CONFIG_NAME, CONFIG_COPY_NAME]) {
+  const read = async (name: string): Promise<Uint8Array> => backend.read(name);
+  for await (const [name, reading] of prefetch([CONFIG_NAME, CONFIG_COPY_NAME], backend.readsAtOnce, read)) {
     try {
-      copies.push(copyOf(name, await backend.read(name)));
+      copies.push(copyOf(name, await reading));
     } catch (error) {
       if (isNothingThere(error)) absentCount += 1;
       else if (!isFinding(error)) throw error;

@@ -11,9 +11,9 @@ import type { FilterPlan } from '../ldm/formulas.ts';
 import { decodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { KeyRole } from '../format/key-file.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME } from '../format/layout.ts';
 import { configSeals, differing, readConfigCopies, unreadable } from './config-copies.ts';
 import type { ConfigCopy, ConfigProblem, ReadCopies } from './config-copies.ts';
+import { prefetch } from '../util/prefetch.ts';
 import { sealedConfigOf } from './sealed-config.ts';
 import type { Unlock } from './unlocker.ts';
 
@@ -83,15 +83,15 @@ function earlierKeysOf(config: RepositoryConfig | undefined): KeptMasterKey[] {
 }
 
 async function assertUnchanged(backend: Backend, { copies }: ReadCopies): Promise<void> {
-  for (const name of [CONFIG_NAME, CONFIG_COPY_NAME]) {
-    const before = copies.find((copy) => copy.name === name)?.bytes;
-    // Nothing that was read relies on it.
-    if (before === undefined) continue;
-    const now = await backend.read(name).catch((error: unknown) => {
+  const read = async ({ name }: ConfigCopy): Promise<Uint8Array | undefined> =>
+    backend.read(name).catch((error: unknown) => {
       if (!isNothingThere(error)) throw error;
       return undefined;
     });
-    if (now !== undefined && Buffer.compare(before, now) === 0) continue;
+  // Nothing relies on a copy that was not read.
+  for await (const [{ bytes }, reading] of prefetch(copies, backend.readsAtOnce, read)) {
+    const now = await reading;
+    if (now !== undefined && Buffer.compare(bytes, now) === 0) continue;
     throw new RefusedError('the configuration was changed meanwhile: another command may have rotated the master key', {
       hint: 'Run the command again.',
     });

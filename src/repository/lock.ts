@@ -109,18 +109,14 @@ export class RepositoryLock {
   }
 
   /**
-   * Like `assertHeld`, and returns the sizes of those of the files that exist: one request for both, unless `place` is
-   * more than that of the lock.
+   * Like `assertHeld`, and returns the sizes of those of the files that exist: one request for both. `backend`: where the
+   * files are, which includes the place of the lock.
    * @throws RefusedError
    */
-  async heldSizesOf(place: Backend, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  async heldSizesOf(backend: Backend, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const { name } = this.#file;
-    if (place !== this.#backend) {
-      await this.assertHeld();
-      return await place.sizesOf(names);
-    }
-    const sizes = await place.sizesOf([name, ...names]);
-    if (!sizes.has(name)) throw lostLockError(place);
+    const sizes = await backend.sizesOf([name, ...names]);
+    if (!sizes.has(name)) throw lostLockError(this.#backend);
     return sizes;
   }
 

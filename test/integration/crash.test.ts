@@ -107,7 +107,6 @@ describe('a repository is sound, with no step to mend it, after', () => {
       const { length } = whole.faulty.operations;
       expect(length).toBeGreaterThan(20);
       const step = Math.ceil(length / roundCount);
-      // Which operations they are differs from run to run: those of the threads are not always in the same order.
       for (let failAt = 2; failAt <= length - UNREPEATABLE; failAt += step) {
         const fault = { failAt, mode: failAt % 2 === 0 ? 'crash' : 'error', torn: failAt % 4 < 2 } as const;
         const { faulty, backend, sound } = open(stage, fault);

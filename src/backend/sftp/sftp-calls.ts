@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import type { FileEntry, Stats } from 'ssh2';
+import type { Stats } from 'ssh2';
 import type { SftpConnection } from './sftp-connection.ts';
 import { SftpStatusError } from './sftp-connection.ts';
 
@@ -16,10 +15,9 @@ export const STATUS = {
   UNSUPPORTED: 8,
 } as const;
 
-const FSYNC = 'fsync@openssh.com';
+export const FSYNC = 'fsync@openssh.com';
 
 const FILE_MODE = 0o600;
-const DIRECTORY_MODE = 0o700;
 /** Every server accepts packets of 34,000 bytes; those with the extension `limits` more than 256 KiB. */
 const TRANSFER_BYTES = 32 * 1024;
 const LARGE_TRANSFER_BYTES = 255_000;
@@ -37,6 +35,11 @@ export async function closeHandle(connection: SftpConnection, handle: Buffer): P
   await connection.request((protocol, done) => protocol.close(handle, (error) => done(error, undefined)));
 }
 
+/** Closes a file of which nothing matters any more, without a wait for the answer. */
+export function closeLater(connection: SftpConnection, handle: Buffer): void {
+  closeHandle(connection, handle).catch(() => undefined);
+}
+
 export async function sizeOfHandle(connection: SftpConnection, handle: Buffer): Promise<number> {
   return (await connection.request<Stats>((protocol, done) => protocol.fstat(handle, done))).size;
 }
@@ -45,27 +48,6 @@ export async function sizeOfHandle(connection: SftpConnection, handle: Buffer): 
 export async function syncHandle(connection: SftpConnection, handle: Buffer): Promise<void> {
   if (!connection.has(FSYNC)) return;
   await connection.request((protocol, done) => protocol.ext_openssh_fsync(handle, (error) => done(error, undefined)));
-}
-
-/**
- * Makes the names in a directory durable, where the server can do that.
- * @throws SftpStatusError with `NO_SUCH_FILE` if there is no directory
- */
-export async function syncDirectory(connection: SftpConnection, path: string): Promise<void> {
-  if (!connection.has(FSYNC)) {
-    // Other servers open only files.
-    await connection.request((protocol, done) => protocol.stat(path, done));
-    return;
-  }
-  const handle = await openFile(connection, path, OPEN_MODE.READ);
-  try {
-    await syncHandle(connection, handle);
-  } catch (error) {
-    // EINVAL: the file system cannot sync a directory and does not need to.
-    if (!hasStatus(error, STATUS.BAD_MESSAGE)) throw error;
-  } finally {
-    await closeHandle(connection, handle);
-  }
 }
 
 /** Writes all the bytes at a position, with many requests under way. */
@@ -104,15 +86,28 @@ export async function readAt(
   return endBytes;
 }
 
-/** Reads a whole file. */
+/** Reads a whole file. Most are small: the first bytes are asked for together with the size. */
 export async function readWhole(connection: SftpConnection, path: string): Promise<Buffer> {
   const handle = await openFile(connection, path, OPEN_MODE.READ);
   try {
-    const bytes = Buffer.alloc(await sizeOfHandle(connection, handle));
-    return bytes.subarray(0, await readAt(connection, handle, bytes, 0));
+    const first = Buffer.alloc(TRANSFER_BYTES);
+    const [sizeBytes, firstBytes] = await bothOf(
+      sizeOfHandle(connection, handle),
+      readOnce(connection, handle, first, 0),
+    );
+    if (firstBytes >= sizeBytes) return first.subarray(0, firstBytes);
+    const bytes = Buffer.alloc(sizeBytes);
+    first.copy(bytes, 0, 0, firstBytes);
+    return bytes.subarray(0, firstBytes + (await readAt(connection, handle, bytes.subarray(firstBytes), firstBytes)));
   } finally {
-    await closeHandle(connection, handle);
+    closeLater(connection, handle);
   }
+}
+
+/** Waits for both, also if one fails. */
+export async function bothOf<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([one, other]);
+  return [await one, await other];
 }
 
 export async function statusOf(connection: SftpConnection, path: string): Promise<Stats | undefined> {
@@ -130,97 +125,29 @@ export async function setTime(connection: SftpConnection, path: string, mtime: n
   return (await unlessAbsent(set)) === true;
 }
 
-/** Lists a directory, without `.` and `..`. */
-export async function listDirectory(connection: SftpConnection, path: string): Promise<readonly FileEntry[]> {
-  return await connection.request<FileEntry[]>((protocol, done) => protocol.readdir(path, done));
-}
-
-/**
- * Lists all files below a directory, with their paths from there. A server keeps a directory open while it is listed, and
- * may have few descriptors, so only some are listed at once.
- */
-export async function listTree(
-  connection: SftpConnection,
-  top: string,
-  atOnce: number,
-): Promise<{ readonly path: string; readonly sizeBytes: number }[]> {
-  const files: { path: string; sizeBytes: number }[] = [];
-  const pending = [''];
-  while (pending.length > 0) {
-    const some = pending.splice(0, atOnce).map(async (directory) => {
-      for (const { filename, attrs } of await listDirectory(connection, top + directory)) {
-        const path = `${directory}/${filename}`;
-        if ((attrs.mode & constants.S_IFMT) === constants.S_IFDIR) pending.push(path);
-        else files.push({ path: path.slice(1), sizeBytes: attrs.size });
-      }
-    });
-    await Promise.all(some);
-  }
-  return files;
-}
-
-/** Something that is not a directory has the name of one. */
-export class NotDirectoryError extends Error {}
-
-/** Creates a directory and those above it, and makes their names durable. Accepts what exists. */
-export async function makeDirectories(connection: SftpConnection, path: string): Promise<void> {
-  const make = async (): Promise<void> =>
-    connection.request<void>((protocol, done) =>
-      protocol.mkdir(path, { mode: DIRECTORY_MODE }, (error) => done(error, undefined)),
-    );
-  const outer = outerOf(path);
-  try {
-    await make();
-  } catch (error) {
-    if (hasStatus(error, STATUS.NO_SUCH_FILE) && outer !== '.' && outer !== '/') {
-      await makeDirectories(connection, outer);
-      await make();
-    } else {
-      // It has no number of its own if something exists already.
-      const status = await followedStatus(connection, path);
-      if (status?.isDirectory() !== true) throw status === undefined ? error : new NotDirectoryError();
-    }
-  }
-  await syncDirectory(connection, outer).catch((error: unknown) => {
-    // A directory of another user that is writable but not readable cannot be opened, and therefore not synced.
-    if (!hasStatus(error, STATUS.PERMISSION_DENIED)) throw error;
-  });
-}
-
-/** Returns the path of the directory that has this name in it. */
-export function outerOf(path: string): string {
-  const end = path.lastIndexOf('/');
-  return end < 0 ? '.' : path.slice(0, Math.max(1, end));
-}
-
-async function followedStatus(connection: SftpConnection, path: string): Promise<Stats | undefined> {
-  return await unlessAbsent(async () => connection.request<Stats>((protocol, done) => protocol.stat(path, done)));
-}
-
 export function hasStatus(error: unknown, status: number): boolean {
   return error instanceof SftpStatusError && error.status === status;
 }
 
 /** Returns undefined if the file does not exist. */
 export async function unlessAbsent<T>(action: () => Promise<T>): Promise<T | undefined> {
+  return await unlessStatus(STATUS.NO_SUCH_FILE, action);
+}
+
+export async function unlessStatus<T>(status: number, action: () => Promise<T>): Promise<T | undefined> {
   try {
     return await action();
   } catch (error) {
-    if (hasStatus(error, STATUS.NO_SUCH_FILE)) return undefined;
+    if (hasStatus(error, status)) return undefined;
     throw error;
   }
 }
 
 /** Returns 0 at the end of the file. */
 async function readOnce(connection: SftpConnection, handle: Buffer, target: Buffer, offset: number): Promise<number> {
-  try {
-    return await connection.request<number>((protocol, done) =>
-      protocol.read(handle, target, 0, target.length, offset, done),
-    );
-  } catch (error) {
-    if (hasStatus(error, STATUS.EOF)) return 0;
-    throw error;
-  }
+  const read = async (): Promise<number> =>
+    connection.request<number>((protocol, done) => protocol.read(handle, target, 0, target.length, offset, done));
+  return (await unlessStatus(STATUS.EOF, read)) ?? 0;
 }
 
 /** Calls `transfer` for each piece, for several at a time. Resolves when all are done, also if one fails. */

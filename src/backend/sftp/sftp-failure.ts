@@ -1,6 +1,7 @@
 import { backendFailure } from '../backend-failure.ts';
 import type { BackendFailure } from '../backend-failure.ts';
-import { NotDirectoryError, STATUS, hasStatus, outerOf, statusOf } from './sftp-calls.ts';
+import { STATUS, hasStatus, statusOf } from './sftp-calls.ts';
+import { NotDirectoryError, outerOf } from './sftp-directories.ts';
 import { ConnectionLostError, SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 

@@ -1,0 +1,133 @@
+import { constants } from 'node:fs';
+import type { FileEntry, Stats } from 'ssh2';
+import {
+  FSYNC,
+  OPEN_MODE,
+  STATUS,
+  bothOf,
+  closeLater,
+  hasStatus,
+  openFile,
+  syncHandle,
+  unlessAbsent,
+  unlessStatus,
+} from './sftp-calls.ts';
+import type { SftpConnection } from './sftp-connection.ts';
+
+const DIRECTORY_MODE = 0o700;
+
+/**
+ * Makes the names in a directory durable, where the server can do that.
+ * @throws SftpStatusError with `NO_SUCH_FILE` if there is no directory
+ */
+export async function syncDirectory(connection: SftpConnection, path: string): Promise<void> {
+  await syncAfter(connection, path, async () => undefined);
+}
+
+/** Makes the names in a directory durable after a change of them. The directory is opened beside the change. */
+export async function syncAfter(
+  connection: SftpConnection,
+  path: string,
+  change: () => Promise<unknown>,
+): Promise<void> {
+  // Other servers open only files.
+  const opening = connection.has(FSYNC)
+    ? openFile(connection, path, OPEN_MODE.READ)
+    : connection.request<Stats>((protocol, done) => protocol.stat(path, done)).then(() => undefined);
+  const [opened, changed] = await Promise.allSettled([opening, change()]);
+  const handle = opened.status === 'fulfilled' ? opened.value : undefined;
+  try {
+    if (changed.status === 'rejected') throw changed.reason;
+    if (opened.status === 'rejected') throw opened.reason;
+    if (handle !== undefined) await syncHandle(connection, handle);
+  } catch (error) {
+    // EINVAL: the file system cannot sync a directory and does not need to.
+    if (handle === undefined || changed.status === 'rejected' || !hasStatus(error, STATUS.BAD_MESSAGE)) throw error;
+  } finally {
+    if (handle !== undefined) closeLater(connection, handle);
+  }
+}
+
+/** Lists a directory, without `.` and `..`. The last answer says that there is no more: it is asked for ahead. */
+export async function listDirectory(connection: SftpConnection, path: string): Promise<readonly FileEntry[]> {
+  const handle = await connection.request<Buffer>((protocol, done) => protocol.opendir(path, done));
+  const entries: FileEntry[] = [];
+  let isComplete = false;
+  const readAll = async (): Promise<void> => {
+    while (!isComplete) {
+      const some = await unlessStatus(STATUS.EOF, async () =>
+        connection.request<FileEntry[]>((protocol, done) => protocol.readdir(handle, done)),
+      );
+      if (some === undefined) isComplete = true;
+      else for (const entry of some) entries.push(entry);
+    }
+  };
+  try {
+    await bothOf(readAll(), readAll());
+    return entries;
+  } finally {
+    closeLater(connection, handle);
+  }
+}
+
+/**
+ * Lists all files below a directory, with their paths from there. A server keeps a directory open while it is listed, and
+ * may have few descriptors, so only some are listed at once.
+ */
+export async function listTree(
+  connection: SftpConnection,
+  top: string,
+  atOnce: number,
+): Promise<{ readonly path: string; readonly sizeBytes: number }[]> {
+  const files: { path: string; sizeBytes: number }[] = [];
+  const pending = [''];
+  while (pending.length > 0) {
+    const some = pending.splice(0, atOnce).map(async (directory) => {
+      for (const { filename, attrs } of await listDirectory(connection, top + directory)) {
+        const path = `${directory}/${filename}`;
+        if ((attrs.mode & constants.S_IFMT) === constants.S_IFDIR) pending.push(path);
+        else files.push({ path: path.slice(1), sizeBytes: attrs.size });
+      }
+    });
+    await Promise.all(some);
+  }
+  return files;
+}
+
+/** Something that is not a directory has the name of one. */
+export class NotDirectoryError extends Error {}
+
+/** Creates a directory and those above it, and makes their names durable. Accepts what exists. */
+export async function makeDirectories(connection: SftpConnection, path: string): Promise<void> {
+  const make = async (): Promise<void> =>
+    connection.request<void>((protocol, done) =>
+      protocol.mkdir(path, { mode: DIRECTORY_MODE }, (error) => done(error, undefined)),
+    );
+  const outer = outerOf(path);
+  try {
+    await make();
+  } catch (error) {
+    if (hasStatus(error, STATUS.NO_SUCH_FILE) && outer !== '.' && outer !== '/') {
+      await makeDirectories(connection, outer);
+      await make();
+    } else {
+      // It has no number of its own if something exists already.
+      const status = await followedStatus(connection, path);
+      if (status?.isDirectory() !== true) throw status === undefined ? error : new NotDirectoryError();
+    }
+  }
+  await syncDirectory(connection, outer).catch((error: unknown) => {
+    // A directory of another user that is writable but not readable cannot be opened, and therefore not synced.
+    if (!hasStatus(error, STATUS.PERMISSION_DENIED)) throw error;
+  });
+}
+
+/** Returns the path of the directory that has this name in it. */
+export function outerOf(path: string): string {
+  const end = path.lastIndexOf('/');
+  return end < 0 ? '.' : path.slice(0, Math.max(1, end));
+}
+
+async function followedStatus(connection: SftpConnection, path: string): Promise<Stats | undefined> {
+  return await unlessAbsent(async () => connection.request<Stats>((protocol, done) => protocol.stat(path, done)));
+}

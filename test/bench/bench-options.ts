@@ -15,6 +15,7 @@ export interface BenchOptions {
 
 export const benchUsage: string = `Usage: npm run bench -- [options]
 
+  --remote [N]      instead of all that: ldm and restic on an SSH server behind a slow line, N times (default 2)
   --scenario SLUG   only this one (may be repeated): ${scenarios.map(({ slug }) => slug).join(', ')}
   --runs N          how often each tool runs (default 3; the median counts)
   --size SIZE       full (default; needs about 18 GB, in memory where there is room) or small

@@ -3,11 +3,16 @@ import { benchUsage, parseBenchOptions } from './bench-options.ts';
 import { describeMachine } from './machine.ts';
 import { formatJsonLines, formatReport } from './report.ts';
 import { runBench } from './run-bench.ts';
+import { runRemote } from './remote/run-remote.ts';
 import { findTools } from './tools/find-tools.ts';
 
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) {
     console.log(benchUsage);
+    return;
+  }
+  if (args[0] === '--remote') {
+    await runRemote((line) => console.log(line), Number(args[1] ?? 2));
     return;
   }
   const options = parseBenchOptions(args);

@@ -39,6 +39,8 @@ export abstract class FileSystemBackend implements Backend {
   abstract readonly location: string;
   readonly localDirectory: string | undefined = undefined;
   readonly readsAtOnce: number = 1;
+  /** Whether names are durable as soon as `rename` and `renameNew` have returned. */
+  protected readonly areRenamesDurable: boolean = false;
   /** Directories with changed names that are not durable yet, with the number of the latest change. */
   readonly #unsynced = new Map<string, number>();
   #changeCount = 0;
@@ -115,7 +117,7 @@ export abstract class FileSystemBackend implements Backend {
 
   async move(source: string, target: string): Promise<void> {
     await this.#renameInto(source, target);
-    this.#markUnsynced(directoryOf(source));
+    if (!this.areRenamesDurable) this.#markUnsynced(directoryOf(source));
   }
 
   async remove(name: string): Promise<boolean> {
@@ -179,7 +181,7 @@ export abstract class FileSystemBackend implements Backend {
     await this.#inDirectory(directoryOf(target), async () =>
       isNew ? this.renameNew(source, target) : this.rename(source, target),
     );
-    this.#markUnsynced(directoryOf(target));
+    if (!this.areRenamesDurable) this.#markUnsynced(directoryOf(target));
   }
 
   /** Creates the directory if it is missing: a copy of a repository may have lost its empty directories. */

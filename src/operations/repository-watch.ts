@@ -92,8 +92,9 @@ interface Found {
 }
 
 async function look(files: RepositoryFiles): Promise<Found> {
-  const checkpoints = (await files.list('filter')).map(({ name }) => name).filter((name) => isCheckpointName(name));
-  return { snapshotIds: await files.snapshotIds(), generation: generationAfter(checkpoints) - 1 };
+  const [listed, snapshotIds] = await Promise.all([files.list('filter'), files.snapshotIds()]);
+  const checkpoints = listed.map(({ name }) => name).filter((name) => isCheckpointName(name));
+  return { snapshotIds, generation: generationAfter(checkpoints) - 1 };
 }
 
 /** Under an exclusive lock, deleted snapshots count as gone: their space is about to be reclaimed. */

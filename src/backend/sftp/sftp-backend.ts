@@ -38,6 +38,7 @@ export interface SftpPlace {
 export class SftpBackend extends FileSystemBackend {
   readonly location: string;
   override readonly readsAtOnce: number = READS_AT_ONCE;
+  protected override readonly areRenamesDurable: boolean = true;
   readonly #path: string;
   readonly #session: SftpSession;
   readonly #handles = new ReadHandles();

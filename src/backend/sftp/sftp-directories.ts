@@ -48,23 +48,23 @@ export async function syncAfter(
   }
 }
 
-/** Lists a directory, without `.` and `..`. The last answer says that there is no more: it is asked for ahead. */
+/**
+ * Lists a directory, without `.` and `..`. The last answer says that there is no more, so two are asked for at once: most
+ * directories are one answer and the end.
+ */
 export async function listDirectory(connection: SftpConnection, path: string): Promise<readonly FileEntry[]> {
   const handle = await connection.request<Buffer>((protocol, done) => protocol.opendir(path, done));
   const entries: FileEntry[] = [];
-  let isComplete = false;
-  const readAll = async (): Promise<void> => {
-    while (!isComplete) {
-      const some = await unlessStatus(STATUS.EOF, async () =>
-        connection.request<FileEntry[]>((protocol, done) => protocol.readdir(handle, done)),
-      );
-      if (some === undefined) isComplete = true;
-      else for (const entry of some) entries.push(entry);
-    }
-  };
+  const readSome = async (): Promise<FileEntry[] | undefined> =>
+    unlessStatus(STATUS.EOF, async () =>
+      connection.request<FileEntry[]>((protocol, done) => protocol.readdir(handle, done)),
+    );
   try {
-    await bothOf(readAll(), readAll());
-    return entries;
+    for (;;) {
+      const answers = await bothOf(readSome(), readSome());
+      for (const some of answers) for (const entry of some ?? []) entries.push(entry);
+      if (answers.includes(undefined)) return entries;
+    }
   } finally {
     closeLater(connection, handle);
   }

@@ -35,7 +35,7 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'Make every group available, such as by mounting its disk, and run the command again. See `ldm group list`.',
   'name-group': 'See `ldm group list`.',
   'add-group': 'Nothing was changed. Add another group first with `ldm group add`.',
-  'change-copies': 'Nothing was changed. Add another group first, or want fewer copies: see `ldm group copies --help`.',
+  'change-copies': 'Nothing was changed. Add another group first, or keep fewer copies: see `ldm group copies --help`.',
   'copy-to-groups':
     'Create another repository with `ldm init --group NAME=PLACE`, and copy the snapshots to it with `ldm copy`.',
   'list-snapshots': 'See `ldm snapshots`.',

@@ -14,7 +14,7 @@ function copiesIfRefsValue(text: string): NonNullable<CopyRules['copiesIfRefs']>
 export function addCopiesIfRefsOption(command: Command): Command {
   return command.option(
     '--copies-if-refs <refs:n>',
-    'keep what the files of all snapshots need at least so often in n groups, such as 50:2',
+    'keep data that the files of all snapshots need at least this many times in n groups, such as 50:2',
     copiesIfRefsValue,
   );
 }

@@ -9,6 +9,7 @@ import type { ReadData } from './check/pack-selector.ts';
 import type { Finding } from './findings/findings.ts';
 import { Pacer, accessOptions, beginPhase, uncachedContext } from './context.ts';
 import type { OperationContext } from './context.ts';
+import { groupReporter } from './groups/group-reporter.ts';
 import { assertNotReplaced, rememberEncrypted } from './repository-memory.ts';
 
 export interface StorageCheckOptions {
@@ -74,22 +75,45 @@ async function run(
     reason,
   }));
   const { isEncrypted } = storage.head;
+  groupReporter(storage, context.onNotice)();
   const pacer = new Pacer(context);
   const counts = { filesChecked: 2, packsChecked: 0, bytesRead: 0, checkpointsUnverified: 0 };
   for (const directory of STORAGE_DIRECTORIES) {
     const files = (await storage.list(directory)).filter(isRead);
+    const damagedCopies: DamagedCopy[] = [];
     expectFiles(context, files);
     for (const file of files) {
       const problem = await storage.problemWith(file, () => pacer.pause());
-      if (problem !== undefined) findings.push(findingAbout(file, problem));
+      if (problem !== undefined && file.copy !== undefined) damagedCopies.push({ file, problem });
+      else if (problem !== undefined) findings.push(findingAbout(file, problem));
       else if (directory === 'filter' && isEncrypted) counts.checkpointsUnverified += 1;
       counts.filesChecked += 1;
       counts.packsChecked += directory === 'packs' ? 1 : 0;
       counts.bytesRead += file.sizeBytes;
       countFile(context, file);
     }
+    findings.push(...findingsAboutCopies(files, damagedCopies));
   }
   return { findings, isEncrypted, ...counts };
+}
+
+interface DamagedCopy {
+  readonly file: StoredFile;
+  readonly problem: Error;
+}
+
+/** A pack is damaged if all its copies are. */
+function findingsAboutCopies(files: readonly StoredFile[], damaged: readonly DamagedCopy[]): Finding[] {
+  const findings = new Map<string, Finding>();
+  for (const { file, problem } of damaged) {
+    const { name, copy } = file;
+    const isSound = (other: StoredFile): boolean => other.name === name && damaged.every((each) => each.file !== other);
+    const packId = baseName(name);
+    const problems = [packProblem(problem)];
+    if (!files.some(isSound)) findings.set(name, findingAbout(file, problem));
+    else findings.set(copy!.address, { severity: 'error', kind: 'copy-damaged', packId, group: copy!.group, problems });
+  }
+  return [...findings.values()];
 }
 
 /** The total is known as soon as the packs are listed, which are nearly all of it. */

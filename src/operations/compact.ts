@@ -83,7 +83,7 @@ export async function compact(context: OperationContext, options: CompactOptions
       bytesCopied,
       bytesBefore,
       bytesAfter,
-      // Copies for safety are not the opposite of reclaimed space.
+      // New copies take space, but do not reduce what was reclaimed.
       reclaimedBytes: bytesBefore - bytesAfter + (isDryRun ? 0 : (copies?.bytesCopied ?? 0)),
       ...(copies === undefined ? {} : { copies }),
       deadBytesRemaining: plans.at(-1)!.deadBytesRemaining,

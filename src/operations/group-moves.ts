@@ -1,5 +1,6 @@
 import { RefusedError } from '../errors.ts';
 import type { StorageGroup } from '../format/group-list.ts';
+import { homesOf } from '../repository/copy-decision.ts';
 import type { CopiesWanted } from '../repository/copy-decision.ts';
 import { assertEnoughFor } from '../repository/copy-rules.ts';
 import { DurableMoves } from '../repository/durable-moves.ts';
@@ -16,7 +17,7 @@ export type { UnmovedPack } from '../repository/durable-moves.ts';
 
 /** What a command has moved between groups and copied to them, or would. */
 export interface GroupMoves {
-  /** Packs that got a copy in another group. */
+  /** Packs that got a new copy. */
   readonly packsChanged: number;
   /** Those that got one in the place of another, and the size of these copies. */
   readonly packsMoved: number;
@@ -96,7 +97,7 @@ export async function settleCopies(
     ? await copiesWanted(rules, packs, async () => repository.openState())
     : copiesTolerated(rules, packs);
   const unsettled = packs.filter(({ id, copies }) => {
-    return makesCopies ? copies.length !== wanted(id) : copies.length > wanted(id);
+    return copies.length > wanted(id) || (makesCopies && homesOf(copies).size < wanted(id));
   });
   return await settlePacks(context, repository, { packs: unsettled, wanted, dryRun });
 }

@@ -33,8 +33,8 @@ export interface GroupListing extends CopyRules {
   /** Packs that are listed in segments and in no group that can be reached. */
   readonly missingPacks: number;
   readonly missingBytes: number;
-  /** Packs that are in fewer groups than `copies` says, as far as groups can be reached. */
-  readonly packsShort: number;
+  /** Packs that are in fewer groups than `copies` says. Undefined while a group is offline: nobody knows. */
+  readonly packsShort: number | undefined;
   /** Copies of packs beyond all that may be wanted. A later move or compaction removes them. */
   readonly surplusCopies: number;
   readonly surplusBytes: number;
@@ -58,7 +58,11 @@ export async function listGroups(context: OperationContext): Promise<GroupListin
       });
     }
     const { copies, copiesIfRefs } = rules;
-    const counts = countCopies(packs, rules);
+    const counts = countCopies(
+      packs,
+      rules,
+      all.every(({ isOnline }) => isOnline),
+    );
     return { copies, copiesIfRefs, groups, ...(await findMissing(repository, listing)), ...counts };
   });
 }
@@ -130,10 +134,15 @@ function countIn(group: OpenedGroup, packs: readonly GroupPack[]): Pick<ListedGr
 function countCopies(
   packs: readonly GroupPack[],
   rules: CopyRules,
+  areAllOnline: boolean,
 ): Pick<GroupListing, 'packsShort' | 'surplusCopies' | 'surplusBytes'> {
   const short = packs.filter(({ copies }) => homesOf(copies).size < rules.copies);
   const surplus = packs.flatMap(({ copies }) => copies.slice(mostCopies(rules)));
-  return { packsShort: short.length, surplusCopies: surplus.length, surplusBytes: sizeOf(surplus) };
+  return {
+    packsShort: areAllOnline ? short.length : undefined,
+    surplusCopies: surplus.length,
+    surplusBytes: sizeOf(surplus),
+  };
 }
 
 function sizeOf(copies: readonly GroupCopy[]): number {

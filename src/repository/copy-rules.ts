@@ -33,5 +33,7 @@ export function assertRules({ copies, copiesIfRefs }: CopyRules, groupCount: num
   if (!Number.isInteger(refs) || refs < 2 || refs > MAX_REFS)
     throw new UsageError(`invalid number of references: ${refs}`);
   if (many > copies) return;
-  throw new UsageError(`${many} copies of what is needed often are not more than the ${copies} of everything`);
+  throw new UsageError(
+    `the number of copies of what is needed often (${many}) must be above that of all data (${copies})`,
+  );
 }

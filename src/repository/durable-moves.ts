@@ -22,7 +22,7 @@ type Settled = Pick<Decision, 'kept' | 'surplus'> & { readonly pack: GroupPack; 
 const BATCH_BYTES = 256 * 1024 * 1024;
 
 /**
- * THE order of moves between groups; `DurableOrder` has everything else.
+ * The order of the steps of a move between groups. `DurableOrder` has the order of all other writes.
  *
  * - A copy is written under a name that ranks above all copies that are known, after the digest of what was read has
  *   been verified. It is durable, and was read again, before any other copy is removed.
@@ -40,7 +40,7 @@ export class DurableMoves {
   #batchBytes = 0;
   readonly #plannedBytes = new Map<Group, number>();
   readonly unmoved: UnmovedPack[] = [];
-  /** Packs that got a copy in another group. */
+  /** Packs that got a new copy. */
   packsChanged = 0;
   /** Those that got one in the place of another, and the size of these copies. */
   packsMoved = 0;
@@ -212,8 +212,8 @@ function directoriesOf(batch: readonly Settled[], group: Group): string[] {
 }
 
 function noRoom(): BackendError {
-  return new BackendError('no other group has room for more packs', {
+  return new BackendError('no other group can take more packs: each is full, read-only or offline', {
     kind: 'full',
-    hint: 'Add another group, or delete snapshots; then run the command again. What was moved stays where it is now.',
+    hint: 'Add another group, or delete snapshots; then run the command again. What was moved stays where it is now, and a group that was to be drained stays read-only.',
   });
 }

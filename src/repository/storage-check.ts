@@ -4,13 +4,14 @@ import { readStreamHeader } from '../crypto/stream-seal.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import type { ConfigHead } from '../format/config.ts';
 import { FILE_ID_BYTES } from '../format/constants.ts';
-import { baseName, isCheckpointName, isId, packName } from '../format/layout.ts';
+import { baseName, isCheckpointName, isId, packName, parseCopyAddress } from '../format/layout.ts';
 import { acquireAccess } from './access.ts';
 import type { AccessOptions } from './access.ts';
 import { inspectConfigHeads } from './config-copies.ts';
 import type { ConfigProblem } from './config-copies.ts';
 import { listOptional } from './listing.ts';
 import { placePacks } from './place-packs.ts';
+import type { PlacedPacks } from './place-packs.ts';
 import type { RepositoryLock } from './lock.ts';
 
 /**
@@ -33,6 +34,8 @@ export interface StoredFile {
   readonly directory: StorageDirectory;
   readonly name: string;
   readonly sizeBytes: number;
+  /** If it is one of several copies of a pack: the name of its group, and the name under which this copy is read. */
+  readonly copy?: { readonly group: string; readonly address: string };
 }
 
 type Pause = () => Promise<void> | undefined;
@@ -47,6 +50,7 @@ const PIECE_BYTES = 1024 * 1024;
 export class StorageCheck {
   readonly head: ConfigHead;
   readonly configProblems: readonly ConfigProblem[];
+  readonly groups: PlacedPacks['groups'];
   readonly #backend: Backend;
   readonly #lock: RepositoryLock | undefined;
   readonly #piece: Buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
@@ -56,7 +60,9 @@ export class StorageCheck {
     readonly lock: RepositoryLock | undefined;
     readonly head: ConfigHead;
     readonly problems: readonly ConfigProblem[];
+    readonly groups: PlacedPacks['groups'];
   }) {
+    this.groups = made.groups;
     this.#backend = made.backend;
     this.#lock = made.lock;
     this.head = made.head;
@@ -69,8 +75,8 @@ export class StorageCheck {
     onHead(head);
     const lock = await acquireAccess(options);
     try {
-      const { backend } = await placePacks(options.backend, { ...head, seals: undefined }, options.openPlace);
-      return new StorageCheck({ backend, head, problems, lock });
+      const placed = await placePacks(options.backend, { ...head, seals: undefined }, options.openPlace);
+      return new StorageCheck({ ...placed, head, problems, lock });
     } catch (error) {
       await lock?.release().catch(() => undefined);
       throw error;
@@ -81,7 +87,23 @@ export class StorageCheck {
   async list(directory: StorageDirectory): Promise<StoredFile[]> {
     const isOwn = directory === 'filter' ? isCheckpointName : (name: string) => isId(baseName(name));
     const files = await listOptional(this.#backend, directory);
-    return files.filter(({ name }) => isOwn(name)).map((file) => ({ ...file, directory }));
+    const own = files.filter(({ name }) => isOwn(name)).map((file) => ({ ...file, directory }));
+    if (directory !== 'packs' || this.groups === undefined) return own;
+    const copies: StoredFile[] = [];
+    for (const file of own) copies.push(...(await this.#copiesOf(file)));
+    return copies;
+  }
+
+  async #copiesOf(file: StoredFile): Promise<StoredFile[]> {
+    const addresses = (await this.#backend.copiesOf?.(file.name)) ?? [];
+    if (addresses.length < 2) return [file];
+    const copies: StoredFile[] = [];
+    for (const address of addresses) {
+      const sizeBytes = (await this.#backend.sizeOf(address)) ?? 0;
+      const group = this.groups!.all.find(({ id }) => id === parseCopyAddress(address)!.groupId)!.entry.name;
+      copies.push({ ...file, sizeBytes, copy: { group, address } });
+    }
+    return copies;
   }
 
   /**
@@ -91,11 +113,6 @@ export class StorageCheck {
    */
   async problemWith(file: StoredFile, pause: Pause): Promise<Error | undefined> {
     return (await this.#attempt(file, pause)) && (await this.#attempt(file, pause));
-  }
-
-  /** Names of the groups that cannot be reached. */
-  get offlineGroups(): readonly string[] {
-    return this.#backend.offlineParts ?? [];
   }
 
   async close(): Promise<void> {
@@ -131,12 +148,12 @@ export class StorageCheck {
   }
 
   /** Computes the digest of the first bytes of a file. */
-  async #digest({ directory, name }: StoredFile, sizeBytes: number, pause: Pause): Promise<string> {
+  async #digest({ directory, name, copy }: StoredFile, sizeBytes: number, pause: Pause): Promise<string> {
     const digest = createPackDigest(directory === 'packs' ? this.head.packHash : 'sha256');
     for (let offset = 0; offset < sizeBytes; offset += PIECE_BYTES) {
       await pause();
       const piece = this.#piece.subarray(0, Math.min(PIECE_BYTES, sizeBytes - offset));
-      await this.#backend.readRange(name, offset, piece);
+      await this.#backend.readRange(copy?.address ?? name, offset, piece);
       digest.update(piece);
     }
     return digest.end();

@@ -7,6 +7,7 @@ import { LocalBackend } from '../../src/backend/local-backend.ts';
 import type { Backend } from '../../src/backend/backend.ts';
 import { BackendError } from '../../src/errors.ts';
 import { check } from '../../src/operations/check.ts';
+import { checkStorage } from '../../src/operations/check-storage.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { loseGroup } from '../../src/operations/group-lost.ts';
@@ -154,6 +155,18 @@ describe('a group that refuses to be written', () => {
     Object.assign(repository.context, { openPlace: undefined });
     await repository.expectClean();
   });
+});
+
+it('a check without a key finds damaged copies, and packs of which all are damaged', async () => {
+  const repository = await makeTwice();
+  expect((await checkStorage(repository.context)).findings).toEqual([]);
+  const [first, second] = packsAt(repository.place('a'));
+  flipByte(packPath(repository.place('a'), first!), 200);
+  for (const name of ['a', 'b']) flipByte(packPath(repository.place(name), second!), 200);
+  const { findings, packsChecked } = await checkStorage(repository.context);
+  expect(packsChecked).toBeGreaterThan(2 * packsAt(repository.place('a')).length);
+  expect(findings.map(({ kind }) => kind).toSorted()).toEqual(['copy-damaged', 'pack-damaged']);
+  expect(findings.find(({ kind }) => kind === 'copy-damaged')).toMatchObject({ packId: first, group: 'a' });
 });
 
 it('a FIFO in the place of a copy is a damaged copy', async () => {

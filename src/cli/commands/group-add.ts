@@ -21,7 +21,10 @@ export function defineGroupAdd(group: Command, runner: CommandRunner): void {
     .command('add')
     .description('Add a group.')
     .argument('<name>', 'letters, digits, dots, hyphens and underscores')
-    .argument('<place>', 'a directory, sftp:user@host:/path or s3:https://endpoint/bucket/prefix')
+    .argument(
+      '<place>',
+      'a directory, sftp:user@host:/path, s3:https://endpoint/bucket/prefix, or rclone:remote:path (only with init --single-writer)',
+    )
     .option('--capacity <size>', 'write at most this much to it (default: as much as there is room for)', sizeValue)
     .option(
       '--weight <n>',

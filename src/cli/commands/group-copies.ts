@@ -14,9 +14,9 @@ interface GroupCopiesFlags extends AppendOnlyFlags {
 }
 
 const DETAILS = `
-Two copies are never in the same group. New data is written to so many groups at once. What is stored already is copied,
-and copies that are not wanted any more are removed, by \`ldm group rebalance\` or \`ldm compact\`. So are the further copies
-for --copies-if-refs, because they depend on all snapshots. Without that option, there is no such rule any more.`;
+Two copies are never in the same group. New data is written to that many groups at once. \`ldm group rebalance\` and
+\`ldm compact\` copy existing data and remove surplus copies. They also make the additional copies for --copies-if-refs,
+which depend on all snapshots. Without that option, an earlier --copies-if-refs rule is removed.`;
 
 export function defineGroupCopies(group: Command, runner: CommandRunner): void {
   const command = group

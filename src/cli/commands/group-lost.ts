@@ -13,7 +13,7 @@ interface GroupLostFlags extends AppendOnlyFlags {
 const DETAILS = `
 For a disk or server that will never come back. Prints every file of every snapshot that cannot be restored without the
 group. With --yes, the group is also taken out of the repository: then \`ldm repair\` and \`ldm compact\` run again, and a
-backup stores again what is still among its sources. A disk that comes back later is not used any more.`;
+backup stores again what is still among its sources. A disk that comes back later is not used again.`;
 
 export function defineGroupLost(group: Command, runner: CommandRunner): void {
   const command = group

@@ -16,7 +16,7 @@ that is read-only stays there. The command can be interrupted at any time and ru
 export function defineGroupRebalance(group: Command, runner: CommandRunner): void {
   const command = group
     .command('rebalance')
-    .description('Move data so that each group has its share.')
+    .description('Move data so that each group has its share, and make missing copies.')
     .option('-n, --dry-run', 'change nothing, only print how much would be moved');
   addAppendOnlyOption(command)
     .addHelpText('after', DETAILS)

@@ -10,7 +10,7 @@ const COMMANDS = {
   'read-only': {
     state: 'read-only',
     description: 'Write no new data to a group.',
-    example: 'a disk that shows its age; what is on it can still be read and deleted',
+    example: 'for an ageing disk; data on it can still be read and deleted',
   },
   activate: { state: 'active', description: 'Write new data to a group again.', example: 'undo read-only' },
 } as const;

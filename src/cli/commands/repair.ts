@@ -13,7 +13,9 @@ interface RepairFlags extends AppendOnlyFlags {
 export function defineRepair(program: Command, runner: CommandRunner): void {
   const command = program
     .command('repair')
-    .description('Rebuild segments and filter from packs and snapshots. Damaged files are set aside, not erased.')
+    .description(
+      'Rebuild segments and filter from packs and snapshots, and replace damaged or missing copies. Damaged files are set aside, not erased.',
+    )
     .option('-n, --dry-run', 'change nothing, only print what would be done');
   addAppendOnlyOption(command)
     .addHelpText(

@@ -45,7 +45,7 @@ export function describeAction(action: RepairAction): ActionText {
         (file) => `set aside the damaged copy of ${file} in the group ${action.group}`,
       );
     case 'copies-made':
-      return { message: `copy ${countNoun(action.packCount, 'pack')} to other groups, from sound copies` };
+      return { message: `make the missing copies of ${countNoun(action.packCount, 'pack')} from sound ones` };
     case 'checkpoint-removed':
       return about(action.name, (file) => `remove ${file}, a checkpoint that lists replaced segments`);
     case 'checkpoint-quarantined':

@@ -23,10 +23,12 @@ export function reportCheck(output: Output, result: CheckResult): void {
   );
   if (errorCount > 0) {
     output.line(`${countNoun(errorCount, 'error')} found`);
-    output.line('`ldm repair --dry-run` prints what can be repaired.');
     const helps = whatHelps(result.findings);
     if (result.offlineGroups.length > 0) output.line(describeOffline(result.offlineGroups));
-    else if (helps !== undefined) output.line(helps);
+    else {
+      output.line('`ldm repair --dry-run` prints what can be repaired.');
+      if (helps !== undefined) output.line(helps);
+    }
   } else output.remark(`no errors found: ${describeProof(result)}`);
 }
 

@@ -14,6 +14,7 @@ export function reportCompact(output: Output, result: CompactResult): void {
         ['reclaims', `about ${formatBytes(result.reclaimedBytes)}${describeRemaining(result)}`],
         ['chunks', `${formatCount(chunksRemoved)} to be removed`],
         ['packs', `${formatCount(packsBefore)}: ${describePacks(result)}`],
+        ...copiesRows(result),
         ...resealRows(result),
       ]),
     );
@@ -33,14 +34,20 @@ export function reportCompact(output: Output, result: CompactResult): void {
 }
 
 /** What was done about copies in groups. */
-function copiesRows({ copies }: CompactResult): string[][] {
+function copiesRows({ copies, dryRun }: CompactResult): string[][] {
   if (copies === undefined) return [];
   const { packsCopied, bytesCopied, shortIds, surplusCopies, surplusBytes, unmoved } = copies;
   const rows: string[][] = [];
   if (packsCopied > 0)
-    rows.push(['copies', `${countNoun(packsCopied, 'pack')} to more groups (${formatBytes(bytesCopied)})`]);
+    rows.push([
+      'copies',
+      `${countNoun(packsCopied, 'pack')} ${dryRun ? 'to be ' : ''}copied to more groups (${formatBytes(bytesCopied)})`,
+    ]);
   if (surplusCopies > 0)
-    rows.push(['left over', `${countNoun(surplusCopies, 'copy')} removed (${formatBytes(surplusBytes)})`]);
+    rows.push([
+      'left over',
+      `${countNoun(surplusCopies, 'copy')} ${dryRun ? 'to be ' : ''}removed (${formatBytes(surplusBytes)})`,
+    ]);
   if (shortIds.length > 0)
     rows.push(['too few copies', `${countNoun(shortIds.length, 'pack')}: too few groups can take them`]);
   if (unmoved.length > 0)

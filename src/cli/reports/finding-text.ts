@@ -54,7 +54,7 @@ export function messageOf(finding: Finding): string {
       return `its copy in the group ${finding.group} is damaged, another one is sound: ${problems}`;
     }
     case 'copies-missing':
-      return `${countNoun(finding.packCount, 'pack')} in fewer groups than wanted, such as ${finding.exampleId}; \`ldm group rebalance\` or \`ldm repair\` copies them`;
+      return `${countNoun(finding.packCount, 'pack')} in fewer groups than wanted, such as ${finding.exampleId}; \`ldm group rebalance\` copies them if enough groups have room`;
     case 'packs-missing':
       return 'there are snapshots, but no packs: the directory packs is missing or empty';
     case 'config-outdated':

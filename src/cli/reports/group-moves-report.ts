@@ -12,7 +12,7 @@ export function reportMoves(output: Output, moves: GroupMoves): void {
   const { surplusCopies, surplusBytes, unmoved, dryRun } = moves;
   for (const { packId: pack, groups } of unmoved) {
     const where = `the copy of the pack ${shortId(pack)} in ${groups.join(', ')}`;
-    output.problem(`${where} is damaged, so nothing of the pack was removed; run \`ldm repair\``, 'unmoved', {
+    output.problem(`${where} is damaged, so no copy of the pack was removed; run \`ldm repair\``, 'unmoved', {
       pack,
       groups,
     });
@@ -65,8 +65,10 @@ export function reportLoss(output: Output, loss: GroupLoss): void {
   );
   if (!loss.readData) output.remark('what is left was not read: --read-data also finds damage in it');
   if (isRemoved) {
-    output.remark(
-      `removed group ${name}. Run \`ldm repair\`; then a backup stores again what is still among its sources`,
-    );
+    const next =
+      packsLost + paths.length === 0
+        ? 'If you keep copies, run `ldm group rebalance`, which makes those that it had in other groups'
+        : 'Run `ldm repair`; then a backup stores again what is still among its sources';
+    output.remark(`removed group ${name}. ${next}`);
   } else output.remark(`nothing was changed; \`ldm group lost ${name} --yes\` gives the group up`);
 }

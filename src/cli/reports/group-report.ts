@@ -32,8 +32,10 @@ export function reportGroups(output: Output, listing: GroupListing): void {
     surplus_bytes: surplusBytes,
   });
   if (copies > 1 || copiesIfRefs !== undefined) output.line(describeRules(listing));
-  if (packsShort > 0) {
-    output.line(`${countNoun(packsShort, 'pack')} in fewer groups; \`ldm group rebalance\` copies what can be copied`);
+  if (packsShort !== undefined && packsShort > 0) {
+    output.line(
+      `${countNoun(packsShort, 'pack')} in fewer groups than wanted; \`ldm group rebalance\` copies them if enough groups have room`,
+    );
   }
   if (surplusCopies > 0) {
     output.line(

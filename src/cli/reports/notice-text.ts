@@ -38,7 +38,7 @@ function describe(notice: Notice): string {
     case 'candidate-left-out':
       return `left out: ${notice.reason}`;
     case 'relies-on-offline':
-      return `the snapshot needs data in ${countNoun(notice.packCount, 'pack')} (${formatBytes(notice.packBytes)}) that no group has that can be reached`;
+      return `the snapshot needs data in ${countNoun(notice.packCount, 'pack')} (${formatBytes(notice.packBytes)}) that cannot be reached: it is only in groups that are offline`;
     case 'checkpoint-damaged':
       return `${notice.name} is damaged and was not used (${notice.reason}). Nothing is lost, but commands start slower; run \`ldm repair\``;
     case 'key-unusable':

@@ -6,7 +6,7 @@ import type { Notice } from '../notices.ts';
  * ran; and how many packs have fewer copies than wanted therefore.
  */
 export function groupReporter(
-  { groups }: Repository,
+  { groups }: Pick<Repository, 'groups'>,
   onNotice: (notice: Notice) => void = () => undefined,
 ): () => void {
   const reported = new Set<string>();

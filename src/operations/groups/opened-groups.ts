@@ -10,7 +10,7 @@ export type OpenedGroup = OpenedGroups['all'][number];
 /** @throws RefusedError if the repository has no groups */
 export function groupsOf({ groups }: Repository): OpenedGroups {
   if (groups !== undefined) return groups;
-  throw new RefusedError('the packs of this repository are not in groups', { advice: { code: 'copy-to-groups' } });
+  throw new RefusedError('this repository has no groups', { advice: { code: 'copy-to-groups' } });
 }
 
 /** @throws UsageError */

@@ -1,11 +1,12 @@
 import type { CopyRules } from '../../format/group-list.ts';
 import { forEachChild } from '../../format/tree.ts';
+import { homesOf } from '../../repository/copy-decision.ts';
 import type { CopiesWanted } from '../../repository/copy-decision.ts';
 import { mostCopies } from '../../repository/copy-rules.ts';
 import type { GroupPack } from '../../repository/group-packs.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 
-/** References are counted up to here, and not beyond. */
+/** Counts saturate here, because they are elements of a `Uint32Array`. */
 const COUNT_MAX = 2 ** 32 - 1;
 
 /**
@@ -29,7 +30,7 @@ export async function copiesWanted(
 
 /** The same without reading trees: copies that the rule about references may ask for are wanted. */
 export function copiesTolerated(rules: CopyRules, packs: readonly GroupPack[]): CopiesWanted {
-  const counts = new Map(packs.map(({ id, copies }) => [id, copies.length]));
+  const counts = new Map(packs.map(({ id, copies }) => [id, homesOf(copies).size]));
   return (packId) => Math.max(rules.copies, Math.min(mostCopies(rules), counts.get(packId) ?? 0));
 }
 

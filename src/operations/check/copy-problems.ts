@@ -1,8 +1,8 @@
-import { packName, parseCopyAddress } from '../../format/layout.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { PackReport } from '../../store/pack-report.ts';
 import type { Finding } from '../findings/findings.ts';
+import { groupNameOf } from '../groups/opened-groups.ts';
 
 /** Reports damaged copies of packs that have a sound one, and packs that are in too few groups. */
 export async function findCopyProblems(
@@ -20,7 +20,7 @@ export async function findCopyProblems(
           severity: 'error',
           kind: 'copy-damaged',
           packId: pack.id,
-          group: groupOf(repository, copyId),
+          group: groupNameOf(groups, copyId),
           problems,
         };
       }),
@@ -29,16 +29,10 @@ export async function findCopyProblems(
   if (opened.listing.offlineGroups.length > 0) return damaged;
   const { findShortPacks } = await import('../groups/short-packs.ts');
   const ids = new Set(reports.map(({ pack }) => pack.id));
-  const short = (await findShortPacks(repository, opened)).packs.filter(({ id }) => ids.has(id));
+  const short = (await findShortPacks(repository, opened)).filter(({ id }) => ids.has(id));
   if (short.length === 0) return damaged;
   return [
     ...damaged,
     { severity: 'warning', kind: 'copies-missing', packCount: short.length, exampleId: short[0]!.id },
   ];
-}
-
-/** Returns the name of the group that has a copy. */
-export function groupOf({ groups }: Repository, copyId: string): string {
-  const groupId = parseCopyAddress(packName(copyId))?.groupId;
-  return groups?.all.find(({ id }) => id === groupId)?.entry.name ?? '';
 }

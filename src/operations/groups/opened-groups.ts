@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict';
 import { RefusedError, UsageError } from '../../errors.ts';
+import { packName, parseCopyAddress } from '../../format/layout.ts';
 import type { GroupChanges } from '../../repository/group-changes.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { waitingContext, withRepository } from '../context.ts';
@@ -28,4 +30,12 @@ export async function changeGroups<T>(
   return await withRepository(waitingContext(context), 'exclusive', async (repository) =>
     work(await groupsOf(repository).changes(repository.assertLocked), repository),
   );
+}
+
+/** Returns the name of the group with a copy of a pack. `copyId`: from `PackStore.copyIdsOf`. */
+export function groupNameOf({ all }: Pick<OpenedGroups, 'all'>, copyId: string): string {
+  const address = parseCopyAddress(packName(copyId));
+  const found = all.find(({ id }) => id === address?.groupId);
+  assert(found !== undefined, `${copyId} is in a group of this repository`);
+  return found.entry.name;
 }

@@ -1,5 +1,4 @@
 import { homesOf } from '../../repository/copy-decision.ts';
-import type { CopiesWanted } from '../../repository/copy-decision.ts';
 import { listGroupPacks } from '../../repository/group-packs.ts';
 import type { GroupPack } from '../../repository/group-packs.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
@@ -7,16 +6,10 @@ import type { Repository } from '../../repository/repository.ts';
 import { groupsOf } from './opened-groups.ts';
 import { copiesWanted } from './wanted-copies.ts';
 
-export interface ShortPacks {
-  /** Packs that are in fewer groups than they should be. */
-  readonly packs: readonly GroupPack[];
-  readonly wanted: CopiesWanted;
-}
-
-/** Finds packs with too few copies. */
-export async function findShortPacks(repository: Repository, opened: OpenedState): Promise<ShortPacks> {
+/** Finds packs that are in fewer groups than they should be. */
+export async function findShortPacks(repository: Repository, opened: OpenedState): Promise<GroupPack[]> {
   const { all, rules } = groupsOf(repository);
   const packs = await listGroupPacks(all);
   const wanted = await copiesWanted(rules, packs, async () => opened);
-  return { packs: packs.filter(({ id, copies }) => homesOf(copies).size < wanted(id)), wanted };
+  return packs.filter(({ id, copies }) => homesOf(copies).size < wanted(id));
 }

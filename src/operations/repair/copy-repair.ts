@@ -2,9 +2,9 @@ import { copyAddress, baseName, packName } from '../../format/layout.ts';
 import type { GroupPack } from '../../repository/group-packs.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { groupOf } from '../check/copy-problems.ts';
 import type { OperationContext } from '../context.ts';
 import type { Finding } from '../findings/findings.ts';
+import { groupNameOf } from '../groups/opened-groups.ts';
 import type { PackJudge } from './pack-judge.ts';
 import type { RepairPlan } from './repair-plan.ts';
 
@@ -19,15 +19,16 @@ export async function repairCopies(
   found: { readonly repository: Repository; readonly opened: OpenedState; readonly judge: PackJudge },
 ): Promise<Finding[]> {
   const { repository, opened, judge } = found;
-  if (repository.groups === undefined) return [];
+  const { groups } = repository;
+  if (groups === undefined) return [];
   const [{ copiesWanted }, { settlePacks }, { listGroupPacks }, { homesOf }] = await Promise.all([
     import('../groups/wanted-copies.ts'),
     import('../group-moves.ts'),
     import('../../repository/group-packs.ts'),
     import('../../repository/copy-decision.ts'),
   ]);
-  const listed = (await listGroupPacks(repository.groups.all)).filter(({ id }) => !judge.isBad(id));
-  const wanted = await copiesWanted(repository.groups.rules, listed, async () => opened);
+  const listed = (await listGroupPacks(groups.all)).filter(({ id }) => !judge.isBad(id));
+  const wanted = await copiesWanted(groups.rules, listed, async () => opened);
   const packs = listed
     .map((pack) => withoutDamaged(pack, judge))
     .filter(({ id, copies, damaged }) => damaged !== undefined || homesOf(copies).size < wanted(id));
@@ -40,7 +41,7 @@ export async function repairCopies(
   }
   for (const [packId, copyIds] of judge.damagedCopies) {
     for (const copyId of copyIds) {
-      plan.add({ kind: 'copy-quarantined', packId, group: groupOf(repository, copyId) }, async () =>
+      plan.add({ kind: 'copy-quarantined', packId, group: groupNameOf(groups, copyId) }, async () =>
         repository.order.quarantine(packName(copyId), repository.assertLocked),
       );
     }

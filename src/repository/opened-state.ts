@@ -16,7 +16,7 @@ import { FoldedSnapshots } from './folded-snapshots.ts';
 import { OpenedDamage } from './opened-damage.ts';
 import { findOtherCopies } from './other-copies.ts';
 import { prefetch } from '../util/prefetch.ts';
-import { manifestCopyName, snapshotName } from '../format/layout.ts';
+import { deletedName, manifestCopyName, snapshotName } from '../format/layout.ts';
 import { hasCondemned, listedBytes, listRepository, withoutCondemned } from './listing.ts';
 import type { Listing } from './listing.ts';
 import { readSegment } from './manifests.ts';
@@ -190,10 +190,7 @@ class StateOpening {
     };
   }
 
-  /**
-   * Retains snapshots that were not deleted but are missing. They may be known from any checkpoint, usable or not; a
-   * snapshot newer than all checkpoints is known from the copy of its manifest.
-   */
+  /** Retains snapshots that are missing, known from any checkpoint, usable or not, or from the copy of a manifest. */
   async #retainLost(): Promise<string[]> {
     const listed = new Set([...this.#listing.snapshotIds, ...this.#listing.deletedIds]);
     for (const id of this.#listing.manifestCopyIds.filter((each) => !listed.has(each))) {
@@ -201,10 +198,14 @@ class StateOpening {
       this.#snapshots.damaged.set(id, `${snapshotName(id)} is gone, and its copy ${manifestCopyName(id)} is damaged`);
     }
     const lost = [...this.#known.snapshots].filter(([id]) => !listed.has(id));
+    const { backend } = this.#options;
+    const lostIds: string[] = [];
     for (const [id, folded] of lost) {
       if (!this.#state.snapshots.has(id)) await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
+      // Another process may have committed, deleted or undeleted it between two of the listings.
+      if ((await backend.sizesOf([snapshotName(id), deletedName(id)])).size === 0) lostIds.push(id);
     }
-    return lost.map(([id]) => id);
+    return lostIds;
   }
 
   async #addSegments(): Promise<void> {

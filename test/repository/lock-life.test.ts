@@ -47,6 +47,7 @@ describe('the lock of this process', () => {
     await backend.remove(backend.names()[0] ?? '');
     await expect(lock.assertHeld()).rejects.toThrow(RefusedError);
     await expect(lock.assertHeld()).rejects.toThrow('is gone');
+    await expect(lock.heldSizesOf(backend, ['config'])).rejects.toThrow(RefusedError);
     await lock.release();
   });
 

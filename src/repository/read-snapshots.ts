@@ -165,6 +165,9 @@ async function noteLost(
   const { damaged } = reading;
   const { backend } = reading.place;
   const deleted = new Set(await listIds(backend, 'deleted'));
+  // What replaces it may have a name that was listed before it was there, if a listing takes several requests.
+  const replaced = new Set(reading.listings.map(({ snapshot }) => snapshot.replaces));
+  reading.hasMoved ||= candidates.some((id) => deleted.has(id) && !replaced.has(id));
   for (const id of candidates.filter((each) => !deleted.has(each))) {
     // Since the listing, it may have been undeleted, or reclaimed together with its copy.
     if ((await backend.sizeOf(snapshotName(id))) !== undefined) await readInto(reading, [id]);

@@ -130,6 +130,20 @@ describe('a bucket that does not answer', () => {
     await repository.expectRestored();
   });
 
+  it('is reported once, also if it has answered at first', async () => {
+    const repository = await makeBucketStage();
+    const { bucket, notices } = repository;
+    fill(repository, 'two', 2);
+    let left = 6;
+    bucket.store.onRequest = (_request, isDone) => {
+      if (!isDone && (left -= 1) < 0) throw failure('transient', false);
+    };
+    await repository.backup().catch(() => undefined);
+    expect(notices.filter(({ kind }) => kind === 'group-offline')).toEqual([
+      expect.objectContaining({ name: 'b', at: bucket.place, reason: expect.stringContaining('made by the test') }),
+    ]);
+  });
+
   it('from any request on costs nothing that was reported as saved', async () => {
     const acts: Readonly<Record<string, (stage: BucketStage) => Promise<unknown>>> = {
       backup: async (stage) => stage.backup(),

@@ -12,7 +12,7 @@ export class Places {
   readonly #settings: Settings;
   readonly #warn: (message: string) => void;
   readonly #repositories: Backend[] = [];
-  /** Whoever opens one closes it. */
+  /** The operation that opens a group also closes it. */
   readonly #groups: Backend[] = [];
   /** All transfers take turns. */
   #limits: TransferLimits | undefined;

@@ -169,3 +169,15 @@ it('a pack that was written to a group that a barrier has given up goes to anoth
   for (const release of releases) release();
   expect(await placing).toEqual([other.group]);
 });
+
+it('a removal that is not durable fails every later barrier, also without packs that depend on it', async () => {
+  const { group, store } = makeStage();
+  const placer = new PackPlacer('test', [group], 1);
+  await group.write(PACK, [new Uint8Array(10)]);
+  await placer.barrier();
+  expect(await group.remove(PACK)).toBe(true);
+  store.objects.delete('group-id');
+  // Twice: the first failure must not make the second barrier succeed.
+  await expect(placer.barrier()).rejects.toThrow(/is offline before what was written to it was durable/);
+  await expect(placer.barrier()).rejects.toThrow(/is offline before what was written to it was durable/);
+});

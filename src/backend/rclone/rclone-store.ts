@@ -24,8 +24,8 @@ type KeyRequest = Omit<RcloneRequest, 'path'> & { readonly key: string };
  * A path in a remote of rclone, by the REST protocol of restic, which rclone serves. rclone replaces what exists, whatever
  * the request says, so only one client may write.
  *
- * Wherever something fails while rclone opens a file, it answers that there is none. So a file is absent only if a
- * listing lacks it too, because the failure of a listing is told apart.
+ * Wherever something fails while rclone opens a file, it answers that there is none. So a file counts as absent
+ * only if a listing lacks it, too: a listing that fails is reported as an error.
  */
 export class RcloneStore implements ObjectStore {
   readonly isShared: boolean = false;

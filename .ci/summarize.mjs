@@ -1,6 +1,6 @@
 // summarize.mjs <directory of results> <failed steps...>: summarizes the runs of .ci/run. The last line is `N passed, N
 // failed` over all runs. Besides failed tests, these count as failures: a test that every run skipped, and a step that
-// failed without a failed test (lint, or a run that was aborted). A test that failed and passed when its file ran again
+// failed without a failed test (lint, or a run that was aborted). A failed test whose file passed when it ran again
 // (`<run>.again.jsonl`) counts as passed, and is named.
 import { readFileSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -46,15 +46,19 @@ function print(line) {
 
 function outcomesOf(run) {
   const again = `${run}.again.jsonl`;
-  const repeated = new Map(
-    (files.includes(again) ? readLines(join(directory, again)) : []).map((outcome) => [outcome.name, outcome]),
-  );
+  const repeated = files.includes(again) ? readLines(join(directory, again)) : [];
+  // By file: a test that names its seed has another name in the second run.
+  const passed = new Set(repeated.filter(({ state }) => state === 'passed').map(fileOf));
+  for (const outcome of repeated) if (outcome.state === 'failed') passed.delete(fileOf(outcome));
   return readLines(join(directory, `${run}.jsonl`)).map((outcome) => {
-    const second = outcome.state === 'failed' ? repeated.get(outcome.name) : undefined;
-    if (second?.state !== 'passed') return outcome;
+    if (outcome.state !== 'failed' || !passed.has(fileOf(outcome))) return outcome;
     print(`ci: unstable in ${run}: ${outcome.name}`);
-    return second;
+    return { ...outcome, state: 'passed' };
   });
+}
+
+function fileOf({ name }) {
+  return name.split(' > ')[0];
 }
 
 function readLines(path) {

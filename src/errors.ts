@@ -120,6 +120,17 @@ export class BackendError extends LdmError {
   }
 }
 
+/** The repository does not have the bytes of a chunk: another domain keeps them, and did not give them. */
+export class BorrowedChunkError extends BackendError {
+  /** The repository id of the domain: 64 hex digits. */
+  readonly domainId: string;
+
+  constructor(domainId: string, message: string, details: ErrorDetails = {}) {
+    super(message, { ...details, kind: 'offline' });
+    this.domainId = domainId;
+  }
+}
+
 function isOfKind(error: unknown, kind: BackendErrorKind): error is BackendError {
   return error instanceof BackendError && error.kind === kind;
 }

@@ -73,6 +73,8 @@ export { exportMembership } from './operations/filter/export.ts';
 export type { ExportFormat, ExportOptions, ExportResult } from './operations/filter/export.ts';
 export { inspectFilter } from './operations/filter/inspect.ts';
 export type { InspectResult } from './operations/filter/inspect.ts';
+export { runLoadTest } from './operations/filter/load-test.ts';
+export type { LoadTestOptions, LoadTestResult } from './operations/filter/load-test.ts';
 export { walkPlan } from './operations/filter/plan.ts';
 export type { PlanChoice, PlanRequest, PlanWalk } from './operations/filter/plan.ts';
 export { simulateChains } from './operations/filter/simulate.ts';
@@ -116,6 +118,24 @@ export { drainGroup, rebalanceGroups, removeGroup } from './operations/group-mov
 export type { GroupMoveOptions, GroupMoves, UnmovedPack } from './operations/group-moves.ts';
 export { addGroup, listGroups, setCopies, setGroupPlace, setGroupState } from './operations/groups.ts';
 export type { CopyRules, GroupListing, GroupState, ListedGroup, NewGroup, StorageGroup } from './operations/groups.ts';
+export { createRealm } from './operations/realm/create.ts';
+export type { CreateRealmOptions, CreatedRealm } from './operations/realm/create.ts';
+export { adopt } from './operations/realm/adopt.ts';
+export type { AdoptOptions, AdoptResult } from './operations/realm/adopt.ts';
+export { runAgent } from './operations/realm/agent.ts';
+export type { AgentOptions, AgentPlace, AgentResult } from './operations/realm/agent.ts';
+export { openDomainSource } from './operations/realm/domain-source.ts';
+export { joinRealm } from './operations/realm/join.ts';
+export type { JoinOptions, JoinResult } from './operations/realm/join.ts';
+export { forgetDomain, leaveRealm } from './operations/realm/leave.ts';
+export type { ForgetDomainOptions, ForgetDomainResult, LeaveResult } from './operations/realm/leave.ts';
+export { locate } from './operations/realm/locate.ts';
+export type { LocateOptions, LocateResult, LocatedChunk } from './operations/realm/locate.ts';
+export { publish } from './operations/realm/publish-ranges.ts';
+export type { PublishResult, PublishedRanges } from './operations/realm/publish-ranges.ts';
+export type { RealmFile } from './operations/realm/read-key.ts';
+export { realmStatus } from './operations/realm/status.ts';
+export type { DomainStatus, RealmStatus } from './operations/realm/status.ts';
 export type { Notice } from './operations/notices.ts';
 export type { OlderState, RepositoryMemory, SeenRepository } from './operations/repository-memory.ts';
 export { listFiles } from './operations/ls.ts';
@@ -136,6 +156,8 @@ export type {
   SnapshotFile,
   SnapshotReader,
 } from './operations/open-snapshot.ts';
+export type { ChunkSource, OfferedChunk } from './operations/realm/chunk-source.ts';
+export type { FetchedChunk, FetchedChunks } from './operations/realm/domain-chunks.ts';
 export { repair } from './operations/repair.ts';
 export type { RepairAction, RepairOptions, RepairResult } from './operations/repair.ts';
 export { restore } from './operations/restore.ts';

@@ -21,6 +21,8 @@ const belowOf: Readonly<Record<string, readonly string[]>> = {
   // Uses what a local backend uses, such as the sync of a directory.
   serve: ['backend', 'format'],
   groups: ['backend', 'crypto', 'format'],
+  // What domains tell each other, without their repositories.
+  realm: ['ldm', 'crypto', 'format'],
   files: ['format'],
   ldm: ['format'],
   fuse: [],
@@ -28,7 +30,7 @@ const belowOf: Readonly<Record<string, readonly string[]>> = {
   store: ['workers', 'backend', 'crypto', 'format'],
   'filter-family': ['ldm', 'format'],
   repository: ['groups', 'store', 'ldm', 'workers', 'backend', 'crypto', 'format'],
-  operations: ['repository', 'filter-family', 'fuse', 'store', 'ldm', 'files', 'chunking', 'format'],
+  operations: ['realm', 'repository', 'filter-family', 'fuse', 'store', 'ldm', 'files', 'chunking', 'format'],
   // Makes a backend from a place, and chunker parameters from options.
   cli: ['operations', 'serve', 'backend', 'files', 'ldm', 'chunking', 'format'],
 };

@@ -34,10 +34,33 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'list-groups':
     'Make every group available, such as by mounting its disk, and run the command again. See `ldm group list`.',
   'name-group': 'See `ldm group list`.',
+  'join-realm': 'Join it with `ldm realm join --coordinator PLACE`.',
+  'leave-realm': 'To end its membership, use `ldm realm leave`.',
+  'reach-lender':
+    'See `ldm realm status`, and run the command again when the domain can be reached. `ldm adopt` copies what it keeps to this repository.',
+  'release-hold':
+    'Nothing was deleted. `ldm adopt` in that domain copies the data there and ends the hold. If its repository is lost, `ldm realm forget DOMAIN --release-holds` does.',
+  'release-holds':
+    'If its repository is lost for good, --release-holds gives them up. Otherwise run `ldm adopt` there first.',
+  'adopt-first': 'Copy them to this repository with `ldm adopt` first.',
+  'adopt-or-give-up':
+    'Run `ldm adopt` first. If its repository is lost for good, use --release-holds; the next backup then stores what it finds of that.',
+  'join-after-move': 'If it was moved there, run `ldm realm join` again. If it is a copy, use the original.',
+  'leave-realm-there': 'Run `ldm realm leave` there.',
+  'release-there': 'It has ended because the other domain no longer needs it.',
+  'choose-domain-name': 'Choose another name with --name.',
   'add-group': 'Nothing was changed. Add another group first with `ldm group add`.',
   'change-copies': 'Nothing was changed. Add another group first, or keep fewer copies: see `ldm group copies --help`.',
   'copy-to-groups':
     'Create another repository with `ldm init --group NAME=PLACE`, and copy the snapshots to it with `ldm copy`.',
+  'copy-to-realm':
+    'Create another repository with `ldm init --realm FILE`, and copy the snapshots to it with `ldm copy --to`.',
+  'choose-plain-realm':
+    'Nothing was created. Add --no-encryption, or name another realm key file: `ldm realm create` makes one for encrypted repositories.',
+  'choose-encrypted-realm':
+    'Nothing was created. Encrypt the repository by leaving out --no-encryption, or name another realm key file: `ldm realm create --no-encryption` makes one for repositories that are not encrypted.',
+  'accept-no-realm': 'It was not changed. To accept it, leave out --realm; or choose another place.',
+  'give-realm-password': 'Give its password with --realm-password-file or --realm-password-command.',
   'list-snapshots': 'See `ldm snapshots`.',
   'list-deleted-snapshots': 'See `ldm snapshots --deleted`.',
   'name-snapshots': 'Name snapshots by their ids from `ldm snapshots`.',

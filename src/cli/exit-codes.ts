@@ -7,6 +7,7 @@ import type { DiffResult } from '../operations/diff.ts';
 import type { GroupLoss } from '../operations/group-lost.ts';
 import type { GroupMoves } from '../operations/group-moves.ts';
 import type { HaveResult } from '../operations/have.ts';
+import type { LocateResult } from '../operations/realm/locate.ts';
 import type { RepairResult } from '../operations/repair.ts';
 import type { RestoreResult } from '../operations/restore.ts';
 
@@ -107,4 +108,10 @@ export function exitCodeOfLoss({ paths, isRemoved }: Pick<GroupLoss, 'paths' | '
 /** A snapshot that cannot be read is not copied. */
 export function exitCodeOfCopy({ problems }: Pick<CopyResult, 'problems'>): number {
   return problems.length > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/** Only if every chunk was found, or certainly is nowhere, something certain can be said. */
+export function exitCodeOfLocate({ absent, unknown }: Pick<LocateResult, 'absent' | 'unknown'>): number {
+  if (absent > 0) return EXIT_ABSENT;
+  return unknown > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import type { CommandRunner } from './command-runner.ts';
+import { defineAdopt } from './commands/adopt.ts';
+import { defineAgent } from './commands/agent.ts';
 import { defineBackup } from './commands/backup.ts';
 import { defineCache } from './commands/cache.ts';
 import { defineCat } from './commands/cat.ts';
@@ -22,9 +24,11 @@ import { defineHistory } from './commands/history.ts';
 import { defineImportTar } from './commands/import-tar.ts';
 import { defineInit } from './commands/init.ts';
 import { defineKey } from './commands/key.ts';
+import { defineLocate } from './commands/locate.ts';
 import { defineLs } from './commands/ls.ts';
 import { definePin } from './commands/pin.ts';
 import { defineMount } from './commands/mount.ts';
+import { defineRealm } from './commands/realm.ts';
 import { defineRepair } from './commands/repair.ts';
 import { defineRestore } from './commands/restore.ts';
 import { defineRewrite } from './commands/rewrite.ts';
@@ -61,7 +65,7 @@ const GROUPS: readonly (readonly [heading: string, definitions: readonly Define[
     ],
   ],
   ['Files and archives:', [defineCat, defineDump, defineImportTar]],
-  ['Inspect:', [defineShow, defineLs, defineFind, defineHistory, defineDiff, defineDu, defineHave]],
+  ['Inspect:', [defineShow, defineLs, defineFind, defineHistory, defineDiff, defineDu, defineHave, defineLocate]],
   [
     'Repository:',
     [
@@ -73,6 +77,9 @@ const GROUPS: readonly (readonly [heading: string, definitions: readonly Define[
       defineStats,
       defineKey,
       defineGroup,
+      defineRealm,
+      defineAdopt,
+      defineAgent,
       defineCache,
       defineServe,
     ],

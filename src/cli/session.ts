@@ -32,6 +32,8 @@ export interface Session {
   newPassword(flags: NewPasswordFlags): PasswordSource;
   /** Opens the place of a second repository. Its password is that of the first one, unless the options name another source; `prefix` is that of their names. The session closes it. */
   openOther(place: string, passwordOptions: PasswordOptions, prefix: string): Promise<OtherRepository>;
+  /** Returns where the password of a realm key file comes from: what the options say, else the terminal; `prefix`: as for `openOther`. */
+  realmPassword(file: string, passwordOptions: PasswordOptions, prefix: string): PasswordSource;
   /** Ends the display of the progress, for a command that goes on when its work is done. */
   endProgress(): void;
   /** Call this before anything else in a command that writes bytes to stdout: a line about the progress would be among them. */
@@ -91,6 +93,8 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
       const password = createPasswordSource(own ?? origin, questions, passwordSurroundings, own !== undefined);
       return { backend: other, password };
     },
+    realmPassword: (file, passwordOptions, prefix) =>
+      createPasswordSource(fromOptions(passwordOptions, prefix), realmQuestions(file, prefix), passwordSurroundings),
     endProgress: () => display.stop(),
     keepStdoutForData: () => {
       if (output.json || process.stdout.isTTY) display.stop();
@@ -120,6 +124,15 @@ function questionsAbout(repository: string): PasswordQuestions {
     current: `Password of the repository ${place}: `,
     new: `New password for the repository ${place}: `,
     advice: 'give-password',
+  };
+}
+
+function realmQuestions(file: string, prefix: string): PasswordQuestions {
+  const place = escapeForTerminal(file);
+  return {
+    current: `Password of the realm key file ${place}: `,
+    new: `New password for the realm key file ${place}: `,
+    advice: prefix === '--new-' ? 'give-new-password' : 'give-realm-password',
   };
 }
 

@@ -29,7 +29,8 @@ export type KeyLabel =
   | 'condemnations'
   | 'filter'
   | 'config'
-  | 'groups';
+  | 'groups'
+  | 'realm';
 
 export function createMasterKey(epoch: number): MasterKey {
   return { epoch, bytes: randomBytes(MASTER_KEY_BYTES) };

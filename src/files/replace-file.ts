@@ -40,12 +40,13 @@ export function replaceFile(path: ByteString, bytes: Uint8Array, mode?: number):
 }
 
 /**
- * Creates a file that only its owner may read, and forces it to the disk.
+ * Creates a file that only its owner may read, and forces it and its name to the disk.
  * @throws TargetError also if the file exists; leaves nothing behind then
  */
 export function createSecretFile(path: ByteString, bytes: Uint8Array): void {
   try {
     writeBytes(path, 'wx', bytes, 0o600);
+    syncDirectory(dirname(path) as ByteString);
   } catch (cause) {
     if (errnoOf(cause) !== 'EEXIST') rmSync(fsPath(path), { force: true });
     throw targetError({ operation: 'write', path, cause });

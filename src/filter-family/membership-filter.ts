@@ -40,4 +40,6 @@ export type FilterName =
   | 'dibf'
   | 'ldm'
   | 'hash-set'
-  | 'b-plus-tree';
+  | 'b-plus-tree'
+  | 'indexed-filter'
+  | 'range-tree';

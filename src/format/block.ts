@@ -9,6 +9,8 @@ import {
   BLOCK_HEADER_BYTES,
   BLOCK_MAGIC,
   BLOCK_TABLE_ENTRY_BYTES,
+  CHUNK_ID_BYTES,
+  FILE_ID_BYTES,
   MAX_BLOCK_CHUNKS,
   MAX_BLOCK_RAW_BYTES,
   MAX_BLOCK_STORED_BYTES,
@@ -16,8 +18,11 @@ import {
 
 export { BLOCK_HEADER_BYTES } from './constants.ts';
 
-/** Encoding of a block's payload. */
-export type Codec = 'raw' | 'zstd';
+/**
+ * Encoding of a block's payload. A `borrowed` block has no bytes of chunks: it says which domain of the realm keeps them
+ * (src/format/borrowed-block.ts).
+ */
+export type Codec = 'raw' | 'zstd' | 'borrowed';
 
 export interface BlockHeader {
   readonly kind: ChunkKind;
@@ -38,18 +43,24 @@ export interface BlockPrefix {
   readonly storedBytes: number;
 }
 
-const CODEC_RAW = 0;
-const CODEC_ZSTD = 1;
+const CODECS: readonly Codec[] = ['raw', 'zstd', 'borrowed'];
 
 export function codeOfCodec(codec: Codec): number {
-  return codec === 'raw' ? CODEC_RAW : CODEC_ZSTD;
+  return CODECS.indexOf(codec);
 }
 
 /** @throws CorruptDataError if the code is unknown */
 export function codecOfCode(code: number, what: string): Codec {
-  if (code === CODEC_RAW) return 'raw';
-  if (code === CODEC_ZSTD) return 'zstd';
-  throw new CorruptDataError(`${what}: codec ${code} is neither raw (${CODEC_RAW}) nor zstd (${CODEC_ZSTD})`);
+  const codec = CODECS[code];
+  if (codec !== undefined) return codec;
+  throw new CorruptDataError(
+    `${what}: codec ${code} is none of ${CODECS.map((name, at) => `${at} (${name})`).join(', ')}`,
+  );
+}
+
+/** Size of the payload of a block of borrowed chunks: two ids of 32 bytes, the ids of the chunks, a checksum. */
+export function borrowedPayloadBytes(chunkCount: number): number {
+  return 2 * FILE_ID_BYTES + chunkCount * CHUNK_ID_BYTES + 4;
 }
 
 /** Size of a complete block in a pack: header, table and payload. */
@@ -129,6 +140,8 @@ export function findSizeProblem(block: {
   if (chunkCount > rawBytes) return `${rawBytes} raw bytes are too few for ${chunkCount} chunks`;
   if (codec === 'raw' && storedBytes !== rawBytes)
     return `${rawBytes} raw bytes are stored as ${storedBytes} without a codec`;
+  if (codec === 'borrowed' && storedBytes !== borrowedPayloadBytes(chunkCount))
+    return `${chunkCount} borrowed chunks cannot have ${storedBytes} stored bytes`;
   return undefined;
 }
 

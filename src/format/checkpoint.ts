@@ -50,6 +50,7 @@ export interface CheckpointPack {
   readonly sizeBytes: number;
   readonly chunkCount: number;
   readonly storedBytes: number;
+  readonly isBorrowed: boolean;
 }
 
 export function encodeCheckpointHeader(header: CheckpointHeader): Buffer {
@@ -184,7 +185,8 @@ export function encodeCheckpointPacks(packs: readonly CheckpointPack[]): Buffer 
     writer.u64(pack.storedBytes);
     writer.u32(pack.chunkCount);
     writer.u8(codeOfChunkKind(pack.kind));
-    writer.skip(3);
+    writer.u8(pack.isBorrowed ? 1 : 0);
+    writer.skip(2);
   }
   return writer.finish();
 }
@@ -198,8 +200,10 @@ export function decodeCheckpointPacks(bytes: Uint8Array, what = 'checkpoint'): C
     const storedBytes = reader.u64();
     const chunkCount = reader.u32();
     const kind = chunkKindOfCode(reader.u8(), what);
-    reader.zeros(3);
-    packs.push({ id, kind, sizeBytes, chunkCount, storedBytes });
+    const borrowed = reader.u8();
+    if (borrowed > 1) reader.fail(`pack ${id} is borrowed or not, which is 1 or 0 and not ${borrowed}`);
+    reader.zeros(2);
+    packs.push({ id, kind, sizeBytes, chunkCount, storedBytes, isBorrowed: borrowed === 1 });
   }
   return packs;
 }

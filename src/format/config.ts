@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { CorruptDataError, UnsupportedFormatError } from '../errors.ts';
-import { CONFIG_VERSION, FILE_ID_BYTES, MAX_CHUNK_BYTES, MAX_CONFIG_BYTES, MAX_KEY_EPOCH } from './constants.ts';
-import { JsonReader, encodeChecked, hexPattern, isUtcTime, parseChecked, parseJson } from './json-reader.ts';
-
-/** Chunking parameters. Structurally the same as the parameters of the chunkers. */
-type ChunkerConfig =
-  | {
-      readonly kind: 'fastcdc';
-      readonly minSizeBytes: number;
-      readonly averageSizeBytes: number;
-      readonly maxSizeBytes: number;
-    }
-  | { readonly kind: 'fixed'; readonly sizeBytes: number };
+import { encodeChunker, readChunker } from './chunker-config.ts';
+import type { ChunkerConfig } from './chunker-config.ts';
+import { CONFIG_VERSION, FILE_ID_BYTES, MAX_CONFIG_BYTES, MAX_KEY_EPOCH } from './constants.ts';
+import { JsonReader, encodeChecked, hexPattern, isHexKey, isUtcTime, parseChecked, parseJson } from './json-reader.ts';
 
 /** The settings of a repository, chosen when it is created and never changed. */
 export interface RepositoryConfig {
@@ -35,6 +27,8 @@ export interface RepositoryConfig {
   readonly isSingleWriter?: true;
   /** Packs are in storage groups. */
   readonly hasGroups?: true;
+  /** The realm whose keys it has: 64 hex digits. Undefined if it was created without one. */
+  readonly realmId?: string;
   /** Undefined in a plain repository. */
   readonly encryption?: EncryptionConfig | undefined;
 }
@@ -54,6 +48,7 @@ export interface ConfigHead {
   readonly isAppendOnly: boolean;
   readonly isSingleWriter: boolean;
   readonly hasGroups: boolean;
+  readonly isInRealm: boolean;
   readonly packHash: RepositoryConfig['packHash'];
 }
 
@@ -73,8 +68,10 @@ export const APPEND_ONLY = 'append-only';
 export const SINGLE_WRITER = 'single-writer';
 /** Packs are in the places that the file `groups` lists. A program that does not know this would take them for lost. */
 export const STORAGE_GROUPS = 'storage-groups';
+/** Other repositories may need what is in it. A program that does not know this could remove that. */
+export const REALM = 'realm';
 /** A program that does not know a required feature must not access the repository. */
-const KNOWN_FEATURES: readonly string[] = [BLAKE3_PACKS, ENCRYPTION, APPEND_ONLY, SINGLE_WRITER, STORAGE_GROUPS];
+const KNOWN_FEATURES: readonly string[] = [BLAKE3_PACKS, ENCRYPTION, APPEND_ONLY, SINGLE_WRITER, STORAGE_GROUPS, REALM];
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const HEX_256 = hexPattern(FILE_ID_BYTES);
@@ -93,6 +90,7 @@ export function encodeConfig(config: RepositoryConfig, seals?: ConfigSeals): Buf
       ...(config.isAppendOnly === true ? [APPEND_ONLY] : []),
       ...(config.isSingleWriter === true ? [SINGLE_WRITER] : []),
       ...(config.hasGroups === true ? [STORAGE_GROUPS] : []),
+      ...(config.realmId === undefined ? [] : [REALM]),
     ],
     repository_id: config.repositoryId,
   };
@@ -104,6 +102,7 @@ export function encodeConfig(config: RepositoryConfig, seals?: ConfigSeals): Buf
     id_key: config.idKey,
     ldm: { fpr_target: config.ldm.fprTarget, hashes: config.ldm.hashes, capacity: config.ldm.capacity },
     compression: { algorithm: config.compression.algorithm, level: config.compression.level },
+    ...(config.realmId === undefined ? {} : { realm_id: config.realmId }),
   };
   const body = encryption === undefined ? settings : { ...head, sealed: sealSettings(settings, encryption, seals) };
   const bytes = encodeChecked(body);
@@ -115,16 +114,6 @@ function sealSettings(settings: object, { chunkerKey, earlierKeys }: EncryptionC
   assert(seals !== undefined, 'an encrypted configuration needs a key');
   const secret = { ...settings, chunker_key: chunkerKey, earlier_keys: earlierKeys };
   return Buffer.from(seals.seal(Buffer.from(JSON.stringify(secret)))).toString('base64');
-}
-
-function encodeChunker(chunker: ChunkerConfig): Record<string, number | string> {
-  if (chunker.kind === 'fixed') return { kind: chunker.kind, size_bytes: chunker.sizeBytes };
-  return {
-    kind: chunker.kind,
-    min_size_bytes: chunker.minSizeBytes,
-    average_size_bytes: chunker.averageSizeBytes,
-    max_size_bytes: chunker.maxSizeBytes,
-  };
 }
 
 /**
@@ -192,12 +181,13 @@ function readHead(reader: JsonReader, what: string): ConfigHead {
     isAppendOnly: requiredFeatures.includes(APPEND_ONLY),
     isSingleWriter: requiredFeatures.includes(SINGLE_WRITER),
     hasGroups: requiredFeatures.includes(STORAGE_GROUPS),
+    isInRealm: requiredFeatures.includes(REALM),
     packHash: requiredFeatures.includes(BLAKE3_PACKS) ? 'blake3' : 'sha256',
   };
 }
 
 function readSettings(reader: JsonReader, head: ConfigHead): RepositoryConfig {
-  const { repositoryId, packHash, isAppendOnly, isSingleWriter, hasGroups } = head;
+  const { repositoryId, packHash, isAppendOnly, isSingleWriter, hasGroups, isInRealm } = head;
   const ldm = reader.object('ldm');
   const fprTarget = ldm.number('fpr_target');
   if (fprTarget <= 0 || fprTarget >= 1) ldm.fail('fpr_target', `is ${fprTarget}, which is not between 0 and 1`);
@@ -222,6 +212,7 @@ function readSettings(reader: JsonReader, head: ConfigHead): RepositoryConfig {
     ...(isAppendOnly ? { isAppendOnly } : {}),
     ...(isSingleWriter ? { isSingleWriter } : {}),
     ...(hasGroups ? { hasGroups } : {}),
+    ...(isInRealm ? { realmId: reader.string('realm_id', HEX_256) } : {}),
   };
 }
 
@@ -231,19 +222,4 @@ function readEncryption(reader: JsonReader): EncryptionConfig {
     key: earlier.string('key', isHexKey),
   }));
   return { chunkerKey: reader.string('chunker_key', isHexKey), earlierKeys };
-}
-
-/** Not by a regular expression: the last text that one has matched stays in memory. */
-function isHexKey(text: string): boolean {
-  const digits = Array.from({ length: 2 * FILE_ID_BYTES }, (_, index) => text[index]);
-  return text.length === digits.length && digits.every((digit) => '0123456789abcdef'.includes(digit!));
-}
-
-function readChunker(reader: JsonReader): ChunkerConfig {
-  const kind = reader.oneOf('kind', ['fastcdc', 'fixed']);
-  if (kind === 'fixed') return { kind, sizeBytes: reader.integer('size_bytes', 1, MAX_CHUNK_BYTES) };
-  const maxSizeBytes = reader.integer('max_size_bytes', 1, MAX_CHUNK_BYTES);
-  const averageSizeBytes = reader.integer('average_size_bytes', 1, maxSizeBytes);
-  const minSizeBytes = reader.integer('min_size_bytes', 1, averageSizeBytes);
-  return { kind, minSizeBytes, averageSizeBytes, maxSizeBytes };
 }

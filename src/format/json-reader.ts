@@ -110,6 +110,8 @@ export function parseJson(bytes: Uint8Array, options: { readonly maxBytes: numbe
   }
 }
 
+const KEY_DIGITS = 64;
+
 /** The last byte of a file. Without it the file is truncated, even if the rest is valid JSON. */
 const LINE_FEED = 0x0a;
 
@@ -144,6 +146,12 @@ function checksumOf(members: object): string {
 /** Returns a pattern for lowercase hex digits, two per byte. */
 export function hexPattern(byteCount: number): RegExp {
   return new RegExp(`^[0-9a-f]{${byteCount * 2}}$`);
+}
+
+/** Whether a text is a key of 32 bytes. Not by a regular expression: the last text that one has matched stays in memory. */
+export function isHexKey(text: string): boolean {
+  const digits = Array.from({ length: KEY_DIGITS }, (_, index) => text[index]);
+  return text.length === digits.length && digits.every((digit) => '0123456789abcdef'.includes(digit!));
 }
 
 /** Whether a text is a UTC time in RFC 3339 format with at most nanosecond precision. */

@@ -4,17 +4,13 @@ import {
   FILE_ID_BYTES,
   KEY_FILE_VERSION,
   KEY_SALT_BYTES,
-  MAX_KDF_COST_KIB,
-  MAX_KDF_LANES,
-  MAX_KDF_MEMORY_KIB,
-  MAX_KDF_PASSES,
   MAX_KEY_FILE_BYTES,
   MAX_KEY_EPOCH,
   MAX_KEY_TEXT_LENGTH,
-  MIN_KDF_COST_KIB,
-  MIN_KDF_MEMORY_KIB,
   SEALED_KEY_BYTES,
 } from './constants.ts';
+import { encodeKdf, membersBeforeSealed, readKdf } from './kdf-config.ts';
+import type { KdfConfig } from './kdf-config.ts';
 import { JsonReader, encodeChecked, hexPattern, isUtcTime, parseChecked } from './json-reader.ts';
 
 /**
@@ -23,13 +19,6 @@ import { JsonReader, encodeChecked, hexPattern, isUtcTime, parseChecked } from '
  */
 export const KEY_ROLES = ['full', 'backup', 'read'] as const;
 export type KeyRole = (typeof KEY_ROLES)[number];
-
-/** Parameters of Argon2id. Structurally the same as those of the function that computes it. */
-interface KdfConfig {
-  readonly memoryKib: number;
-  readonly passes: number;
-  readonly lanes: number;
-}
 
 /** All that a key file says openly. */
 export interface KeyHeader {
@@ -90,12 +79,7 @@ function membersOf(header: KeyHeader): Record<string, unknown> {
     host: header.host,
     user: header.user,
     ...(header.label === undefined ? {} : { label: header.label }),
-    kdf: {
-      algorithm: 'argon2id',
-      memory_kib: header.kdf.memoryKib,
-      passes: header.kdf.passes,
-      lanes: header.kdf.lanes,
-    },
+    kdf: encodeKdf(header.kdf),
     salt: header.salt,
   };
 }
@@ -130,24 +114,6 @@ export function decodeKeyFile(bytes: Uint8Array, what = 'key file'): KeyFile {
   return { header, associatedData: Buffer.from(JSON.stringify(before)), sealed };
 }
 
-function membersBeforeSealed(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const count = Object.keys(members).indexOf('sealed');
-  return Object.fromEntries(count < 0 ? Object.entries(members) : Object.entries(members).slice(0, count));
-}
-
 function isShort(text: string): boolean {
   return text.length <= MAX_KEY_TEXT_LENGTH;
-}
-
-/** A forged file must not take all memory or hours to open, and its key must not be guessed at next to no cost. */
-function readKdf(reader: JsonReader): KdfConfig {
-  void reader.oneOf('algorithm', ['argon2id']);
-  const memoryKib = reader.integer('memory_kib', MIN_KDF_MEMORY_KIB, MAX_KDF_MEMORY_KIB);
-  const passes = reader.integer('passes', 1, MAX_KDF_PASSES);
-  const lanes = reader.integer('lanes', 1, MAX_KDF_LANES);
-  const costKib = memoryKib * passes;
-  if (costKib < MIN_KDF_COST_KIB || costKib > MAX_KDF_COST_KIB) {
-    reader.fail('passes', `times "memory_kib" is ${costKib}, not from ${MIN_KDF_COST_KIB} to ${MAX_KDF_COST_KIB}`);
-  }
-  return { memoryKib, passes, lanes };
 }

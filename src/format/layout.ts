@@ -4,6 +4,8 @@ import { randomBytes } from 'node:crypto';
 export const UNFINISHED_DIRECTORY = 'unfinished';
 /** Only encrypted repositories have it. */
 export const KEYS_DIRECTORY = 'keys';
+/** What a repository tells the other ones of its realm about its chunks. Only repositories of a realm have it. */
+const PLANES_DIRECTORY = 'planes';
 /** The names in a repository, as described in docs/format.md. */
 export const DIRECTORIES = [
   'keys',
@@ -15,15 +17,25 @@ export const DIRECTORIES = [
   'manifests.bak',
   'filter',
   'unfinished',
+  'planes',
   'quarantine',
   'locks',
   'tmp',
 ] as const;
+
+/** Returns the directories that a repository of this kind has. */
+export function directoriesOf(kind: { readonly isEncrypted: boolean; readonly isInRealm: boolean }): string[] {
+  const absent = [kind.isEncrypted ? [] : KEYS_DIRECTORY, kind.isInRealm ? [] : PLANES_DIRECTORY].flat();
+  return DIRECTORIES.filter((directory) => !absent.includes(directory));
+}
+
 export const CONFIG_NAME = 'config';
 export const CONFIG_COPY_NAME = 'config.bak';
 /** The groups of a repository whose packs are in storage groups. */
 export const GROUPS_NAME = 'groups';
 export const GROUPS_COPY_NAME = 'groups.bak';
+/** The membership in a realm. Missing in a repository that is no member now. */
+export const REALM_NAME = 'realm';
 /** In the place of a group: which group of which repository it is. */
 export const GROUP_ID_NAME = 'group-id';
 /** A file of random bytes. It is removed when the disk is full, so that a delete can still reclaim space. */

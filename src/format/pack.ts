@@ -146,6 +146,8 @@ function readBlocks(
     chunkCount += block.chunkLengths.length;
     blocks.push(block);
   }
+  if (blocks.some(({ codec }) => (codec === 'borrowed') !== (blocks[0]!.codec === 'borrowed')))
+    reader.fail('only some of its blocks have borrowed chunks');
   if (chunkCount !== trailer.chunkCount) reader.fail(`lists ${chunkCount} chunks instead of ${trailer.chunkCount}`);
   if (offset !== options.endOffset) {
     reader.fail(`the blocks end at byte ${offset} of the pack, but the footer begins at ${options.endOffset}`);

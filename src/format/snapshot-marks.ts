@@ -2,6 +2,19 @@ import { FILE_ID_BYTES } from './constants.ts';
 import { hexPattern, isUtcTime } from './json-reader.ts';
 import type { JsonReader } from './json-reader.ts';
 
+/** Another domain of the realm, as it was called when the snapshot was made. */
+export interface NamedDomain {
+  /** The repository id: 64 hex digits. */
+  readonly domainId: string;
+  readonly name: string;
+}
+
+/** For whom a snapshot keeps chunks. */
+export interface Hold extends NamedDomain {
+  /** Random: 64 hex digits. */
+  readonly holdId: string;
+}
+
 /** What a manifest says about its snapshot beside the backup itself. All of it is optional. */
 export interface SnapshotMarks {
   /** A note for people. */
@@ -20,6 +33,10 @@ export interface SnapshotMarks {
   readonly replaces?: string;
   /** The snapshot is deleted, and what only it needs must be kept until this time (RFC 3339, UTC). */
   readonly deletedUntil?: string;
+  /** The snapshot keeps chunks that another domain has borrowed, and is no backup. */
+  readonly hold?: Hold;
+  /** The domains that keep chunks of the snapshot. */
+  readonly reliesOn?: readonly NamedDomain[];
 }
 
 export const MARK_MEMBERS: readonly string[] = [
@@ -31,6 +48,8 @@ export const MARK_MEMBERS: readonly string[] = [
   'iexcludes',
   'replaces',
   'deleted_until',
+  'hold',
+  'relies_on',
 ];
 const SNAPSHOT_ID = hexPattern(FILE_ID_BYTES);
 /** More than any zone has used. */
@@ -38,6 +57,7 @@ const OFFSET_MAX = 24 * 60;
 
 export function encodeMarks(marks: SnapshotMarks): Readonly<Record<string, unknown>> {
   const { comment, pinned, keepUntil, utcOffsetMinutes, excludes, iexcludes, replaces, deletedUntil } = marks;
+  const { hold, reliesOn } = marks;
   const members = {
     comment,
     pinned,
@@ -47,6 +67,8 @@ export function encodeMarks(marks: SnapshotMarks): Readonly<Record<string, unkno
     iexcludes,
     replaces,
     deleted_until: deletedUntil,
+    hold: hold && { ...encodeDomain(hold), hold_id: hold.holdId },
+    relies_on: reliesOn?.map(encodeDomain),
   };
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
@@ -63,5 +85,19 @@ export function readMarks(reader: JsonReader): SnapshotMarks {
     ...(reader.has('iexcludes') ? { iexcludes: reader.strings('iexcludes') } : {}),
     ...(reader.has('replaces') ? { replaces: reader.string('replaces', SNAPSHOT_ID) } : {}),
     ...(reader.has('deleted_until') ? { deletedUntil: reader.string('deleted_until', isUtcTime) } : {}),
+    ...(reader.has('hold') ? { hold: readHold(reader.object('hold')) } : {}),
+    ...(reader.has('relies_on') ? { reliesOn: reader.objects('relies_on').map(readDomain) } : {}),
   };
+}
+
+function encodeDomain({ domainId, name }: NamedDomain): Readonly<Record<string, string>> {
+  return { domain_id: domainId, name };
+}
+
+function readDomain(reader: JsonReader): NamedDomain {
+  return { domainId: reader.string('domain_id', SNAPSHOT_ID), name: reader.string('name') };
+}
+
+function readHold(reader: JsonReader): Hold {
+  return { ...readDomain(reader), holdId: reader.string('hold_id', SNAPSHOT_ID) };
 }

@@ -28,6 +28,13 @@ export class LiveChains {
     return findOnChain(this.#entries, this.heads[this.#pairOf(link)]!, id);
   }
 
+  /** The entries that `find` walks for a link position, in its order. */
+  entriesAt(link: number): number[] {
+    const entries: number[] = [];
+    const length = readChain(this.#entries, this.heads[this.#pairOf(link)]!, entries);
+    return entries.slice(0, length);
+  }
+
   push(link: number, entry: number): void {
     pushOnChain(this.#entries, this.heads, this.#pairOf(link), entry);
   }

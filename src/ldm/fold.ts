@@ -8,6 +8,8 @@ import { forEachChild } from '../format/tree.ts';
 import { RebuildNeededError } from './filter-state.ts';
 import type { FilterState, FoldedSnapshot } from './filter-state.ts';
 import { NO_ENTRY, NO_PACK } from './ldm-filter.ts';
+import { takesPrecedence } from './pack-table.ts';
+import type { PackInfo } from './pack-table.ts';
 import type { ChunkLocation } from './ldm-filter.ts';
 
 /**
@@ -26,8 +28,8 @@ const NOWHERE: ChunkLocation = {
 
 /**
  * Adds the chunks of the packs in a segment to the filter. They are dead until a snapshot refers to them. Absent packs
- * are skipped and recorded. If several packs contain a chunk, the pack with the smallest id takes precedence; within a
- * pack, the first copy does. The order of the segments therefore makes no difference. Does nothing if the segment is
+ * are skipped and recorded. If several packs contain a chunk, one that has its bytes takes precedence over one of borrowed
+ * chunks, and then the one with the smallest id; within a pack, the first copy does. The order of the segments therefore makes no difference. Does nothing if the segment is
  * already folded.
  *
  * Throws `RebuildNeededError`, leaving the state unchanged, if a pack contains a tree that the state has recorded as
@@ -98,13 +100,14 @@ export function hexIdOf(state: FilterState, entry: number): string {
 
 function addPack(state: FilterState, pack: PackContents): void {
   const location = { ...NOWHERE, packIndex: state.packs.add(pack) };
+  const info = state.packs.get(location.packIndex);
   for (const block of pack.blocks) {
     location.blockOffset = block.offset;
     forEachChunk(block, (idOffset, offsetInBlock, lengthBytes, storedBytes) => {
       location.offsetInBlock = offsetInBlock;
       location.lengthBytes = lengthBytes;
       location.storedBytes = storedBytes;
-      placeChunk(state, { ids: block.chunkIds, offset: idOffset, location, packId: pack.id });
+      placeChunk(state, { ids: block.chunkIds, offset: idOffset, location, pack: info });
     });
   }
 }
@@ -113,13 +116,13 @@ interface PlacedChunk {
   readonly ids: Uint8Array;
   readonly offset: number;
   readonly location: ChunkLocation;
-  readonly packId: string;
+  readonly pack: PackInfo;
 }
 
-function placeChunk({ filter, packs }: FilterState, { ids, offset, location, packId }: PlacedChunk): void {
+function placeChunk({ filter, packs }: FilterState, { ids, offset, location, pack }: PlacedChunk): void {
   const entry = filter.find(ids, offset);
   if (entry === NO_ENTRY) filter.insert(ids, offset, location);
-  else if (!filter.hasLocation(entry) || packId < packs.get(filter.packIndexOf(entry)).id) {
+  else if (!filter.hasLocation(entry) || takesPrecedence(pack, packs.get(filter.packIndexOf(entry)))) {
     filter.relocate(entry, location);
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { DeadChains } from './chains-dead.ts';
+import type { CounterArray } from './counters.ts';
 import { NO_PACK, type ChunkLocation, EntryTable, LENGTH, NIL, PACK, REFS, STORED, wholePages } from './entry-table.ts';
 import { arrangeEntries, type FilterParts } from './filter-parts.ts';
 import { collectStatistics, type FilterStatistics } from './filter-statistics.ts';
@@ -113,6 +114,17 @@ export class LdmFilter {
     return this.#live.mayContain(this.#id);
   }
 
+  /** The counters at the m positions, which callers must not change. They are replaced when the filter grows. */
+  get counters(): CounterArray {
+    return this.#live.counters;
+  }
+
+  /** The entries of the chain that a look-up of a live chunk walks, in its order. */
+  chainOf(ids: Uint8Array, offset: number): number[] {
+    readIdWords(ids, offset, this.#id);
+    return this.#live.chainOf(this.#id);
+  }
+
   /** Adds an unknown chunk without references (dead) and returns its entry. */
   insert(ids: Uint8Array, offset: number, location: ChunkLocation): number {
     readIdWords(ids, offset, this.#id);
@@ -131,10 +143,7 @@ export class LdmFilter {
     return refs + 1;
   }
 
-  /**
-   * Removes a reference; removing the last one makes the chunk dead. Returns the new count. A saturated count never
-   * changes.
-   */
+  /** Removes a reference; without one, the chunk is dead. Returns the new count. A saturated count never changes. */
   release(entry: number): number {
     const refs = this.refs(entry);
     assert(refs > 0, 'cannot release a chunk without references');
@@ -194,9 +203,7 @@ export class LdmFilter {
     this.#entries.forEach((entry) => visit(entry, this.refs(entry) > 0));
   }
 
-  /**
-   * Like `forEachEntry`, but passes the words of each entry, from `page[base]` on, which the visitor must not change.
-   */
+  /** Like `forEachEntry`, but passes the words of each entry, from `page[base]` on, which must not be changed. */
   forEachEntryWords(visit: (page: Uint32Array, base: number) => void): void {
     this.#entries.forEachWords(visit);
   }

@@ -2,7 +2,7 @@ import { LiveChains } from './chains-live.ts';
 import { CounterArray } from './counters.ts';
 import { baseOf, NIL, type EntryTable } from './entry-table.ts';
 import type { FilterPlan } from './formulas.ts';
-import { linkFrom, startOf, strideOf } from './positions.ts';
+import { linkFrom, linkOf, startOf, strideOf } from './positions.ts';
 
 /** The counters and chains of the live chunks for one plan. A larger plan needs a new object. */
 export class LiveChunks {
@@ -45,6 +45,11 @@ export class LiveChunks {
   mayContain(id: Uint32Array): boolean {
     const { positions } = this.plan;
     return this.counters.probe(startOf(id, 0, positions), strideOf(id, 0, positions));
+  }
+
+  chainOf(id: Uint32Array): number[] {
+    const { positions, hashes } = this.plan;
+    return this.chains.entriesAt(linkOf(id, 0, positions, hashes));
   }
 
   /** Increments the k counters of a chunk and adds it to the chain at its link position. */

@@ -5,7 +5,7 @@ import { forEachChunk } from '../format/packed-block.ts';
 import type { ChunkLocation } from './entry-table.ts';
 import { BLOCK_OFFSET, LENGTH, OFFSET_IN_BLOCK, PACK, STORED } from './entry-table.ts';
 import type { FilterState } from './filter-state.ts';
-import { packInfoOf } from './pack-table.ts';
+import { packInfoOf, takesPrecedence } from './pack-table.ts';
 import { ID_WORDS, readIdWords } from './positions.ts';
 
 /**
@@ -65,7 +65,7 @@ export class LocationCheck {
   }
 
   /**
-   * Compares a pack chunk by chunk: each chunk is located here, earlier in this pack, or in a pack with a smaller id.
+   * Compares a pack chunk by chunk: each chunk is located here, earlier in this pack, or in a pack that takes precedence.
    */
   #compare(pack: PackContents, index: number): void {
     let hereCount = 0;
@@ -85,11 +85,13 @@ export class LocationCheck {
   #isHere(ids: Uint8Array, offset: number, here: ChunkLocation): boolean {
     const { filter, packs } = this.#state;
     const entry = filter.find(ids, offset);
-    const packId = packs.get(here.packIndex).id;
+    const pack = packs.get(here.packIndex);
+    const packId = pack.id;
     if (entry < 0) return fail(`it lacks a chunk of pack ${packId}`);
     const found = filter.location(entry);
     if (found.packIndex !== here.packIndex) {
-      if (packs.get(found.packIndex).id > packId) fail(`it has another location of a chunk in pack ${packId}`);
+      if (takesPrecedence(pack, packs.get(found.packIndex)))
+        fail(`it has another location of a chunk in pack ${packId}`);
       return false;
     }
     const distance = found.blockOffset - here.blockOffset || found.offsetInBlock - here.offsetInBlock;

@@ -11,6 +11,16 @@ export interface PackInfo {
   readonly chunkCount: number;
   /** Size of the blocks including their headers and tables, the sum of the shares of all chunks in the pack. */
   readonly storedBytes: number;
+  /** Whether another domain keeps the bytes of its chunks. */
+  readonly isBorrowed: boolean;
+}
+
+/** Whether the copy of a chunk in pack `a` takes precedence over that in `b`: bytes that are here, then the smaller id. */
+export function takesPrecedence(
+  a: Pick<PackInfo, 'id' | 'isBorrowed'>,
+  b: Pick<PackInfo, 'id' | 'isBorrowed'>,
+): boolean {
+  return a.isBorrowed === b.isBorrowed ? a.id < b.id : b.isBorrowed;
 }
 
 /**
@@ -76,5 +86,6 @@ export function packInfoOf(pack: PackContents): PackInfo {
     chunkCount += block.chunkLengths.length;
     storedBytes += block.sizeBytes;
   }
-  return { id: pack.id, kind: pack.kind, sizeBytes: pack.sizeBytes, chunkCount, storedBytes };
+  const isBorrowed = pack.blocks[0]?.codec === 'borrowed';
+  return { id: pack.id, kind: pack.kind, sizeBytes: pack.sizeBytes, chunkCount, storedBytes, isBorrowed };
 }

@@ -2,7 +2,7 @@ import { BackendError, UsageError } from '../errors.ts';
 import { encodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
-import { BackupRun } from './backup/backup-run.ts';
+import { storeRelying } from './backup/relying-run.ts';
 import type { BackupOptions } from './backup/backup-run.ts';
 import type { ReusedChunks } from './backup/backup-tally.ts';
 import type { Continued } from './backup/continuation.ts';
@@ -15,8 +15,9 @@ import type { SourceProblem } from './backup/problems.ts';
 import type { RemovedCounts } from './backup/removed-entries.ts';
 import { marksOf, snapshotTime } from './backup/snapshot-manifest.ts';
 import { planSources } from './backup/source-plan.ts';
+import type { SourcePlan } from './backup/source-plan.ts';
 import { planStream } from './backup/stream-tree.ts';
-import { refreshCheckpoint } from './checkpointing.ts';
+import { leaveState, refreshCheckpoint } from './checkpointing.ts';
 import { commitSnapshots } from './commit-snapshots.ts';
 import { beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
@@ -44,6 +45,8 @@ export interface BackupResult {
   readonly reused: ReusedChunks;
   /** Undefined if no interrupted backup was continued. */
   readonly continued: Continued | undefined;
+  /** New chunks that another domain keeps, and their bytes. */
+  readonly borrowed: { readonly chunks: number; readonly bytes: number };
   /** Bytes of chunks that the snapshot needs and that are in groups that are offline. */
   readonly offlineBytes: number;
   /** Sockets, which a restore leaves out. */
@@ -70,12 +73,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
     context.onNotice?.({ kind: 'source-problem', ...problem });
   };
   const { stream } = options;
-  if (stream !== undefined && options.sources.length > 0)
-    throw new UsageError('a stream and sources cannot be combined');
-  const plan =
-    stream === undefined
-      ? await planSources(options.sources, options.cwd, onProblem, options.listed)
-      : planStream(stream);
+  const plan = await planBackup(options, onProblem);
   const exclusion = new Exclusion(options, plan.base, ({ message }) => {
     context.onNotice?.({ kind: 'ignore-file-unreadable', reason: message });
   });
@@ -89,15 +87,24 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const ownRepository = new OwnRepository({ repositoryId, place: context.backend.localDirectory, base: plan.base });
     const sources = { plan, exclusion, ownRepository, problems, onProblem };
     const given = { context, options, repository, opened, startedAt, time, marks, ...sources };
-    const stored = await new BackupRun(given).store();
+    const stored = await storeRelying(given);
     const { snapshot, tally, chunks, parent, removed, filesMoved, continuation, attributes } = stored;
     warnOfSources(context, tally, ownRepository.skipped);
     const { summary } = snapshot;
     const { continued } = continuation;
     const { incompleteCount: attributesIncomplete } = attributes;
     const { socketCount } = tally;
-    const { reused, offlineBytes } = chunks;
-    const counts = { removed, filesMoved, reused, offlineBytes, continued, socketCount, attributesIncomplete };
+    const { reused, offlineBytes, borrowed } = chunks;
+    const counts = {
+      borrowed,
+      removed,
+      filesMoved,
+      reused,
+      offlineBytes,
+      continued,
+      socketCount,
+      attributesIncomplete,
+    };
     // Patterns do not apply to a stream. Those of a profile are meant for its paths.
     const excludesUnmatched = stream === undefined ? exclusion.unmatched() : [];
     const found = { excludesUnmatched, skippedRepositories: ownRepository.skipped };
@@ -109,6 +116,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const isUnchanged = options.skipIfUnchanged === true && parent?.wholeTree === snapshot.tree;
     if (isUnchanged && (await repository.files.snapshotIds()).includes(parent.id)) {
       await continuation.end(repository).catch(unlessBackendError);
+      leaveState(repository, opened);
       return { ...result, snapshotId: undefined };
     }
     const [committed] = await commitSnapshots(
@@ -122,6 +130,16 @@ export async function backup(context: OperationContext, options: BackupOptions):
     await refreshCheckpoint(given, chunks);
     return { ...result, snapshotId: committed!.id };
   });
+}
+
+/** @throws UsageError */
+async function planBackup(options: BackupOptions, onProblem: (problem: SourceProblem) => void): Promise<SourcePlan> {
+  const { stream, sources, reliesOn, cwd, listed } = options;
+  if (stream === undefined) return await planSources(sources, cwd, onProblem, listed);
+  if (sources.length > 0) throw new UsageError('a stream and sources cannot be combined');
+  if (reliesOn !== undefined)
+    throw new UsageError('a stream cannot rely on another domain, because it cannot be read again');
+  return planStream(stream);
 }
 
 function warnOfOffline({ onNotice }: OperationContext, packs: readonly { readonly sizeBytes: number }[]): void {

@@ -7,6 +7,7 @@ import type { Repository } from '../repository/repository.ts';
 import { findWrongCheckpoints } from './findings/state-comparison.ts';
 import type { Finding } from './findings/findings.ts';
 import { findDamage } from './findings/damage-findings.ts';
+import type { BorrowedFrom } from './check/borrowed-check.ts';
 import { PackCheck } from './check/pack-check.ts';
 import { findCopyProblems } from './check/copy-problems.ts';
 import { assertReadData, packSelector } from './check/pack-selector.ts';
@@ -49,11 +50,15 @@ export interface CheckResult {
   readonly bytesRead: number;
   /** The size of all packs that were checked. */
   readonly packBytes: number;
+  /** What other domains keep for the snapshots. Only if all snapshots are checked. */
+  readonly borrowed: readonly BorrowedFrom[];
+  /** For which domains the repository keeps chunks. */
+  readonly heldFor: readonly string[];
   /** Names of the groups that could not be reached. */
   readonly offlineGroups: readonly string[];
 }
 
-type Checked = Pick<CheckResult, 'findings' | 'snapshotsChecked' | 'chunksChecked'> & {
+type Checked = Pick<CheckResult, 'findings' | 'snapshotsChecked' | 'chunksChecked' | 'borrowed' | 'heldFor'> & {
   readonly reports: readonly PackReport[];
 };
 
@@ -70,7 +75,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
     beginPhase(context.progress, 'checking');
     repository.shareBlocks(SHARED_BLOCK_BYTES);
     const isSelection = selectors.length > 0 || Object.keys(filter).length > 0;
-    const { findings, reports, snapshotsChecked, chunksChecked } = isSelection
+    const { findings, reports, ...counts } = isSelection
       ? await checkSelection({ context, repository, readData }, { selectors, filter })
       : await checkAll({ context, repository, readData });
     const sizes = reports.map(({ pack }) => pack.sizeBytes);
@@ -79,8 +84,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
       repositoryId: repository.config.repositoryId,
       readData: readData !== undefined,
       isSelection,
-      snapshotsChecked,
-      chunksChecked,
+      ...counts,
       packsChecked: reports.length,
       packsRead: reports.filter(({ bytesRead }) => bytesRead > 0).length,
       bytesRead: reports.reduce((total, report) => total + report.bytesRead, 0),
@@ -107,6 +111,7 @@ async function checkAll({ context, repository, readData }: CheckRun): Promise<Ch
   const survey = opened.needsCondemned ? await surveyRepository(repository, opened.listing, isDamage) : first;
   const unindexed = await findUnindexedPacks(repository, opened, survey);
   const reports = await packs.verify([...survey.packs.values(), ...unindexed.packs]);
+  const realm = await checkRealm({ context, repository, readData }, opened);
   const sizes = new FileSizeCheck();
   const recounted = await repository.openState({ ignoreCheckpoints: true, onTree: sizes.onTree });
   const findings = [
@@ -118,9 +123,25 @@ async function checkAll({ context, repository, readData }: CheckRun): Promise<Ch
     ...(await findDamage(recounted, reports)),
     ...(await findCopyProblems(repository, recounted, reports)),
     ...(await sizes.findings(recounted)),
+    ...realm.findings,
   ];
   const chunksChecked = recounted.state.filter.liveCount;
-  return { findings, reports, snapshotsChecked: survey.snapshotCount, chunksChecked };
+  const { borrowed, heldFor } = realm;
+  return { findings, reports, snapshotsChecked: survey.snapshotCount, chunksChecked, borrowed, heldFor };
+}
+
+/** What domains of a realm keep for each other. */
+async function checkRealm(
+  { context, repository, readData }: CheckRun,
+  opened: OpenedState,
+): Promise<Pick<CheckResult, 'findings' | 'borrowed' | 'heldFor'>> {
+  if (repository.config.realmId === undefined) return { findings: [], borrowed: [], heldFor: [] };
+  const { checkBorrowed } = await import('./check/borrowed-check.ts');
+  const { listings } = await repository.files.readSnapshots();
+  const heldFor = [...new Set(listings.flatMap(({ snapshot: { hold } }) => (hold === undefined ? [] : [hold.name])))];
+  // A part of the packs: what other domains keep is in none of them.
+  const readsData = readData === true;
+  return { ...(await checkBorrowed(context, repository, opened, readsData)), heldFor: heldFor.sort() };
 }
 
 /** Verifies the small files of the repository, and what the chosen snapshots need. Counts nothing again. */
@@ -147,7 +168,8 @@ async function checkSelection(
     ...(await findCopyProblems(repository, opened, reports)),
     ...(await sizes.findings(opened, scope.snapshots)),
   ];
-  return { findings, reports, snapshotsChecked: scope.snapshots.size, chunksChecked: scope.chunkCount };
+  const counts = { snapshotsChecked: scope.snapshots.size, chunksChecked: scope.chunkCount };
+  return { findings, reports, ...counts, borrowed: [], heldFor: [] };
 }
 
 /** Finds packs that no readable segment lists. They matter only if a segment is lost, since it may have listed them. */

@@ -11,13 +11,14 @@ const SNAPSHOTS_MAX = 16;
 
 /**
  * Writes a checkpoint after commits if enough has changed since the last one. It is only a cache, so a failure only
- * causes a warning. `opened` is the state before the commits; the call changes it.
+ * causes a warning. `opened` is the state before the commits; the call changes it, and leaves it to who needs it next.
  */
 export async function refreshCheckpoint(
   { context, repository, opened }: { context: OperationContext; repository: Repository; opened: OpenedState },
   chunks: RepositoryChunkSaver,
   snapshotCount = 1,
 ): Promise<void> {
+  leaveState(repository, opened);
   const { filter } = opened.state;
   const storedCount = chunks.counts.dataBlobs + chunks.counts.treeBlobs;
   const changedCount = opened.foldedCount + storedCount + snapshotCount;
@@ -27,9 +28,11 @@ export async function refreshCheckpoint(
   if (!isWorthIt) return;
   try {
     const from = canContinue(opened) ? opened : undefined;
-    const { state, damage } = await repository.openState({ from, buffers: chunks.takeBuffers() });
-    if (!damage.isWhole) return;
-    await repository.writeCheckpoint(state);
+    left.delete(repository);
+    const now = await repository.openState({ from, buffers: chunks.takeBuffers() });
+    if (!now.damage.isWhole) return;
+    leaveState(repository, now);
+    await repository.writeCheckpoint(now.state);
   } catch (error) {
     // The snapshot is saved, so a lost lock must not look like a failed backup.
     if (!(error instanceof BackendError || error instanceof RefusedError)) throw error;
@@ -37,7 +40,21 @@ export async function refreshCheckpoint(
   }
 }
 
+const left = new WeakMap<Repository, OpenedState>();
+
+/** Leaves a state that only `openState` has changed to what comes after the operation, so that it need not open it anew. */
+export function leaveState(repository: Repository, opened: OpenedState): void {
+  if (canContinue(opened)) left.set(repository, opened);
+}
+
+/** Returns the state that the operation has left. It has to be brought up to date. */
+export function takeLeftState(repository: Repository): OpenedState | undefined {
+  const opened = left.get(repository);
+  left.delete(repository);
+  return opened;
+}
+
 /** A state that lacks something may be whole by now, or be whole in an older checkpoint. */
-function canContinue({ needsCondemned, damage }: OpenedState): boolean {
+export function canContinue({ needsCondemned, damage }: OpenedState): boolean {
   return damage.isWhole && !needsCondemned && damage.lostSegments.length === 0;
 }

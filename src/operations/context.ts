@@ -1,3 +1,4 @@
+import type { BorrowedReader } from './realm/borrowed-reader.ts';
 import { BackendError, CancelledError } from '../errors.ts';
 import { assertEnoughOpenFiles } from '../files/open-files.ts';
 import { Repository } from '../repository/repository.ts';
@@ -6,8 +7,8 @@ import type { UnlockedRepositories } from '../repository/unlocker.ts';
 import { isReading } from '../repository/access.ts';
 import type { AccessMode, AccessOptions } from '../repository/access.ts';
 import type { OpenedConfig } from '../repository/config-file.ts';
-import type { OpenRepositoryOptions } from '../repository/repository.ts';
-import type { PathNode } from '../util/path-node.ts';
+import type { OpenRepositoryOptions } from '../repository/open-options.ts';
+import type { Progress } from './progress.ts';
 import { assertPasswordUsed, unlockOptions, withPassword } from './keys/unlock.ts';
 import { groupReporter } from './groups/group-reporter.ts';
 import type { Notice } from './notices.ts';
@@ -17,53 +18,8 @@ import { assertNotReplaced, rememberEncrypted } from './repository-memory.ts';
 import type { RepositoryMemory } from './repository-memory.ts';
 import { RepositoryWatch } from './repository-watch.ts';
 
-/** The progress of an operation. The operation updates the fields; a display reads them whenever it likes. */
-export interface Progress {
-  /** Set by the display. If false, the operation does not spend time on finding the totals. */
-  isShown: boolean;
-  phase: string;
-  /** The unit of `filesDone` and `filesTotal`. Default: files. */
-  unit?: 'file' | 'pack' | 'snapshot';
-  filesDone: number;
-  filesTotal: number | undefined;
-  bytesDone: number;
-  bytesTotal: number | undefined;
-  /** Bytes written to the repository. */
-  storedBytes: number;
-  errorCount: number;
-  /** The file being read. */
-  currentFile: PathNode | undefined;
-  /** Set by a restore. */
-  restored?: RestoreProgress;
-}
-
-/** What a restore has done so far. Skipped files were there before, and were not written. */
-export interface RestoreProgress {
-  readonly filesRestored: number;
-  readonly filesSkipped: number;
-  readonly filesDeleted: number;
-  readonly bytesRestored: number;
-  readonly bytesSkipped: number;
-}
-
-export function createProgress(): Progress {
-  return {
-    isShown: false,
-    phase: '',
-    filesDone: 0,
-    filesTotal: undefined,
-    bytesDone: 0,
-    bytesTotal: undefined,
-    storedBytes: 0,
-    errorCount: 0,
-    currentFile: undefined,
-  };
-}
-
-/** Sets the name of the current phase. */
-export function beginPhase(progress: Progress | undefined, phase: string): void {
-  if (progress !== undefined) progress.phase = phase;
-}
+export { beginPhase, createProgress } from './progress.ts';
+export type { Progress, RestoreProgress } from './progress.ts';
 
 /** Where the password of an encrypted repository comes from. */
 export interface PasswordSource {
@@ -83,7 +39,7 @@ export interface PasswordSource {
 /** The environment of every operation. */
 export interface OperationContext extends Pick<
   OpenRepositoryOptions,
-  'backend' | 'lockOwner' | 'lockClock' | 'openPlace' | 'storeSizes' | 'threads'
+  'backend' | 'lockOwner' | 'lockClock' | 'openPlace' | 'scratchDirectory' | 'storeSizes' | 'threads'
 > {
   /** How long to wait for a lock. Default: one minute, or 0 for an exclusive lock. */
   readonly lockWaitMs?: number | undefined;
@@ -150,7 +106,13 @@ export async function withRepository<T>(
     assertPermitted(access, given, { overridesAppendOnly: context.overridesAppendOnly === true, isServerAppendOnly });
     opened = given;
   };
-  const options = { ...accessOptions(context, mode), onDamagedCheckpoint, storeSizes, threads, unlock, onConfig };
+  let borrowed: BorrowedReader | undefined;
+  const fetchBorrowed = async (id: Uint8Array, domainId: string): Promise<Uint8Array> => {
+    const { BorrowedReader: Reader } = await import('./realm/borrowed-reader.ts');
+    return await (borrowed ??= new Reader(context, repository)).fetch(id, domainId);
+  };
+  const given = { onDamagedCheckpoint, storeSizes, threads, unlock, onConfig, fetchBorrowed };
+  const options = { ...accessOptions(context, mode), ...given };
   const repository = await Repository.open(options);
   const reportGroups = groupReporter(repository, onNotice);
   let result: T;
@@ -162,12 +124,18 @@ export async function withRepository<T>(
     result = await work(repository).finally(reportGroups);
     const staleness = await repository.staleness();
     if (staleness !== undefined) throw staleness;
+    if (!isReading(mode) && repository.config.realmId !== undefined) {
+      const { publishChanges } = await import('./realm/publish.ts');
+      await publishChanges(repository, onNotice);
+    }
     if (!isReading(mode)) await watch?.end();
   } catch (error) {
     const reported = await repository.explain(error);
     // The first error is the one to report.
     await repository.close().catch(() => undefined);
     throw reported;
+  } finally {
+    await borrowed?.close();
   }
   await repository.close().catch((error: unknown) => {
     if (!(error instanceof BackendError)) throw error;
@@ -188,7 +156,7 @@ export function waitingContext(context: OperationContext): OperationContext {
 
 /** Returns the options for the lock of an operation. */
 export function accessOptions(context: OperationContext, mode: AccessMode): AccessOptions {
-  const { backend, lockOwner, lockClock, openPlace, onNotice, signal } = context;
+  const { backend, lockOwner, lockClock, openPlace, scratchDirectory, onNotice, signal } = context;
   return {
     backend,
     mode,
@@ -196,6 +164,7 @@ export function accessOptions(context: OperationContext, mode: AccessMode): Acce
     lockOwner,
     lockClock,
     openPlace,
+    scratchDirectory,
     onWait: (holder) => onNotice?.({ kind: 'lock-wait', holder }),
     onUnlocked: (reason) => onNotice?.({ kind: 'read-without-lock', reason }),
     signal,

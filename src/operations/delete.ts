@@ -115,6 +115,8 @@ function select(
   if (selectors.length === 0) throw new UsageError('no snapshot given', { advice: { code: 'name-snapshots' } });
   const selected = selectSnapshots(context, snapshots, { selectors, filter }, !snapshots.deleted);
   if (!snapshots.deleted) assertUnprotected(selected);
+  else if (selected.some(({ snapshot }) => snapshot.hold !== undefined))
+    throw new RefusedError('a hold cannot be brought back', { advice: { code: 'release-there' } });
   return selected;
 }
 

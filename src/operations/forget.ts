@@ -90,7 +90,9 @@ export async function forgetByPolicy(context: OperationContext, options: ForgetO
     assertAllReadable(snapshots);
     const opened = await repository.openState();
     assertCountable(['latest'], opened.damage.lostSnapshots);
-    const planned = planGroups(context, snapshots.listings, options);
+    // Other domains rely on holds, which are no backups.
+    const backups = snapshots.listings.filter(({ snapshot }) => snapshot.hold === undefined);
+    const planned = planGroups(context, backups, options);
     const { plans, limit } = await applyLimit({ repository, opened }, planned, options);
     const removed = plans.flatMap((plan) => plan.removed.map(({ listing }) => listing));
     const freed = await measureSnapshots(opened, removed);

@@ -16,6 +16,8 @@ import { accessOptions } from './context.ts';
 import type { OperationContext, OtherRepository } from './context.ts';
 import { haveSameChunks, readParameters } from './init/copied-parameters.ts';
 import type { CopiedParameters } from './init/copied-parameters.ts';
+import { readRealmParameters } from './init/realm-parameters.ts';
+import type { RealmFile } from './realm/read-key.ts';
 import { NOTHING_SEEN, assertNoneRemembered } from './repository-memory.ts';
 
 export { repositoryExists };
@@ -46,6 +48,8 @@ export interface InitOptions {
    * encrypted or both are not. A copy from one to the other need not cut files again then.
    */
   readonly copyParametersFrom?: OtherRepository;
+  /** Takes chunker, chunk hash and keys from this realm key file, so that it can join the realm. */
+  readonly realm?: RealmFile;
   /**
    * Whether the repository is encrypted with the password of the context: always (somebody may be asked for it), only if a source is configured (default), or never.
    */
@@ -61,6 +65,8 @@ export interface InitResult {
   readonly plan: FilterPlan;
   readonly isEncrypted: boolean;
   readonly isAppendOnly: boolean;
+  /** The realm whose keys it has: 64 hex digits. */
+  readonly realmId: string | undefined;
   /** Whether chunks have the same ids and ends as in the repository that the parameters are from. Undefined without one. */
   readonly hasSameChunks: boolean | undefined;
 }
@@ -71,6 +77,8 @@ export interface ExistingRepository {
   readonly location: string;
   readonly isEncrypted: boolean;
   readonly isAppendOnly: boolean;
+  /** Whether it has the keys of a realm. */
+  readonly isInRealm: boolean;
 }
 
 export type InitOutcome =
@@ -108,17 +116,19 @@ export async function initRepository(context: OperationContext, options: InitOpt
   const copyRules = { copies, copiesIfRefs };
   assertRules(copyRules, groups?.length ?? 1);
   if (encryption === 'if-configured') assertNoneRemembered(context);
+  const realm = await readRealmParameters(context, options);
   const copied = other === undefined ? undefined : await readParameters(context, other);
-  const parameters = { ...DEFAULTS, ...copied, ...options };
+  const parameters = { ...DEFAULTS, ...copied, ...options, ...realm };
   assertLevel(parameters.compressionLevel);
   createChunker(parameters.chunker);
   const plan = planFilter(filterOf(options, copied));
   const password = await newPassword(context, encryption);
   const isEncrypted = password !== undefined;
-  const sharedKeys = keysToShare(copied, isEncrypted);
+  const sharedKeys = realm?.keys ?? keysToShare(copied, isEncrypted);
   const config = {
     ...configOf(parameters, plan, sharedKeys?.idKey),
     ...(groups === undefined ? {} : { hasGroups: true as const }),
+    ...(realm === undefined ? {} : { realmId: realm.realmId }),
   };
   const { repositoryId, chunker, chunkHash, packHash } = config;
   try {
@@ -139,6 +149,7 @@ export async function initRepository(context: OperationContext, options: InitOpt
     plan,
     isEncrypted,
     isAppendOnly: config.isAppendOnly === true,
+    realmId: realm?.realmId,
     hasSameChunks: copied && sharedKeys !== undefined && haveSameChunks(copied, config),
   };
 }
@@ -210,17 +221,21 @@ export async function initRepositoryIfMissing(
 
 async function findRepository({ backend }: OperationContext): Promise<ExistingRepository | undefined> {
   if (!(await repositoryExists(backend))) return undefined;
-  const { repositoryId, isEncrypted, isAppendOnly } = (await inspectConfigHeads(backend)).head;
-  return { repositoryId, location: backend.location, isEncrypted, isAppendOnly };
+  const { repositoryId, isEncrypted, isAppendOnly, isInRealm } = (await inspectConfigHeads(backend)).head;
+  return { repositoryId, location: backend.location, isEncrypted, isAppendOnly, isInRealm };
 }
 
 /** What somebody relies on who sets up a machine. Nothing else can be known without a password. */
-function assertAsWanted(existing: ExistingRepository, { encryption, appendOnly }: InitOptions): ExistingRepository {
-  const { location, isEncrypted, isAppendOnly } = existing;
+function assertAsWanted(
+  existing: ExistingRepository,
+  { encryption, appendOnly, realm }: InitOptions,
+): ExistingRepository {
+  const { location, isEncrypted, isAppendOnly, isInRealm } = existing;
   const refuse = (difference: string, advice: AdviceCode): RefusedError =>
     new RefusedError(`${location} is already a repository, and it is ${difference}`, { advice: { code: advice } });
   if (encryption === 'always' && !isEncrypted) throw refuse('not encrypted', 'accept-unencrypted');
   if (encryption === 'never' && isEncrypted) throw refuse('encrypted', 'accept-encrypted');
   if (appendOnly === true && !isAppendOnly) throw refuse('not append-only', 'accept-full-access');
+  if (realm !== undefined && !isInRealm) throw refuse('in no realm', 'accept-no-realm');
   return existing;
 }

@@ -18,6 +18,8 @@ type NoticeOfKind =
   | { readonly kind: 'read-without-lock'; readonly reason: string }
   /** The work is done. Other processes see that the lock is abandoned once this process has exited. */
   | { readonly kind: 'lock-not-released'; readonly reason: string }
+  /** The work is done. The other members of the realm learn of it when this repository publishes again. */
+  | { readonly kind: 'plane-not-published'; readonly reason: string }
   /** What is in this group cannot be read now. */
   | { readonly kind: 'group-offline'; readonly name: string; readonly at: string; readonly reason: string }
   /** New packs are in fewer groups than wanted, because too few could take them. */
@@ -32,6 +34,8 @@ type NoticeOfKind =
   | { readonly kind: 'checkpoint-damaged'; readonly name: string; readonly reason: string }
   /** A key file that is damaged, or belongs to another repository. The other ones work. */
   | { readonly kind: 'key-unusable'; readonly keyId: string; readonly reason: string }
+  /** A realm key file with keys that are not sealed. `mode`: its permissions. */
+  | { readonly kind: 'realm-file-readable'; readonly path: ByteString; readonly mode: number }
   /** It may be typed again. */
   | { readonly kind: 'wrong-password' }
   /** What is added to the repository is not encrypted. */
@@ -59,6 +63,26 @@ type NoticeOfKind =
   | { readonly kind: 'stream-empty' }
   /** The repository itself, or a copy of it, was among the sources. */
   | { readonly kind: 'repository-left-out'; readonly path: ByteString }
+  /** A domain gave wrong bytes for a chunk, which are not used; without `domain`: it is not known who has the chunk. */
+  | {
+      readonly kind: 'domain-problem';
+      readonly domain?: string;
+      readonly chunkId: string;
+      readonly message: string;
+    }
+  /** A domain cannot be asked for chunks to rely on, so they are stored here. */
+  | { readonly kind: 'lender-unreachable'; readonly domain: string; readonly reason: string }
+  /** It is not known whether a domain still keeps what snapshots need. `isStored`: what is found of that is stored here. */
+  | {
+      readonly kind: 'loans-not-verified';
+      readonly domain: string;
+      readonly reason: string;
+      readonly isStored: boolean;
+    }
+  /** The domain did not keep chunks that it had, so the backup began again and stores them. */
+  | { readonly kind: 'chunks-not-kept'; readonly domain: string }
+  /** A domain keeps chunks for this repository that it no longer needs. The next compaction tries again. */
+  | { readonly kind: 'hold-not-released'; readonly domain: string; readonly reason: string }
   | ({ readonly kind: 'restore-problem' } & RestoreProblem)
   | ({ readonly kind: 'copy-problem' } & CopyProblem)
   | { readonly kind: 'times-in-milliseconds' }

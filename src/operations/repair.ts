@@ -14,6 +14,7 @@ import type { OperationContext } from './context.ts';
 import {
   findLostSnapshots,
   repairConfig,
+  repairRealm,
   repairDeleted,
   repairManifestCopies,
   repairManifests,
@@ -24,6 +25,8 @@ import { PackJudge } from './repair/pack-judge.ts';
 import { surveyPacks } from './repair/pack-survey.ts';
 import type { PackSurvey } from './repair/pack-survey.ts';
 import { predictState } from './repair/prediction.ts';
+import type { ChunkSource } from './realm/chunk-source.ts';
+import type { FetchedChunk, FetchedChunks } from './realm/domain-chunks.ts';
 import { RepairPlan } from './repair/repair-plan.ts';
 import type { RepairAction } from './repair/repair-plan.ts';
 import { forgetSnapshots } from './repository-memory.ts';
@@ -33,6 +36,10 @@ export type { RepairAction } from './repair/repair-plan.ts';
 export interface RepairOptions {
   /** Only finds out what would be done and what would remain. */
   readonly dryRun?: boolean;
+  /** Where to fetch what the repository has lost. A dry run fetches it too, to find out what would remain. */
+  readonly fromDomains?: ChunkSource;
+  /** Called once with each fetched chunk, in no particular order. */
+  readonly onFetched?: (chunk: FetchedChunk) => void;
 }
 
 export interface RepairResult {
@@ -40,6 +47,8 @@ export interface RepairResult {
   /** What cannot be repaired, with the files that it affects. A dry run predicts it. */
   readonly remaining: readonly Finding[];
   readonly dryRun: boolean;
+  /** What other domains gave. Only with `fromDomains`. */
+  readonly fetched?: FetchedChunks;
 }
 
 /**
@@ -48,6 +57,12 @@ export interface RepairResult {
  */
 export async function repair(context: OperationContext, options: RepairOptions = {}): Promise<RepairResult> {
   beginPhase(context.progress, 'repairing');
+  if (options.fromDomains === undefined || options.dryRun !== true) return await runRepair(context, options);
+  const { withScratchDirectory } = await import('./realm/scratch-directory.ts');
+  return await withScratchDirectory(context, async (inner) => runRepair(inner, options));
+}
+
+async function runRepair(context: OperationContext, options: RepairOptions): Promise<RepairResult> {
   return await withRepository(uncachedContext(context), 'exclusive', async (repository) => {
     repository.shareBlocks(SHARED_BLOCK_BYTES);
     const judge = new PackJudge(repository);
@@ -55,13 +70,11 @@ export async function repair(context: OperationContext, options: RepairOptions =
     const listed = await repository.files.listAll();
     assertAllOnline(listed);
     await judge.judgeListed(withoutCondemned(listed));
-    const opened = await repository.openState();
-    assertAllOnline(opened.listing);
-    const { findings } = await surveyRepository(repository, opened.listing, isWrong);
-    const survey = await surveyPacks(repository, opened, judge);
-    const plan = await makePlan(repository, { opened, findings, survey });
-    const copiesMissing = await repairCopies(plan, context, { repository, opened, judge });
     const dryRun = options.dryRun === true;
+    const { fetched, ...examined } = await examineAndFetch(context, repository, { ...options, judge, dryRun });
+    const { opened, findings, survey } = examined;
+    const plan = await makePlan(repository, examined);
+    const copiesMissing = await repairCopies(plan, context, { repository, opened, judge });
     if (!dryRun) {
       // The filter images stay: they may be all that is left of a manifest.
       const makeRoom = async (): Promise<void> => repository.order.remove([RESERVE_NAME], repository.assertLocked);
@@ -81,8 +94,36 @@ export async function repair(context: OperationContext, options: RepairOptions =
       ...(await sizes.findings(after)),
       ...copiesMissing,
     ];
-    return { actions: plan.actions, remaining, dryRun };
+    return { actions: plan.actions, remaining, dryRun, ...(fetched === undefined ? {} : { fetched }) };
   });
+}
+
+/** What a repair begins with. */
+interface Examined {
+  readonly opened: OpenedState;
+  readonly findings: readonly Finding[];
+  readonly survey: PackSurvey;
+}
+
+/** Fetched chunks are stored first. Then the state is as if they had never been lost, and an ordinary repair follows. */
+async function examineAndFetch(
+  context: OperationContext,
+  repository: Repository,
+  options: RepairOptions & { readonly judge: PackJudge; readonly dryRun: boolean },
+): Promise<Examined & { readonly fetched?: FetchedChunks }> {
+  const { judge, fromDomains } = options;
+  const examined = await examine(repository, judge);
+  if (fromDomains === undefined) return examined;
+  const { fetchLost } = await import('./repair/from-domains.ts');
+  const fetched = await fetchLost(context, repository, { ...options, ...examined, fromDomains });
+  return fetched.chunks === 0 ? { ...examined, fetched } : { ...(await examine(repository, judge)), fetched };
+}
+
+async function examine(repository: Repository, judge: PackJudge): Promise<Examined> {
+  const opened = await repository.openState();
+  assertAllOnline(opened.listing);
+  const { findings } = await surveyRepository(repository, opened.listing, isWrong);
+  return { opened, findings, survey: await surveyPacks(repository, opened, judge) };
 }
 
 function setAside({ actions }: RepairPlan): string[] {
@@ -94,13 +135,11 @@ function isWrong(error: unknown): error is CorruptDataError {
   return error instanceof CorruptDataError;
 }
 
-async function makePlan(
-  repository: Repository,
-  found: { readonly opened: OpenedState; readonly survey: PackSurvey; readonly findings: readonly Finding[] },
-): Promise<RepairPlan> {
+async function makePlan(repository: Repository, found: Examined): Promise<RepairPlan> {
   const { opened, findings } = found;
   const plan = new RepairPlan();
   repairConfig(plan, repository, findings);
+  repairRealm(plan, repository, findings);
   repairManifestCopies(plan, repository, opened, findings);
   repairManifests(plan, repository, opened, findings);
   repairDeleted(plan, repository, opened, findings);

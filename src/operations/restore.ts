@@ -18,9 +18,12 @@ import { ContentComparison } from './restore/content-comparison.ts';
 import { InPlace } from './restore/in-place.ts';
 import { OriginalParents } from './restore/original-parents.ts';
 import { deleteUnexpected } from './restore/deletion.ts';
-import { PathSelection, checkSelectionPatterns } from './restore/path-selection.ts';
+import { checkSelectionPatterns, selectionIn } from './restore/path-selection.ts';
 import type { SelectionPatterns } from './restore/path-selection.ts';
 import { RestoreTally } from './restore/restore-tally.ts';
+import type { RestoreDomains } from './restore/from-domains.ts';
+import type { ChunkSource } from './realm/chunk-source.ts';
+import type { FetchedChunk } from './realm/domain-chunks.ts';
 import type { RestoreResult, RestoredEntry } from './restore/restore-result.ts';
 import {
   assertDeletable,
@@ -34,12 +37,11 @@ import { SavedPlaces } from './restore/saved-places.ts';
 import { SetAside, keptAsMessage } from './restore/set-aside.ts';
 import { Restorer } from './restore/restorer.ts';
 import { verifyRestored } from './restore/verification.ts';
-import { walkSelected } from './restore/selected-steps.ts';
+import { placeOpener, walkSelected } from './restore/selected-steps.ts';
 import type { SelectedPlace } from './restore/selected-steps.ts';
 import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 import { findPlace } from '../repository/snapshot-path.ts';
-import type { SnapshotPlace } from '../repository/snapshot-path.ts';
 
 export type { OverwriteMode } from './restore/overwrite.ts';
 export type { RestoreAction, RestoreProblem, RestoreResult, RestoredEntry } from './restore/restore-result.ts';
@@ -63,9 +65,11 @@ export interface RestoreOptions extends TargetOptions, SelectionPatterns {
   readonly verify?: boolean;
   /** Called with each entry, in no particular order. In a dry run, with what would be done. */
   readonly onEntry?: (entry: RestoredEntry) => void;
+  /** Where to fetch what is missing or damaged in the repository, which stays as it is. */
+  readonly fromDomains?: ChunkSource;
+  /** Called once with each fetched chunk, in no particular order. */
+  readonly onFetched?: (chunk: FetchedChunk) => void;
 }
-
-const ROOT = '/' as ByteString;
 
 /** From here on, planning takes longer than starting the threads, which would otherwise start after it. */
 const MANY_FILES = 5000;
@@ -76,17 +80,31 @@ const MANY_FILES = 5000;
  */
 export async function restore(context: OperationContext, options: RestoreOptions): Promise<RestoreResult> {
   checkTargetOptions(options);
-  const hasPatterns = checkSelectionPatterns(options);
+  checkSelectionPatterns(options);
   if (options.verify === true && options.dryRun === true)
     throw new UsageError('a dry run writes nothing that could be verified');
+  const { fromDomains, onFetched } = options;
+  if (fromDomains === undefined) return await runRestore(context, options, undefined);
+  const { restoreWithDomains } = await import('./restore/from-domains.ts');
+  const run = async (inner: OperationContext, domains: RestoreDomains): Promise<RestoreResult> =>
+    runRestore(inner, options, domains);
+  return await restoreWithDomains(context, { fromDomains, onFetched }, run);
+}
+
+async function runRestore(
+  context: OperationContext,
+  options: RestoreOptions,
+  domains: RestoreDomains | undefined,
+): Promise<RestoreResult> {
   const { name, path } = parseSelector(options.selector);
   return await withRepository(context, 'read', async (repository) => {
     const { filter } = options;
     const listed = await repository.files.listForReading();
     const snapshots = await repository.files.readSnapshots({ listing: listed });
     const listing = selectSnapshot(context, snapshots, name, { filter });
-    const opened = await repository.openState({ listing: listed });
-    assertCountable([name], opened.damage.lostSnapshots);
+    const stored = await repository.openState({ listing: listed });
+    assertCountable([name], stored.damage.lostSnapshots);
+    const opened = (await domains?.complete(repository, stored, { listing, path, patterns: options })) ?? stored;
     const first = await findPlace(opened.reader, listing, path);
     const { onNotice, progress } = context;
     const policy = policyOf(options, listing.snapshot);
@@ -97,9 +115,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
       progress,
       remembersUnrestored: options.verify === true,
     });
-    // With a path in the selector, patterns are relative to it.
-    const patternBase = first.directory === '' ? listing.snapshot.base : ROOT;
-    const selection = hasPatterns ? new PathSelection(options, patternBase) : undefined;
+    const selection = selectionIn(first.directory, options, listing.snapshot.base);
     const dryRun = options.dryRun === true;
     const directory = targetDirectory(options, listing.snapshot, first.directory);
     if (options.delete === true)
@@ -140,6 +156,7 @@ export async function restore(context: OperationContext, options: RestoreOptions
       blocksNeeded: blocks.needed,
       includesUnmatched: selection?.kind === 'include' ? unmatched : [],
       excludesUnmatched: selection?.kind === 'exclude' ? unmatched : [],
+      ...(domains === undefined ? {} : { fetched: domains.fetched }),
     };
   });
 }
@@ -176,16 +193,6 @@ interface RestoreRun {
   readonly targetEntry: TreeEntry | undefined;
   readonly saved: SavedPlaces;
   readonly abandoned: AbandonedWork;
-}
-
-/** Returns `first`, and then the same place again: its entries can be read once. */
-function placeOpener(first: SnapshotPlace, again: () => Promise<SnapshotPlace>): SelectedPlace['open'] {
-  let unused: SnapshotPlace | undefined = first;
-  return () => {
-    const place = unused;
-    unused = undefined;
-    return place ?? again();
-  };
 }
 
 async function runSteps(run: RestoreRun): Promise<Blocks> {

@@ -21,7 +21,7 @@ import type { FreedBytes } from './remove-snapshots.ts';
 import { deleteReplaced } from './replace-snapshots.ts';
 import { TreeRewriter } from './rewrite/tree-rewriter.ts';
 import type { LeftOut } from './rewrite/tree-rewriter.ts';
-import { assertCountable, selectSnapshots } from './select-snapshots.ts';
+import { assertCountable, describeListing, selectSnapshots } from './select-snapshots.ts';
 import type { SnapshotChoice } from './select-snapshots.ts';
 
 export interface RewriteOptions extends SnapshotChoice {
@@ -68,6 +68,7 @@ export async function rewriteSnapshots(context: OperationContext, options: Rewri
   return await withRepository(forgotten ? waitingContext(context) : context, access, async (repository) => {
     const found = await repository.files.readSnapshots();
     const selected = selectSnapshots(context, found, options);
+    assertNoHold(selected);
     if (forgotten) assertUnprotected(selected);
     const opened = await repository.openState();
     assertCountable(options.selectors, opened.damage.lostSnapshots);
@@ -214,4 +215,13 @@ function changed({ snapshot }: SnapshotListing, changes: Changes, { fileCount, s
       totalBytesProcessed: Math.max(0, summary.totalBytesProcessed - sizeBytes),
     },
   };
+}
+
+/** Another domain relies on everything in a hold. */
+function assertNoHold(listings: readonly SnapshotListing[]): void {
+  const hold = listings.find(({ snapshot }) => snapshot.hold !== undefined);
+  if (hold === undefined) return;
+  throw new RefusedError(`snapshot ${describeListing(hold)} is held for the domain ${hold.snapshot.hold!.name}`, {
+    advice: { code: 'release-hold' },
+  });
 }

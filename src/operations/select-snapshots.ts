@@ -61,10 +61,11 @@ export function selectSnapshot(
 ): SnapshotListing {
   const latest = LATEST.exec(name);
   if (latest === null) return findById(snapshots, name, filter);
-  const listings = snapshots.listings.filter(({ snapshot }) => matchesFilter(snapshot, filter));
+  const backups = snapshots.listings.filter(({ snapshot }) => snapshot.hold === undefined);
+  const listings = backups.filter(({ snapshot }) => matchesFilter(snapshot, filter));
   const found = findLatest({ ...snapshots, listings }, name, {
     back: Number(latest[1] ?? 0),
-    isFiltered: listings.length < snapshots.listings.length,
+    isFiltered: listings.length < backups.length,
   });
   warnOfFuture(context, listings);
   const groups = new Map(listings.map((listing) => [groupKey(listing.snapshot), listing]));
@@ -94,7 +95,9 @@ export function selectSnapshots(
   if (selectors.length > 0) return [...selected.values()];
   if (Object.keys(filter).length === 0)
     throw new UsageError('no snapshot given', { advice: { code: 'name-snapshots' } });
-  const matching = snapshots.listings.filter(({ snapshot }) => matchesFilter(snapshot, filter));
+  const isMeant = ({ snapshot }: SnapshotListing): boolean =>
+    snapshot.hold === undefined && matchesFilter(snapshot, filter);
+  const matching = snapshots.listings.filter(isMeant);
   assertAllReadable(snapshots);
   if (matching.length > 0) return matching;
   throw noSnapshots(filter);

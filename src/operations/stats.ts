@@ -36,6 +36,8 @@ export interface StatsResult {
   readonly filter: FilterStatistics;
   readonly packs: PackStatistics;
   readonly segmentsCount: number;
+  /** The realm whose keys the repository has: 64 hex digits. */
+  readonly realmId?: string;
 }
 
 export interface StatsOptions {
@@ -80,6 +82,7 @@ export async function collectStats(
   return await withRepository(context, 'read', async (repository) => {
     const opened = await repository.openState();
     const { state, listing } = opened;
+    const { realmId } = repository.config;
     const present = readPresent(state, repository.files);
     const current = currentListings(present).filter(({ snapshot }) => snapshot.deletedUntil === undefined);
     const logical = sumSnapshots(current);
@@ -102,6 +105,7 @@ export async function collectStats(
       filter: state.filter.statistics(),
       packs: describePacks(state, listing.packs),
       segmentsCount: listing.segmentIds.length,
+      ...(realmId === undefined ? {} : { realmId }),
     };
   });
 }

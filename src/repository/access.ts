@@ -26,6 +26,8 @@ export interface AccessOptions {
   readonly onUnlocked?: ((reason: string) => void) | undefined;
   /** Opens the places of groups, which are closed with the repository. Default: as for any directory or server. */
   readonly openPlace?: OpenPlace | undefined;
+  /** A directory of this machine for everything that is written, except for locks; the repository is only read. */
+  readonly scratchDirectory?: string | undefined;
   /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -13,7 +13,7 @@ import { LdmFilter } from '../ldm/ldm-filter.ts';
 import { encodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { CopyRules } from '../format/group-list.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, KEYS_DIRECTORY, checkpointName } from '../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, checkpointName, directoriesOf, KEYS_DIRECTORY } from '../format/layout.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { acquireLock } from './access.ts';
 import type { AccessOptions } from './access.ts';
@@ -81,9 +81,8 @@ async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository)
   await assertNoRepository(backend);
   createPackDigest(given.config.packHash);
   openZstd();
-  const isPlain = given.password === undefined;
-  const directories = DIRECTORIES.filter((directory) => !isPlain || directory !== KEYS_DIRECTORY);
-  await backend.prepare(directories, given.config.isSingleWriter);
+  const kind = { isEncrypted: given.password !== undefined, isInRealm: given.config.realmId !== undefined };
+  await backend.prepare(directoriesOf(kind), given.config.isSingleWriter);
   const lock = await acquireLock(access, 'exclusive');
   try {
     // While this process waited for the lock, another one may have created a repository.

@@ -14,13 +14,14 @@ import { loadCheckpoints } from './checkpoint-file.ts';
 import { planOf } from './config-file.ts';
 import { FoldedSnapshots } from './folded-snapshots.ts';
 import { OpenedDamage } from './opened-damage.ts';
-import { findOtherCopies } from './other-copies.ts';
+import { copyFinder } from './other-copies.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { deletedName, manifestCopyName, snapshotName } from '../format/layout.ts';
 import { hasCondemned, listedBytes, listRepository, withoutCondemned } from './listing.ts';
 import type { Listing } from './listing.ts';
 import { readSegment } from './manifests.ts';
 import { StateReader } from './state-reader.ts';
+import type { FetchBorrowed } from './state-reader.ts';
 
 /** The filter state of everything that was present when the repository was opened. */
 export interface OpenedState {
@@ -33,9 +34,7 @@ export interface OpenedState {
   readonly needsCondemned: boolean;
   readonly reader: StateReader;
   readonly damage: OpenedDamage;
-  /**
-   * Snapshots in all checkpoints that were read, usable or not, and those recovered from the copy of their manifest.
-   */
+  /** Snapshots in all checkpoints that were read, usable or not, and those recovered from copies of manifests. */
   readonly remembered: ReadonlyMap<string, FoldedSnapshot>;
   /** The checkpoint that was used. */
   readonly checkpoint: string | undefined;
@@ -48,6 +47,7 @@ export interface OpenStateOptions extends FilePlace {
   readonly config: RepositoryConfig;
   readonly codec: BlockCodec;
   readonly cacheBytes: number;
+  readonly fetchBorrowed?: FetchBorrowed | undefined;
   /** Aborts the opening with its reason. */
   readonly signal?: AbortSignal | undefined;
   /** What was listed a moment ago. */
@@ -144,7 +144,7 @@ class StateOpening {
       readonly known: CheckpointKnowledge;
     },
   ) {
-    const { backend, codec, cacheBytes, buffers, onTree } = (this.#options = given.options);
+    const { backend, codec, cacheBytes, buffers, onTree, fetchBorrowed } = (this.#options = given.options);
     this.#listing = given.listing;
     this.#known = given.known;
     this.#snapshots = new FoldedSnapshots(given.options, given.known.snapshots);
@@ -152,8 +152,9 @@ class StateOpening {
     this.#origin = { needsCondemned: given.needsCondemned, checkpoint: given.checkpoint };
     const chunks = given.options.chunks ?? new ChunkReader(backend, codec, { cacheBytes, buffers });
     this.#reader = new StateReader(given.state, chunks, {
-      findCopies: async () => findOtherCopies(given.options, given.state),
+      findCopies: copyFinder({ backend, seals: given.options.seals }, given.state),
       onTree,
+      fetchBorrowed,
     });
   }
 

@@ -18,6 +18,14 @@ export type OtherCopy = Pick<ChunkLocation, 'blockOffset' | 'offsetInBlock' | 'l
 };
 
 /**
+ * Returns a function for `findOtherCopies`. It is made here, so that it does not keep whatever else its caller has: each state
+ * of a long process would keep the one before.
+ */
+export function copyFinder(place: FilePlace, state: FilterState): () => Promise<Map<string, OtherCopy[]>> {
+  return async () => findOtherCopies(place, state);
+}
+
+/**
  * Returns all further locations of chunks that are stored more than once, by hex id. Reads all segments, including
  * condemned ones, so it is called only after damage was found. Second copies are rare: they come from simultaneous
  * backups, or from a backup that stored a damaged chunk again.

@@ -3,7 +3,7 @@ import type { Backend, Verify } from '../backend/backend.ts';
 import type { Seals } from '../crypto/seals.ts';
 import type { CopyRules } from '../format/group-list.ts';
 import type { Group } from '../groups/group.ts';
-import type { OpenPlace } from '../groups/open-groups.ts';
+import type { AccessOptions } from './access.ts';
 import type { GroupChanges } from './group-changes.ts';
 
 /** Where the files of a repository are. */
@@ -11,6 +11,8 @@ export interface PlacedPacks {
   readonly backend: Backend;
   /** Undefined if the packs are beside everything else. */
   readonly groups: OpenedGroups | undefined;
+  /** Closes what was opened beside the given backend. */
+  readonly closePlaced: () => Promise<void>;
 }
 
 export interface OpenedGroups {
@@ -23,21 +25,42 @@ export interface OpenedGroups {
   changes(verify: Verify): Promise<GroupChanges>;
 }
 
+/** `seals`: undefined if there is no key. */
+interface PlacedRepository {
+  readonly hasGroups?: boolean | undefined;
+  readonly isSingleWriter?: boolean | undefined;
+  readonly repositoryId: string;
+  readonly seals: Seals | undefined;
+}
+
+type PlaceOptions = Pick<AccessOptions, 'openPlace' | 'scratchDirectory'>;
+
 /**
  * Opens the groups of a repository that has some. Call it with the lock, if there is one: the list of groups changes only
- * under an exclusive one. Without groups, nothing is loaded or read. `seals`: undefined if there is no key.
+ * under an exclusive one. Without groups, nothing is loaded or read.
  */
 export async function placePacks(
   backend: Backend,
-  repository: {
-    readonly hasGroups?: boolean | undefined;
-    readonly isSingleWriter?: boolean | undefined;
-    readonly repositoryId: string;
-    readonly seals: Seals | undefined;
-  },
-  openPlace?: OpenPlace,
+  repository: PlacedRepository,
+  options: PlaceOptions = {},
 ): Promise<PlacedPacks> {
-  if (repository.hasGroups !== true) return { backend, groups: undefined };
+  const placed = await placeInGroups(backend, repository, options);
+  if (options.scratchDirectory === undefined) return placed;
+  const { ScratchBackend } = await import('../backend/scratch-backend.ts');
+  const scratch = await ScratchBackend.open(placed.backend, options.scratchDirectory);
+  const closePlaced = async (): Promise<void> => {
+    await scratch.closeScratch();
+    await placed.closePlaced();
+  };
+  return { ...placed, backend: scratch, closePlaced };
+}
+
+async function placeInGroups(
+  backend: Backend,
+  repository: PlacedRepository,
+  { openPlace }: PlaceOptions,
+): Promise<PlacedPacks> {
+  if (repository.hasGroups !== true) return { backend, groups: undefined, closePlaced: async () => undefined };
   const { openGroups } = await import('../groups/open-groups.ts');
   const { backend: grouped, rules } = await openGroups(backend, repository, openPlace);
   const { repositoryId, seals, isSingleWriter } = repository;
@@ -47,5 +70,9 @@ export async function placePacks(
     return new Changes({ backend, repositoryId, seals, isSingleWriter, verify, openPlace });
   };
   const shortCount = (): number => grouped.shortCount;
-  return { backend: grouped, groups: { all: grouped.groups, rules, shortCount, changes } };
+  return {
+    backend: grouped,
+    groups: { all: grouped.groups, rules, shortCount, changes },
+    closePlaced: async () => grouped.close(),
+  };
 }

@@ -2,7 +2,7 @@ import type { BackendFile } from '../backend/backend.ts';
 import { EPOCH_HEADER_BYTES, epochOfHeader } from '../crypto/envelope.ts';
 import { CorruptDataError } from '../errors.ts';
 import { PACK_HEADER_BYTES } from '../format/constants.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, RESERVE_NAME } from '../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, REALM_NAME, RESERVE_NAME, directoriesOf } from '../format/layout.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { FilePlace } from '../store/pack-end.ts';
@@ -17,6 +17,9 @@ import type { Listing } from './listing.ts';
 import { decodeManifest, readManifest, readManifestCopy, readSegment } from './manifests.ts';
 import type { ReadManifest } from './manifests.ts';
 import type { Snapshot } from '../format/snapshot.ts';
+import { encodeRealmMembership } from '../format/realm-membership.ts';
+import type { RealmMembership } from '../format/realm-membership.ts';
+import { readRealmFile } from './realm-file.ts';
 import { readSnapshots } from './read-snapshots.ts';
 import type { ReadSnapshots, ReadSnapshotsOptions } from './read-snapshots.ts';
 
@@ -24,10 +27,12 @@ import type { ReadSnapshots, ReadSnapshotsOptions } from './read-snapshots.ts';
 export class RepositoryFiles {
   readonly #place: FilePlace;
   readonly #repositoryId: string;
+  readonly #realmId: string | undefined;
 
   constructor(place: FilePlace & { readonly config: RepositoryConfig }) {
     this.#place = place;
     this.#repositoryId = place.config.repositoryId;
+    this.#realmId = place.config.realmId;
   }
 
   /** Lists everything in the repository. */
@@ -128,6 +133,21 @@ export class RepositoryFiles {
     }
   }
 
+  /**
+   * Returns the membership in a realm; undefined if the repository is no member.
+   * @throws CorruptDataError if the file is damaged
+   */
+  async readRealm(): Promise<RealmMembership | undefined> {
+    const { backend, seals } = this.#place;
+    if (this.#realmId === undefined) return undefined;
+    return await readRealmFile(backend, seals, { repositoryId: this.#repositoryId, realmId: this.#realmId });
+  }
+
+  /** Returns the bytes of the file with a membership. */
+  sealRealm(membership: RealmMembership): Uint8Array {
+    return this.#place.seals.seal('realm', encodeRealmMembership(membership));
+  }
+
   async inspectConfig(isFinding: (error: unknown) => boolean): Promise<readonly ConfigProblem[]> {
     const { backend, seals } = this.#place;
     return (await inspectConfig(backend, seals.keys?.masterKeys ?? [], isFinding)).problems;
@@ -136,9 +156,11 @@ export class RepositoryFiles {
   /** Returns the total size of all files in bytes, with that of all copies of packs. */
   async measure(): Promise<number> {
     let sizeBytes = 0;
-    const sizes = await this.#place.backend.sizesOf([CONFIG_NAME, CONFIG_COPY_NAME, RESERVE_NAME]);
+    const isInRealm = this.#realmId !== undefined;
+    const names = [CONFIG_NAME, CONFIG_COPY_NAME, RESERVE_NAME, ...(isInRealm ? [REALM_NAME] : [])];
+    const sizes = await this.#place.backend.sizesOf(names);
     for (const size of sizes.values()) sizeBytes += size;
-    for (const directory of DIRECTORIES) {
+    for (const directory of directoriesOf({ isEncrypted: true, isInRealm })) {
       for (const file of await this.list(directory)) sizeBytes += file.sizeBytes + (file.copyBytes ?? 0);
     }
     return sizeBytes;

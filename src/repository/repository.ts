@@ -20,13 +20,11 @@ import { acquireSharedPool } from '../workers/shared-pool.ts';
 import type { TaskPool } from '../workers/task-pool.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { acquireAccess } from './access.ts';
-import type { AccessOptions } from './access.ts';
 import { checkpointName, generationAfter, isCheckpointName } from '../format/layout.ts';
 import { placePacks } from './place-packs.ts';
 import type { PlacedPacks } from './place-packs.ts';
 import { openConfig } from './config-file.ts';
 import type { OpenedConfig } from './config-file.ts';
-import type { Unlock } from './unlocker.ts';
 import { DurableOrder } from './durable-order.ts';
 import type { RepositoryLock } from './lock.ts';
 import { unlessDenied } from './lock-conflict.ts';
@@ -36,19 +34,7 @@ import { readCheckpoint } from './checkpoint-file.ts';
 import { RepositoryFiles } from './repository-files.ts';
 import { UnfinishedBackups } from './unfinished-backups.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
-
-export interface OpenRepositoryOptions extends AccessOptions {
-  /** Called if the repository is encrypted. */
-  readonly unlock?: Unlock | undefined;
-  /** Called before anything else is read, and before anything is written. May throw. */
-  readonly onConfig?: ((opened: OpenedConfig) => void) | undefined;
-  /** Called for each checkpoint that is damaged and therefore not used. */
-  readonly onDamagedCheckpoint?: ((name: string, reason: string) => void) | undefined;
-  /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
-  readonly storeSizes?: StoreSizes | undefined;
-  /** Threads that compress and hash, which the caller closes. Default: threads of this process, closed when unused. */
-  readonly threads?: TaskPool | undefined;
-}
+import type { OpenRepositoryOptions } from './open-options.ts';
 
 /** Enough for the trees of a large directory and for a run of blocks. */
 const CACHE_BYTES = 32 * 1024 * 1024;
@@ -72,24 +58,27 @@ export class Repository {
   readonly threads: TaskPool;
   readonly #releaseThreads: () => void;
   readonly #backend: Backend;
+  readonly #closePlaced: () => Promise<void>;
   readonly #codec: BlockCodec;
   readonly #lock: RepositoryLock | undefined;
   readonly #signal: AbortSignal | undefined;
   readonly #onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
   readonly #reportedCheckpoints = new Set<string>();
   readonly #assertCurrent: () => Promise<void>;
+  readonly #fetchBorrowed: OpenRepositoryOptions['fetchBorrowed'];
   #sharedChunks: ChunkReader | undefined;
 
   private constructor(
     made: OpenedConfig &
       PlacedPacks &
-      Pick<OpenRepositoryOptions, 'signal' | 'threads' | 'onDamagedCheckpoint'> & {
+      Pick<OpenRepositoryOptions, 'signal' | 'threads' | 'onDamagedCheckpoint' | 'fetchBorrowed'> & {
         readonly hasher: ChunkHasher;
         readonly lock: RepositoryLock | undefined;
         readonly sizes: StoreSizes;
       },
   ) {
     this.#backend = made.backend;
+    this.#closePlaced = made.closePlaced;
     this.directories = [made.backend.localDirectory ?? [], made.backend.otherDirectories ?? []].flat();
     this.groups = made.groups;
     this.files = new RepositoryFiles(made);
@@ -109,14 +98,13 @@ export class Repository {
     this.#signal = made.signal;
     this.#onDamagedCheckpoint = made.onDamagedCheckpoint;
     this.#assertCurrent = made.assertCurrent;
+    this.#fetchBorrowed = made.fetchBorrowed;
   }
 
-  /**
-   * Reads the configuration and acquires the lock. Throws before that if the zstd library cannot be loaded: later, that
-   * could be mistaken for damage.
-   */
+  /** Reads the configuration and acquires the lock. Throws before that without the zstd library: it looks like damage. */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
-    const { backend, signal, threads, onDamagedCheckpoint, storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
+    const { backend, signal, threads, onDamagedCheckpoint, fetchBorrowed } = options;
+    const { storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     openZstd();
     const opened = await openConfig(backend, options.unlock);
     options.onConfig?.(opened);
@@ -126,8 +114,9 @@ export class Repository {
     try {
       // Somebody may have rotated the master key while this process waited. Without a lock, `staleness` notices it.
       if (lock !== undefined) await opened.assertCurrent();
-      const placed = await placePacks(backend, { ...opened, ...opened.config }, options.openPlace);
-      return new Repository({ ...opened, ...placed, hasher, lock, signal, sizes, threads, onDamagedCheckpoint });
+      const placed = await placePacks(backend, { ...opened, ...opened.config }, options);
+      const given = { signal, sizes, threads, onDamagedCheckpoint, fetchBorrowed };
+      return new Repository({ ...opened, ...placed, ...given, hasher, lock });
     } catch (error) {
       await lock?.release().catch(() => undefined);
       throw error;
@@ -137,10 +126,14 @@ export class Repository {
   /** Opens the filter state of everything that is present now. */
   async openState(
     options: Partial<
-      Omit<OpenStateOptions, 'backend' | 'seals' | 'config' | 'codec' | 'signal' | 'cacheBytes' | 'chunks'>
+      Omit<
+        OpenStateOptions,
+        'backend' | 'seals' | 'config' | 'codec' | 'signal' | 'cacheBytes' | 'chunks' | 'fetchBorrowed'
+      >
     > = {},
   ): Promise<OpenedState> {
     const opened = await openState({
+      fetchBorrowed: this.#fetchBorrowed,
       backend: this.#backend,
       seals: this.#seals,
       config: this.config,
@@ -244,7 +237,7 @@ export class Repository {
 
   async close(): Promise<void> {
     this.#releaseThreads();
-    if (this.groups !== undefined) await this.#backend.close();
+    await this.#closePlaced();
     await this.#lock?.release();
   }
 }

@@ -1,11 +1,36 @@
-import { CorruptDataError, isDamage, isDenied } from '../errors.ts';
+import { BorrowedChunkError, CorruptDataError, isDamage, isDenied } from '../errors.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
+import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { ChunkReader, StoredChunk } from '../store/chunk-reader.ts';
 import type { OtherCopy } from './other-copies.ts';
 
 /** Finds the other copies of all chunks that are in several packs, by hex id. */
 export type FindCopies = () => Promise<ReadonlyMap<string, readonly OtherCopy[]>>;
+
+/** Returns the verified bytes of a chunk that cannot be read from the repository, or undefined. */
+export type LastResort = (id: Uint8Array, kind: ChunkKind) => Promise<Uint8Array | undefined>;
+
+/**
+ * Returns the verified bytes of a chunk that a domain keeps for this repository.
+ * @throws BorrowedChunkError if it does not give them
+ */
+export type FetchBorrowed = (id: Uint8Array, domainId: string) => Promise<Uint8Array>;
+
+interface StateReaderOptions {
+  readonly findCopies: FindCopies;
+  /** Called with each tree that `readTree` reads. */
+  readonly onTree?: ((state: FilterState, tree: Uint8Array) => void) | undefined;
+  readonly lastResort?: LastResort | undefined;
+  /** Default: borrowed chunks cannot be read. */
+  readonly fetchBorrowed?: FetchBorrowed | undefined;
+}
+
+/** How to read a chunk from one place, and what to do with bytes that come from elsewhere. */
+interface Reading<T> {
+  readonly read: (chunk: StoredChunk) => T | Promise<T>;
+  readonly take: (bytes: Uint8Array) => T;
+}
 
 /** A block whose entries can be used until it is released. */
 export interface OpenEntries {
@@ -24,24 +49,18 @@ export interface OpenEntries {
 export class StateReader {
   readonly #state: FilterState;
   readonly #chunks: ChunkReader;
-  readonly #findCopies: FindCopies;
+  readonly #options: StateReaderOptions;
   #copies: ReturnType<FindCopies> | undefined;
 
-  readonly #onTree: ((state: FilterState, tree: Uint8Array) => void) | undefined;
-
-  constructor(
-    state: FilterState,
-    chunks: ChunkReader,
-    options: {
-      readonly findCopies: FindCopies;
-      /** Called with each tree that `readTree` reads. */
-      readonly onTree?: ((state: FilterState, tree: Uint8Array) => void) | undefined;
-    },
-  ) {
+  constructor(state: FilterState, chunks: ChunkReader, options: StateReaderOptions) {
     this.#state = state;
     this.#chunks = chunks;
-    this.#findCopies = options.findCopies;
-    this.#onTree = options.onTree;
+    this.#options = options;
+  }
+
+  /** Returns a reader of the same chunks that also uses `lastResort`, for single chunks and for trees. */
+  withLastResort(lastResort: LastResort): StateReader {
+    return new StateReader(this.#state, this.#chunks, { ...this.#options, lastResort });
   }
 
   /**
@@ -57,54 +76,84 @@ export class StateReader {
   };
 
   #show(tree: Uint8Array): Uint8Array {
-    this.#onTree?.(this.#state, tree);
+    this.#options.onTree?.(this.#state, tree);
     return tree;
   }
 
   /** Returns bytes that stay valid. */
   readEntry(entry: number): Uint8Array | Promise<Uint8Array> {
-    return this.#fromAnyCopy(entry, (chunk) => this.#chunks.read(chunk));
+    return this.#fromAnyCopy(entry, { read: (chunk) => this.#chunks.read(chunk), take: (bytes) => bytes });
   }
 
   /** Passes the bytes to `action`, which must not keep them. Returns no promise if the block is in memory. */
   useEntry(entry: number, action: (bytes: Uint8Array) => void): Promise<void> | undefined {
-    return this.#fromAnyCopy<void>(entry, (chunk) => this.#chunks.use(chunk, action)) as Promise<void> | undefined;
+    const read = (chunk: StoredChunk): void | Promise<void> => this.#chunks.use(chunk, action);
+    return this.#fromAnyCopy<void>(entry, { read, take: action }) as Promise<void> | undefined;
   }
 
-  #fromAnyCopy<T>(entry: number, read: (chunk: StoredChunk) => T | Promise<T>): T | Promise<T> {
+  #fromAnyCopy<T>(entry: number, how: Reading<T>): T | Promise<T> {
     const chunk = this.#storedChunk(entry);
     try {
-      const reading = read(chunk);
+      const reading = how.read(chunk);
       return reading instanceof Promise
-        ? reading.catch(async (error: unknown) => this.#fromOtherCopy(chunk, read, error))
+        ? reading.catch(async (error: unknown) => this.#fromElsewhere(chunk, how, error))
         : reading;
     } catch (error) {
-      return this.#fromOtherCopy(chunk, read, error);
+      return this.#fromElsewhere(chunk, how, error);
     }
+  }
+
+  async #fromElsewhere<T>(chunk: StoredChunk, { read, take }: Reading<T>, error: unknown): Promise<T> {
+    const { fetchBorrowed } = this.#options;
+    const isBorrowed = error instanceof BorrowedChunkError;
+    const fetching =
+      isBorrowed && fetchBorrowed !== undefined
+        ? fetchBorrowed(chunk.id, error.domainId).then(take)
+        : this.#fromOtherCopy(chunk, read, error);
+    return await fetching.catch(async (failure: unknown) => {
+      const bytes = isUnreadable(failure) ? await this.#options.lastResort?.(chunk.id, chunk.kind) : undefined;
+      if (bytes === undefined) throw failure;
+      return take(bytes);
+    });
   }
 
   /** Throws unless the chunk is readable at the location in the state. Other packs do not count. */
   async verifyEntry(entry: number): Promise<void> {
     const chunk = this.#storedChunk(entry);
-    const verify = async (copy: StoredChunk): Promise<void> => this.#chunks.use(copy, () => undefined);
+    const verify = async (copy: StoredChunk): Promise<void> => {
+      // Of a borrowed chunk, the repository has only the block that says who keeps it.
+      await this.#chunks
+        .use(copy, () => undefined)
+        ?.catch((error: unknown) => {
+          if (!(error instanceof BorrowedChunkError)) throw error;
+        });
+    };
     await verify(chunk).catch(async (error: unknown) => {
       if (!isUnreadable(error)) throw error;
       await firstSound(await this.#packCopies(chunk), verify, error);
     });
   }
 
-  /** Reads the chunk with an id. Throws `CorruptDataError` if the repository does not have it. */
+  /** Reads the tree with an id. Throws `CorruptDataError` if the repository does not have it. */
   read(ids: Uint8Array, offset: number): Uint8Array | Promise<Uint8Array> {
-    return this.readEntry(this.entryOf(ids, offset));
+    const { lastResort } = this.#options;
+    if (lastResort === undefined || this.has(ids, offset)) return this.readEntry(this.entryOf(ids, offset));
+    return lastResort(ids.subarray(offset, offset + CHUNK_ID_BYTES), 'tree').then((tree) => {
+      if (tree === undefined) throw notInPack(ids, offset);
+      return tree;
+    });
   }
 
   entryOf(ids: Uint8Array, offset: number): number {
     const entry = this.#state.filter.find(ids, offset);
     if (entry >= 0 && this.#isInPack(entry)) return entry;
-    const id = Buffer.from(ids.subarray(offset, offset + CHUNK_ID_BYTES)).toString('hex');
-    throw new CorruptDataError(`chunk ${id} is in no pack of the repository`, {
-      advice: { code: 'check-repair-or-back-up' },
-    });
+    throw notInPack(ids, offset);
+  }
+
+  /** Whether a chunk is in a pack, readable or not. */
+  has(ids: Uint8Array, offset: number): boolean {
+    const entry = this.#state.filter.find(ids, offset);
+    return entry >= 0 && this.#isInPack(entry);
   }
 
   /** A running backup has entries for chunks whose pack is still pending. Those cannot be read. */
@@ -135,7 +184,7 @@ export class StateReader {
     const others = await this.#packCopies(chunk);
     return await firstSound(others, async (copy) => read(copy), error).catch(async (failure: unknown) => {
       if (failure !== error || !isDamage(error)) throw failure;
-      this.#copies ??= this.#findCopies();
+      this.#copies ??= this.#options.findCopies();
       const inOtherPacks = (await this.#copies).get(Buffer.from(chunk.id).toString('hex')) ?? [];
       const copies = inOtherPacks.map((copy) => ({ id: chunk.id, ...copy }));
       return await firstSound(copies, async (copy) => read(copy), error);
@@ -154,6 +203,13 @@ export class StateReader {
     filter.copyId(entry, id, 0);
     return { id, kind: pack.kind, packId: pack.id, packBytes: pack.sizeBytes, ...location };
   }
+}
+
+function notInPack(ids: Uint8Array, offset: number): CorruptDataError {
+  const id = Buffer.from(ids.subarray(offset, offset + CHUNK_ID_BYTES)).toString('hex');
+  return new CorruptDataError(`chunk ${id} is in no pack of the repository`, {
+    advice: { code: 'check-repair-or-back-up' },
+  });
 }
 
 /** Whether another copy may help. */

@@ -75,7 +75,7 @@ export class StorageCheck {
     onHead(head);
     const lock = await acquireAccess(options);
     try {
-      const placed = await placePacks(options.backend, { ...head, seals: undefined }, options.openPlace);
+      const placed = await placePacks(options.backend, { ...head, seals: undefined }, options);
       return new StorageCheck({ ...placed, head, problems, lock });
     } catch (error) {
       await lock?.release().catch(() => undefined);

@@ -1,14 +1,18 @@
 import { DIRECTORIES, isTemporaryName } from '../format/layout.ts';
 import { RequestError, STATUS } from './request-error.ts';
 
-/** Files that are no part of what is stored: they may be written, replaced and removed at any time. */
-const TRANSIENT = /^(?:tmp\/[0-9a-f]{32}|unfinished\/[0-9a-f]{32}|locks\/(?:shared|exclusive)-[\w.~-]+)$/;
+/**
+ * Files that are no part of what is stored: they may be written, replaced and removed at any time. Planes are among them:
+ * other repositories of a realm store more if one is wrong, and nothing is lost.
+ */
+const TRANSIENT =
+  /^(?:tmp\/[0-9a-f]{32}|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|unfinished\/[0-9a-f]{32}|locks\/(?:shared|exclusive)-[\w.~-]+)$/;
 /**
  * Files that a backup or `init` adds. Missing are those that begin a removal, in `deleted/`, `condemned/` and
  * `quarantine/`.
  */
 const ADDABLE =
-  /^(?:config|config\.bak|reserve|packs\/[0-9a-f]{2}\/[0-9a-f]{64}(?:\.\d{1,9}-[0-9a-f]{8})?|(?:keys|index|snapshots|manifests\.bak)\/[0-9a-f]{64}|filter\/\d{12}-[0-9a-f]{8}|unfinished\/[0-9a-f]{32})$/;
+  /^(?:config|config\.bak|reserve|realm|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|packs\/[0-9a-f]{2}\/[0-9a-f]{64}(?:\.\d{1,9}-[0-9a-f]{8})?|(?:keys|index|snapshots|manifests\.bak)\/[0-9a-f]{64}|filter\/\d{12}-[0-9a-f]{8}|unfinished\/[0-9a-f]{32})$/;
 const OWN_DIRECTORIES = new Set<string>(DIRECTORIES);
 
 /** Returns the name in its repository, which may be in a directory below the one that is served. */

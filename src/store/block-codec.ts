@@ -9,7 +9,7 @@ import {
 } from '../crypto/envelope.ts';
 import type { Seals } from '../crypto/seals.ts';
 import assert from 'node:assert/strict';
-import { CorruptDataError } from '../errors.ts';
+import { BorrowedChunkError, CorruptDataError } from '../errors.ts';
 import {
   BLOCK_HEADER_BYTES,
   blockBytes,
@@ -18,6 +18,8 @@ import {
   encodeBlockHeader,
 } from '../format/block.ts';
 import type { BlockHeader, Codec } from '../format/block.ts';
+import { decodeBorrowedBlock, encodeBorrowedBlock } from '../format/borrowed-block.ts';
+import type { BorrowedChunks } from '../format/borrowed-block.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { BLOCK_MAGIC, MAX_BLOCK_CHUNKS, MAX_BLOCK_STORED_BYTES } from '../format/constants.ts';
 import type { Compressor } from '../workers/compression.ts';
@@ -136,22 +138,50 @@ export class BlockCodec {
    * `allocate` returns shared memory for the raw bytes, and is called only if they are compressed. By default they get
    * their own memory.
    * @throws CorruptDataError
+   * @throws BorrowedChunkError if another domain has the bytes
    */
   async open(stored: Uint8Array, allocate?: (sizeBytes: number) => Uint8Array): Promise<OpenedBlock> {
     const { header, ...taken } = this.#take(stored);
+    if (header.codec === 'borrowed') {
+      const { domainId } = this.openBorrowed(stored);
+      throw new BorrowedChunkError(
+        domainId,
+        `the domain ${domainId.slice(0, 8)} keeps the chunks, not this repository`,
+      );
+    }
     const { codec, rawBytes } = header;
     const target = codec === 'raw' ? undefined : allocate?.(rawBytes);
     return { header, ...(await this.#threads.run({ name: 'decompress', codec, rawBytes, target, ...taken })) };
   }
 
   /**
-   * Computes the ids of the chunks like `open`, without returning the raw bytes. The caller keeps `stored`.
+   * Computes the ids of the chunks like `open`, without returning the raw bytes. The caller keeps `stored`. Borrowed
+   * chunks have the ids that their block says.
    * @throws CorruptDataError
    */
   async verify(stored: Uint8Array): Promise<VerifiedBlock> {
     const { header, ...taken } = this.#take(stored);
     const { codec, rawBytes } = header;
+    if (codec === 'borrowed') return this.openBorrowed(stored);
     return { header, chunkIds: await this.#threads.run({ name: 'verify', codec, rawBytes, ...taken }) };
+  }
+
+  /** Returns the block, ready to be written, that says who keeps some chunks. */
+  encodeBorrowed(chunks: BorrowedChunks): EncodedBlock {
+    const { chunkIds, chunkLengths } = chunks;
+    const plain = encodeBorrowedBlock(chunks);
+    const { rawBytes, storedBytes, codec } = decodeBlockPrefix(plain);
+    const piece = this.seals.keys === undefined ? plain : this.seals.seal('blocks', plain);
+    return { codec, sizeBytes: piece.length, rawBytes, storedBytes, chunkIds, chunkLengths, pieces: [piece] };
+  }
+
+  /**
+   * Reads and verifies a block of borrowed chunks.
+   * @throws CorruptDataError
+   */
+  openBorrowed(stored: Uint8Array): BorrowedChunks & VerifiedBlock {
+    if (this.seals.keys === undefined) return decodeBorrowedBlock(stored);
+    return decodeBorrowedBlock(this.seals.open('blocks', stored.subarray(0, sizeOfBlock(stored))));
   }
 
   /** Returns the same block under the present key: all blocks of a pack have the same. Does not compress it again. */
@@ -173,8 +203,8 @@ export class BlockCodec {
    * Reads the header of a block without its payload.
    * @throws CorruptDataError if there is none
    */
-  assertHeader(stored: Uint8Array): void {
-    this.#take(stored);
+  readHeader(stored: Uint8Array): BlockHeader {
+    return this.#take(stored).header;
   }
 
   /** Starts to compute the id of a chunk. Bytes in shared memory are not copied, and must not change meanwhile. */

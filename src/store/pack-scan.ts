@@ -1,15 +1,17 @@
 import { CorruptDataError } from '../errors.ts';
 import { PACK_HEADER_BYTES_V1 } from '../format/constants.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
+import type { BorrowedChunks } from '../format/borrowed-block.ts';
 import type { PackedBlock } from '../format/packed-block.ts';
 import { sizeOfBlock } from './block-codec.ts';
 import type { BlockCodec } from './block-codec.ts';
 
-/** A block that was found in the bytes of a pack, with its raw bytes. */
+/** A block that was found in the bytes of a pack. */
 export interface ScannedBlock {
   readonly kind: ChunkKind;
   readonly block: PackedBlock;
-  readonly raw: Uint8Array;
+  /** The bytes of its chunks, or who keeps them. */
+  readonly content: { readonly raw: Uint8Array } | { readonly borrowed: BorrowedChunks };
 }
 
 /**
@@ -35,10 +37,15 @@ async function readAt(bytes: Buffer, offset: number, codec: BlockCodec): Promise
     const sizeBytes = sizeOfBlock(bytes.subarray(offset));
     const end = offset + sizeBytes;
     if (end > bytes.length) return undefined;
-    codec.assertHeader(bytes.subarray(offset, end));
+    const { codec: encoding } = codec.readHeader(bytes.subarray(offset, end));
+    if (encoding === 'borrowed') {
+      const { header, ...borrowed } = codec.openBorrowed(bytes.subarray(offset, end));
+      const block = { ...header, offset, sizeBytes, chunkIds: borrowed.chunkIds };
+      return { kind: header.kind, content: { borrowed }, block };
+    }
     // A copy, because its memory is transferred to a thread.
     const { header, raw, chunkIds } = await codec.open(new Uint8Array(bytes.subarray(offset, end)));
-    return { kind: header.kind, raw, block: { ...header, offset, sizeBytes, chunkIds } };
+    return { kind: header.kind, content: { raw }, block: { ...header, offset, sizeBytes, chunkIds } };
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
     return undefined;

@@ -6,9 +6,10 @@ import { CorruptDataError, UnsupportedFormatError, isDamage } from '../errors.ts
 import { bufferOver } from '../format/byte-reader.ts';
 import { baseName, packName } from '../format/layout.ts';
 import { encodePackFooter } from '../format/pack.ts';
+import type { BorrowedChunks } from '../format/borrowed-block.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PackedBlock } from '../format/packed-block.ts';
-import type { BlockCodec, OpenedBlock, VerifiedBlock } from './block-codec.ts';
+import type { BlockCodec, EncodedBlock, OpenedBlock, VerifiedBlock } from './block-codec.ts';
 import { copyIdsOf, located, readPackContents, readStoredBlock } from './pack-reader.ts';
 import { scanBlocks } from './pack-scan.ts';
 import type { ScannedBlock } from './pack-scan.ts';
@@ -118,6 +119,19 @@ export class PackStore {
    */
   async openBlock(pack: PackContents, block: PackedBlock): Promise<OpenedBlock> {
     return await this.#located(pack, block, async (stored) => this.#codec.open(stored));
+  }
+
+  /**
+   * Reads a block of borrowed chunks.
+   * @throws CorruptDataError
+   */
+  async openBorrowed(pack: PackContents, block: PackedBlock): Promise<BorrowedChunks & VerifiedBlock> {
+    return await this.#located(pack, block, async (stored) => this.#codec.openBorrowed(stored));
+  }
+
+  /** Returns the block, ready to be written to a pack of its own kind, that says who keeps some chunks. */
+  encodeBorrowed(chunks: BorrowedChunks): EncodedBlock {
+    return this.#codec.encodeBorrowed(chunks);
   }
 
   /**

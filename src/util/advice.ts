@@ -52,6 +52,11 @@ export type AdviceCode =
   | 'name-one-target'
   | 'name-directory-to-equal'
   | 'use-exported-filter'
+  | 'copy-to-realm'
+  | 'choose-plain-realm'
+  | 'choose-encrypted-realm'
+  | 'accept-no-realm'
+  | 'give-realm-password'
   | 'give-password'
   | 'give-other-password'
   | 'give-destination-password'
@@ -69,7 +74,18 @@ export type AdviceCode =
   | 'keep-another-key'
   | 'archive-directory'
   | 'archive-entry'
-  | 'give-new-password';
+  | 'give-new-password'
+  | 'join-realm'
+  | 'leave-realm'
+  | 'reach-lender'
+  | 'release-hold'
+  | 'release-holds'
+  | 'adopt-first'
+  | 'adopt-or-give-up'
+  | 'leave-realm-there'
+  | 'release-there'
+  | 'join-after-move'
+  | 'choose-domain-name';
 
 /** Advice about a place or a snapshot. */
 export type SubjectAdviceCode =

@@ -6,7 +6,9 @@ import { MissingPackageError } from '../errors.ts';
 const OPTIONAL_PACKAGES = {
   '@resvg/resvg-js': '^2.6.2',
   'dejavu-fonts-ttf': '^2.37.3',
+  ioredis: '^6.0.0',
   lmdb: '^3.5.6',
+  'node-zookeeper-client': '^1.1.3',
   vega: '^6.4.0',
 } as const;
 

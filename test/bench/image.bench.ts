@@ -58,7 +58,14 @@ function buildState(elements: number): FilterState {
   const state = new FilterState(new LdmFilter(planFilter({ capacity: elements })));
   for (let number = 0; number < PACK_COUNT; number += 1) {
     const id = number.toString(16).padStart(64, '0');
-    state.packs.addInfo({ id, kind: 'data', sizeBytes: 1, chunkCount: elements / PACK_COUNT, storedBytes: 1 });
+    state.packs.addInfo({
+      id,
+      kind: 'data',
+      sizeBytes: 1,
+      chunkCount: elements / PACK_COUNT,
+      storedBytes: 1,
+      isBorrowed: false,
+    });
   }
   const prng = createPrng(1);
   const location = { packIndex: 0, blockOffset: 0, offsetInBlock: 0, lengthBytes: 1 << 20, storedBytes: 1 << 19 };

@@ -95,15 +95,17 @@ it('every argument is completed as something, with few exceptions', () => {
     }
   };
   visit([], program);
-  // Names of commands and groups, ids of chunks and keys, patterns, and what the scripts call themselves.
+  // Names of commands, groups and domains, ids of chunks and keys, patterns, and what the scripts call themselves.
   expect([...new Set(unknown)].toSorted()).toEqual([
     'command',
+    'domain',
     'ids',
     'keys',
     'n',
     'name',
     'patterns',
     'shell',
+    'target',
     'words',
   ]);
 });

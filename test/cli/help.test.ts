@@ -14,6 +14,8 @@ const commandNames = program
 describe('help', () => {
   it('knows every command of the tool', () => {
     expect(commandNames.toSorted()).toEqual([
+      'adopt',
+      'agent',
       'backup',
       'cache',
       'cat',
@@ -36,9 +38,11 @@ describe('help', () => {
       'import-tar',
       'init',
       'key',
+      'locate',
       'ls',
       'mount',
       'pin',
+      'realm',
       'repair',
       'restore',
       'rewrite',

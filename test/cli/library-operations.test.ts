@@ -7,6 +7,8 @@ import * as library from '../../src/index.ts';
 
 /** What a program that uses the library calls instead of each command. */
 const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
+  adopt: ['adopt'],
+  agent: ['runAgent'],
   backup: ['backup', 'chooseRepository'],
   cache: ['listCaches', 'cleanCaches'],
   cat: ['dump'],
@@ -21,6 +23,7 @@ const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
   'filter compare': ['compareFilters'],
   'filter export': ['exportMembership'],
   'filter inspect': ['inspectFilter'],
+  'filter load-test': ['runLoadTest'],
   'filter plan': ['walkPlan'],
   'filter simulate': ['simulateChains'],
   'filter test': ['openMembership', 'parseChunkIds', 'askIds', 'askFiles'],
@@ -48,9 +51,16 @@ const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
   'key remove': ['removeRepositoryKeys'],
   'key rotate': ['rotateMasterKey'],
   'key test': ['testKeyPage'],
+  locate: ['locate'],
   ls: ['listFiles'],
   mount: ['mount'],
   pin: ['pinSnapshots'],
+  'realm create': ['createRealm'],
+  'realm forget': ['forgetDomain'],
+  'realm join': ['joinRealm'],
+  'realm leave': ['leaveRealm'],
+  'realm publish': ['publish'],
+  'realm status': ['realmStatus'],
   repair: ['repair'],
   restore: ['restore'],
   rewrite: ['rewriteSnapshots'],
@@ -65,7 +75,7 @@ const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** They are about the command line itself. */
-const NOT_OPERATIONS = new Set(['completion', 'help', 'filter help', 'group help', 'key help']);
+const NOT_OPERATIONS = new Set(['completion', 'help', 'filter help', 'group help', 'key help', 'realm help']);
 
 /** The names of all commands that the help lists, without groups: their commands have the name of the group in front. */
 function visibleCommands(parent: Command): string[] {

@@ -87,9 +87,11 @@ function testRates<F extends MembershipFilter>(subject: MembershipSubject<F>): v
       const capacity = subject.rateCapacity ?? 4000;
       const filter = subject.make({ capacity, falsePositiveRate });
       const ids = randomIds(random, subject, capacity);
-      for (const id of ids.slice(0, capacity / 2)) filter.add(id);
-      expectPredicted(subject, filter, random);
-      for (const id of ids.slice(capacity / 2)) filter.add(id);
+      if (subject.static !== true) {
+        for (const id of ids.slice(0, capacity / 2)) filter.add(id);
+        expectPredicted(subject, filter, random);
+      }
+      for (const id of subject.static === true ? ids : ids.slice(capacity / 2)) filter.add(id);
       expectPredicted(subject, filter, random);
       // The target is met: the filling varies by chance, and whole numbers of hashes are not the best ones.
       expect(filter.falsePositiveRate()).toBeLessThan(falsePositiveRate * 1.1);
@@ -136,8 +138,10 @@ function testSaving<F extends MembershipFilter>(subject: MembershipSubject<F>): 
     bytes.fill(0xff);
     expect(Buffer.compare(loaded.save(), kept), 'shares no memory with the bytes').toBe(0);
     const later = randomId(random, subject);
-    filter.add(later);
-    loaded.add(later);
+    for (const each of [filter, loaded]) {
+      if (subject.static === true) expect(() => each.add(later)).toThrow(FilterFullError);
+      else each.add(later);
+    }
     expect(Buffer.compare(loaded.save(), filter.save())).toBe(0);
   });
 

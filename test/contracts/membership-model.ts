@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 
+import { FilterFullError } from '../../src/errors.ts';
 import type { ErasableFilter, MembershipFilter } from '../../src/filter-family/membership-filter.ts';
 import type { MembershipSubject } from './membership-subject.ts';
 
@@ -16,10 +17,13 @@ export function runSteps<F extends MembershipFilter>(
   const capacity = Math.max(1, steps.filter(([kind]) => kind === 'add').length);
   let filter = subject.make({ capacity, falsePositiveRate });
   const counts = new Map<Uint8Array, number>();
+  let isBuilt = false;
   for (const [kind, choice] of steps) {
     const id = pool[choice % pool.length]!;
     const count = counts.get(id) ?? 0;
-    if (kind === 'add' && count < 3) {
+    if (kind === 'add' && isBuilt) {
+      expect(() => filter.add(id)).toThrow(FilterFullError);
+    } else if (kind === 'add' && count < 3) {
       filter.add(id);
       counts.set(id, subject.countsTwice === true ? count + 1 : 1);
     } else if (kind === 'delete' && subject.erasable === true) {
@@ -27,6 +31,7 @@ export function runSteps<F extends MembershipFilter>(
       counts.set(id, Math.max(0, count - 1));
     } else if (kind === 'save') {
       filter = subject.load(filter.save());
+      isBuilt = subject.static === true;
     }
     if (subject.exact === true) expect(filter.has(id)).toBe((counts.get(id) ?? 0) > 0);
   }

@@ -31,6 +31,8 @@ export interface MembershipSubject<F extends MembershipFilter> {
   readonly lacksChecksum?: boolean;
   /** How much memory the ids take depends on the order in which they came, and a loaded one may differ in that. */
   readonly sizeDependsOnOrder?: boolean;
+  /** The first query builds it; then `add` throws. */
+  readonly static?: boolean;
   /** Ids have this many bytes; without it, 0 to 40. */
   readonly idBytes?: number;
   /** How many ids the test of the false positive rate puts in; its rates are 0.05 and 0.01. */

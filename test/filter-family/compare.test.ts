@@ -48,7 +48,9 @@ describe('the comparison', async () => {
       'dibf',
       'dynamic-bloom',
       'hash-set',
+      'indexed-filter',
       'ldm',
+      'range-tree',
     ]);
   });
 
@@ -77,12 +79,17 @@ describe('the comparison', async () => {
       'counting-bloom': 'rate-passed',
       cuckoo: 'full',
       'dynamic-bloom': 'rate-passed',
+      'indexed-filter': 'full',
+      'range-tree': 'full',
       dibf: 'rate-passed',
       ldm: 'grows',
       'hash-set': 'grows',
       'b-plus-tree': 'grows',
     });
     expect(byName.get('ldm')!.growth.elements).toBe(2 * ELEMENTS);
+    for (const name of ['indexed-filter', 'range-tree'] as const) {
+      expect(byName.get(name)!.growth.elements).toBe(ELEMENTS);
+    }
     expect(byName.get('cuckoo')!.growth.elements).toBeLessThan(2 * ELEMENTS);
   });
 
@@ -97,7 +104,7 @@ describe('the comparison', async () => {
 
   it('treats ids alike in every structure: all hash them, or all take them as they are', () => {
     const id = new Uint8Array(20).fill(7);
-    const other = new Uint8Array(20).fill(8);
+    const other = new Uint8Array(20).fill(200);
     for (const contender of CONTENDERS) {
       const { name, hashesIds } = contender;
       // What is put in uniform is found, and what differs in nothing but the hash is measured apart.

@@ -56,6 +56,7 @@ describe('the parts of a checkpoint', () => {
       sizeBytes: u64,
       chunkCount: u32,
       storedBytes: u64,
+      isBorrowed: fc.boolean(),
     });
     fc.assert(
       fc.property(fc.array(fileId), fc.array(pack), (ids, packs) => {

@@ -37,6 +37,7 @@ describe('config', () => {
     ['with SHA-256', { chunkHash: 'sha256' }],
     ['with packs named by BLAKE3', { packHash: 'blake3' }],
     ['append-only', { isAppendOnly: true }],
+    ['of a realm', { realmId: '23'.repeat(32) }],
     ['with a negative level', { compression: { algorithm: 'zstd', level: -5 } }],
   ])('reads back as it was written: %s', (_, fields) => {
     const config = { ...SAMPLE, ...fields };

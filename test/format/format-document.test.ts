@@ -9,12 +9,14 @@ import {
   APPEND_ONLY,
   BLAKE3_PACKS,
   ENCRYPTION,
+  REALM,
   SINGLE_WRITER,
   STORAGE_GROUPS,
   decodeConfig,
   encodeConfig,
 } from '../../src/format/config.ts';
 import * as constants from '../../src/format/constants.ts';
+import * as planeFile from '../../src/format/plane-file.ts';
 import { decodePackFooter, decodePackTrailer, encodePackFooter } from '../../src/format/pack.ts';
 import { decodePackHeader } from '../../src/format/pack-header.ts';
 import { decodeCondemnation, encodeCondemnation } from '../../src/format/condemnation.ts';
@@ -28,7 +30,7 @@ import { DOCUMENT, TABLES, bytesOfDump, exampleOf, fieldOf, tableWith } from './
 
 /** docs/format.md must say what the program does: its tables and examples are read and compared. */
 
-const numbers = { ...constants, ...checkpoint } as unknown as Record<string, number | string>;
+const numbers = { ...constants, ...checkpoint, ...planeFile } as unknown as Record<string, number | string>;
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const blake3 = (bytes: Uint8Array): string => {
@@ -47,6 +49,8 @@ describe('byte tables', () => {
     'SEGMENT_HEADER_BYTES',
     'SEGMENT_PACK_BYTES',
     'CONDEMNATION_HEADER_BYTES',
+    'PLANE_BASE_HEADER_BYTES',
+    'PLANE_DELTA_HEADER_BYTES',
     'TREE_HEADER_BYTES',
     'TREE_OWNER_BYTES',
     'TREE_ENTRY_BYTES',
@@ -72,6 +76,8 @@ describe('byte tables', () => {
     ['PACK_TRAILER_BYTES', constants.PACK_END_MAGIC],
     ['SEGMENT_HEADER_BYTES', constants.SEGMENT_MAGIC],
     ['CONDEMNATION_HEADER_BYTES', constants.CONDEMNATION_MAGIC],
+    ['PLANE_BASE_HEADER_BYTES', planeFile.PLANE_BASE_MAGIC],
+    ['PLANE_DELTA_HEADER_BYTES', planeFile.PLANE_DELTA_MAGIC],
     ['BLOCK_HEADER_BYTES', magicText(constants.BLOCK_MAGIC)],
     ['TREE_HEADER_BYTES', magicText(constants.TREE_MAGIC)],
   ])('%s: the magic is %s', (table, magic) => {
@@ -110,6 +116,7 @@ describe('numbers', () => {
       APPEND_ONLY,
       SINGLE_WRITER,
       STORAGE_GROUPS,
+      REALM,
     ]);
   });
 
@@ -124,7 +131,7 @@ describe('numbers', () => {
       (['data', 'tree'] as const).map((kind) => [kind, String(codeOfChunkKind(kind))]),
     );
     const codecs = tableWith('| codec | code').map(([name, code]) => [name, code]);
-    expect(codecs).toEqual((['raw', 'zstd'] as const).map((codec) => [codec, String(codeOfCodec(codec))]));
+    expect(codecs).toEqual((['raw', 'zstd', 'borrowed'] as const).map((codec) => [codec, String(codeOfCodec(codec))]));
     const types = tableWith('| type | code').map(([name, code]) => [name, code]);
     expect(types).toEqual(treeEntry.ENTRY_TYPES.map((type, i) => [type, String(i + 1)]));
     const flags = tableWith('| flag |').map(([, bit]) => Number(bit));

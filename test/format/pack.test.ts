@@ -115,7 +115,7 @@ describe('pack footer', () => {
     ['a payload of another length', 4, 13, 'block 1 begins at byte 76 instead of 77'],
     ['more chunks than the footer has room for', 12, 30, 'bytes are needed from byte 20 on'],
     ['chunks that do not add up', 8, 31, 'the chunks add up to 30 bytes instead of 31'],
-    ['a codec that is not known', 16, 2, 'codec 2 is neither raw (0) nor zstd (1)'],
+    ['a codec that is not known', 16, 3, 'codec 3 is none of 0 (raw), 1 (zstd), 2 (borrowed)'],
   ])('%s is reported although the checksum agrees', (_, offset, value, message) => {
     expect(() => readSample(forge(offset, value))).toThrow(CorruptDataError);
     expect(() => readSample(forge(offset, value))).toThrow(message);

@@ -100,6 +100,7 @@ function stateOf(filter: LdmFilter): FilterState {
       sizeBytes: 1,
       chunkCount: 1,
       storedBytes: 1,
+      isBorrowed: false,
     });
   }
   return new FilterState(filter, table);

@@ -2,48 +2,12 @@ import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
+import { DIRECTORIES, EMPTY, FORBIDDEN, STORED, TRANSIENT, id, temporary } from './append-only-names.ts';
 import { createPrng } from '../support/prng.ts';
 import type { Prng } from '../support/prng.ts';
 import { FLAGS, RawClient } from '../support/serve-client.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
-const id = (digit: string): string => digit.repeat(64);
-const temporary = (digit: string): string => `tmp/${digit.repeat(32)}`;
-const DIRECTORIES = ['', 'packs/aa', 'packs/bb', 'index', 'snapshots', 'keys', 'manifests.bak', 'filter', 'unfinished'];
-const EMPTY = ['condemned', 'deleted', 'quarantine', 'locks', 'tmp'];
-/** Names of which a repository has some at the start, and the others later. */
-const STORED = [
-  'config',
-  'config.bak',
-  'reserve',
-  `packs/aa/${id('a')}`,
-  `packs/bb/${id('b')}`,
-  `index/${id('1')}`,
-  `snapshots/${id('2')}`,
-  `snapshots/${id('3')}`,
-  `manifests.bak/${id('2')}`,
-  `keys/${id('4')}`,
-  'filter/000000000001-01234567',
-  'filter/000000000002-01234567',
-];
-const FORBIDDEN = [
-  `deleted/${id('2')}`,
-  `condemned/${id('5')}`,
-  `quarantine/snapshots-${id('2')}`,
-  'config.new',
-  `packs/${id('a')}`,
-  'tmp/other',
-  'locks/config',
-  `snapshots/tmp/${'9'.repeat(32)}`,
-];
-const TRANSIENT = [
-  temporary('0'),
-  temporary('1'),
-  temporary('2'),
-  'locks/shared-host_1_2_3_4_5_ab',
-  'locks/exclusive-host_1_2_3_4_5_ab',
-  `unfinished/${'7'.repeat(32)}`,
-];
 const NAMES = [...STORED, ...FORBIDDEN, ...TRANSIENT, 'packs', 'snapshots', '.', `snapshots/${id('6')}`];
 const isTransient = (name: string): boolean => TRANSIENT.includes(name);
 

@@ -42,7 +42,7 @@ export function makeTemporaryDirectory(parent: string = MEMORY_PLACE): string {
 }
 
 /** Removes a tree. An ordinary user must first open the directories that a test has closed. */
-function removeTree(directory: string): void {
+export function removeTree(directory: string): void {
   try {
     rmSync(directory, { recursive: true, force: true });
   } catch {

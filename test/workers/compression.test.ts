@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 
+import type { Codec } from '../../src/format/block.ts';
 import { CorruptDataError, LdmError } from '../../src/errors.ts';
 import { Compressor } from '../../src/workers/compression.ts';
 import type { CompressedBlock } from '../../src/workers/compression.ts';
@@ -31,7 +32,7 @@ async function decompress({ codec, bytes }: CompressedBlock, rawBytes: number): 
 async function roundTrip(
   original: Buffer,
   { level = 3, isDense = false }: { readonly level?: number; readonly isDense?: boolean } = {},
-): Promise<'raw' | 'zstd'> {
+): Promise<Codec> {
   const raw = Buffer.from(original);
   const block = await new Compressor(threads, level).compress(Buffer.from(raw), { isDense });
   expect(block.bytes.length).toBeLessThanOrEqual(raw.length);

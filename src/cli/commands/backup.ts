@@ -29,6 +29,7 @@ interface BackupFlags extends ExclusionFlags, SourceFlags, PlacementFlags {
   readonly comment?: string;
   readonly keepUntil?: string;
   readonly offline?: 'rely' | 'store';
+  readonly relyOn?: string;
 }
 
 function offlineOption(): Option {
@@ -55,6 +56,20 @@ const FOOTER = {
   },
 } as const;
 
+function addRareOptions(command: Command): Command {
+  return command
+    .option('--skip-if-unchanged', 'make no snapshot if nothing has changed since the last one of the same paths')
+    .option('--ignore-ctime', 'do not read a file again because its ctime has changed')
+    .option('--ignore-inode', 'like --ignore-ctime, and ignore a changed inode number too (network and FUSE mounts)')
+    .addOption(offlineOption())
+    .option(
+      '--rely-on <domain>',
+      'store nothing that this domain of the realm has: it keeps that for this repository',
+      textValue,
+    )
+    .option('--low-priority', 'let other programs have the processor and the disk first (nice 19)');
+}
+
 export function defineBackup(program: Command, runner: CommandRunner): void {
   const command = program
     .command('backup')
@@ -75,12 +90,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
       futureTimeValue,
     );
   addSourceOptions(command);
-  addPlacementOptions(addExclusionOptions(command))
-    .option('--skip-if-unchanged', 'make no snapshot if nothing has changed since the last one of the same paths')
-    .option('--ignore-ctime', 'do not read a file again because its ctime has changed')
-    .option('--ignore-inode', 'like --ignore-ctime, and ignore a changed inode number too (network and FUSE mounts)')
-    .addOption(offlineOption())
-    .option('--low-priority', 'let other programs have the processor and the disk first (nice 19)')
+  addRareOptions(addPlacementOptions(addExclusionOptions(command)))
     .addHelpText('after', `${SOURCE_HELP}\n${EXCLUSION_HELP}\n${PLACEMENT_HELP}\n${LISTING}`)
     .addHelpText('after', formatHelpFooter(FOOTER))
     .action(
@@ -115,6 +125,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
             tags: tag && [...new Set(tag.flat())],
             comment,
             keepUntil,
+            reliesOn: flags.relyOn,
             onEntry: createEntryList(session),
           }),
         };

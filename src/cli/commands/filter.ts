@@ -6,6 +6,7 @@ import { formatHelpFooter } from '../help-footer.ts';
 import { defineFilterCompare } from './filter-compare.ts';
 import { defineFilterExport } from './filter-export.ts';
 import { defineFilterInspect } from './filter-inspect.ts';
+import { defineFilterLoadTest } from './filter-load-test.ts';
 import { defineFilterPlan } from './filter-plan.ts';
 import { defineFilterSimulate } from './filter-simulate.ts';
 import { defineFilterTest } from './filter-test.ts';
@@ -15,6 +16,7 @@ const DEFINITIONS: readonly ((group: Command, runner: CommandRunner) => void)[] 
   defineFilterPlan,
   defineFilterSimulate,
   defineFilterCompare,
+  defineFilterLoadTest,
   defineFilterInspect,
   defineFilterExport,
   defineFilterTest,

@@ -9,6 +9,8 @@ import { EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import type { Capacity } from '../option-values.ts';
+import { expandHome } from '../paths.ts';
+import { pathInput } from '../raw-arguments.ts';
 import type { Session } from '../session.ts';
 import {
   addGroupValue,
@@ -37,6 +39,9 @@ interface InitFlags {
   readonly copies?: number;
   readonly copiesIfRefs?: CopyRules['copiesIfRefs'];
   readonly copyParamsFrom?: string;
+  readonly realm?: string;
+  readonly realmPasswordFile?: string;
+  readonly realmPasswordCommand?: string;
   readonly fromPasswordFile?: string;
   readonly fromPasswordCommand?: string;
 }
@@ -44,7 +49,10 @@ interface InitFlags {
 const DETAILS = `
 --copy-params-from takes from another repository what is not given here: chunker, hashes, filter and compression. If both
 are encrypted, or both are not, they also share the secret keys of chunk ids and chunk boundaries, so that \`ldm copy\`
-between them need not cut files again.`;
+between them need not cut files again.
+
+--realm takes chunker, chunk hash and keys from a file that \`ldm realm create\` wrote. Only a repository that was created
+with it can join the realm later.`;
 
 const EXAMPLES: readonly (readonly [command: string, purpose: string])[] = [
   ['ldm init -r /mnt/disk/backup', 'a repository on another disk'],
@@ -52,6 +60,7 @@ const EXAMPLES: readonly (readonly [command: string, purpose: string])[] = [
   ['ldm init --group a=/mnt/a --group b=/mnt/b --copies 2', 'the same, with all data on both'],
   ['ldm init --if-missing', 'in a script that sets up a machine'],
   ['ldm init -r /mnt/second/ldm --copy-params-from /mnt/backup/ldm', 'a place for copies of snapshots'],
+  ['ldm init -r /mnt/a --realm ~/work.realm', 'a repository that can find data in others of the realm'],
   ['ldm init --chunker fixed --chunk-size 64MiB --capacity 40GiB --hashes 7', 'files split into chunks of equal size'],
 ];
 
@@ -72,7 +81,7 @@ export function defineInit(program: Command, runner: CommandRunner): void {
       addGroupValue,
     )
     .option('--copies <n>', 'keep each piece of data in n of the groups (default: 1)', positiveIntegerValue);
-  addCopiesIfRefsOption(command)
+  addRealmOptions(addCopiesIfRefsOption(command))
     .option('--copy-params-from <place>', 'take the parameters of another repository', textValue)
     .option('--from-password-file <file>', 'the password of that repository (default: the same source as for this one)')
     .option('--from-password-command <command>', 'take the password of that repository from what this command prints')
@@ -124,6 +133,13 @@ export function defineInit(program: Command, runner: CommandRunner): void {
     );
 }
 
+function addRealmOptions(command: Command): Command {
+  return command
+    .option('--realm <file>', 'take the keys of chunk ids of this realm key file (see ldm realm)', textValue)
+    .option('--realm-password-file <file>', 'the password of that file, if it is sealed; default: ask on the terminal')
+    .option('--realm-password-command <command>', 'take the password of that file from what this command prints');
+}
+
 async function optionsOf(session: Session, flags: InitFlags): Promise<InitOptions> {
   const [{ chunkerOf, capacityOf }, { resolveLocation }] = await Promise.all([
     import('../chunker-options.ts'),
@@ -141,7 +157,9 @@ async function optionsOf(session: Session, flags: InitFlags): Promise<InitOption
   if (flags.capacity !== undefined && 'sizeBytes' in flags.capacity && copyParamsFrom !== undefined) {
     throw new UsageError('--capacity cannot be a size with --copy-params-from', { hint: 'Give a number of chunks.' });
   }
-  const chunker = copyParamsFrom === undefined ? chunkerOf(flags.chunker ?? 'fastcdc', chunkSize) : undefined;
+  const realm = realmOf(session, flags);
+  const chunker =
+    (copyParamsFrom ?? realm) === undefined ? chunkerOf(flags.chunker ?? 'fastcdc', chunkSize) : undefined;
   const capacity = flags.capacity && capacityOf(flags.capacity, chunker ?? chunkerOf('fastcdc', undefined));
   const passwordOptions = { passwordFile: flags.fromPasswordFile, passwordCommand: flags.fromPasswordCommand };
   const copyParametersFrom =
@@ -166,5 +184,24 @@ async function optionsOf(session: Session, flags: InitFlags): Promise<InitOption
     });
   }
   const groups = flags.group?.map(({ name, place }) => ({ name, place: resolveLocation(place) }));
-  return omitUndefined({ ...given, copyParametersFrom, groups, copies, copiesIfRefs });
+  return omitUndefined({ ...given, realm, copyParametersFrom, groups, copies, copiesIfRefs });
+}
+
+function realmOf(session: Session, flags: InitFlags): InitOptions['realm'] {
+  const { realm: file, realmPasswordFile: passwordFile, realmPasswordCommand: passwordCommand } = flags;
+  if (file === undefined) {
+    if ((passwordFile ?? passwordCommand) === undefined) return undefined;
+    throw new UsageError('--realm-password-file and --realm-password-command need --realm');
+  }
+  const { chunker, chunkSize, chunkHash, copyParamsFrom, capacity } = flags;
+  if ((chunker ?? chunkSize ?? chunkHash ?? copyParamsFrom) !== undefined) {
+    throw new UsageError('--realm excludes --chunker, --chunk-size, --chunk-hash and --copy-params-from', {
+      hint: 'All repositories of a realm have the chunker and the chunk hash that its key file says.',
+    });
+  }
+  if (capacity !== undefined && 'sizeBytes' in capacity) {
+    throw new UsageError('--capacity cannot be a size with --realm', { hint: 'Give a number of chunks.' });
+  }
+  const password = session.realmPassword(file, { passwordFile, passwordCommand }, '--realm-');
+  return { file: pathInput(expandHome(file)), password };
 }

@@ -3,11 +3,13 @@ import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
 import type { AppendOnlyFlags } from '../append-only-option.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { REPOSITORY_EXIT_CODES, exitCodeOfRepair } from '../exit-codes.ts';
+import { withDomains } from '../from-domains.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 
 interface RepairFlags extends AppendOnlyFlags {
   readonly dryRun?: boolean;
+  readonly fromDomains?: boolean;
 }
 
 export function defineRepair(program: Command, runner: CommandRunner): void {
@@ -16,6 +18,7 @@ export function defineRepair(program: Command, runner: CommandRunner): void {
     .description(
       'Rebuild segments and filter from packs and snapshots, and replace damaged or missing copies. Damaged files are set aside, not erased.',
     )
+    .option('--from-domains', 'fetch what is lost here from the other domains of the realm, and store it again')
     .option('-n, --dry-run', 'change nothing, only print what would be done');
   addAppendOnlyOption(command)
     .addHelpText(
@@ -24,19 +27,24 @@ export function defineRepair(program: Command, runner: CommandRunner): void {
         examples: [
           ['ldm repair --dry-run', 'print what it would do'],
           ['ldm repair', 'repair what can be repaired'],
+          ['ldm repair --from-domains', 'with the chunks that other domains have'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,
         meanings: { 4: 'damage remains that cannot be repaired' },
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }, flags: RepairFlags) => {
+      runner.inSession(async (session, flags: RepairFlags) => {
+        const { output } = session;
+        const context = overriding(session.context, flags);
         const [{ repair }, { reportRepair }] = await Promise.all([
           import('../../operations/repair.ts'),
           import('../reports/repair-report.ts'),
         ]);
         const { dryRun } = flags;
-        const result = await repair(overriding(context, flags), omitUndefined({ dryRun }));
+        const result = await withDomains(session, flags, async (domains) =>
+          repair(context, { ...omitUndefined({ dryRun }), ...domains }),
+        );
         reportRepair(output, result);
         return exitCodeOfRepair(result);
       }),

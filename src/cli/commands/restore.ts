@@ -4,6 +4,7 @@ import type { OverwriteMode } from '../../operations/restore.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { REPOSITORY_EXIT_CODES, exitCodeOfRestore } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
+import { withDomains } from '../from-domains.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { expandHome } from '../paths.ts';
 import { PATTERN_FILES_HELP, addPatternOptions, readPatterns } from '../pattern-options.ts';
@@ -22,6 +23,7 @@ interface RestoreFlags extends SnapshotFilterFlags, PatternFlags {
   readonly xattr: boolean;
   readonly sparse?: boolean;
   readonly dryRun?: boolean;
+  readonly fromDomains?: boolean;
 }
 
 const PATTERNS = `
@@ -60,6 +62,7 @@ function addOptions(command: Command): Command {
     .option('--no-owner', 'do not set owners and groups (only root can set owners)')
     .option('--no-xattr', 'do not set extended attributes, ACLs, capabilities and file flags')
     .option('--verify', 'at the end, read the files back and compare them with the snapshot')
+    .option('--from-domains', 'fetch what is damaged or missing here from the other domains of the realm')
     .option('--sparse', 'write all blocks of zeros as holes, in files above 256 KiB')
     .option('-n, --dry-run', 'write nothing, only print what would be written (-v lists it)');
   addPatternOptions(command, 'include', 'restore only what matches');
@@ -90,7 +93,7 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
       const included = await readPatterns(flags, 'include');
       const excluded = await readPatterns(flags, 'exclude');
       const startedAt = performance.now();
-      const result = await restore(session.context, {
+      const options = {
         selector: pathInput(selector),
         filter: snapshotFilterOf(flags),
         owner,
@@ -109,7 +112,10 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
           delete: deletes,
           onEntry: createRestoreList(session),
         }),
-      });
+      };
+      const result = await withDomains(session, flags, async (domains) =>
+        restore(session.context, { ...options, ...domains }),
+      );
       session.finishNotices();
       reportRestore(session.output, result, { dryRun: dryRun === true, durationMs: performance.now() - startedAt });
       return exitCodeOfRestore(result);

@@ -28,7 +28,7 @@ export interface PasswordSurroundings {
 export interface PasswordQuestions {
   readonly current: string;
   readonly new: string;
-  readonly advice: 'give-password' | 'give-new-password';
+  readonly advice: 'give-password' | 'give-realm-password' | 'give-new-password';
 }
 
 const CREDENTIAL = 'ldm-password';
@@ -136,7 +136,7 @@ export function createPasswordSource(
 async function loadPrompt({ advice }: PasswordQuestions): Promise<typeof TerminalPrompt> {
   const prompt = await import('./terminal-prompt.ts');
   if (prompt.isTerminal()) return prompt;
-  const wanted = advice === 'give-password' ? 'a password' : 'a new password';
+  const wanted = advice === 'give-new-password' ? 'a new password' : 'a password';
   throw new NoPasswordError(`${wanted} is needed, and there is no terminal to ask on`, { advice: { code: advice } });
 }
 

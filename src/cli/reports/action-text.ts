@@ -50,6 +50,8 @@ export function describeAction(action: RepairAction): ActionText {
       return about(action.name, (file) => `remove ${file}, a checkpoint that lists replaced segments`);
     case 'checkpoint-quarantined':
       return about(action.name, (file) => `set aside ${file}, a checkpoint that is damaged or wrong`);
+    case 'realm-quarantined':
+      return about(action.name, (file) => `${setAside(file)}; the repository can join its realm again`);
     case 'segment-rebuilt':
       return { message: describeRebuild(action) };
     case 'condemned':

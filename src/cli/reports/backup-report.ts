@@ -86,6 +86,7 @@ function figuresOf({
   removed,
   filesMoved,
   reused,
+  borrowed,
   offlineBytes,
   continued,
   socketCount,
@@ -104,6 +105,11 @@ function figuresOf({
     rows.push([
       'reused',
       `${formatBytes(reused.bytes)} in ${countNoun(reused.chunkCount, 'chunk')} left by an interrupted backup or a delete`,
+    ]);
+  if (borrowed.chunks > 0)
+    rows.push([
+      'relied on',
+      `${formatBytes(borrowed.bytes)} in ${countNoun(borrowed.chunks, 'chunk')} that another domain keeps`,
     ]);
   if (offlineBytes > 0)
     rows.push(['offline', `${formatBytes(offlineBytes)} of the snapshot are in groups that are offline`]);
@@ -141,6 +147,9 @@ function backupFields(result: BackupResult, durationMs: number): Record<string, 
     blobs_reused: reused.chunkCount,
     data_reused: reused.bytes,
     data_offline: result.offlineBytes,
+    ...(result.borrowed.chunks === 0
+      ? {}
+      : { blobs_borrowed: result.borrowed.chunks, data_borrowed: result.borrowed.bytes }),
     files_continued: continued?.filesCount ?? 0,
     bytes_continued: continued?.bytes ?? 0,
     sockets: socketCount,

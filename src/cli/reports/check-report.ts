@@ -1,6 +1,7 @@
 import type { CheckResult, Finding } from '../../operations/check.ts';
 import type { StorageCheckResult } from '../../operations/check-storage.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
+import { escapeForTerminal } from '../display-path.ts';
 import type { Output } from '../output.ts';
 import { countNoun, formatCount, formatPercent } from '../words.ts';
 import { findingFields, formatFindings, whatHelps } from './finding-lines.ts';
@@ -16,7 +17,9 @@ export function reportCheck(output: Output, result: CheckResult): void {
     packs_read: result.packsRead,
     bytes_read: result.bytesRead,
     pack_bytes: result.packBytes,
+    ...borrowedFields(result),
   });
+  for (const line of describeBorrowed(result)) output.remark(line);
   const read = result.readData ? `, ${formatBytes(result.bytesRead)} read and verified` : '';
   output.remark(
     `checked ${countNoun(result.snapshotsChecked, 'snapshot')}, ${countNoun(result.chunksChecked, 'chunk')}, ${countNoun(result.packsChecked, 'pack')}${read}`,
@@ -32,6 +35,25 @@ export function reportCheck(output: Output, result: CheckResult): void {
   } else output.remark(`no errors found: ${describeProof(result)}`);
 }
 
+/** What domains keep for each other. */
+function describeBorrowed({ borrowed, heldFor }: CheckResult): string[] {
+  return [
+    ...borrowed.map(
+      ({ name, chunks, bytes }) =>
+        `relies on the domain ${escapeForTerminal(name)} for ${countNoun(chunks, 'chunk')} (${formatBytes(bytes)})`,
+    ),
+    ...heldFor.map((name) => `keeps chunks for the domain ${escapeForTerminal(name)}`),
+  ];
+}
+
+function borrowedFields({ borrowed, heldFor }: CheckResult): Record<string, unknown> {
+  if (borrowed.length + heldFor.length === 0) return {};
+  return {
+    relies_on: borrowed.map(({ domainId, name, chunks, bytes }) => ({ domain_id: domainId, name, chunks, bytes })),
+    held_for: heldFor,
+  };
+}
+
 function describeOffline(names: readonly string[]): string {
   const groups = names.length === 1 ? `the group ${names[0]}, which is` : `the groups ${names.join(', ')}, which are`;
   return `What is missing or damaged may be sound in ${groups} offline: make everything available and check again first.`;
@@ -39,6 +61,8 @@ function describeOffline(names: readonly string[]): string {
 
 /** Says what a check without errors has proved. */
 function describeProof(result: CheckResult): string {
+  if (result.findings.some(({ kind }) => kind === 'lender-unreachable'))
+    return 'but the snapshots also need other domains, which could not be asked';
   const { isSelection, snapshotsChecked, readData, packsChecked, packsRead, bytesRead, packBytes } = result;
   const isOne = isSelection && snapshotsChecked === 1;
   const subject = isOne ? 'this snapshot' : `${isSelection ? 'these' : 'the'} snapshots`;

@@ -100,6 +100,7 @@ function growthCells(result: StructureResult, elements: number): string[] {
 }
 
 function outcomeWords({ growth, growsBy }: StructureResult, elements: number): string {
+  if (growth.outcome === 'full' && growth.elements === elements) return 'is static: accepts no more';
   if (growth.outcome === 'full') return `is full at ${(growth.elements / elements).toFixed(2)} n`;
   if (growth.outcome === 'has-room') return 'has room: rounded up';
   const passed = growth.outcome === 'rate-passed' ? ['passes its rate'] : [];

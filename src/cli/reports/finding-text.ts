@@ -17,6 +17,7 @@ export function fileOf(finding: Finding): string | undefined {
     case 'config-damaged':
     case 'config-outdated':
     case 'checkpoint-damaged':
+    case 'realm-damaged':
     case 'reference-count':
       return finding.name;
     case 'snapshot-damaged':
@@ -77,6 +78,14 @@ export function messageOf(finding: Finding): string {
       return 'its password does not open the repository: it is left from a rotation of the master key that was interrupted. Another rotation removes it, or `ldm key remove`';
     case 'older-state':
       return describeOlderState(finding);
+    case 'lender-unreachable':
+      return `it is not known whether the domain ${finding.name} still keeps the chunks that snapshots need: ${finding.reason}`;
+    case 'hold-missing':
+      return `the domain ${finding.name} does not keep ${countNoun(finding.holdCount, 'hold')} that snapshots need: it may remove their chunks; \`ldm adopt\` copies them to this repository`;
+    case 'borrowed-chunk-missing':
+      return `the domain ${finding.name} has lost ${countNoun(finding.chunkCount, 'chunk')} that snapshots need, such as ${finding.exampleId}`;
+    case 'borrowed-chunk-unreadable':
+      return `${countNoun(finding.chunkCount, 'chunk')} that snapshots need and another domain keeps cannot be read, such as: ${finding.reason}`;
     case 'file-size':
       return 'the sizes of files differ from those of their chunks; a new backup stores these files again';
     default:

@@ -1,3 +1,4 @@
+import { describeProtection } from '../../operations/protection.ts';
 import { escapeForTerminal } from '../display-path.ts';
 import type {
   ForgetResult,
@@ -67,8 +68,7 @@ function formatGroup({ kept, removed }: ForgottenGroup): string {
 
 function reasonsOf({ reasons, protection }: KeptInGroup): string[] {
   if (protection === undefined) return reasons.map(escapeForTerminal);
-  const pin = protection.kind === 'pinned' ? 'pinned' : `kept until ${formatTime(protection.until)}`;
-  return [pin, ...reasons.map(escapeForTerminal)];
+  return [describeProtection(protection), ...reasons.map(escapeForTerminal)];
 }
 
 function sizeReasonFields({ size }: RemovedFromGroup): Record<string, unknown> {

@@ -52,6 +52,7 @@ function describeStorage(result: InitResult): string {
     ['chunker', describeChunker(result)],
     ['chunk ids', `keyed ${result.chunkHash === 'sha1' ? 'SHA-1' : 'SHA-256'}`],
     ['pack names', result.packHash === 'blake3' ? 'BLAKE3' : 'SHA-256'],
+    ...(result.realmId === undefined ? [] : [['realm', result.realmId] as const]),
   ]);
 }
 
@@ -69,7 +70,7 @@ function describePlan(result: InitResult): string {
   ]);
 }
 
-function quoteForShell(text: string): string {
+export function quoteForShell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
@@ -90,6 +91,7 @@ export function initFields(result: InitResult): Record<string, unknown> {
           },
     encrypted: result.isEncrypted,
     append_only: result.isAppendOnly,
+    realm_id: result.realmId,
     same_chunks: result.hasSameChunks,
     chunk_hash: result.chunkHash,
     pack_hash: result.packHash,

@@ -5,6 +5,7 @@ import { hintOf } from '../advice.ts';
 import { displayPath } from '../display-path.ts';
 import { countNoun, shortId } from '../words.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
+import { describeRealmNotice, isRealmNotice } from './realm-notice-text.ts';
 import { describeOlderState } from './older-state-text.ts';
 import { textOf } from '../../util/byte-string.ts';
 
@@ -22,6 +23,7 @@ export function describeNotice(notice: Notice): string {
 }
 
 function describe(notice: Notice): string {
+  if (isRealmNotice(notice)) return describeRealmNotice(notice);
   switch (notice.kind) {
     case 'lock-wait':
       return `waiting for the lock held by ${notice.holder}`;
@@ -58,9 +60,9 @@ function describe(notice: Notice): string {
     case 'manifest-copy-not-written':
       return `the second copy of the manifest could not be written; the next backup will try again: ${notice.reason}`;
     case 'repository-damaged':
-      return `the repository is damaged: ${notice.unreadableCount} trees, segments or snapshots cannot be read, and this snapshot may depend on them; run \`ldm check\``;
     case 'parent-damaged':
-      return 'the repository is damaged: some directories of the last snapshot cannot be read and are stored again; run `ldm repair`, then `ldm check --read-data`';
+    case 'export-incomplete':
+      return describeDamage(notice);
     case 'ignore-file-unreadable':
       return `${notice.reason}; what it lists is saved`;
     case 'snapshot-without-files':
@@ -81,14 +83,25 @@ function describe(notice: Notice): string {
       return describeFuture(notice.snapshots.map(describeListing));
     case 'disk-full':
       return `the disk is full: ${notice.packCount} packs with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
-    case 'export-incomplete':
-      return 'the repository is damaged: the export omits chunks that are missing or below unreadable trees';
     case 'mount-failure':
       return describeMountFailure(notice);
     case 'unmounted-while-used':
       return 'it was unmounted while programs were using it; they get errors from now on';
     default:
       return notice.message;
+  }
+}
+
+type DamageNotice = Extract<Notice, { kind: 'repository-damaged' | 'parent-damaged' | 'export-incomplete' }>;
+
+function describeDamage(notice: DamageNotice): string {
+  switch (notice.kind) {
+    case 'repository-damaged':
+      return `the repository is damaged: ${notice.unreadableCount} trees, segments or snapshots cannot be read, and this snapshot may depend on them; run \`ldm check\``;
+    case 'parent-damaged':
+      return 'the repository is damaged: some directories of the last snapshot cannot be read and are stored again; run `ldm repair`, then `ldm check --read-data`';
+    default:
+      return 'the repository is damaged: the export omits chunks that are missing or below unreadable trees';
   }
 }
 

@@ -3,10 +3,12 @@ import type { RepairResult } from '../../operations/repair.ts';
 import type { Output } from '../output.ts';
 import { countNoun } from '../words.ts';
 import { describeAction } from './action-text.ts';
+import { describeFetched, fetchedFields } from './fetched-report.ts';
 import { findingFields, formatFindings, whatHelps } from './finding-lines.ts';
 
 /** Reports `repair`: what was repaired or would be, and what cannot be repaired. */
-export function reportRepair(output: Output, { actions, remaining, dryRun }: RepairResult): void {
+export function reportRepair(output: Output, { actions, remaining, dryRun, fetched }: RepairResult): void {
+  for (const line of describeFetched(fetched)) output.remark(line);
   if (actions.length > 0) output.remark(dryRun ? 'Repairs to be made:' : 'Repairs made:');
   for (const action of actions) {
     const { file, message } = describeAction(action);
@@ -14,7 +16,12 @@ export function reportRepair(output: Output, { actions, remaining, dryRun }: Rep
     output.remark(`  ${escapeForTerminal(message)}`);
   }
   for (const finding of remaining) output.message('finding', findingFields(finding));
-  output.message('summary', { dry_run: dryRun, num_actions: actions.length, num_remaining: remaining.length });
+  output.message('summary', {
+    dry_run: dryRun,
+    num_actions: actions.length,
+    num_remaining: remaining.length,
+    ...fetchedFields(fetched),
+  });
   if (output.json) return;
   if (dryRun) output.remark('dry run: nothing was changed');
   if (remaining.length > 0) {
@@ -22,7 +29,7 @@ export function reportRepair(output: Output, { actions, remaining, dryRun }: Rep
     for (const line of formatFindings(remaining)) output.line(line);
     const helps = whatHelps(remaining);
     if (helps !== undefined) output.line(helps);
-  } else if (actions.length === 0) {
+  } else if (actions.length === 0 && (fetched?.chunks ?? 0) === 0) {
     output.remark('the repository is healthy: nothing to repair');
   } else {
     output.remark(`${countNoun(actions.length, 'repair')} ${dryRun ? 'to be done' : 'done'}`);

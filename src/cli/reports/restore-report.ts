@@ -6,6 +6,7 @@ import { formatDuration } from '../../util/format-time.ts';
 import type { Output } from '../output.ts';
 import { pathFields } from '../paths.ts';
 import type { Session } from '../session.ts';
+import { describeFetched, fetchedFields } from './fetched-report.ts';
 import { countNoun, formatCount, shortId } from '../words.ts';
 
 const SIGNS: Readonly<Record<RestoreAction, string>> = { restored: '+', updated: 'M', unchanged: ' ', deleted: '-' };
@@ -70,6 +71,7 @@ export function reportRestore(
     attributes_incomplete: result.attributesIncomplete,
     attributes_unset: result.attributesUnset,
     error_count: result.problems.length,
+    ...fetchedFields(result.fetched),
     total_duration: durationMs / 1000,
   });
   const what = [countNoun(result.filesRestored, 'file'), countNoun(result.directoriesRestored, 'directory')];
@@ -79,7 +81,12 @@ export function reportRestore(
   output.remark(
     `${verb} ${what.join(', ')} (${formatBytes(result.bytesRestored)}) of snapshot ${shortId(result.snapshotId)} to ${escapeForTerminal(result.target)}${took}`,
   );
-  for (const line of [...describeSkipped(result), ...describeDeleted(result, dryRun), ...describeVerified(result)])
+  for (const line of [
+    ...describeFetched(result.fetched),
+    ...describeSkipped(result),
+    ...describeDeleted(result, dryRun),
+    ...describeVerified(result),
+  ])
     output.remark(line);
   for (const pattern of result.includesUnmatched)
     output.remark(`the include pattern "${escapeForTerminal(pattern)}" matched nothing`);

@@ -26,6 +26,8 @@ function describeIdentity({ id, snapshot, isParentPresent }: ShownSnapshot): str
     ...row('tags', tags.length === 0 ? undefined : tags.map(escapeForTerminal).join(', ')),
     ...row('comment', comment && escapeForTerminal(comment)),
     ...row('kept', pinned === true ? 'pinned' : keepUntil && `until ${formatTime(keepUntil)}`),
+    ...row('held for', snapshot.hold && escapeForTerminal(snapshot.hold.name)),
+    ...row('relies on', snapshot.reliesOn?.map(({ name }) => escapeForTerminal(name)).join(', ')),
     ...row('parent', parent && `${parent}${isParentPresent ? '' : ' (deleted)'}`),
     ...row('original', original),
     ...row('replaces', replaces),

@@ -1,3 +1,4 @@
+import type { NamedDomain } from '../../format/snapshot-marks.ts';
 import type { Snapshot, SnapshotSummary } from '../../format/snapshot.ts';
 import type { ListedSnapshot, SnapshotListing } from '../../operations/snapshots.ts';
 import { bytesOf, isUtf8, textOf } from '../../util/byte-string.ts';
@@ -5,6 +6,7 @@ import { shortId } from '../words.ts';
 
 /** Returns a snapshot as JSON fields with the names that restic uses. */
 export function snapshotFields({ id, snapshot }: SnapshotListing): Record<string, unknown> {
+  const { hold, reliesOn } = snapshot;
   return {
     time: snapshot.time,
     parent: snapshot.parent,
@@ -20,6 +22,8 @@ export function snapshotFields({ id, snapshot }: SnapshotListing): Record<string
     iexcludes: snapshot.iexcludes,
     comment: snapshot.comment,
     pinned: snapshot.pinned,
+    hold: hold && { ...domainFields(hold), hold_id: hold.holdId },
+    relies_on: reliesOn?.map(domainFields),
     keep_until: snapshot.keepUntil,
     deleted_until: snapshot.deletedUntil,
     utc_offset_minutes: snapshot.utcOffsetMinutes,
@@ -28,6 +32,10 @@ export function snapshotFields({ id, snapshot }: SnapshotListing): Record<string
     id,
     short_id: shortId(id),
   };
+}
+
+function domainFields({ domainId, name }: NamedDomain): Record<string, unknown> {
+  return { domain_id: domainId, name };
 }
 
 /** What only one snapshot needs, if it was measured. */

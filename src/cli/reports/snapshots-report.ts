@@ -63,6 +63,11 @@ function columnsOf(full: boolean): Column[] {
     { head: 'Host', cell: ({ snapshot }) => escapeForTerminal(snapshot.hostname) },
     { head: 'Tags', cell: ({ snapshot }) => snapshot.tags.map(escapeForTerminal).join(',') },
     { head: 'Kept', cell: ({ snapshot }) => describeKeeping(snapshot), isOptional: true },
+    {
+      head: 'Relies on',
+      cell: ({ snapshot }) => (snapshot.reliesOn ?? []).map(({ name }) => escapeForTerminal(name)).join(', '),
+      isOptional: true,
+    },
     { head: 'Size', cell: ({ snapshot }) => formatBytes(snapshot.summary.totalBytesProcessed), isNumber: true },
     {
       head: 'Only here',
@@ -89,7 +94,8 @@ function formatSnapshots(listings: readonly ListedSnapshot[], columns: readonly 
   );
 }
 
-function describeKeeping({ pinned, keepUntil, deletedUntil }: Snapshot): string {
+function describeKeeping({ hold, pinned, keepUntil, deletedUntil }: Snapshot): string {
+  if (hold !== undefined) return `held for ${escapeForTerminal(hold.name)}`;
   if (deletedUntil !== undefined) return `until ${formatTime(deletedUntil)}`;
   if (pinned === true) return 'pinned';
   return keepUntil === undefined ? '' : `until ${formatTime(keepUntil).slice(0, 10)}`;

@@ -64,6 +64,7 @@ function describeSpace(stats: StatsResult, isVerbose: boolean): string {
   ];
   if (isVerbose || packs.unreferencedCount > 0) rows.push(['unreferenced', countNoun(packs.unreferencedCount, 'pack')]);
   if (isVerbose) rows.push(['segments', formatCount(stats.segmentsCount)]);
+  if (stats.realmId !== undefined) rows.push(['realm', isVerbose ? stats.realmId : stats.realmId.slice(0, 10)]);
   return formatSection('Space', rows);
 }
 
@@ -110,6 +111,7 @@ function describeLengths({ count, mean, max }: ChainStatistics): string {
 function statsFields(stats: StatsResult): Record<string, unknown> {
   const { filter, packs, byFile } = stats;
   return {
+    realm_id: stats.realmId,
     snapshots_count: stats.snapshotsCount,
     deleted_snapshots_count: stats.deletedSnapshotsCount,
     total_file_count: stats.logicalFileCount,

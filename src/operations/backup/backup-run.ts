@@ -31,6 +31,7 @@ import { ProblemReport, assertAnythingRead, damageWarner } from './problems.ts';
 import type { SourceProblem } from './problems.ts';
 import { ReadAhead } from './read-ahead.ts';
 import { MovedFiles } from './moved-files.ts';
+import type { ChunkLender } from './offered-chunks.ts';
 import { RemovedEntries } from './removed-entries.ts';
 import type { RemovedCounts } from './removed-entries.ts';
 import { RepositoryChunkSaver } from './repository-chunk-saver.ts';
@@ -65,6 +66,8 @@ export interface BackupOptions extends ExclusionOptions {
   readonly skipIfUnchanged?: boolean;
   /** Stores again what is known only in groups that are offline. */
   readonly storesOffline?: boolean;
+  /** Does not store what this domain of the realm has, and has it keep that instead. */
+  readonly reliesOn?: string;
   /** The time of the snapshot in RFC 3339. Default: now. */
   readonly time?: string;
   /** A note for people. */
@@ -81,7 +84,7 @@ function ignoredChanges({ ignoreCtime = false, ignoreInode = false }: BackupOpti
   return { ctime: ignoreCtime || ignoreInode, inode: ignoreInode };
 }
 
-interface BackupRunOptions {
+export interface BackupRunOptions {
   readonly context: OperationContext;
   readonly options: BackupOptions;
   readonly repository: Repository;
@@ -95,9 +98,12 @@ interface BackupRunOptions {
   readonly ownRepository: OwnRepository;
   readonly problems: readonly SourceProblem[];
   readonly onProblem: (problem: SourceProblem) => void;
+  readonly lender: ChunkLender | undefined;
+  /** Packs of borrowed chunks on which the snapshot must not rely. */
+  readonly distrusted: ReadonlySet<string>;
 }
 
-interface StoredSources {
+export interface StoredSources {
   readonly snapshot: Snapshot;
   readonly tally: BackupTally;
   readonly chunks: RepositoryChunkSaver;
@@ -123,9 +129,10 @@ export class BackupRun {
     const { hasher, threads } = repository;
     const chunks = new RepositoryChunkSaver(repository, opened.state, {
       writes: options.dryRun !== true,
-      condemnedPackIds: opened.listing.condemned.packIds,
+      condemnedPackIds: new Set([...opened.listing.condemned.packIds, ...this.#given.distrusted]),
       offlinePackIds: offlinePackIds(opened),
       progress: context.progress,
+      lender: this.#given.lender,
     });
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context);

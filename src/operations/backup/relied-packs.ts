@@ -2,6 +2,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { RefusedError } from '../../errors.ts';
 import type { FilterState } from '../../ldm/filter-state.ts';
 import type { PackContents } from '../../format/pack.ts';
+import type { PackInfo } from '../../ldm/pack-table.ts';
 
 import type { OpenedState } from '../../repository/opened-state.ts';
 
@@ -56,6 +57,15 @@ export class ReliedPacks {
     return this.#isOffline?.[packIndex] === 1;
   }
 
+  /** The packs that were there before and that a snapshot relies on. */
+  relied(): PackInfo[] {
+    const relied: PackInfo[] = [];
+    for (const [index, isRelied] of this.#isRelied.entries()) {
+      if (isRelied === 1) relied.push(this.#state.packs.get(index));
+    }
+    return relied;
+  }
+
   /** Adds a pack written by this process. */
   addOwn({ id, sizeBytes }: PackSize): void {
     this.#own.push({ id, sizeBytes });
@@ -66,10 +76,7 @@ export class ReliedPacks {
    * offline: what is condemned there stays until it can be reached. What this process has written must be there.
    */
   async assertLockedAndPresent(): Promise<void> {
-    const relied: PackSize[] = [];
-    for (const [index, isRelied] of this.#isRelied.entries()) {
-      if (isRelied === 1) relied.push(this.#state.packs.get(index));
-    }
+    const relied = this.relied();
     // One call for the lock and all packs: each call to a remote place takes a round trip.
     const { present, gone } = await this.#look([...relied, ...this.#own], this.#lockedSizesOf);
     const own = new Set(this.#own.map(({ id }) => id));

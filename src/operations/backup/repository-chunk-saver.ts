@@ -1,4 +1,5 @@
 import type { FilterState } from '../../ldm/filter-state.ts';
+import type { PackInfo } from '../../ldm/pack-table.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { ChunkKind } from '../../format/chunk-kind.ts';
 import type { PackContents } from '../../format/pack.ts';
@@ -10,6 +11,8 @@ import type { Progress } from '../context.ts';
 import { EntrySet } from '../live-walk.ts';
 import { ReusedChunks } from './backup-tally.ts';
 import type { ChunkSaver, HashingChunk } from './chunk-saver.ts';
+import { OfferedChunks } from './offered-chunks.ts';
+import type { ChunkLender } from './offered-chunks.ts';
 import { PendingChunks } from './pending-chunks.ts';
 import { ReliedPacks } from './relied-packs.ts';
 
@@ -20,6 +23,8 @@ export interface ChunkSaverOptions {
   /** Packs in no group that can be reached. Their chunks count as stored, and are counted. Default: none. */
   readonly offlinePackIds?: ReadonlySet<string>;
   readonly progress?: Progress | undefined;
+  /** Another repository that may keep new chunks of files. */
+  readonly lender?: ChunkLender | undefined;
 }
 
 /** Saves chunks to a repository. The filter state, which it looks them up in, stays as it is. */
@@ -39,6 +44,9 @@ export class RepositoryChunkSaver implements ChunkSaver {
   /** Indexes of the packs in which some tree could not be read. */
   readonly #damagedPacks = new Set<number>();
   #pending = new PendingChunks();
+  readonly #offered: OfferedChunks | undefined;
+  /** What another repository keeps of the new chunks. */
+  readonly borrowed = { chunks: 0, bytes: 0 };
 
   /** Without `writes`, stores nothing (dry run). */
   constructor(repository: Repository, state: FilterState, options: ChunkSaverOptions) {
@@ -50,6 +58,10 @@ export class RepositoryChunkSaver implements ChunkSaver {
     this.#segments = repository.segmentWriter(async (packs) => this.#packs.assertPacksPresent(packs));
     const onPack = (pack: PackContents): void => this.#onPack(pack);
     if (options.writes) {
+      const { counts, borrowed } = this;
+      const store = (id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined =>
+        this.#writers?.data.add(id, bytes);
+      if (options.lender !== undefined) this.#offered = new OfferedChunks(options.lender, { store, counts, borrowed });
       this.#writers = { data: repository.chunkWriter('data', onPack), tree: repository.chunkWriter('tree', onPack) };
     }
   }
@@ -107,6 +119,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
 
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
     if (!this.#takes(kind, id, bytes.length)) return undefined;
+    if (kind === 'data' && this.#offered?.takes(id) === true) return this.#offered.add(id, bytes);
     return this.#writers?.[kind].add(id, bytes) ?? this.#segments.flushIfLarge();
   }
 
@@ -143,6 +156,11 @@ export class RepositoryChunkSaver implements ChunkSaver {
   /** Stores a chunk, or frees its memory if `id` is undefined. */
   #addStaged(kind: ChunkKind, id: Uint8Array | undefined, chunk: StagedChunk): Promise<void> | undefined {
     const writer = this.#writers?.[kind];
+    if (id !== undefined && kind === 'data' && this.#offered?.takes(id) === true) {
+      const adding = this.#offered.add(id, chunk.buffer.subarray(0, chunk.lengthBytes));
+      writer?.drop(chunk);
+      return adding;
+    }
     const full = id === undefined ? writer?.drop(chunk) : writer?.addStaged(id, chunk);
     return full ?? this.#segments.flushIfLarge();
   }
@@ -162,14 +180,16 @@ export class RepositoryChunkSaver implements ChunkSaver {
     return this.#damagedPacks.size > 0 && this.#damagedPacks.has(this.#packIndexOf(id)!);
   }
 
-  /** Makes all chunks saved so far durable. More may follow. */
+  /** Makes all chunks saved so far durable, except for borrowed ones. More may follow. */
   async flush(): Promise<void> {
+    await this.#offered?.flush();
     await this.#writers?.data.finish();
     await this.#writers?.tree.finish();
     await this.#segments.flush();
   }
 
   async finish(): Promise<void> {
+    await this.#offered?.storeBorrowed(this.#repository, (pack) => this.#onPack(pack));
     await this.flush();
     // The next checkpoint needs as much memory for these chunks again.
     this.#pending = new PendingChunks();
@@ -193,6 +213,11 @@ export class RepositoryChunkSaver implements ChunkSaver {
   /** Throws unless this process holds its lock, and every pack that the new snapshot relies on is still there. */
   async assertLockedAndPresent(): Promise<void> {
     await this.#packs.assertLockedAndPresent();
+  }
+
+  /** The packs of borrowed chunks that the new snapshot relies on and that were there before. */
+  get borrowedPacks(): readonly PackInfo[] {
+    return this.#packs.relied().filter(({ isBorrowed }) => isBorrowed);
   }
 
   /** The packs that the new snapshot relies on and that are, as far as is known, in groups that are offline. */

@@ -65,7 +65,7 @@ export async function storeStream(
     const content = await services.content.save(stream);
     if (content.sizeBytes === 0) context.onNotice?.({ kind: 'stream-empty' });
     const isSame = services.keepsUnchanged && previous !== undefined && hasChunks(previous, content.chunkIds);
-    const entry = isSame ? previous : buildEntry(name, metadataAt(services.time), owners, content, NO_ATTRIBUTES);
+    const entry = isSame ? previous : buildEntry(name, streamMetadata(services.time), owners, content, NO_ATTRIBUTES);
     const change = tally.countFile(entry, previous, false);
     listing?.add({ parent: undefined, name }, change, 'file');
     const tree = trees.begin(previousTree, 1);
@@ -84,7 +84,8 @@ function hasChunks({ type, chunkIds }: TreeEntry, ids: Uint8Array): boolean {
   return type === 'file' && Buffer.compare(chunkIds, ids) === 0;
 }
 
-function metadataAt(time: string): SourceMetadata {
+/** The metadata of a file that no file system has. `time`: its time, in RFC 3339. */
+export function streamMetadata(time: string): SourceMetadata {
   const ms = Date.parse(time);
   const seconds = Math.floor(ms / 1000);
   const nanoseconds = (ms - seconds * 1000) * 1e6;

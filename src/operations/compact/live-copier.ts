@@ -1,11 +1,12 @@
 import { CorruptDataError } from '../../errors.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { forEachChunk } from '../../format/packed-block.ts';
+import type { BorrowedChunks } from '../../format/borrowed-block.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { PackedBlock } from '../../format/packed-block.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { OpenedBlock } from '../../store/block-codec.ts';
+import type { OpenedBlock, VerifiedBlock } from '../../store/block-codec.ts';
 import type { ChunkWriter } from '../../store/chunk-writer.ts';
 import type { StoredBlock } from '../../store/pack-store.ts';
 import type { PackUsage } from '../pack-usage.ts';
@@ -33,10 +34,16 @@ export class LiveCopier {
       );
       return { ...contents, id };
     };
-    for (const kind of ['data', 'tree'] as const) {
+    // A pack has only borrowed chunks, or none.
+    const runs = [
+      { kind: 'data', isBorrowed: false },
+      { kind: 'data', isBorrowed: true },
+      { kind: 'tree', isBorrowed: false },
+    ] as const;
+    for (const { kind, isBorrowed } of runs) {
       const writer = this.#repository.chunkWriter(kind, (pack) => void this.packs.push(pack));
       try {
-        const ofKind = usages.filter(({ pack }) => pack.kind === kind);
+        const ofKind = usages.filter(({ pack }) => pack.kind === kind && pack.isBorrowed === isBorrowed);
         for await (const [{ index }, contents] of files.prefetch(ofKind, read)) {
           this.#repository.throwIfAborted();
           await this.#copyPack(writer, await contents, index);
@@ -51,7 +58,7 @@ export class LiveCopier {
 
   async #copyPack(writer: ChunkWriter, pack: PackContents, packIndex: number): Promise<void> {
     const blocks = this.#liveBlocks(pack, packIndex);
-    const read = async (block: LiveBlock): Promise<OpenedBlock | StoredBlock> =>
+    const read = async (block: LiveBlock): Promise<ReadBlock> =>
       this.#repository.packs.fromAnyCopy(pack.id, async (id) => this.#read({ ...pack, id }, block));
     for await (const [block, reading] of this.#repository.files.prefetch(blocks, read)) {
       await this.#write(writer, block, await reading);
@@ -82,11 +89,13 @@ export class LiveCopier {
     return live;
   }
 
-  async #read(pack: PackContents, { block, live }: LiveBlock): Promise<OpenedBlock | StoredBlock> {
+  async #read(pack: PackContents, { block, live }: LiveBlock): Promise<ReadBlock> {
     const { packs } = this.#repository;
     // A block without dead chunks is copied as it is stored, so its raw bytes are not needed.
     const isWhole = live.length === block.chunkLengths.length;
-    const read = isWhole ? await packs.verifyBlock(pack, block) : await packs.openBlock(pack, block);
+    const openPart = async (): Promise<ReadBlock> =>
+      block.codec === 'borrowed' ? packs.openBorrowed(pack, block) : packs.openBlock(pack, block);
+    const read = isWhole ? await packs.verifyBlock(pack, block) : await openPart();
     const { header, chunkIds } = read;
     const isSameTable = header.chunkLengths.every((length, index) => length === block.chunkLengths[index]);
     if (isSameTable && live.every(({ idOffset }) => isSameId(chunkIds, block.chunkIds, idOffset))) return read;
@@ -95,14 +104,24 @@ export class LiveCopier {
     });
   }
 
-  async #write(writer: ChunkWriter, { block, live }: LiveBlock, read: OpenedBlock | StoredBlock): Promise<void> {
+  async #write(writer: ChunkWriter, { block, live }: LiveBlock, read: ReadBlock): Promise<void> {
     this.bytesCopied += live.reduce((total, { lengthBytes }) => total + lengthBytes, 0);
     if ('stored' in read) return await writer.addEncoded({ ...block, pieces: [read.stored] });
+    if ('holdId' in read) return await writer.addEncoded(this.#repository.packs.encodeBorrowed(partOf(read, live)));
     for (const { idOffset, offsetInBlock, lengthBytes } of live) {
       const id = block.chunkIds.slice(idOffset, idOffset + CHUNK_ID_BYTES);
       await writer.add(id, read.raw.subarray(offsetInBlock, offsetInBlock + lengthBytes));
     }
   }
+}
+
+type ReadBlock = OpenedBlock | StoredBlock | (BorrowedChunks & VerifiedBlock);
+
+/** Some of the chunks of a block of borrowed ones. */
+function partOf({ domainId, holdId, chunkIds }: BorrowedChunks, live: readonly LiveChunk[]): BorrowedChunks {
+  const ids = live.map(({ idOffset }) => chunkIds.subarray(idOffset, idOffset + CHUNK_ID_BYTES));
+  const chunkLengths = Uint32Array.from(live, ({ lengthBytes }) => lengthBytes);
+  return { domainId, holdId, chunkIds: Buffer.concat(ids), chunkLengths };
 }
 
 interface LiveBlock {

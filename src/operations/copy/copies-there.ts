@@ -91,6 +91,7 @@ function isSameBackup(one: Snapshot, other: Snapshot): boolean {
 function commonMembersOf(snapshot: Snapshot): Partial<Snapshot> {
   const { nonce: _nonce, tree: _tree, parent: _parent, original: _original, replaces: _replaces, ...common } = snapshot;
   // Two copies of one backup would count twice for retention rules.
-  const { tags: _tags, comment: _comment, pinned: _pinned, keepUntil: _keepUntil, ...members } = common;
+  const { tags: _tags, comment: _comment, pinned: _pinned, keepUntil: _keepUntil, ...marked } = common;
+  const { hold: _hold, reliesOn: _reliesOn, ...members } = marked;
   return members;
 }

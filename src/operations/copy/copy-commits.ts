@@ -99,7 +99,8 @@ export class CopyCommits {
 
   #copyOf({ snapshot, tree }: PendingCopy, ofSameCommit: ReadonlyMap<string, string>): Snapshot {
     const { copies, originals } = this.#services;
-    const { parent, replaces: _, ...members } = snapshot.snapshot;
+    // The copy has all bytes itself, and keeps nothing for others.
+    const { parent, replaces: _, hold: _hold, reliesOn: _reliesOn, ...members } = snapshot.snapshot;
     const originalParent = originals.get(parent ?? '') ?? parent ?? '';
     const copiedParent = ofSameCommit.get(originalParent) ?? copies.idOfCopy(originalParent);
     return {

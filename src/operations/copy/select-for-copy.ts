@@ -46,7 +46,7 @@ export function selectForCopy(
   const named = new Set(selectors.map((name) => selectSnapshot(context, all, name, { filter }).id));
   assertCountable(selectors, opened.damage.lostSnapshots);
   const isMeant = ({ id, snapshot }: SnapshotListing): boolean =>
-    selectors.length > 0 ? named.has(id) : matchesFilter(snapshot, filter);
+    selectors.length > 0 ? named.has(id) : snapshot.hold === undefined && matchesFilter(snapshot, filter);
   const listings = all.listings.filter(isMeant);
   const problems = selectors.length > 0 ? [] : unreadableSnapshots(opened, all);
   if (listings.length + problems.length === 0 && all.listings.length > 0) {

@@ -38,7 +38,11 @@ export type UnreadableFile =
   | OfKind<'condemnation-damaged', { severity: 'error'; condemnationId: string; reason: string }>
   /** A key file: its password opens nothing. `keyId`: its name. */
   | OfKind<'key-damaged', { severity: 'error'; keyId: string; reason: string }>
-  | OfKind<'config-damaged' | 'checkpoint-damaged', { severity: 'error'; name: string; reason: string }>;
+  /** `realm-damaged`: the membership in a realm. It can join again. */
+  | OfKind<
+      'config-damaged' | 'checkpoint-damaged' | 'realm-damaged',
+      { severity: 'error'; name: string; reason: string }
+    >;
 
 /** What is wrong with a pack, and what needs its damaged chunks. */
 interface PackFields {
@@ -80,6 +84,14 @@ export type Finding =
   | OfKind<'chunk-missing', { severity: 'error'; chunkCount: number; exampleId: string; impact: Impact }>
   /** This machine has seen a newer state: another machine has deleted or repaired something, or it was put back. */
   | OfKind<'older-state', { severity: 'warning' } & OlderState>
+  /** Whether a domain of the realm still keeps chunks that snapshots need is not known. `name`: of the domain. */
+  | OfKind<'lender-unreachable', { severity: 'warning'; name: string; reason: string }>
+  /** A domain does not keep what it should: it may remove the chunks. */
+  | OfKind<'hold-missing', { severity: 'error'; name: string; holdCount: number }>
+  /** Chunks that snapshots need, and that the domain which should keep them lacks. */
+  | OfKind<'borrowed-chunk-missing', { severity: 'error'; name: string; chunkCount: number; exampleId: string }>
+  /** The same, if the domain has them and cannot give them. */
+  | OfKind<'borrowed-chunk-unreadable', { severity: 'error'; name: string; chunkCount: number; reason: string }>
   /** Files whose size differs from that of their chunks. */
   | OfKind<'file-size', { severity: 'error'; impact: Impact }>;
 
@@ -88,7 +100,7 @@ export type FindingOf<Kind extends Finding['kind']> = Extract<Finding, { readonl
 /** Returns the names of the files with findings of one kind. */
 export function damagedNames(
   findings: readonly Finding[],
-  kind: 'config-damaged' | 'config-outdated' | 'checkpoint-damaged',
+  kind: 'config-damaged' | 'config-outdated' | 'checkpoint-damaged' | 'realm-damaged',
 ): string[] {
   return findings.flatMap((finding) => (finding.kind === kind ? [finding.name] : []));
 }

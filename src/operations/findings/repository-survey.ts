@@ -1,5 +1,6 @@
 import { CorruptDataError, UnsupportedFormatError, isAbsent } from '../../errors.ts';
 import type { LdmError } from '../../errors.ts';
+import { REALM_NAME } from '../../format/layout.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { ConfigProblem } from '../../repository/config-copies.ts';
 import type { Listing } from '../../repository/listing.ts';
@@ -35,7 +36,7 @@ export async function surveyRepository(
     if (isOutdated === true) findings.push({ severity: 'warning', kind: 'config-outdated', name });
     else findings.push({ severity: 'error', kind: 'config-damaged', name, reason });
   }
-  findings.push(...(await keyProblems(files, isFinding)));
+  findings.push(...(await keyProblems(files, isFinding)), ...(await realmProblems(files, isFinding)));
   for (const [condemnationId, reason] of listing.condemned.damaged) {
     findings.push({ severity: 'error', kind: 'condemnation-damaged', condemnationId, reason });
   }
@@ -125,6 +126,19 @@ async function keyProblems(files: Repository['files'], isFinding: (error: unknow
     }),
     ...unused.map((keyId): Finding => ({ severity: 'warning', kind: 'key-unused', keyId })),
   ];
+}
+
+async function realmProblems(
+  files: Repository['files'],
+  isFinding: (error: unknown) => error is LdmError,
+): Promise<Finding[]> {
+  try {
+    await twiceIf(isFinding, async () => files.readRealm());
+    return [];
+  } catch (error) {
+    if (!isFinding(error)) throw error;
+    return [{ severity: 'error', kind: 'realm-damaged', name: REALM_NAME, reason: error.message }];
+  }
 }
 
 async function configProblems(

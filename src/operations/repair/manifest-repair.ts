@@ -25,6 +25,13 @@ export function repairConfig(plan: RepairPlan, repository: Repository, findings:
   }
 }
 
+/** Membership in a realm: without it, the repository is no member until it joins again. Nothing is lost. */
+export function repairRealm(plan: RepairPlan, { order }: Repository, findings: readonly Finding[]): void {
+  for (const name of damagedNames(findings, 'realm-damaged')) {
+    plan.add({ kind: 'realm-quarantined', name }, async () => order.quarantine(name));
+  }
+}
+
 /** Manifests: what a copy or a filter image has is written again, what neither has is set aside. */
 export function repairManifests(
   plan: RepairPlan,

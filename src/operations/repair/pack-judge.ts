@@ -37,10 +37,6 @@ export class PackJudge {
     return verdicts !== undefined && ![...verdicts.values()].includes(true);
   }
 
-  knows(id: string): boolean {
-    return this.#verdicts.has(id);
-  }
-
   /** Judges all packs that readable segments list. */
   async judgeListed({ segmentIds }: Listing): Promise<void> {
     for await (const [, packs] of this.readSegments(segmentIds)) {

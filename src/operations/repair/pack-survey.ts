@@ -31,6 +31,8 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
   const segmentsDamaged: string[] = [];
   const kept = new Map<string, PackContents>();
   const condemned = new Map<string, PackContents>();
+  /** The judge knows others too: it may have seen an earlier survey. */
+  const named = new Set<string>();
   for await (const [id, segment] of judge.readSegments(listing.segmentIds)) {
     const packs = await segment;
     if (packs === undefined) {
@@ -39,6 +41,7 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
     }
     const sound: PackContents[] = [];
     for (const pack of packs) {
+      named.add(pack.id);
       if (!(await judge.isWhole(pack))) continue;
       if (listing.condemned.packIds.has(pack.id)) condemned.set(pack.id, pack);
       else sound.push(pack);
@@ -50,16 +53,19 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
   const isSegmentGone = segmentsReplaced.length + segmentsDamaged.length + damage.lostSegments.length > 0;
   if (isSegmentGone || (await isChunkMissing(repository, opened))) {
     for (const id of listing.packs.keys()) {
-      if (judge.knows(id) || listing.condemned.packIds.has(id)) continue;
+      if (named.has(id) || listing.condemned.packIds.has(id)) continue;
       const pack = await judge.readUnindexed(id);
-      if (pack !== undefined) kept.set(id, pack);
+      if (pack === undefined) continue;
+      // What borrows chunks that nobody needs may be of a backup that has failed, and its hold may be gone.
+      const isBorrowed = pack.blocks[0]?.codec === 'borrowed';
+      if (!isBorrowed || hasLiveChunk(pack, opened, judge)) kept.set(id, pack);
     }
   }
   const present = new Set(listing.packs.keys());
   // Not for deleted snapshots: what only they need is condemned.
   if (isSegmentGone || !opened.state.isComplete) {
     for (const id of listing.condemned.packIds) {
-      if (judge.knows(id) || (await repository.packs.sizeOf(id)) === undefined) continue;
+      if (named.has(id) || (await repository.packs.sizeOf(id)) === undefined) continue;
       present.add(id);
       const pack = await judge.readUnindexed(id);
       if (pack !== undefined && hasLiveChunk(pack, opened, judge)) condemned.set(id, pack);

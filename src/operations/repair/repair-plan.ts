@@ -18,7 +18,7 @@ export type RepairAction =
   | { readonly kind: 'copy-quarantined'; readonly packId: string; readonly group: string }
   /** Packs that are in too few groups are copied to others. */
   | { readonly kind: 'copies-made'; readonly packCount: number }
-  | { readonly kind: 'checkpoint-removed' | 'checkpoint-quarantined'; readonly name: string }
+  | { readonly kind: 'checkpoint-removed' | 'checkpoint-quarantined' | 'realm-quarantined'; readonly name: string }
   /** A new segment lists the intact packs and copies of what is readable in damaged ones. */
   | {
       readonly kind: 'segment-rebuilt';

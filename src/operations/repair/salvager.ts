@@ -1,5 +1,6 @@
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { forEachChunk } from '../../format/packed-block.ts';
+import type { BorrowedChunks } from '../../format/borrowed-block.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { ChunkWriter } from '../../store/chunk-writer.ts';
@@ -12,9 +13,13 @@ export class Salvager {
   readonly #repository: Repository;
   readonly #writers: { readonly data: ChunkWriter; readonly tree: ChunkWriter };
 
+  /** A pack has only borrowed chunks, or none. */
+  readonly #borrowed: ChunkWriter;
+
   constructor(repository: Repository) {
     this.#repository = repository;
     const onPack = (pack: PackContents): void => void this.packs.push(pack);
+    this.#borrowed = repository.chunkWriter('data', onPack);
     this.#writers = { data: repository.chunkWriter('data', onPack), tree: repository.chunkWriter('tree', onPack) };
   }
 
@@ -27,19 +32,28 @@ export class Salvager {
     for (const copyId of copyIds) await packs.scan(copyId, async (scanned) => this.#copy(scanned, seen));
   }
 
+  async #copyBorrowed(borrowed: BorrowedChunks): Promise<void> {
+    await this.#borrowed.addEncoded(this.#repository.packs.encodeBorrowed(borrowed));
+    this.chunkCount += borrowed.chunkLengths.length;
+  }
+
   async finish(): Promise<void> {
+    await this.#borrowed.finish();
     await this.#writers.data.finish();
     await this.#writers.tree.finish();
   }
 
   /** The packs that were published stay: the caller decides about them. */
   async abort(): Promise<void> {
+    await this.#borrowed.abort();
     await this.#writers.data.abort();
     await this.#writers.tree.abort();
   }
 
   /** `seen`: hex ids of chunks that are not copied again. */
-  async #copy({ kind, block, raw }: ScannedBlock, seen?: Set<string>): Promise<void> {
+  async #copy({ kind, block, content }: ScannedBlock, seen?: Set<string>): Promise<void> {
+    if ('borrowed' in content) return await this.#copyBorrowed(content.borrowed);
+    const { raw } = content;
     const adding: { id: Uint8Array; bytes: Uint8Array }[] = [];
     forEachChunk(block, (idOffset, offsetInBlock, lengthBytes) => {
       const id = block.chunkIds.slice(idOffset, idOffset + CHUNK_ID_BYTES);

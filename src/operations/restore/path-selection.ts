@@ -16,6 +16,19 @@ export interface SelectionPatterns {
 
 const ROOT = '/' as ByteString;
 
+/**
+ * Returns what the patterns select in a directory of a snapshot with this base, or undefined if there are none. With a
+ * path in the selector, which gives the directory, patterns are relative to it.
+ */
+export function selectionIn(
+  directory: ByteString,
+  patterns: SelectionPatterns,
+  base: ByteString,
+): PathSelection | undefined {
+  if (!checkSelectionPatterns(patterns)) return undefined;
+  return new PathSelection(patterns, directory === '' ? base : ROOT);
+}
+
 /** Decides which paths of a snapshot are restored. */
 export class PathSelection {
   /** What the patterns do. */

@@ -1,5 +1,6 @@
 import type { EntryType } from '../../format/tree-entry.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import type { FetchedChunks } from '../realm/domain-chunks.ts';
 import type { UnsetCount } from './attribute-tally.ts';
 
 /** An entry that differs at the target from the snapshot. */
@@ -66,4 +67,6 @@ export interface RestoreResult {
   readonly attributesIncomplete: number;
   readonly attributesUnset: readonly UnsetCount[];
   readonly problems: readonly RestoreProblem[];
+  /** What other domains gave. Only with `fromDomains`. */
+  readonly fetched?: FetchedChunks;
 }

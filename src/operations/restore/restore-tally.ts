@@ -44,7 +44,7 @@ interface RestoreTallyOptions {
 /** The counts of a result that a tally keeps. */
 type TalliedCounts = Omit<
   RestoreResult,
-  'snapshotId' | 'target' | 'blocksRead' | 'blocksNeeded' | 'includesUnmatched' | 'excludesUnmatched'
+  'snapshotId' | 'target' | 'blocksRead' | 'blocksNeeded' | 'includesUnmatched' | 'excludesUnmatched' | 'fetched'
 >;
 
 /** Counts the results and collects the problems of a restore. */

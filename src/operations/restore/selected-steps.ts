@@ -13,6 +13,16 @@ export interface SelectedPlace {
   readonly selection: PathSelection | undefined;
 }
 
+/** Returns `first`, and then the same place again: its entries can be read once. */
+export function placeOpener(first: SnapshotPlace, again: () => Promise<SnapshotPlace>): SelectedPlace['open'] {
+  let unused: SnapshotPlace | undefined = first;
+  return () => {
+    const place = unused;
+    unused = undefined;
+    return place ?? again();
+  };
+}
+
 export interface StepHandler {
   /** Called with each step that is selected. Returns no promise if there is nothing to wait for. */
   readonly run: (step: TreeStep) => Promise<void> | undefined;

@@ -8,8 +8,10 @@ import { DibfFilter } from '../../../filter-family/dibf.ts';
 import { DynamicBloomFilter } from '../../../filter-family/dynamic-bloom.ts';
 import { HashSetFilter } from '../../../filter-family/hash-set.ts';
 import { takeUniformId } from '../../../filter-family/id-hash.ts';
+import { IndexedFilter } from '../../../filter-family/indexed-filter.ts';
 import { LdmSet } from '../../../filter-family/ldm-set.ts';
 import type { FilterName, MembershipFilter } from '../../../filter-family/membership-filter.ts';
+import { RangeTree } from '../../../filter-family/range-tree.ts';
 import { HashingLdmSet } from './hashing-filter.ts';
 import type { Ask } from './measured-filter.ts';
 
@@ -110,6 +112,8 @@ export const CONTENDERS: readonly Contender[] = [
   contender('dynamic-bloom', (options) => ({ filter: DynamicBloomFilter.forCapacity(withHash(options)) }), {
     growsBy: 'one more filter',
   }),
+  contender('indexed-filter', (options) => ({ filter: IndexedFilter.withRate(withHash(options)) })),
+  contender('range-tree', (options) => ({ filter: RangeTree.withRate(withHash(options)) })),
   contender('dibf', makeDibf, { growsBy: 'longer chains' }),
   contender('ldm', makeLdm, { growsBy: 'a new layout' }),
   contender('hash-set', (options) => ({ filter: HashSetFilter.forCapacity(options) }), {

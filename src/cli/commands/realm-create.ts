@@ -1,0 +1,95 @@
+import type { Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import { UsageError } from '../../errors.ts';
+import { MAX_KEY_TEXT_LENGTH } from '../../format/constants.ts';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_SUCCESS } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { addNewPasswordOptions } from '../new-key-options.ts';
+import { pathInput } from '../raw-arguments.ts';
+import { sizeValue, textValue } from '../option-values.ts';
+import type { NewPasswordFlags } from '../session.ts';
+
+interface RealmCreateFlags extends NewPasswordFlags {
+  readonly name?: string;
+  readonly seal?: boolean;
+  readonly encryption: boolean;
+  readonly chunker?: 'fastcdc' | 'fixed';
+  readonly chunkSize?: number;
+  readonly chunkHash?: 'sha1' | 'sha256';
+}
+
+const DETAILS = `
+The file has the key of the chunk ids, the key of the chunker, and how files are split into chunks. Whoever has it can
+compute the chunk ids of any file, and so find out whether a member of the realm has that file, if it can see the chunk
+ids of the member. The file does not open the repositories. Keep a copy of it: no repository can join without it.`;
+
+export function defineRealmCreate(realm: Command, runner: CommandRunner): void {
+  const command = realm
+    .command('create')
+    .description('Create a realm: writes its keys to a new file, for `ldm init --realm`.')
+    .argument('<file>', 'the realm key file to write, readable for its owner only')
+    .option('--name <text>', 'a name of the realm for people', nameValue)
+    .option('--seal', 'seal the keys in the file under a new password')
+    .option('--no-encryption', 'make a realm for repositories that are not encrypted');
+  addNewPasswordOptions(command, 'ask on the terminal')
+    .optionsGroup('Advanced options:')
+    .addOption(
+      new Option('--chunker <kind>', 'how files are split into chunks (default: fastcdc)').choices([
+        'fastcdc',
+        'fixed',
+      ]),
+    )
+    .option(
+      '--chunk-size <size>',
+      'average size (fastcdc, default 1MiB) or exact size (fixed, default 64MiB)',
+      sizeValue,
+    )
+    .addOption(
+      new Option('--chunk-hash <name>', 'hash function for chunk ids (default: sha1)').choices(['sha1', 'sha256']),
+    )
+    .addHelpText('after', DETAILS)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm realm create ~/work.realm --name work', 'create a realm'],
+          ['ldm realm create ~/work.realm --seal', 'protect the file with a password'],
+          ['ldm init -r /mnt/a --realm ~/work.realm', 'create a repository with its keys'],
+        ],
+      }),
+    )
+    .action(
+      runner.inSession(async (session, file: string, flags: RealmCreateFlags) => {
+        const { seal = false, newPasswordFile, newPasswordCommand } = flags;
+        if (!seal && (newPasswordFile ?? newPasswordCommand) !== undefined) {
+          throw new UsageError('--new-password-file and --new-password-command need --seal', {
+            hint: 'Without --seal, the realm key file has no password.',
+          });
+        }
+        const [{ createRealm }, { reportCreatedRealm }, { checkSecretFile }, { chunkerOf }] = await Promise.all([
+          import('../../operations/realm/create.ts'),
+          import('../reports/realm-report.ts'),
+          import('../result-file.ts'),
+          import('../chunker-options.ts'),
+        ]);
+        checkSecretFile(file, session.context.backend.localDirectory);
+        const passwordOptions = { passwordFile: newPasswordFile, passwordCommand: newPasswordCommand };
+        const created = await createRealm({
+          file: pathInput(file),
+          name: flags.name,
+          isEncrypted: flags.encryption,
+          chunker: chunkerOf(flags.chunker ?? 'fastcdc', flags.chunkSize),
+          chunkHash: flags.chunkHash,
+          newPassword: seal ? session.realmPassword(file, passwordOptions, '--new-') : undefined,
+        });
+        reportCreatedRealm(session, created, file);
+        return EXIT_SUCCESS;
+      }),
+    );
+}
+
+function nameValue(text: string): string {
+  if (textValue(text).length <= MAX_KEY_TEXT_LENGTH) return text;
+  throw new InvalidArgumentError(`Give at most ${MAX_KEY_TEXT_LENGTH} characters.`);
+}

@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../command-runner.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
+import { formatHelpFooter } from '../help-footer.ts';
+import { omitUndefined } from '../omit-undefined.ts';
+import { textValue } from '../option-values.ts';
+
+interface RealmJoinFlags {
+  readonly coordinator: string;
+  readonly cache?: string;
+  readonly name?: string;
+}
+
+const DETAILS = `
+The coordinator tells the members of the realm about each other: ZooKeeper, or a directory that all of them can reach,
+which needs no server. After each backup and each delete, this repository publishes which positions of its filter have
+changed. What others learn from that: docs/domains.md.
+
+The repository must have been created with \`ldm init --realm\`. To change what was given, join again.`;
+
+export function defineRealmJoin(realm: Command, runner: CommandRunner): void {
+  realm
+    .command('join')
+    .description('Become a member of the realm, so that the other members know which chunks this repository has.')
+    .requiredOption('--coordinator <place>', 'zookeeper://host:port,host:port or a directory', textValue)
+    .option('--cache <url>', 'redis://host:port: keeps answers for a while; never needed', textValue)
+    .option('--name <name>', 'what the others call this repository (default: the name of this machine)', textValue)
+    .addHelpText('after', DETAILS)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm realm join --coordinator /mnt/shared/realm --name disk1', 'a directory that both disks can reach'],
+          ['ldm realm join --coordinator zookeeper://zk1:2181,zk2:2181', 'servers of an organization'],
+        ],
+        exitCodes: REPOSITORY_EXIT_CODES,
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }, { coordinator, cache, name }: RealmJoinFlags) => {
+        const [{ joinRealm }, { reportJoin }, { resolveLocation }] = await Promise.all([
+          import('../../operations/realm/join.ts'),
+          import('../reports/realm-report.ts'),
+          import('../settings.ts'),
+        ]);
+        const place = coordinator.startsWith('zookeeper:') ? coordinator : resolveLocation(coordinator);
+        reportJoin(output, await joinRealm(context, omitUndefined({ coordinator: place, cache, name })));
+        return EXIT_SUCCESS;
+      }),
+    );
+}

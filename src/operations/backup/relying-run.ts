@@ -1,0 +1,82 @@
+import type { NamedDomain } from '../../format/snapshot-marks.ts';
+import type { PackInfo } from '../../ldm/pack-table.ts';
+import type { Repository } from '../../repository/repository.ts';
+import type { Lender } from '../realm/lender.ts';
+import { BackupRun } from './backup-run.ts';
+import type { BackupRunOptions, StoredSources } from './backup-run.ts';
+import { NotKeptError } from './offered-chunks.ts';
+import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
+
+type Given = Omit<BackupRunOptions, 'lender' | 'distrusted'> & { readonly problems: unknown[] };
+
+type Verified = Omit<BackupRunOptions, 'lender'> & Given;
+
+async function distrusted({ context, repository, opened, options }: Given): Promise<ReadonlySet<string>> {
+  if (repository.config.realmId === undefined) return new Set();
+  const { distrustedLoans } = await import('../realm/distrusted-loans.ts');
+  return await distrustedLoans(context, repository, opened, { trustsUnreachable: options.force !== true });
+}
+
+/**
+ * Stores the sources. With `reliesOn`, a domain of the realm keeps what it has of them. If it does not keep everything that
+ * it had, or cannot be asked any more, all is read again and stored here: what it had is not in memory any more.
+ */
+export async function storeRelying(asked: Given): Promise<StoredSources> {
+  const { context, repository, options } = asked;
+  const given = { ...asked, distrusted: await distrusted(asked) };
+  const { reliesOn } = options;
+  if (reliesOn === undefined || options.dryRun === true) return await withReliance(given, undefined);
+  const { Lender: Opened } = await import('../realm/lender.ts');
+  const lender = await Opened.open(context, repository, reliesOn);
+  if (lender === undefined) return await withReliance(given, undefined);
+  try {
+    return await withReliance(given, lender);
+  } catch (error) {
+    if (!(error instanceof NotKeptError)) throw error;
+    context.onNotice?.({ kind: 'chunks-not-kept', domain: lender.lender.name });
+    // They are found again.
+    given.problems.length = 0;
+    return await withReliance(given, undefined);
+  } finally {
+    await lender.close();
+  }
+}
+
+/** The manifest names the domains on which the snapshot relies, those of earlier backups too. */
+async function withReliance(given: Verified, lender: Lender | undefined): Promise<StoredSources> {
+  const stored = await new BackupRun({ ...given, lender }).store();
+  const { chunks, snapshot } = stored;
+  const borrowed = chunks.borrowed.chunks > 0 ? [lender!.lender] : [];
+  const reliesOn = await lendersOf(given.repository, chunks, borrowed);
+  return reliesOn.length === 0 ? stored : { ...stored, snapshot: { ...snapshot, reliesOn } };
+}
+
+/** The domains on which a new snapshot relies. `known`: those of which this command has borrowed. */
+export async function lendersOf(
+  repository: Repository,
+  { borrowedPacks }: Pick<RepositoryChunkSaver, 'borrowedPacks'>,
+  known: readonly NamedDomain[] = [],
+): Promise<readonly NamedDomain[]> {
+  return borrowedPacks.length === 0 ? known : await earlierLenders(repository, borrowedPacks, known);
+}
+
+async function earlierLenders(
+  repository: Repository,
+  packs: readonly PackInfo[],
+  known: readonly NamedDomain[],
+): Promise<NamedDomain[]> {
+  const { readBorrowedBlocks } = await import('../realm/borrowed-packs.ts');
+  const lenders = new Map(known.map((domain) => [domain.domainId, domain]));
+  // A damaged one is for a check to report.
+  for await (const { domainId } of readBorrowedBlocks(repository, packs, () => undefined)) {
+    if (!lenders.has(domainId)) lenders.set(domainId, { domainId, name: await nameOf(repository, domainId) });
+  }
+  return [...lenders.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** As an earlier snapshot calls the domain: the realm need not be reachable. */
+async function nameOf(repository: Repository, domainId: string): Promise<string> {
+  const { listings } = await repository.files.readSnapshots();
+  const named = listings.flatMap(({ snapshot }) => snapshot.reliesOn ?? []);
+  return named.findLast((domain) => domain.domainId === domainId)?.name ?? domainId.slice(0, 8);
+}

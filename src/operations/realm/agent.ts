@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CancelledError, LdmError } from '../../errors.ts';
+import type { AgentEndpoint } from '../../format/domain-records.ts';
+import { AgentServer } from '../../realm/agent-server.ts';
+import type { AgentPlace } from '../../realm/agent-place.ts';
+import { withRepository } from '../context.ts';
+import type { OperationContext } from '../context.ts';
+import { publishPlane } from './publish.ts';
+import { RepositoryPeer } from './repository-peer.ts';
+import { connectRealm, readRealm } from './realm.ts';
+import type { OpenRealm } from './realm.ts';
+import { PlaneWatch } from './plane-watch.ts';
+
+export type { AgentPlace } from '../../realm/agent-place.ts';
+
+export interface AgentOptions {
+  /** A Unix socket, or an address with a certificate. Default: a socket in `$XDG_RUNTIME_DIR/ldm`. */
+  readonly listen?: AgentPlace | undefined;
+  /** Called once the agent answers and the coordinator knows it. */
+  readonly onReady?: ((endpoint: AgentEndpoint) => void) | undefined;
+  /** Called when something fails that the agent tries again. */
+  readonly onTrouble?: ((reason: string) => void) | undefined;
+}
+
+export interface AgentResult {
+  /** How many requests were answered. */
+  readonly requests: number;
+}
+
+/**
+ * Answers the questions of other domains about this repository until `OperationContext.signal` is aborted, and keeps
+ * their planes. The repository is locked only while something is asked, so backups, deletes and compactions go on. An
+ * agent that is killed leaves nothing to repair.
+ * @throws RefusedError if the repository has not joined a realm
+ */
+export async function runAgent(context: OperationContext, options: AgentOptions): Promise<AgentResult> {
+  const joined = await withRepository(context, 'read', async (repository) => readRealm(repository));
+  const realm = await connectRealm(joined);
+  const service = new RepositoryPeer(context, joined.domainId);
+  const planes = new PlaneWatch(context, realm, options.onTrouble);
+  const place = options.listen ?? defaultPlace(joined.domainId);
+  const server = new AgentServer(service, {
+    token: realm.keys.agentToken,
+    place,
+    host: hostname(),
+    onFailure: (error) =>
+      options.onTrouble?.(`a request failed: ${error instanceof Error ? error.message : 'unknown'}`),
+  });
+  try {
+    const endpoint = await server.listen();
+    await publishMissing(context, realm, options);
+    await realm.records.announce(joined.domainId, endpoint);
+    await planes.start();
+    options.onReady?.(endpoint);
+    await aborted(context.signal);
+    return { requests: server.requestCount };
+  } finally {
+    await planes.stop();
+    await server.close();
+    await service.close();
+    await realm.coordinator.close();
+  }
+}
+
+function defaultPlace(domainId: string): AgentPlace {
+  const runtime = process.env['XDG_RUNTIME_DIR'] ?? join(tmpdir(), `ldm-${process.getuid!()}`);
+  return { kind: 'socket', path: join(runtime, 'ldm', `${domainId.slice(0, 16)}.sock`) };
+}
+
+/** What a backup could not publish, since the coordinator could not be reached then. */
+async function publishMissing(context: OperationContext, realm: OpenRealm, { onTrouble }: AgentOptions): Promise<void> {
+  try {
+    await withRepository(context, 'add', async (repository) => publishPlane(repository, realm));
+  } catch (error) {
+    if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
+    onTrouble?.(`the changes of this repository are not published: ${error.message}`);
+  }
+}
+
+async function aborted(signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return await new Promise(() => undefined);
+  if (!signal.aborted) await once(signal, 'abort');
+}

@@ -1,0 +1,49 @@
+import type { LdmFilter } from '../../ldm/ldm-filter.ts';
+import { ID_BYTES, ID_WORDS, linkOf, readIdWords, startOf, stepFrom, strideOf } from '../../ldm/positions.ts';
+
+/** How the filter finds a chunk, step by step. */
+export interface Explanation {
+  /** m and k. */
+  readonly positions: number;
+  readonly hashes: number;
+  /** The k positions, with the counter at each. */
+  readonly counters: readonly { readonly position: number; readonly counter: number }[];
+  /** Formula (3). */
+  readonly link: number;
+  /** Whether a counter is 0, so that the chain need not be walked. */
+  readonly isCertainlyAbsent: boolean;
+  /** Hex ids on the chain as walked, up to the sought one, each with its link position. */
+  readonly chain: readonly { readonly id: string; readonly link: number }[];
+}
+
+/** Explains the look-up of an id in the filter. */
+export function explainLookUp(filter: LdmFilter, id: Uint8Array): Explanation {
+  const { positions, hashes } = filter.plan;
+  const linkAt = (ids: Uint8Array): number => {
+    const words = new Uint32Array(ID_WORDS);
+    readIdWords(ids, 0, words);
+    return linkOf(words, 0, positions, hashes);
+  };
+  const counters = positionsOf(id, positions, hashes).map((position) => ({
+    position,
+    counter: filter.counters.countAt(position),
+  }));
+  const isCertainlyAbsent = counters.some(({ counter }) => counter === 0);
+  const chain: { id: string; link: number }[] = [];
+  for (const entry of isCertainlyAbsent ? [] : filter.chainOf(id, 0)) {
+    const found = new Uint8Array(ID_BYTES);
+    filter.copyId(entry, found, 0);
+    chain.push({ id: Buffer.from(found).toString('hex'), link: linkAt(found) });
+    if (Buffer.compare(found, id) === 0) break;
+  }
+  return { positions, hashes, counters, link: linkAt(id), isCertainlyAbsent, chain };
+}
+
+function positionsOf(id: Uint8Array, positions: number, hashes: number): number[] {
+  const words = new Uint32Array(ID_WORDS);
+  readIdWords(id, 0, words);
+  const stride = strideOf(words, 0, positions);
+  const all = [startOf(words, 0, positions)];
+  while (all.length < hashes) all.push(stepFrom(all.at(-1)!, stride, positions));
+  return all;
+}

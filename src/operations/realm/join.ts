@@ -1,0 +1,133 @@
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { RefusedError, UsageError } from '../../errors.ts';
+import { isDomainName } from '../../format/domain-records.ts';
+import type { RealmMembership } from '../../format/realm-membership.ts';
+import { withRepository } from '../context.ts';
+import type { OperationContext } from '../context.ts';
+import { writeRealm } from '../../repository/realm-file.ts';
+import { assertRealm } from './assert-realm.ts';
+import { publishPlane } from './publish.ts';
+import type { Publication } from './publish.ts';
+import { withRealm } from './realm.ts';
+import type { OpenRealm } from './realm.ts';
+
+export interface JoinOptions {
+  /** `zookeeper://host:port,...` or a directory that all members can reach. */
+  readonly coordinator: string;
+  /** `redis://host:port`: keeps planes and answers for a while. */
+  readonly cache?: string | undefined;
+  /** What the others call this domain: letters, digits, `.`, `_` and `-`. Default: the name of this machine. */
+  readonly name?: string | undefined;
+}
+
+export interface JoinResult {
+  readonly realmId: string;
+  readonly domainId: string;
+  readonly name: string;
+  readonly publication: Publication;
+}
+
+/**
+ * Joins the realm of a repository, or changes how it is a member, and publishes its plane.
+ * @throws RefusedError if the repository was created without a realm, or another member has the name
+ * @throws CoordinatorError
+ */
+export async function joinRealm(context: OperationContext, options: JoinOptions): Promise<JoinResult> {
+  const name = options.name ?? hostname().replaceAll(/[^A-Za-z0-9._-]/g, '-');
+  if (!isDomainName(name)) {
+    throw new UsageError(`${JSON.stringify(name)} cannot be the name of a domain`, {
+      hint: 'Choose up to 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit.',
+    });
+  }
+  return await withRepository(context, 'add', async (repository) => {
+    const { coordinator, cache } = options;
+    const realmId = assertRealm(repository.config);
+    const { repositoryId } = repository.config;
+    const given = { repositoryId, realmId, name, coordinator };
+    const membership: RealmMembership = cache === undefined ? given : { ...given, cache };
+    return await withRealm(
+      repository,
+      async (realm) => {
+        await assertCacheUsable(realm);
+        await assertOnlyOne(realm, context.backend.location);
+        await register(realm, { name, host: hostname(), place: context.backend.location });
+        // Only now: a repository that says it is a member must be one.
+        await writeRealm(repository, membership);
+        const publication = await publishPlane(repository, realm);
+        return { realmId: realm.realmId, domainId: realm.domainId, name, publication };
+      },
+      membership,
+    );
+  });
+}
+
+/** @throws MissingPackageError */
+async function assertCacheUsable({ membership: { cache }, realmId, keys }: OpenRealm): Promise<void> {
+  if (cache === undefined) return;
+  const { openAnswerCache } = await import('../../realm/answer-cache.ts');
+  (await openAnswerCache(cache, { realmId, keys })).close();
+}
+
+/**
+ * Two copies of a repository would end each other's holds.
+ * @throws RefusedError if the one that the realm knows is still where it was
+ */
+async function assertOnlyOne({ records, domainId }: OpenRealm, place: string): Promise<void> {
+  const own = (await records.members()).members.get(domainId)?.value;
+  if (own === undefined || own.place === place || own.host !== hostname()) return;
+  if (!own.place.startsWith('/') || !existsSync(join(own.place, 'config'))) return;
+  throw new RefusedError(`another copy of this repository is a member: ${own.place}`, {
+    hint: 'Remove one of the two, or let the other one leave the realm.',
+  });
+}
+
+/** Two domains that take the same name at a time both see each other afterwards: the one with the larger id gives way. */
+async function register(
+  { records, domainId }: OpenRealm,
+  member: { readonly name: string; readonly host: string; readonly place: string },
+): Promise<void> {
+  const own = (await records.members()).members.get(domainId);
+  await assertNameFree(records, domainId, member.name, () => true);
+  if (!(await records.writeMember(domainId, member, own?.version))) {
+    throw new RefusedError('another process is joining the realm with this repository', {
+      hint: 'Run the command again.',
+    });
+  }
+  try {
+    await assertNameFree(records, domainId, member.name, (other) => other < domainId);
+  } catch (error) {
+    if (own === undefined) await records.remove(domainId);
+    throw error;
+  }
+}
+
+async function assertNameFree(
+  records: OpenRealm['records'],
+  domainId: string,
+  name: string,
+  isBefore: (otherId: string) => boolean,
+): Promise<void> {
+  for (const [otherId, { value }] of (await records.members()).members) {
+    if (otherId === domainId || value.name !== name || !isBefore(otherId)) continue;
+    throw new RefusedError(`the realm has a domain ${name} already: ${value.place} on ${value.host}`, {
+      advice: { code: 'choose-domain-name' },
+    });
+  }
+}
+
+/** @throws RefusedError */
+export function findDomain(
+  named: string,
+  { members, damaged }: Awaited<ReturnType<OpenRealm['records']['members']>>,
+): string {
+  const byName = [...members].filter(([, { value }]) => value.name === named).map(([id]) => id);
+  const byId = [...members.keys(), ...damaged.keys()].filter((id) => named.length >= 4 && id.startsWith(named));
+  const found = byName.length > 0 ? byName : byId;
+  if (found.length === 1) return found[0]!;
+  const names = [...members.values()].map(({ value }) => value.name).join(', ');
+  throw new RefusedError(`the realm has ${found.length === 0 ? 'no domain' : 'several domains'} ${named}`, {
+    hint: `Its members are: ${names}.`,
+  });
+}

@@ -1,0 +1,158 @@
+import { CancelledError, LdmError, RefusedError } from '../../errors.ts';
+import { CoordinatorError } from '../../realm/realm-errors.ts';
+import { ID_BYTES } from '../../ldm/positions.ts';
+import { MAX_HELD_IDS } from '../../realm/peer.ts';
+import type { BorrowedChunks } from '../../format/borrowed-block.ts';
+import type { NamedDomain } from '../../format/snapshot-marks.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { NotKeptError } from '../backup/offered-chunks.ts';
+import type { ChunkLender, OfferedChunk } from '../backup/offered-chunks.ts';
+import type { OperationContext } from '../context.ts';
+import { Domains } from './domains.ts';
+import type { Domain } from './domains.ts';
+import { newHoldId } from './holds.ts';
+import { findDomain } from './join.ts';
+import { connectRealm, readRealm } from './realm.ts';
+import type { OpenRealm } from './realm.ts';
+
+const DEADLINE_MS = 10_000;
+/** A block of borrowed chunks is read as a whole for each of its chunks. */
+const CHUNKS_PER_BLOCK = 1024;
+/** Less than a block may have. */
+const RAW_BYTES_PER_BLOCK = 1024 * 1024 * 1024;
+
+/**
+ * The domain of which a backup borrows chunks. What its plane or its filter says only saves questions: a chunk is borrowed
+ * if the domain has said that it has it, and has then kept it durably. If it cannot be asked, chunks are stored here.
+ */
+export class Lender implements ChunkLender {
+  readonly #context: OperationContext;
+  readonly #realm: OpenRealm;
+  readonly #domains: Domains;
+  readonly #domain: Domain;
+  #isGone = false;
+
+  private constructor(given: {
+    readonly context: OperationContext;
+    readonly realm: OpenRealm;
+    readonly domains: Domains;
+    readonly domain: Domain;
+  }) {
+    this.#context = given.context;
+    this.#realm = given.realm;
+    this.#domains = given.domains;
+    this.#domain = given.domain;
+  }
+
+  /**
+   * Returns undefined, after a notice, if the realm cannot be reached.
+   * @param named - the name of the domain, or the beginning of its id
+   * @throws RefusedError if the repository is in no realm, or there is no such domain
+   */
+  static async open(context: OperationContext, repository: Repository, named: string): Promise<Lender | undefined> {
+    const joined = await readRealm(repository);
+    try {
+      const realm = await connectRealm(joined);
+      const domains = new Domains(context, realm);
+      try {
+        return new Lender({ context, realm, domains, domain: await findLender(realm, domains, named) });
+      } catch (error) {
+        await domains.close();
+        await realm.coordinator.close();
+        throw error;
+      }
+    } catch (error) {
+      if (!(error instanceof CoordinatorError)) throw error;
+      context.onNotice?.({ kind: 'lender-unreachable', domain: named, reason: error.message });
+      return undefined;
+    }
+  }
+
+  get lender(): NamedDomain {
+    return { domainId: this.#domain.id, name: this.#domain.member.name };
+  }
+
+  mayHave(id: Uint8Array): boolean {
+    return !this.#isGone && this.#domains.candidates(id).includes(this.#domain);
+  }
+
+  async has(ids: readonly Uint8Array[]): Promise<readonly boolean[]> {
+    if (this.#isGone) return ids.map(() => false);
+    try {
+      const answers = await this.#domains.ask(this.#domain, Buffer.concat(ids), DEADLINE_MS);
+      return answers.map((answer) => answer?.state === 'live');
+    } catch (error) {
+      this.#giveUp(error);
+      return ids.map(() => false);
+    }
+  }
+
+  async keep(chunks: readonly OfferedChunk[]): Promise<readonly BorrowedChunks[]> {
+    const blocks: BorrowedChunks[] = [];
+    for (let first = 0; first < chunks.length; first += MAX_HELD_IDS) {
+      const part = chunks.slice(first, first + MAX_HELD_IDS);
+      const holdId = newHoldId();
+      await this.#placeHold(holdId, part);
+      blocks.push(...this.#blocksOf(holdId, part));
+    }
+    return blocks;
+  }
+
+  async close(): Promise<void> {
+    await this.#domains.close();
+    await this.#realm.coordinator.close();
+  }
+
+  /** If it fails, the hold may exist all the same. A later compaction of this repository releases it. */
+  async #placeHold(holdId: string, chunks: readonly OfferedChunk[]): Promise<void> {
+    const { domainId, membership } = this.#realm;
+    try {
+      const peer = await this.#domains.peerOf(this.#domain.id);
+      const kept = await peer.holds.place(
+        { domainId, name: membership.name, holdId },
+        Buffer.concat(chunks.map(({ id }) => id)),
+      );
+      if (kept.length === chunks.length && kept.every((each) => each === 1)) return;
+    } catch (error) {
+      this.#giveUp(error);
+    }
+    throw new NotKeptError();
+  }
+
+  #blocksOf(holdId: string, chunks: readonly OfferedChunk[]): BorrowedChunks[] {
+    const blocks: BorrowedChunks[] = [];
+    let part: OfferedChunk[] = [];
+    let rawBytes = 0;
+    const finish = (): void => {
+      if (part.length === 0) return;
+      const chunkIds = Buffer.alloc(part.length * ID_BYTES);
+      for (const [index, { id }] of part.entries()) chunkIds.set(id, index * ID_BYTES);
+      const chunkLengths = Uint32Array.from(part, ({ lengthBytes }) => lengthBytes);
+      blocks.push({ domainId: this.#domain.id, holdId, chunkIds, chunkLengths });
+      [part, rawBytes] = [[], 0];
+    };
+    for (const chunk of chunks) {
+      if (part.length === CHUNKS_PER_BLOCK || rawBytes + chunk.lengthBytes > RAW_BYTES_PER_BLOCK) finish();
+      part.push(chunk);
+      rawBytes += chunk.lengthBytes;
+    }
+    finish();
+    return blocks;
+  }
+
+  #giveUp(error: unknown): void {
+    if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
+    this.#isGone = true;
+    this.#context.onNotice?.({ kind: 'lender-unreachable', domain: this.#domain.member.name, reason: error.message });
+  }
+}
+
+async function findLender(realm: OpenRealm, domains: Domains, named: string): Promise<Domain> {
+  await domains.readRecords();
+  const id = findDomain(named, await realm.records.members());
+  if (id === realm.domainId) throw new RefusedError(`${named} is this repository, which cannot rely on itself`);
+  const found = domains.all.find((domain) => domain.id === id);
+  if (found === undefined) throw new RefusedError(`the records of the domain ${named} are damaged`);
+  await domains.loadPlanes();
+  return found;
+}

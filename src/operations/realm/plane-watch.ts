@@ -1,0 +1,55 @@
+import { LdmError } from '../../errors.ts';
+import type { OperationContext } from '../context.ts';
+import { Domains } from './domains.ts';
+import type { OpenRealm } from './realm.ts';
+
+/**
+ * Keeps the planes of the other domains up to date. A change of any record means: read all of them again. Changes that
+ * arrive meanwhile cause one more reading.
+ */
+export class PlaneWatch {
+  readonly #realm: OpenRealm;
+  readonly #onTrouble: ((reason: string) => void) | undefined;
+  readonly #domains: Domains;
+  #endWatch: (() => void) | undefined;
+  #running: Promise<void> | undefined;
+  #isStale = false;
+  #isStopped = false;
+
+  constructor(context: OperationContext, realm: OpenRealm, onTrouble: ((reason: string) => void) | undefined) {
+    this.#domains = new Domains(context, realm);
+    this.#realm = realm;
+    this.#onTrouble = onTrouble;
+  }
+
+  async start(): Promise<void> {
+    this.#endWatch = await this.#realm.coordinator.watch(() => this.#update());
+    this.#update();
+    await this.#running;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#endWatch?.();
+    await this.#running;
+    await this.#domains.close();
+  }
+
+  #update(): void {
+    this.#isStale = true;
+    this.#running ??= this.#readAll().finally(() => (this.#running = undefined));
+  }
+
+  async #readAll(): Promise<void> {
+    while (this.#isStale && !this.#isStopped) {
+      this.#isStale = false;
+      try {
+        await this.#domains.readRecords();
+        await this.#domains.loadPlanes();
+      } catch (error) {
+        if (!(error instanceof LdmError)) throw error;
+        this.#onTrouble?.(error.message);
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { RefusedError } from '../../errors.ts';
+import { openCoordinator } from '../../realm/open-coordinator.ts';
+import type { Coordinator } from '../../realm/coordinator.ts';
+import { RealmRecords, createRealmKeys } from '../../realm/realm-records.ts';
+import type { RealmKeys } from '../../realm/realm-records.ts';
+import type { RealmMembership } from '../../format/realm-membership.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { assertRealm } from './assert-realm.ts';
+
+/** The realm of an opened repository, connected. */
+export interface OpenRealm extends JoinedRealm {
+  readonly coordinator: Coordinator;
+  readonly records: RealmRecords;
+}
+
+/** Returns the membership of a repository. Undefined if it is in no realm, or has not joined its realm. */
+export async function membershipOf(repository: Repository): Promise<RealmMembership | undefined> {
+  return repository.config.realmId === undefined ? undefined : await repository.files.readRealm();
+}
+
+/** What is needed to connect to a realm when its repository is closed. */
+export interface JoinedRealm {
+  readonly realmId: string;
+  /** Of the own domain: its repository id. */
+  readonly domainId: string;
+  readonly membership: RealmMembership;
+  readonly keys: RealmKeys;
+}
+
+/**
+ * @param given - the membership of a repository that is about to join
+ * @throws RefusedError if the repository is in no realm, or has not joined it
+ */
+export async function readRealm(repository: Repository, given?: RealmMembership): Promise<JoinedRealm> {
+  const realmId = assertRealm(repository.config);
+  const membership = given ?? (await repository.files.readRealm());
+  if (membership === undefined) {
+    throw new RefusedError('this repository has not joined its realm', { advice: { code: 'join-realm' } });
+  }
+  const { repositoryId: domainId, idKey } = repository.config;
+  return { realmId, domainId, membership, keys: createRealmKeys(idKey, realmId) };
+}
+
+/** The caller closes the coordinator. */
+export async function connectRealm(joined: JoinedRealm): Promise<OpenRealm> {
+  const { realmId, membership, keys } = joined;
+  const coordinator = await openCoordinator(membership.coordinator, { realmId });
+  return { ...joined, coordinator, records: new RealmRecords(coordinator, realmId, keys) };
+}
+
+/**
+ * Connects to the realm of a repository, runs `work`, and ends the connection.
+ * @throws as `readRealm`
+ * @throws CoordinatorError if the coordinator cannot be reached
+ */
+export async function withRealm<T>(
+  repository: Repository,
+  work: (realm: OpenRealm) => Promise<T>,
+  given?: RealmMembership,
+): Promise<T> {
+  const realm = await connectRealm(await readRealm(repository, given));
+  try {
+    return await work(realm);
+  } finally {
+    await realm.coordinator.close();
+  }
+}

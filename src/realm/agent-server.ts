@@ -1,0 +1,249 @@
+import { timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { RefusedError } from '../errors.ts';
+import { FILE_ID_BYTES } from '../format/constants.ts';
+import { isDomainName } from '../format/domain-records.ts';
+import type { AgentEndpoint } from '../format/domain-records.ts';
+import { ID_BYTES } from '../ldm/positions.ts';
+import { prepareSocket, protectSocket, readCertificate } from './agent-place.ts';
+import type { AgentPlace } from './agent-place.ts';
+import { MAX_ASKED_IDS, MAX_HELD_IDS } from './peer.ts';
+import type { AgentService } from './peer.ts';
+import { MAX_PLANE_POSITIONS, planeBaseBytes } from '../format/plane-file.ts';
+
+export interface AgentServerOptions {
+  readonly place: AgentPlace;
+  /** In hex; clients send it as a bearer token (RFC 6750). */
+  readonly token: string;
+  /** The name of this machine, for clients on the same one. */
+  readonly host: string;
+  readonly requestsMax?: number;
+  /** For a request to arrive, and for a connection on which nothing moves. */
+  readonly timeoutMs?: number;
+  /** How long `close` waits for requests that are under way. */
+  readonly closeMs?: number;
+  /** Called with what made a request fail; the client learns only that it did. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+const REQUESTS_MAX = 64;
+/** A client that has not sent its token yet has a connection as well. */
+const CONNECTIONS_PER_REQUEST = 4;
+const TIMEOUT_MS = 30_000;
+const CLOSE_MS = 5000;
+
+const HOLD = /^\/v1\/holds\/([0-9a-f]{64})\/([0-9a-f]{64})\/([\w.-]+)$/;
+const RELEASE = /^\/v1\/release\/([0-9a-f]{64})$/;
+
+/** A connection is not used again while the agent ends. */
+const CLOSE = { connection: 'close' };
+
+/** What a request is answered with. */
+interface Reply {
+  readonly status: number;
+  readonly body?: Uint8Array | undefined;
+}
+
+class RequestFailure extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super();
+    this.status = status;
+  }
+}
+
+/**
+ * Serves a domain over HTTP/1.1:
+ *
+ * - `POST /v1/ask` with ids of 20 bytes, one after another: a JSON array with an answer or null for each.
+ * - `GET /v1/chunks/<id>`: the bytes of a chunk.
+ * - `GET /v1/planes`: a JSON array of names; `GET /v1/planes/<generation>/<file>`: the bytes of a file.
+ * - `POST /v1/holds/<domain>/<hold>/<name>` with ids: a byte for each, 1 if it is kept. `GET /v1/holds/<domain>`: a JSON array
+ *   of holds. `POST /v1/release/<domain>` with holds of 32 bytes: ends them.
+ * - `GET /v1/status`: `PeerStatus` in JSON.
+ *
+ * 401: no token, or a wrong one. 404: there is no such thing. 413: the question is too long. 503: too many requests.
+ */
+export class AgentServer {
+  requestCount = 0;
+  readonly #service: AgentService;
+  readonly #options: AgentServerOptions;
+  #server: Server | undefined;
+  #runningCount = 0;
+
+  constructor(service: AgentService, options: AgentServerOptions) {
+    this.#service = service;
+    this.#options = options;
+  }
+
+  /**
+   * Begins to answer. Returns where.
+   * @throws RefusedError if that is not possible there
+   */
+  async listen(): Promise<AgentEndpoint> {
+    const { place, host } = this.#options;
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
+      void this.#answer(request, response);
+    if (place.kind === 'socket') {
+      await prepareSocket(place.path);
+      await this.#start(createServer(this.#limits(), onRequest), { path: place.path });
+      protectSocket(place.path);
+      return { kind: 'socket', path: place.path, host };
+    }
+    const { certificate: cert, key, fingerprint } = readCertificate(place);
+    const created = createTlsServer({ cert, key, ...this.#limits() }, onRequest);
+    const server = await this.#start(created, { host: place.host, port: place.port });
+    const { port } = server.address() as AddressInfo;
+    return { kind: 'tls', url: `https://${place.host}:${port}`, fingerprint };
+  }
+
+  /** Ends what is under way, but not for long, and stops. */
+  async close(): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    this.#server = undefined;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeIdleConnections();
+    const timer = setTimeout(() => server.closeAllConnections(), this.#options.closeMs ?? CLOSE_MS);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  get #requestsMax(): number {
+    return this.#options.requestsMax ?? REQUESTS_MAX;
+  }
+
+  #limits(): ServerOptions {
+    const timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS;
+    return {
+      requestTimeout: timeoutMs,
+      headersTimeout: timeoutMs,
+      // By default, Node looks for late requests every 30 seconds.
+      connectionsCheckingInterval: Math.ceil(timeoutMs / 10),
+    };
+  }
+
+  async #start(server: Server, where: { path: string } | { host: string; port: number }): Promise<Server> {
+    server.maxConnections = this.#requestsMax * CONNECTIONS_PER_REQUEST;
+    // A client that does not read its answer would keep it in memory.
+    server.setTimeout(this.#options.timeoutMs ?? TIMEOUT_MS);
+    try {
+      const listening = once(server, 'listening');
+      server.listen(where);
+      await listening;
+    } catch (cause) {
+      const at = 'path' in where ? where.path : `${where.host}:${where.port}`;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new RefusedError(`the agent cannot listen on ${at}: ${reason}`, { cause });
+    }
+    // A client that does not speak HTTP or TLS ends its own connection only.
+    server.on('error', () => undefined);
+    return (this.#server = server);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.requestCount += 1;
+    this.#runningCount += 1;
+    try {
+      const { status, body = new Uint8Array() } = await this.#replyOrFailure(request);
+      const isOpen = !response.destroyed;
+      response.writeHead(status, { 'content-length': body.length, ...(this.#server === undefined && CLOSE) });
+      response.end(body);
+      // Until then, the answer takes memory.
+      if (isOpen) await new Promise<void>((resolve) => response.once('close', () => resolve()));
+    } finally {
+      this.#runningCount -= 1;
+    }
+  }
+
+  async #replyOrFailure(request: IncomingMessage): Promise<Reply> {
+    try {
+      return await this.#reply(request);
+    } catch (error) {
+      if (error instanceof RequestFailure) return { status: error.status };
+      this.#options.onFailure?.(error);
+      return { status: 500 };
+    }
+  }
+
+  async #reply(request: IncomingMessage): Promise<Reply> {
+    if (!this.#hasToken(request)) return { status: 401 };
+    if (this.#runningCount > this.#requestsMax) return { status: 503 };
+    const { method, url = '' } = request;
+    if (method === 'POST' && url === '/v1/ask') return await this.#ask(request);
+    if (method === 'POST') return await this.#change(request, url);
+    if (method !== 'GET') return { status: 405 };
+    if (url === '/v1/status') return json(await this.#service.status());
+    if (url === '/v1/planes') return json(await this.#service.planes.names());
+    const [, holderId] = /^\/v1\/holds\/([0-9a-f]{64})$/.exec(url) ?? [];
+    if (holderId !== undefined) return json(await this.#service.holds.list(holderId));
+    const [, kind, name = ''] = /^\/v1\/(chunks|planes)\/([\w./-]+)$/.exec(url) ?? [];
+    if (kind === 'planes')
+      return found(await this.#service.planes.read(`planes/${name}`, planeBaseBytes(MAX_PLANE_POSITIONS)));
+    if (kind === 'chunks' && /^[0-9a-f]{40}$/.test(name)) {
+      return found(await this.#service.readChunk(Buffer.from(name, 'hex')));
+    }
+    return { status: 404 };
+  }
+
+  async #ask(request: IncomingMessage): Promise<Reply> {
+    const ids = await readBody(request, MAX_ASKED_IDS * ID_BYTES);
+    if (ids.length % ID_BYTES !== 0) return { status: 400 };
+    return json((await this.#service.ask(ids)).map((answer) => answer ?? null));
+  }
+
+  async #change(request: IncomingMessage, url: string): Promise<Reply> {
+    const [, domainId = '', holdId = '', name = ''] = HOLD.exec(url) ?? [];
+    if (domainId !== '' && isDomainName(name)) {
+      const ids = await readBody(request, MAX_HELD_IDS * ID_BYTES);
+      if (ids.length % ID_BYTES !== 0) return { status: 400 };
+      return found(await this.#service.holds.place({ domainId, holdId, name }, ids));
+    }
+    const [, holderId] = RELEASE.exec(url) ?? [];
+    if (holderId === undefined) return { status: 404 };
+    const text = (await readBody(request, MAX_HELD_IDS * FILE_ID_BYTES)).toString('hex');
+    if (text.length % (2 * FILE_ID_BYTES) !== 0) return { status: 400 };
+    await this.#service.holds.release(holderId, text.match(/.{64}/g) ?? []);
+    return { status: 200 };
+  }
+
+  #hasToken({ headers }: IncomingMessage): boolean {
+    const given = Buffer.from(headers.authorization ?? '');
+    const expected = Buffer.from(`Bearer ${this.#options.token}`);
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  }
+}
+
+function json(value: unknown): Reply {
+  return { status: 200, body: Buffer.from(JSON.stringify(value)) };
+}
+
+function found(body: Uint8Array | undefined): Reply {
+  return body === undefined ? { status: 404 } : { status: 200, body };
+}
+
+/**
+ * Reads the body. What is too long is not kept; it is still read from the connection, since a client that cannot send
+ * all of it might not receive the answer.
+ */
+async function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw new RequestFailure(413);
+  const parts: Buffer[] = [];
+  let sizeBytes = 0;
+  return await new Promise((resolve, reject) => {
+    request.on('data', (part: Buffer) => {
+      sizeBytes += part.length;
+      if (sizeBytes <= limitBytes) parts.push(part);
+      else reject(new RequestFailure(413));
+    });
+    request.on('end', () => resolve(Buffer.concat(parts)));
+    // The client has gone, or was too slow.
+    request.on('error', () => reject(new RequestFailure(400)));
+  });
+}

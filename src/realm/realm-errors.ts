@@ -1,0 +1,28 @@
+import { LdmError } from '../errors.ts';
+import type { ErrorDetails } from '../errors.ts';
+
+/** What the members of a realm share cannot be read or changed. Says nothing about any repository. */
+export class CoordinatorError extends LdmError {
+  override readonly code: string = 'COORDINATOR';
+}
+
+/**
+ * Why a domain cannot be asked:
+ *
+ * - `unreachable`: nobody answers there, or not in time.
+ * - `busy`: the agent does as much as it may already. It may answer later.
+ * - `refused`: the agent does not accept the token, or it is not the agent that its domain has announced.
+ * - `invalid`: what it answers cannot be understood, or the agent has failed.
+ */
+export type PeerErrorKind = 'unreachable' | 'busy' | 'refused' | 'invalid';
+
+/** Another domain cannot be asked. Says nothing about what it has stored. */
+export class PeerError extends LdmError {
+  override readonly code: string = 'PEER';
+  readonly kind: PeerErrorKind;
+
+  constructor(message: string, details: ErrorDetails & { readonly kind: PeerErrorKind }) {
+    super(message, details);
+    this.kind = details.kind;
+  }
+}

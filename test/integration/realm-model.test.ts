@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { withRepository } from '../../src/operations/context.ts';
+import { Domains } from '../../src/operations/realm/domains.ts';
+import { lookUp } from '../../src/operations/realm/look-up.ts';
+import { withRealm } from '../../src/operations/realm/realm.ts';
+import { makeRealm } from '../support/lending-pair.ts';
+import type { Member } from '../support/lending-pair.ts';
+import { createPrng } from '../support/prng.ts';
+import { PLANE_FAULTS } from '../support/realm-faults.ts';
+import { RealmModel } from '../support/realm-model.ts';
+import { inSoak } from '../support/soak.ts';
+import { takeThreadsAway } from '../support/test-threads.ts';
+
+// Three domains of a realm against a model of Maps and Sets: what look-ups say while operations and faults go on.
+
+/** LDM_TEST_SEED runs the same steps again. */
+const SEED = Number(process.env['LDM_TEST_SEED'] ?? Date.now() % 2 ** 31);
+const STEP_COUNT = inSoak(20_000, 1000);
+const TIMEOUT_MS = inSoak(3_600_000, 240_000);
+const TINY_CAPACITY = 64;
+
+let giveThreadsBack: () => void;
+
+beforeAll(() => {
+  giveThreadsBack = takeThreadsAway();
+});
+
+afterAll(() => giveThreadsBack());
+
+test(
+  `a look-up never errs about a chunk of three domains, whatever fails (seed ${SEED})`,
+  async () => {
+    const realm = await makeRealm('plain');
+    const members = [await realm.join('a', TINY_CAPACITY), await realm.join('b'), await realm.join('c')];
+    const model = new RealmModel(realm, members, createPrng(SEED));
+    await model.run(STEP_COUNT);
+    const operations = ['backup', 'borrowed', 'delete', 'compact', 'adopt', 'repair'];
+    const faults = [...PLANE_FAULTS, 'publication-lost', 'plane-late', 'repository-away'];
+    for (const what of [...operations, ...faults, 'found', 'absent', 'unknown', 'uncertain', 'removed'])
+      expect(model.counts.get(what) ?? 0, what).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);
+
+test('when a filter grows, the others find all its chunks with its new plane', async () => {
+  const realm = await makeRealm('plain');
+  const owner = await realm.join('owner', TINY_CAPACITY);
+  const viewer = await realm.join('viewer');
+  await owner.backUp(realm.files(3, 1));
+  const before = await positionsOf(owner);
+  await withRepository(viewer.context, 'read', async (repository) =>
+    withRealm(repository, async (connected) => {
+      const domains = new Domains(viewer.context, connected);
+      await domains.readRecords();
+      await domains.loadPlanes();
+      await owner.backUp(realm.files(20, 2));
+      expect(await positionsOf(owner)).toBeGreaterThan(before);
+      await domains.readRecords();
+      await domains.loadPlanes();
+      const [domain] = domains.all;
+      expect(domains.isCurrent(domain!)).toBe(true);
+      const ids = await idsOf(owner);
+      expect(ids.length).toBeGreaterThan(2 * TINY_CAPACITY);
+      expect(ids.filter((id) => domains.candidates(id).length === 0)).toEqual([]);
+      const found = await lookUp(await repository.openState(), domains, ids, { ask: 'maybe', deadlineMs: 30_000 });
+      expect(found.filter(({ verdict }) => verdict !== 'found')).toEqual([]);
+      const prng = createPrng(3);
+      const foreign = Array.from({ length: 1000 }, () => prng.bytes(20));
+      expect(foreign.filter((id) => domains.candidates(id).length > 0).length).toBeLessThan(100);
+      await domains.close();
+    }),
+  );
+});
+
+async function positionsOf({ context }: Member): Promise<number> {
+  return await withRepository(
+    context,
+    'read',
+    async (repository) => (await repository.openState()).state.filter.plan.positions,
+  );
+}
+
+async function idsOf({ context }: Member): Promise<Uint8Array[]> {
+  return await withRepository(context, 'read', async (repository) => {
+    const { filter } = (await repository.openState()).state;
+    const ids: Uint8Array[] = [];
+    filter.forEachEntry((entry) => {
+      const id = new Uint8Array(20);
+      filter.copyId(entry, id, 0);
+      if (filter.refs(entry) > 0) ids.push(id);
+    });
+    return ids;
+  });
+}

@@ -1,0 +1,171 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { Redis } from 'ioredis';
+
+import { RealmScene } from '../support/realm-servers.ts';
+import { redisProblem, startRedis } from '../support/redis-server.ts';
+import type { RedisServer } from '../support/redis-server.ts';
+import { makeTemporaryDirectory, removeTree } from '../support/temp-directory.ts';
+import { startZooKeeper, zooKeeperProblem } from '../support/zookeeper-server.ts';
+import type { ZooKeeperServer } from '../support/zookeeper-server.ts';
+
+// Three domains, the built program, and real servers.
+
+const problem = [zooKeeperProblem(), redisProblem()].find((each) => each !== undefined);
+const TIMEOUT_MS = 120_000;
+
+let zooKeeper: ZooKeeperServer;
+let redis: RedisServer;
+let scene: RealmScene;
+
+beforeAll(async () => {
+  if (problem !== undefined) return;
+  zooKeeper = await startZooKeeper();
+  redis = await startRedis();
+}, 60_000);
+afterAll(async () => {
+  await zooKeeper?.stop();
+  await redis?.stop();
+});
+beforeEach(async ({ skip }) => {
+  skip(problem !== undefined, problem);
+  scene = new RealmScene(makeTemporaryDirectory());
+  const coordinator = `zookeeper://127.0.0.1:${zooKeeper.port}/${scene.directory.slice(-6)}`;
+  await scene.create(['a', 'b', 'c'], ['--coordinator', coordinator, '--cache', redis.url]);
+}, TIMEOUT_MS);
+afterEach(async () => {
+  await scene?.close();
+  if (scene !== undefined) removeTree(scene.directory);
+});
+
+describe('three domains', () => {
+  it('find what the others have, and what nobody has', { timeout: TIMEOUT_MS }, async () => {
+    for (const [index, name] of ['a', 'b', 'c'].entries())
+      await scene.ok(['-r', name, 'backup', scene.file(`of-${name}`, index)]);
+    await scene.startAgent('a');
+    const status = await scene.status('c');
+    const ofDomain = (name: string): unknown => status.get(name);
+    expect(ofDomain('a')).toMatchObject({ reached_by: 'agent', current: true });
+    for (const name of ['b', 'c']) expect(ofDomain(name)).toMatchObject({ reached_by: 'repository', current: true });
+    expect((await scene.ok(['-r', 'c', 'locate', 'of-a'])).stdout).toMatch(/^ {2}a +pack/m);
+    expect((await scene.ok(['-r', 'a', 'locate', 'of-b'])).stdout).toMatch(/^ {2}b +pack/m);
+    expect((await scene.ok(['-r', 'b', 'locate', scene.file('of-nobody', 9)], [5])).stdout).toContain('in no domain');
+  });
+
+  it('agree after a burst of changes', { timeout: TIMEOUT_MS }, async () => {
+    await scene.startAgent('b');
+    const changes = Array.from({ length: 6 }, async (_, index) =>
+      scene.ok(['-q', '-r', 'a', 'backup', scene.file(`burst-${index}`, 100 + index, 5000)]),
+    );
+    await Promise.all(changes);
+    await scene.until('c', (domains) => domains.get('a')!.current && domains.get('b')!.reached_by === 'agent');
+    const own = (await scene.status('a')).get('a')!;
+    expect(own.unpublished).toBe(0);
+    for (let index = 0; index < 6; index += 1) await scene.ok(['-q', '-r', 'c', 'locate', `burst-${index}`]);
+  });
+});
+
+describe('kill -9', () => {
+  it('of an agent loses no answer, and leaves nothing to repair', { timeout: TIMEOUT_MS }, async () => {
+    await scene.ok(['-r', 'a', 'backup', scene.file('file', 1)]);
+    const agent = await scene.startAgent('a');
+    const asking = Array.from({ length: 4 }, async () => scene.ok(['-q', '-r', 'b', 'locate', 'file']));
+    const backup = scene.ok(['-r', 'a', 'backup', scene.file('other', 2)]);
+    await scene.end(agent, 'SIGKILL');
+    await Promise.all([...asking, backup]);
+    await scene.ok(['-q', '-r', 'b', 'locate', 'other']);
+    await scene.ok(['-r', 'a', 'check', '--read-data']);
+    // On the socket that the other one has left.
+    const next = await scene.startAgent('a');
+    await scene.until('b', (domains) => domains.get('a')!.reached_by === 'agent');
+    expect(await scene.end(next, 'SIGTERM')).toBe(0);
+  });
+
+  it('of ZooKeeper costs no backup, and the next one publishes what was not', { timeout: TIMEOUT_MS }, async () => {
+    await scene.ok(['-r', 'a', 'backup', scene.file('first', 1)]);
+    await zooKeeper.process.kill();
+    const { stderr } = await scene.ok(['-r', 'a', 'backup', scene.file('second', 2)]);
+    expect(stderr).toContain('the realm does not know of the changes yet');
+    const lost = await scene.run(['-r', 'b', 'locate', 'second']);
+    expect([lost.code, lost.stdout]).toEqual([1, expect.stringMatching(/realm +unknown: .*ZooKeeper/)]);
+    // What is here can be found.
+    await scene.ok(['-q', '-r', 'a', 'locate', 'second']);
+    await scene.ok(['-r', 'a', 'check', '--read-data']);
+    await zooKeeper.process.start();
+    // Its plane does not know the file yet, and that does not matter.
+    await scene.ok(['-q', '-r', 'b', 'locate', 'second']);
+    await scene.ok(['-r', 'a', 'backup', 'first']);
+    expect((await scene.status('a')).get('a')!.unpublished).toBe(0);
+  });
+
+  it('of Redis changes no answer', { timeout: TIMEOUT_MS }, async () => {
+    await scene.ok(['-r', 'a', 'backup', scene.file('file', 1)]);
+    await scene.ok(['-q', '-r', 'b', 'locate', 'file']);
+    await redis.process.kill();
+    try {
+      await scene.ok(['-q', '-r', 'b', 'locate', 'file']);
+      await scene.ok(['-q', '-r', 'b', 'locate', scene.file('of-nobody', 9)], [5]);
+    } finally {
+      await redis.process.start();
+    }
+    await scene.ok(['-q', '-r', 'b', 'locate', 'file']);
+  });
+});
+
+it('what somebody else writes to Redis is not believed', { timeout: TIMEOUT_MS }, async () => {
+  await scene.ok(['-r', 'a', 'backup', scene.file('file', 1)]);
+  await scene.ok(['-q', '-r', 'b', 'locate', 'file']);
+  await scene.ok(['-q', '-r', 'b', 'locate', scene.file('of-nobody', 9)], [5]);
+  const client = new Redis(redis.url);
+  const keys = await client.keys('ldm:*');
+  expect(keys.length).toBeGreaterThan(2);
+  const values = await client.mgetBuffer(keys);
+  // Each value under the name of the next one, and some bytes changed.
+  for (const [index, key] of keys.entries()) {
+    const value = Buffer.from(values[(index + 1) % values.length]!);
+    if (index % 2 === 0) value[value.length - 1]! ^= 1;
+    await client.set(key, value);
+  }
+  expect((await scene.ok(['-r', 'b', 'locate', 'file'])).stdout).toMatch(/^ {2}a +pack/m);
+  await scene.ok(['-q', '-r', 'b', 'locate', 'of-nobody'], [5]);
+  await client.flushall();
+  await scene.ok(['-q', '-r', 'b', 'locate', 'file']);
+  client.disconnect();
+});
+
+it('an agent that sleeps longer than its session is announced again', { timeout: TIMEOUT_MS }, async () => {
+  await scene.ok(['-r', 'a', 'backup', scene.file('file', 1)]);
+  const agent = await scene.startAgent('a');
+  await scene.until('b', (domains) => domains.get('a')!.reached_by === 'agent');
+  agent.kill('SIGSTOP');
+  try {
+    // Its session has ended when the others do not even try to reach it.
+    await scene.until('b', (domains) => domains.get('a')!.reached_by === 'repository');
+    await scene.ok(['-q', '-r', 'b', 'locate', 'file']);
+  } finally {
+    agent.kill('SIGCONT');
+  }
+  await scene.until('b', (domains) => domains.get('a')!.reached_by === 'agent');
+  await scene.ok(['-q', '-r', 'b', 'locate', 'file']);
+});
+
+it.each([-20, 20])('a clock that is wrong by %i years changes nothing', { timeout: TIMEOUT_MS }, async (years) => {
+  const shift = years * 365 * 86_400_000;
+  const code = `const Real = Date; const shift = ${shift};
+    globalThis.Date = class extends Real {
+      constructor(...args) { super(...(args.length === 0 ? [Real.now() + shift] : args)); }
+      static now() { return Real.now() + shift; }
+    };`;
+  const wrong = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
+  await scene.ok(['-r', 'a', 'backup', scene.file('file', 1)]);
+  const wrongly = async (args: readonly string[]): Promise<number | null> => (await scene.run(args, wrong)).code;
+  expect(await wrongly(['-q', '-r', 'b', 'locate', 'file'])).toBe(0);
+  expect(await wrongly(['-q', '-r', 'b', 'locate', scene.file('of-nobody', 9)])).toBe(5);
+  expect(await wrongly(['-q', '-r', 'b', 'backup', 'file', '--rely-on', 'a'])).toBe(0);
+  const { stdout } = await scene.ok(['-r', 'b', 'snapshots', '--json']);
+  const [snapshot] = stdout.split('\n').map((line) => JSON.parse(line || '{}') as { readonly time?: string });
+  // The clock was wrong.
+  expect(Math.sign(Date.parse(snapshot!.time!) - Date.now())).toBe(Math.sign(years));
+  expect((await scene.status('c')).get('b')).toMatchObject({ current: true });
+  await scene.ok(['-q', '-r', 'c', 'locate', 'file']);
+});

@@ -1,0 +1,151 @@
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+
+import { initRepository } from '../../src/operations/init.ts';
+import { createRealm } from '../../src/operations/realm/create.ts';
+import { joinRealm } from '../../src/operations/realm/join.ts';
+import { LendingModel } from '../support/lending-model.ts';
+import type { OpenSide, Pair } from '../support/lending-model.ts';
+import { MemoryBackend } from '../support/memory-backend.ts';
+import { createPrng } from '../support/prng.ts';
+import { scheduledDirectory } from '../support/scheduled-process.ts';
+import { optionsOfTests } from '../support/simulated-process.ts';
+import { inSoak } from '../support/soak.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+import { TINY_CHUNKS } from '../support/test-repository.ts';
+import { takeThreadsAway } from '../support/test-threads.ts';
+
+// A model check of the real operations of two domains, of which one relies on the other.
+
+/** LDM_TEST_SEED runs the schedules from that seed on again. */
+const FIRST_SEED = Number(process.env['LDM_TEST_SEED'] ?? Date.now() % 2 ** 31);
+const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(20_000, 60));
+const TIMEOUT_MS = 6 * 60 * 60_000;
+
+let giveThreadsBack: () => void;
+
+beforeAll(() => {
+  giveThreadsBack = takeThreadsAway();
+});
+
+afterAll(() => giveThreadsBack());
+
+interface RunResult {
+  readonly loss: string | undefined;
+  readonly outcomes: ReadonlyMap<string, number>;
+  readonly borrowedCount: number;
+  readonly lostLockCount: number;
+}
+
+async function newPair(coordinator: string): Promise<Pair> {
+  const file = join(memoryDirectory(), 'work.realm');
+  await createRealm({ file, isEncrypted: false, chunker: TINY_CHUNKS });
+  const pair = { owner: new MemoryBackend(), holder: new MemoryBackend() };
+  for (const side of ['owner', 'holder'] as const) {
+    const context = { backend: pair[side], ...optionsOfTests() };
+    await initRepository(context, { capacity: 64, encryption: 'never', realm: { file } });
+    await joinRealm(context, { coordinator, name: side });
+  }
+  return pair;
+}
+
+function makeSources(): string[] {
+  const directory = memoryDirectory();
+  return Array.from({ length: 5 }, (_, index) => {
+    const path = join(directory, `file-${index}`);
+    writeFileSync(path, createPrng(index).bytes(500 + 700 * index));
+    return path;
+  });
+}
+
+async function runSchedules(
+  first: number,
+  count: number,
+  open: OpenSide,
+  isEnough: (result: RunResult) => boolean = () => true,
+): Promise<RunResult> {
+  vi.spyOn(performance, 'now').mockReturnValue(0);
+  const coordinator = memoryDirectory();
+  const empty = await newPair(coordinator);
+  const atFirst = memoryDirectory();
+  cpSync(coordinator, atFirst, { recursive: true });
+  const sources = makeSources();
+  const outcomes = new Map<string, number>();
+  let result: RunResult = { loss: undefined, outcomes, borrowedCount: 0, lostLockCount: 0 };
+  for (let seed = first; seed < first + count * 10; seed += 1) {
+    if (seed >= first + count && isEnough(result)) break;
+    rmSync(coordinator, { recursive: true });
+    cpSync(atFirst, coordinator, { recursive: true });
+    const pair = { owner: empty.owner.copy(), holder: empty.holder.copy() };
+    const model = new LendingModel({ pair, seed, sources, open });
+    await model.run();
+    for (const [key, times] of model.outcomes) outcomes.set(key, (outcomes.get(key) ?? 0) + times);
+    result = {
+      loss: model.loss === undefined ? undefined : `seed ${seed}: ${model.loss}`,
+      outcomes,
+      borrowedCount: result.borrowedCount + model.borrowedCount,
+      lostLockCount: result.lostLockCount + model.lostLockCount,
+    };
+    if (result.loss !== undefined) return result;
+  }
+  return result;
+}
+
+const KINDS = ['owner compact', 'owner delete', 'holder backup', 'holder delete', 'holder compact', 'holder adopt'];
+
+test(
+  `no snapshot loses a chunk that another domain keeps, whoever sleeps when (from seed ${FIRST_SEED})`,
+  async () => {
+    const isDone = ({ outcomes, borrowedCount }: RunResult): boolean =>
+      borrowedCount > 0 && KINDS.every((kind) => outcomes.has(`${kind} done`));
+    const { loss, outcomes, borrowedCount, lostLockCount } = await runSchedules(
+      FIRST_SEED,
+      SCHEDULE_COUNT,
+      () => scheduledDirectory(),
+      isDone,
+    );
+    expect(loss).toBeUndefined();
+    expect(borrowedCount).toBeGreaterThan(SCHEDULE_COUNT / 4);
+    expect(lostLockCount).toBeGreaterThan(SCHEDULE_COUNT / 2);
+    for (const kind of KINDS) expect(outcomes.get(`${kind} done`) ?? 0, kind).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);
+
+describe('a loss is found where', () => {
+  const orders: readonly (readonly [string, OpenSide])[] = [
+    [
+      'a lender says that it keeps chunks, and its manifest is never written',
+      (side) => (disk, process, onChange) =>
+        scheduledDirectory()(
+          side === 'owner' && process.kind === 'holder backup' ? forgetful(disk) : disk,
+          process,
+          onChange,
+        ),
+    ],
+  ];
+
+  test.each(orders)(
+    '%s',
+    async (_, open) => {
+      const { loss } = await runSchedules(1, 2000, open);
+      expect(loss).toMatch(/lost chunk .* of the owner/);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+/** A disk that does not keep new manifests, though it says so. */
+function forgetful(disk: MemoryBackend): MemoryBackend {
+  return new Proxy(disk, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      if (name !== 'rename') return value.bind(target) as unknown;
+      return async (from: string, to: string) =>
+        /^(snapshots|manifests.bak)\//.test(to) ? undefined : target.rename(from, to);
+    },
+  });
+}

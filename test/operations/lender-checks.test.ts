@@ -1,0 +1,67 @@
+import { renameSync } from 'node:fs';
+import { afterEach, expect, test, vi } from 'vitest';
+
+import { adopt } from '../../src/operations/realm/adopt.ts';
+import { placeHold } from '../../src/operations/realm/holds.ts';
+import { RepositoryPeer } from '../../src/operations/realm/repository-peer.ts';
+import { borrowedIds, deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
+
+afterEach(() => void vi.restoreAllMocks());
+
+test('a lender that has deleted the chunks since it was asked keeps none, and all is stored here', async () => {
+  const { owner, holder, source } = await makeSetting();
+  // oxlint-disable-next-line typescript/unbound-method
+  const { ask } = RepositoryPeer.prototype;
+  const asked = vi.spyOn(RepositoryPeer.prototype, 'ask').mockImplementation(async function (
+    this: RepositoryPeer,
+    ids,
+  ) {
+    const answers = await ask.call(this, ids);
+    await deleteAll(owner);
+    return answers;
+  });
+  const { borrowed } = await holder.backUp(source, { reliesOn: 'owner' });
+  expect(asked).toHaveBeenCalledOnce();
+  expect([borrowed.chunks, kindsOf(holder)]).toEqual([0, ['chunks-not-kept']]);
+  renameSync(owner.place, `${owner.place}-away`);
+  await holder.expectRestored(source);
+  expect(await holder.findings()).toEqual([]);
+});
+
+test('wrong bytes of a lender are refused', async () => {
+  const { holder, source } = await makeSetting();
+  await holder.backUp(source, { reliesOn: 'owner' });
+  // oxlint-disable-next-line typescript/unbound-method
+  const { readChunk } = RepositoryPeer.prototype;
+  vi.spyOn(RepositoryPeer.prototype, 'readChunk').mockImplementation(async function (this: RepositoryPeer, id) {
+    const bytes = await readChunk.call(this, id);
+    return bytes && Uint8Array.from(bytes, (byte, index) => (index === 0 ? byte ^ 1 : byte));
+  });
+  await expect(holder.expectRestored(source)).rejects.toThrow('gave wrong bytes');
+});
+
+test('borrowed chunks are not lent', async () => {
+  const { realm, holder, source } = await makeSetting();
+  const third = await realm.join('third');
+  await holder.backUp(source, { reliesOn: 'owner' });
+  const ids = await borrowedIds(holder);
+  const hold = { domainId: 'ab'.repeat(32), name: 'other', holdId: 'cd'.repeat(32) };
+  expect(await placeHold(holder.context, hold, ids)).not.toContain(1);
+  expect(await holder.holds()).toEqual([]);
+  const { borrowed } = await third.backUp(source, { reliesOn: 'holder' });
+  expect([borrowed.chunks, kindsOf(third)]).toEqual([0, []]);
+});
+
+test('only what one domain keeps can be adopted', async () => {
+  const { realm, owner, holder, source } = await makeSetting();
+  const third = await realm.join('third');
+  const other = realm.files(2, 9);
+  await third.backUp(other);
+  await holder.backUp(source, { reliesOn: 'owner' });
+  await holder.backUp(other, { reliesOn: 'third' });
+  await expect(adopt(holder.context, { from: 'nobody' })).rejects.toMatchObject({ code: 'REFUSED' });
+  expect(await adopt(holder.context, { from: 'third' })).toMatchObject({ bytes: 40_000, snapshotsChanged: 1 });
+  expect([(await owner.holds()).length, (await third.holds()).length]).toEqual([1, 0]);
+  renameSync(third.place, `${third.place}-away`);
+  await holder.expectRestored(other);
+});

@@ -1,0 +1,88 @@
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+import { compact } from '../../src/operations/compact.ts';
+import { withRepository } from '../../src/operations/context.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { runAgent } from '../../src/operations/realm/agent.ts';
+import { openDomainSource } from '../../src/operations/realm/domain-source.ts';
+import { forgetDomain } from '../../src/operations/realm/leave.ts';
+import { ALL, kindsOf, makeSetting } from '../support/lending-pair.ts';
+import type { Member } from '../support/lending-pair.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
+
+async function withAgent<T>(
+  member: Member,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly requests: number }> {
+  const end = new AbortController();
+  const listen = { kind: 'socket', path: join(temporaryDirectory(), 'agent.sock') } as const;
+  let agent: ReturnType<typeof runAgent> | undefined;
+  await new Promise<void>((resolve, reject) => {
+    agent = runAgent({ ...member.context, signal: end.signal }, { listen, onReady: () => resolve() });
+    agent.catch(reject);
+  });
+  try {
+    const result = await work();
+    end.abort();
+    return { result, requests: (await agent!).requests };
+  } finally {
+    end.abort();
+  }
+}
+
+test('chunks are borrowed, read and released through an agent', async () => {
+  const { owner, holder, source } = await makeSetting();
+  const { requests } = await withAgent(owner, async () => {
+    const openPlace = async (): Promise<never> => Promise.reject(new Error('the repository was opened'));
+    Object.assign(holder.context, { openPlace });
+    const { borrowed } = await holder.backUp(source, { reliesOn: 'owner' });
+    expect([borrowed.bytes, (await owner.holds()).length]).toEqual([100_000, 1]);
+    await holder.expectRestored(source);
+    expect(await holder.findings()).toEqual([]);
+    const [only] = await holder.snapshots();
+    await deleteSnapshots(holder.context, { selectors: [only!.id] });
+    await compact(holder.context, ALL);
+    expect(await owner.holds()).toEqual([]);
+  });
+  expect(requests).toBeGreaterThan(4);
+  expect(kindsOf(holder)).toEqual([]);
+});
+
+test('a domain whose agent runs is not forgotten', async () => {
+  const { owner, holder } = await makeSetting();
+  await withAgent(owner, async () => {
+    await expect(forgetDomain(holder.context, { named: 'owner' })).rejects.toThrow('the agent of owner is running');
+  });
+  await expect(forgetDomain(holder.context, { named: 'owner' })).rejects.toThrow('can be reached');
+  renameSync(owner.place, `${owner.place}-away`);
+  expect(await forgetDomain(holder.context, { named: 'owner' })).toMatchObject({ name: 'owner' });
+});
+
+test('a chunk comes from a domain whose plane does not know it yet', async () => {
+  const { realm, owner, holder } = await makeSetting();
+  const late = realm.files(1, 7);
+  renameSync(realm.coordinator, `${realm.coordinator}-away`);
+  await owner.backUp(late);
+  renameSync(`${realm.coordinator}-away`, realm.coordinator);
+  expect(kindsOf(owner)).toEqual(['plane-not-published']);
+  await holder.backUp(late);
+  const ids = await (async () => {
+    return await withRepository(holder.context, 'read', async (repository) => {
+      const { state } = await repository.openState();
+      const all: Uint8Array[] = [];
+      state.filter.forEachEntry((entry) => {
+        const id = new Uint8Array(20);
+        state.filter.copyId(entry, id, 0);
+        all.push(id);
+      });
+      return all;
+    });
+  })();
+  const source = await openDomainSource(holder.context);
+  let from = 0;
+  for (const id of ids) if ((await source.fetch(id, 'data'))?.from === 'owner') from += 1;
+  await source.close();
+  expect(from).toBeGreaterThan(10);
+});

@@ -1,0 +1,169 @@
+import { cpSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { LdmError } from '../../src/errors.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { check } from '../../src/operations/check.ts';
+import { adopt } from '../../src/operations/realm/adopt.ts';
+import { leaveRealm } from '../../src/operations/realm/leave.ts';
+import { RepositoryPeer } from '../../src/operations/realm/repository-peer.ts';
+import { releaseHolds } from '../../src/operations/realm/holds.ts';
+import { repair } from '../../src/operations/repair.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
+import { deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
+import { KINDS } from '../support/realm.ts';
+import { inSoak } from '../support/soak.ts';
+
+describe.each(KINDS)('in a realm of %s repositories, a backup that relies on another domain', (kind) => {
+  test('does not store what the domain has, and can be restored', async () => {
+    const { realm, owner, holder, source } = await makeSetting(kind);
+    const own = realm.files(2, 2);
+    cpSync(own, join(source, 'own'), { recursive: true });
+    const { borrowed, summary } = await holder.backUp(source, { reliesOn: 'owner' });
+    expect(borrowed.bytes).toBe(100_000);
+    expect(summary.dataAdded).toBeLessThan(43_000);
+    expect(summary.dataAdded).toBeGreaterThan(40_000);
+    await holder.expectRestored(source);
+    const [listing] = await holder.snapshots();
+    expect(listing!.snapshot.reliesOn).toMatchObject([{ name: 'owner' }]);
+    const [hold] = await owner.holds();
+    expect(hold!.snapshot.hold).toMatchObject({ name: 'holder' });
+    expect([await owner.findings(), await holder.findings()]).toEqual([[], []]);
+    expect(holder.notices).toEqual([]);
+  });
+
+  test('keeps what it needs when the domain deletes and compacts', async () => {
+    const { owner, holder, source } = await makeSetting(kind);
+    await holder.backUp(source, { reliesOn: 'owner' });
+    await deleteAll(owner);
+    expect(await owner.snapshots()).toEqual([]);
+    await holder.expectRestored(source);
+    await repair(owner.context);
+    await holder.expectRestored(source);
+    expect([await owner.findings(), await holder.findings()]).toEqual([[], []]);
+  });
+
+  test('can be adopted, and needs nobody then', async () => {
+    const { owner, holder, source } = await makeSetting(kind);
+    await holder.backUp(source, { reliesOn: 'owner' });
+    const { summary } = (await holder.backUp(source)).snapshot;
+    expect(summary.dataAdded).toBe(0);
+    expect(await adopt(holder.context, { dryRun: true })).toMatchObject({ bytes: 100_000, snapshotsChanged: 0 });
+    const adopted = await adopt(holder.context);
+    expect(adopted).toMatchObject({ bytes: 100_000, snapshotsChanged: 2, notReclaimed: undefined });
+    expect((await holder.snapshots()).map(({ snapshot }) => snapshot.reliesOn)).toEqual([undefined, undefined]);
+    expect(await owner.holds()).toEqual([]);
+    renameSync(owner.place, `${owner.place}-away`);
+    await holder.expectRestored(source);
+    expect(await holder.findings()).toEqual([]);
+    expect(await adopt(holder.context)).toMatchObject({ chunks: 0, snapshotsChanged: 0 });
+  });
+});
+
+describe('if the domain', () => {
+  test('cannot be reached, everything is stored here', async () => {
+    const { owner, holder, source } = await makeSetting();
+    renameSync(owner.place, `${owner.place}-away`);
+    const { borrowed } = await holder.backUp(source, { reliesOn: 'owner' });
+    expect([borrowed.chunks, kindsOf(holder)]).toEqual([0, ['lender-unreachable']]);
+    await holder.expectRestored(source);
+  });
+
+  test('fails when it is to keep what it has, all is read again and stored here', async () => {
+    const { owner, holder, source } = await makeSetting();
+    const isHold = (operation: string, name: string): boolean => operation === 'rename' && /-> snapshots\//.test(name);
+    const broken = new FaultyBackend(new LocalBackend(owner.place), { failAt: 1, only: isHold, repeat: true });
+    const context = { ...holder.context, openPlace: async () => broken };
+    const { borrowed } = await backup(context, { sources: [source], cwd: '/', reliesOn: 'owner' });
+    broken.assertFired();
+    expect(borrowed.chunks).toBe(0);
+    expect(kindsOf(holder)).toEqual(['lender-unreachable', 'chunks-not-kept']);
+    renameSync(owner.place, `${owner.place}-away`);
+    await holder.expectRestored(source);
+    expect(await holder.findings()).toEqual([]);
+  });
+
+  test('is gone, a restore names it and what cannot be restored', async () => {
+    const { owner, holder, source } = await makeSetting();
+    await holder.backUp(source, { reliesOn: 'owner' });
+    renameSync(owner.place, `${owner.place}-away`);
+    await expect(holder.expectRestored(source)).rejects.toThrow(/the domain owner, which keeps some chunks/);
+    for (const readsData of [true, false]) expect(await holder.findings(readsData)).toEqual(['lender-unreachable']);
+    // Nothing is lost here, so a backup goes on.
+    expect((await holder.backUp(source)).summary.dataAdded).toBe(0);
+    expect(kindsOf(holder)).toContain('loans-not-verified');
+    renameSync(`${owner.place}-away`, owner.place);
+    await holder.expectRestored(source);
+  });
+
+  test('has lost chunks or holds, a check says so', async () => {
+    const { owner, holder, source } = await makeSetting();
+    await holder.backUp(source, { reliesOn: 'owner' });
+    const { repositoryId } = await check(holder.context);
+    const [hold] = await owner.holds();
+    await releaseHolds(owner.context, repositoryId, [hold!.snapshot.hold!.holdId]);
+    expect(await holder.findings(false)).toEqual(['hold-missing']);
+    await deleteAll(owner);
+    expect(await holder.findings(false)).toEqual(['hold-missing', 'borrowed-chunk-missing']);
+  });
+});
+
+test('an adoption that fails anywhere loses nothing, and goes on when it is repeated', async () => {
+  const { owner, holder, source } = await makeSetting();
+  await holder.backUp(source, { reliesOn: 'owner' });
+  let failedCount = 0;
+  for (let at = 1; ; at += inSoak(1, 5)) {
+    const backend = new FaultyBackend(new LocalBackend(holder.place), { failAt: at });
+    const failure = await adopt({ ...holder.context, backend }).catch((error: unknown) => error);
+    if (!backend.fired) break;
+    if (failure instanceof LdmError) failedCount += 1;
+    else expect(failure).not.toBeInstanceOf(Error);
+    await holder.expectRestored(source);
+  }
+  expect(failedCount).toBeGreaterThan(5);
+  expect(await owner.holds()).toEqual([]);
+  renameSync(owner.place, `${owner.place}-away`);
+  await holder.expectRestored(source);
+});
+
+describe('what a domain has lost is stored by the next backup', () => {
+  test.each(['the hold is gone', 'the chunks are gone', 'it has left the realm', 'it cannot be reached, with force'])(
+    '%s',
+    async (how) => {
+      const { owner, holder, source } = await makeSetting();
+      await holder.backUp(source, { reliesOn: 'owner' });
+      const { repositoryId } = await check(holder.context);
+      const [hold] = await owner.holds();
+      if (how !== 'it cannot be reached, with force')
+        await releaseHolds(owner.context, repositoryId, [hold!.snapshot.hold!.holdId]);
+      if (how === 'the chunks are gone') await deleteAll(owner);
+      if (how === 'it has left the realm') await leaveRealm(owner.context);
+      if (how.startsWith('it cannot')) renameSync(owner.place, `${owner.place}-away`);
+      const { summary } = await holder.backUp(source, { force: how.startsWith('it cannot') });
+      expect(summary.dataAdded).toBeGreaterThanOrEqual(100_000);
+      if (!how.startsWith('it cannot')) renameSync(owner.place, `${owner.place}-away`);
+      await holder.expectRestored(source);
+    },
+  );
+});
+
+test('an adoption rescues what can be rescued', async () => {
+  const { owner, holder, source } = await makeSetting();
+  await holder.backUp(source, { reliesOn: 'owner' });
+  // oxlint-disable-next-line typescript/unbound-method
+  const { readChunk } = RepositoryPeer.prototype;
+  let askedCount = 0;
+  vi.spyOn(RepositoryPeer.prototype, 'readChunk').mockImplementation(async function (this: RepositoryPeer, id) {
+    askedCount += 1;
+    return askedCount === 3 ? undefined : await readChunk.call(this, id);
+  });
+  const adopted = await adopt(holder.context);
+  expect(adopted).toMatchObject({ failed: 1, failure: expect.stringContaining('cannot read it'), snapshotsChanged: 0 });
+  expect(adopted.chunks).toBeGreaterThan(10);
+  expect(await owner.holds()).toHaveLength(1);
+  vi.restoreAllMocks();
+  expect(await adopt(holder.context)).toMatchObject({ chunks: 1, failed: 0, snapshotsChanged: 1 });
+  expect(await owner.holds()).toEqual([]);
+});

@@ -1,0 +1,117 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+
+import { RealmKeys } from '../../src/crypto/realm-keys.ts';
+import { openAnswerCache } from '../../src/realm/answer-cache.ts';
+import type { AnswerCache } from '../../src/realm/answer-cache.ts';
+import { redisProblem, startRedis } from '../support/redis-server.ts';
+import type { RedisServer } from '../support/redis-server.ts';
+import { StallingProxy } from '../support/stalling-proxy.ts';
+
+const problem = redisProblem();
+const REALM = 'ab'.repeat(32);
+const KEYS = new RealmKeys('cd'.repeat(32), REALM);
+const VALUE = Buffer.from('value');
+const DEADLINE_MS = 300;
+
+let server: RedisServer;
+let admin: Redis;
+
+beforeAll(async () => {
+  if (problem !== undefined) return;
+  server = await startRedis();
+  admin = new Redis(server.url);
+  admin.on('error', () => undefined);
+});
+afterAll(async () => {
+  admin?.disconnect();
+  await server?.stop();
+});
+beforeEach(async ({ skip }) => {
+  skip(problem !== undefined, problem);
+  await admin.flushall();
+});
+
+async function open(url = server.url): Promise<AnswerCache> {
+  return await openAnswerCache(url, { realmId: REALM, keys: KEYS, deadlineMs: DEADLINE_MS });
+}
+
+it('keeps a value for others, and lets it expire', async () => {
+  const [writer, reader] = [await open(), await open()];
+  expect(await reader.get('a')).toBeUndefined();
+  await writer.set('a', VALUE, 60);
+  expect(await reader.get('a')).toEqual(VALUE);
+  const [key] = await admin.keys('*');
+  const left = await admin.ttl(key!);
+  expect(left).toBeGreaterThan(0);
+  expect(left).toBeLessThanOrEqual(60);
+  await admin.pexpire(key!, 1);
+  while ((await admin.exists(key!)) > 0);
+  expect(await reader.get('a')).toBeUndefined();
+  writer.close();
+  reader.close();
+});
+
+it('FLUSHALL is like an empty cache', async () => {
+  const cache = await open();
+  await cache.set('b', VALUE, 60);
+  expect(await cache.get('b')).toEqual(VALUE);
+  await admin.flushall();
+  expect(await cache.get('b')).toBeUndefined();
+  cache.close();
+});
+
+it('does not return what another realm, another name or somebody without the keys has written', async () => {
+  const cache = await open();
+  await cache.set('c', VALUE, 60);
+  const key = `ldm:${REALM}:c`;
+  const stored = (await admin.getBuffer(key))!;
+  const poisons = [
+    Buffer.alloc(0),
+    Buffer.from('poison'),
+    Buffer.concat([stored, Buffer.from('x')]),
+    ...Array.from(stored.keys(), (index) => {
+      const changed = Buffer.from(stored);
+      changed[index]! ^= 1;
+      return changed;
+    }),
+  ];
+  for (const poison of poisons) {
+    await admin.set(key, poison);
+    expect(await cache.get('c')).toBeUndefined();
+  }
+  await admin.set(`ldm:${REALM}:d`, stored);
+  expect(await cache.get('d')).toBeUndefined();
+  await admin.set(key, stored);
+  expect(await cache.get('c')).toEqual(VALUE);
+  const foreign = new RealmKeys('ef'.repeat(32), REALM);
+  const other = await openAnswerCache(server.url, { realmId: REALM, keys: foreign, deadlineMs: DEADLINE_MS });
+  expect(await other.get('c')).toBeUndefined();
+  cache.close();
+  other.close();
+});
+
+it('a server that stalls costs one deadline, not one for each question', async () => {
+  await using proxy = await StallingProxy.start(server.process.port);
+  const cache = await open(`redis://127.0.0.1:${proxy.port}`);
+  await cache.set('e', VALUE, 60);
+  expect(await cache.get('e')).toEqual(VALUE);
+  proxy.stall();
+  const start = performance.now();
+  for (let count = 0; count < 20; count += 1) expect(await cache.get('e')).toBeUndefined();
+  expect(proxy.stalledBytes).toBeGreaterThan(0);
+  expect(performance.now() - start).toBeLessThan(DEADLINE_MS * 4);
+  cache.close();
+});
+
+it('a server that is killed, or was never there, is like an empty cache', async () => {
+  const [cache, nowhere] = [await open(), await open('redis://127.0.0.1:1')];
+  await cache.set('f', VALUE, 60);
+  await server.process.kill();
+  for (const each of [cache, nowhere]) {
+    expect(await each.get('f')).toBeUndefined();
+    await each.set('f', VALUE, 60);
+    each.close();
+  }
+  await server.process.start();
+});

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+
+import { CoordinatorError } from '../../src/realm/realm-errors.ts';
+import type { Coordinator } from '../../src/realm/coordinator.ts';
+import { openCoordinator } from '../../src/realm/open-coordinator.ts';
+import { describeCoordinator } from '../contracts/coordinator-contract.ts';
+import { StallingProxy } from '../support/stalling-proxy.ts';
+import { SESSION_MS, startZooKeeper, zooKeeperProblem } from '../support/zookeeper-server.ts';
+import type { ZooKeeperServer } from '../support/zookeeper-server.ts';
+
+const problem = zooKeeperProblem();
+const DOMAIN = 'ab'.repeat(32);
+const DEADLINE_MS = 2000;
+const HERE = Buffer.from('here');
+
+let server: ZooKeeperServer;
+
+beforeAll(async () => {
+  if (problem === undefined) server = await startZooKeeper();
+}, 60_000);
+afterAll(async () => server?.stop());
+beforeEach(({ skip }) => skip(problem !== undefined, problem));
+
+function open(realmId: string, port = server.port): Promise<Coordinator> {
+  const options = { realmId, sessionTimeoutMs: SESSION_MS, deadlineMs: DEADLINE_MS };
+  return openCoordinator(`zookeeper://127.0.0.1:${port}/test`, options);
+}
+
+function newRealm(): string {
+  return randomBytes(32).toString('hex');
+}
+
+describeCoordinator('ZooKeeper', async () => {
+  const realmId = newRealm();
+  return async () => open(realmId);
+});
+
+/** Waits until a condition holds, and asks again after each change. */
+async function until(coordinator: Coordinator, condition: () => Promise<boolean>): Promise<void> {
+  let wake: () => void = () => undefined;
+  let changed = new Promise<void>((resolve) => (wake = resolve));
+  const end = await coordinator.watch(() => wake());
+  while (!(await condition().catch(() => false))) {
+    await changed;
+    changed = new Promise<void>((resolve) => (wake = resolve));
+  }
+  end();
+}
+
+it('a server that cannot be reached is an error, within the deadline', async () => {
+  const realmId = newRealm();
+  const client = await open(realmId, 1);
+  const start = performance.now();
+  await expect(client.list('members')).rejects.toThrow(CoordinatorError);
+  expect(performance.now() - start).toBeLessThan(DEADLINE_MS * 2);
+  await client.close();
+});
+
+it('an announcement survives a server that is killed and started again', { timeout: 60_000 }, async () => {
+  const realmId = newRealm();
+  const [agent, reader] = [await open(realmId), await open(realmId)];
+  await agent.announce(DOMAIN, HERE);
+  await agent.write('state', DOMAIN, Buffer.from('1'), undefined);
+  await server.process.kill();
+  await expect(reader.list('live')).rejects.toThrow(CoordinatorError);
+  await server.process.start();
+  await until(reader, async () => (await reader.list('live')).length === 1);
+  expect(Buffer.from((await reader.read('state', DOMAIN))!.bytes).toString()).toBe('1');
+  await agent.close();
+  await reader.close();
+});
+
+it(
+  'after a partition in which it never learned of the expiry, a client is announced again and told',
+  { timeout: 60_000 },
+  async () => {
+    const realmId = newRealm();
+    await using proxy = await StallingProxy.start(server.port);
+    const agent = await open(realmId, proxy.port);
+    const reader = await open(realmId);
+    await agent.announce(DOMAIN, HERE);
+    let hear: () => void = () => undefined;
+    await agent.watch(() => hear());
+    proxy.stall();
+    // The server ends the session; the client hears nothing.
+    await until(reader, async () => (await reader.list('live')).length === 0);
+    expect(proxy.stalledBytes).toBeGreaterThan(0);
+    await reader.write('state', DOMAIN, Buffer.from('missed'), undefined);
+    const heard = new Promise<void>((resolve) => (hear = resolve));
+    proxy.resume();
+    await heard;
+    await until(reader, async () => (await reader.list('live')).length === 1);
+    expect(Buffer.from((await agent.read('state', DOMAIN))!.bytes).toString()).toBe('missed');
+    await agent.close();
+    await reader.close();
+  },
+);
+
+it('what a killed process has announced is gone once its session has expired', { timeout: 60_000 }, async () => {
+  const realmId = newRealm();
+  await using proxy = await StallingProxy.start(server.port);
+  const agent = await open(realmId, proxy.port);
+  const reader = await open(realmId);
+  await agent.announce(DOMAIN, HERE);
+  expect(await reader.list('live')).toEqual([DOMAIN]);
+  // To the server, a process that is killed is a connection that ends without the end of its session.
+  proxy.cut();
+  await until(reader, async () => (await reader.list('live')).length === 0);
+  await reader.close();
+  await agent.close();
+});

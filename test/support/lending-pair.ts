@@ -1,0 +1,155 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
+import { backup } from '../../src/operations/backup.ts';
+import type { BackupOptions, BackupResult } from '../../src/operations/backup.ts';
+import { check } from '../../src/operations/check.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { withRepository } from '../../src/operations/context.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import type { Notice } from '../../src/operations/notices.ts';
+import { borrowedPacksOf, readBorrowedBlocks } from '../../src/operations/realm/borrowed-packs.ts';
+import { joinRealm } from '../../src/operations/realm/join.ts';
+import { restore } from '../../src/operations/restore.ts';
+import { listSnapshots } from '../../src/operations/snapshots.ts';
+import type { SnapshotListing } from '../../src/operations/snapshots.ts';
+import { diffTrees } from './compare-trees.ts';
+import { createPrng } from './prng.ts';
+import { OPTIONS, newRealm } from './realm.ts';
+import type { Kind } from './realm.ts';
+import { SMALL_SIZES } from './simulated-process.ts';
+import { memoryDirectory } from './temp-directory.ts';
+import { testPassword } from './test-password.ts';
+import { threadsOfTests } from './test-threads.ts';
+
+/** A member of a realm, with its repository in a directory. */
+export interface Member {
+  readonly name: string;
+  readonly place: string;
+  readonly context: OperationContext & { readonly backend: LocalBackend };
+  /** Everything that its operations said so far. */
+  readonly notices: Notice[];
+  backUp(source: string, options?: Partial<BackupOptions>): Promise<BackupResult>;
+  /** Without holds. */
+  snapshots(): Promise<readonly SnapshotListing[]>;
+  holds(): Promise<readonly SnapshotListing[]>;
+  /** Fails unless the newest snapshot gives `source` back. */
+  expectRestored(source: string): Promise<void>;
+  /** The kinds of what a check finds. By default it reads every byte. */
+  findings(readsData?: boolean): Promise<readonly string[]>;
+}
+
+export interface TestRealm {
+  readonly directory: string;
+  readonly coordinator: string;
+  /** `capacity`: for so many chunks its filter does not grow. */
+  join(name: string, capacity?: number): Promise<Member>;
+  /** A new directory with so many random files of `sizeBytes`. */
+  files(count: number, seed: number, sizeBytes?: number): string;
+}
+
+/** A realm whose members have a directory in common, and the same password. */
+export async function makeRealm(kind: Kind): Promise<TestRealm> {
+  const directory = memoryDirectory();
+  const coordinator = join(directory, 'coordinator');
+  mkdirSync(coordinator);
+  const file = await newRealm(kind);
+  const password = kind === 'encrypted' ? testPassword('of all members') : undefined;
+  return {
+    directory,
+    coordinator,
+    join: async (name, capacity = 4096) => {
+      const member = makeMember(name, join(directory, name), password);
+      await initRepository(member.context, { capacity, ...OPTIONS[kind], realm: { file } });
+      await joinRealm(member.context, { coordinator, name });
+      return member;
+    },
+    files: (count, seed, sizeBytes = 20_000) => {
+      const source = join(directory, `source-${seed}`);
+      mkdirSync(source);
+      const prng = createPrng(seed);
+      for (let index = 0; index < count; index += 1)
+        writeFileSync(join(source, `file-${index}`), prng.bytes(sizeBytes));
+      return source;
+    },
+  };
+}
+
+function makeMember(name: string, place: string, password: OperationContext['password']): Member {
+  const notices: Notice[] = [];
+  const onNotice = (notice: Notice): void => void notices.push(notice);
+  const options = {
+    onNotice,
+    ...(password === undefined ? {} : { password }),
+    threads: threadsOfTests(),
+    storeSizes: SMALL_SIZES,
+  };
+  const context = { backend: new LocalBackend(place), ...options };
+  const list = async (): Promise<readonly SnapshotListing[]> => listSnapshots(context);
+  return {
+    name,
+    place,
+    context,
+    notices,
+    backUp: async (source, given = {}) => backup(context, { sources: [source], cwd: '/', ...given }),
+    snapshots: async () => (await list()).filter(({ snapshot }) => snapshot.hold === undefined),
+    holds: async () => (await list()).filter(({ snapshot }) => snapshot.hold !== undefined),
+    expectRestored: async (source) => {
+      const target = memoryDirectory();
+      const result = await restore(context, { selector: 'latest', target });
+      const differences = diffTrees(source, join(target, source.slice(source.lastIndexOf('/') + 1)));
+      if (exitCodeOfRestore(result) !== 0 || differences.length > 0)
+        throw new Error(`not restored: ${JSON.stringify([result.problems, differences])}`);
+    },
+    findings: async (readsData = true) => {
+      const { findings } = await check(context, readsData ? { readData: true } : {});
+      return findings.map(({ kind }) => kind);
+    },
+  };
+}
+
+/** Reclaims everything. */
+export const ALL = { maxUnusedPercent: 0 };
+
+export interface Setting {
+  readonly realm: TestRealm;
+  readonly owner: Member;
+  readonly holder: Member;
+  /** What the owner has. */
+  readonly source: string;
+}
+
+/** A realm of two members, of which one has a snapshot. */
+export async function makeSetting(kind: Kind = 'plain'): Promise<Setting> {
+  const realm = await makeRealm(kind);
+  const owner = await realm.join('owner');
+  const holder = await realm.join('holder');
+  const source = realm.files(5, 1);
+  await owner.backUp(source);
+  return { realm, owner, holder, source };
+}
+
+/** Deletes all backups of a member, and reclaims their space. */
+export async function deleteAll(member: Member): Promise<void> {
+  const selectors = (await member.snapshots()).map(({ id }) => id);
+  await deleteSnapshots(member.context, { selectors });
+  await compact(member.context, ALL);
+}
+
+export function kindsOf({ notices }: Member): readonly string[] {
+  return notices.map(({ kind }) => kind);
+}
+
+/** The ids in the packs of borrowed chunks. */
+export async function borrowedIds(member: Member): Promise<Buffer> {
+  return await withRepository(member.context, 'read', async (repository) => {
+    const { state } = await repository.openState();
+    const ids: Uint8Array[] = [];
+    for await (const { chunkIds } of readBorrowedBlocks(repository, borrowedPacksOf(state))) ids.push(chunkIds);
+    return Buffer.concat(ids);
+  });
+}

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { createPrng } from './prng.ts';
+import { cleanEnvironment, ldmProgram, runLdm } from './run-ldm.ts';
+import type { RunLdmResult } from './run-ldm.ts';
+import { waitUntil } from './wait-until.ts';
+
+/** What `realm status` says of one domain. */
+export interface StatusLine {
+  readonly name: string;
+  readonly reached_by?: string;
+  readonly current: boolean;
+  readonly sequence?: number;
+  readonly unpublished?: number;
+}
+
+/** Repositories of one realm below a directory, used through the built program. */
+export class RealmScene {
+  readonly directory: string;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #agents: ChildProcess[] = [];
+
+  constructor(directory: string, env: Readonly<Record<string, string>> = {}) {
+    this.directory = directory;
+    this.#env = { XDG_RUNTIME_DIR: join(directory, 'run'), ...env };
+    mkdirSync(join(directory, 'run'), { mode: 0o700 });
+  }
+
+  async run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RunLdmResult> {
+    return await runLdm(args, { cwd: this.directory, env: { ...this.#env, ...env } });
+  }
+
+  /** Fails unless the command ends with one of these exit codes. */
+  async ok(args: readonly string[], codes: readonly number[] = [0]): Promise<RunLdmResult> {
+    const result = await this.run(args);
+    if (result.code === null || !codes.includes(result.code))
+      throw new Error(`${args.join(' ')} ended with ${result.code}: ${result.stdout}${result.stderr}`);
+    return result;
+  }
+
+  async create(names: readonly string[], membership: readonly string[]): Promise<void> {
+    await this.ok(['realm', 'create', 'work.realm', '--no-encryption']);
+    for (const name of names) {
+      await this.ok(['-r', name, 'init', '--realm', 'work.realm', '--no-encryption']);
+      await this.ok(['-r', name, 'realm', 'join', '--name', name, ...membership]);
+    }
+  }
+
+  /** A new file of random bytes. Returns its name. */
+  file(name: string, seed: number, sizeBytes = 50_000): string {
+    writeFileSync(join(this.directory, name), createPrng(seed).bytes(sizeBytes));
+    return name;
+  }
+
+  /** By the name of the domain. */
+  async status(from: string): Promise<ReadonlyMap<string, StatusLine>> {
+    const { stdout } = await this.ok(['-r', from, 'realm', 'status', '--json']);
+    const lines = stdout.trim().split('\n');
+    const domains = lines.map((line) => JSON.parse(line) as StatusLine & { readonly message_type: string });
+    return new Map(domains.filter((line) => line.message_type === 'domain').map((line) => [line.name, line]));
+  }
+
+  /** Asks for the status again and again until it is as expected. */
+  async until(from: string, isExpected: (domains: ReadonlyMap<string, StatusLine>) => boolean): Promise<void> {
+    const deadline = performance.now() + 30_000;
+    for (;;) {
+      const domains = await this.status(from);
+      if (isExpected(domains)) return;
+      if (performance.now() > deadline) throw new Error(`still: ${JSON.stringify([...domains.values()])}`);
+    }
+  }
+
+  /** Starts an agent, and returns when it answers. */
+  async startAgent(name: string): Promise<ChildProcess> {
+    const agent = spawn(process.execPath, [ldmProgram, '-r', name, 'agent', '--json'], {
+      cwd: this.directory,
+      env: cleanEnvironment(this.#env),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#agents.push(agent);
+    let said = '';
+    agent.stdout.on('data', (bytes: Buffer) => (said += bytes.toString()));
+    agent.stderr.on('data', (bytes: Buffer) => (said += bytes.toString()));
+    await waitUntil(() => said.includes('"listening"') || agent.exitCode !== null, 'the start of the agent');
+    if (agent.exitCode !== null) throw new Error(`the agent has ended: ${said}`);
+    return agent;
+  }
+
+  /** Ends an agent by a signal, and returns how it ended. */
+  async end(agent: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+    const ended = once(agent, 'exit');
+    agent.kill(signal);
+    const [code] = (await ended) as [number | null];
+    return code;
+  }
+
+  async close(): Promise<void> {
+    for (const agent of this.#agents)
+      if (agent.exitCode === null && agent.signalCode === null) await this.end(agent, 'SIGKILL');
+  }
+}

@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import type { InitOptions } from '../../src/operations/init.ts';
+import type { Notice } from '../../src/operations/notices.ts';
+import { createRealm } from '../../src/operations/realm/create.ts';
+import type { CreateRealmOptions } from '../../src/operations/realm/create.ts';
+import { memoryDirectory } from './temp-directory.ts';
+import { testPassword } from './test-password.ts';
+import { TINY_CHUNKS } from './test-repository.ts';
+
+export type Kind = 'plain' | 'encrypted';
+export const KINDS = ['plain', 'encrypted'] as const;
+export const OPTIONS = { plain: { encryption: 'never' }, encrypted: { encryption: 'always' } } as const;
+
+export function newPlace(): OperationContext & { readonly notices: Notice[] } {
+  const place = join(memoryDirectory(), 'repository');
+  const notices: Notice[] = [];
+  const onNotice = (notice: Notice): void => void notices.push(notice);
+  return { backend: new LocalBackend(place), password: testPassword(`of ${place}`), onNotice, notices };
+}
+
+export async function newRealm(kind: Kind, options: Partial<CreateRealmOptions> = {}): Promise<string> {
+  const file = join(memoryDirectory(), 'work.realm');
+  await createRealm({ file, isEncrypted: kind === 'encrypted', chunker: TINY_CHUNKS, ...options });
+  return file;
+}
+
+export async function newMember(
+  kind: Kind,
+  file: string,
+  options: InitOptions = {},
+): Promise<ReturnType<typeof newPlace>> {
+  const context = newPlace();
+  await initRepository(context, { ...OPTIONS[kind], realm: { file }, ...options });
+  return context;
+}

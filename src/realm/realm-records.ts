@@ -62,6 +62,19 @@ export class RealmRecords {
     return await this.#read('state', domainId, decodeState);
   }
 
+  /** The own state, to be replaced. The value is undefined if it is damaged. Undefined: there is none. */
+  async stateToReplace(domainId: string): Promise<Versioned<PublishedState | undefined> | undefined> {
+    const record = await this.#coordinator.read('state', domainId);
+    if (record === undefined) return undefined;
+    const { bytes, version } = record;
+    try {
+      return { value: decodeState(bytes, this.#place('state', domainId), this.#keys), version };
+    } catch (error) {
+      if (!(error instanceof CorruptDataError)) throw error;
+      return { value: undefined, version };
+    }
+  }
+
   /** @throws CorruptDataError */
   async endpointOf(domainId: string): Promise<AgentEndpoint | undefined> {
     return (await this.#read('live', domainId, decodeEndpoint))?.value;

@@ -1,12 +1,14 @@
-import { renameSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
+import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { withRepository } from '../../src/operations/context.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { runAgent } from '../../src/operations/realm/agent.ts';
 import { openDomainSource } from '../../src/operations/realm/domain-source.ts';
+import { realmStatus } from '../../src/operations/realm/status.ts';
 import { forgetDomain } from '../../src/operations/realm/leave.ts';
 import { ALL, kindsOf, makeSetting } from '../support/lending-pair.ts';
 import type { Member } from '../support/lending-pair.ts';
@@ -85,4 +87,21 @@ test('a chunk comes from a domain whose plane does not know it yet', async () =>
   for (const id of ids) if ((await source.fetch(id, 'data'))?.from === 'owner') from += 1;
   await source.close();
   expect(from).toBeGreaterThan(10);
+});
+
+test('damaged records of a member are written again by its next backup, and do not hide its repository', async () => {
+  const { realm, owner, holder, source } = await makeSetting();
+  for (const kind of ['state', 'live']) {
+    const directory = join(realm.coordinator, kind);
+    const { repositoryId } = await check(owner.context);
+    mkdirSync(directory, { recursive: true });
+    const names = readdirSync(directory).filter((name) => name.startsWith(repositoryId));
+    for (const name of names.length > 0 ? names : [`${repositoryId}.1`])
+      writeFileSync(join(directory, name), 'damaged');
+  }
+  expect((await holder.backUp(source, { reliesOn: 'owner' })).borrowed.bytes).toBe(100_000);
+  const ownStatus = async (): Promise<boolean> =>
+    (await realmStatus(owner.context)).domains.find(({ isSelf }) => isSelf)!.isCurrent;
+  expect(await ownStatus()).toBe(true);
+  expect([...kindsOf(owner), ...kindsOf(holder)]).toEqual([]);
 });

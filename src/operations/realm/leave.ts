@@ -11,7 +11,7 @@ import { Domains } from './domains.ts';
 import { releaseUnneeded } from './hold-release.ts';
 import { holdsFor } from './holds.ts';
 import { findDomain } from './join.ts';
-import { mayAgentRun } from './open-peer.ts';
+import { announcedEndpoint, mayAgentRun } from './open-peer.ts';
 import { withRealm } from './realm.ts';
 import type { OpenRealm } from './realm.ts';
 
@@ -148,7 +148,7 @@ async function assertGivenUp(
 
 /** An agent that was killed may still be announced. */
 async function assertNoAgent(realm: OpenRealm, domainId: string, named: string): Promise<void> {
-  const endpoint = await realm.records.endpointOf(domainId);
+  const endpoint = await announcedEndpoint(realm, domainId);
   if (endpoint === undefined) return;
   const isRunning = await mayAgentRun(realm, endpoint);
   const elsewhere = endpoint.kind === 'socket' && endpoint.host !== hostname() ? endpoint.host : undefined;

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { openPlace } from '../../repository/open-place.ts';
-import { LdmError } from '../../errors.ts';
+import { CorruptDataError, LdmError } from '../../errors.ts';
 import type { AgentEndpoint } from '../../format/domain-records.ts';
 import { AgentClient } from '../../realm/agent-client.ts';
 import type { Peer } from '../../realm/peer.ts';
@@ -19,7 +19,7 @@ const PROBE_MS = 2000;
  * @throws LdmError
  */
 export async function openPeer(context: OperationContext, realm: OpenRealm, domain: Domain): Promise<Peer> {
-  const endpoint = await realm.records.endpointOf(domain.id);
+  const endpoint = await announcedEndpoint(realm, domain.id);
   const agent = endpoint && (await runningAgentOf(realm, endpoint));
   if (agent !== undefined) return agent;
   const { place, host, name } = domain.member;
@@ -40,6 +40,16 @@ async function runningAgentOf(realm: OpenRealm, endpoint: AgentEndpoint): Promis
   if (await new AgentClient(endpoint, { ...options, deadlineMs: PROBE_MS }).isThere())
     return new AgentClient(endpoint, options);
   return undefined;
+}
+
+/** Where the agent of a domain is announced. A damaged record is like none. */
+export async function announcedEndpoint(realm: OpenRealm, domainId: string): Promise<AgentEndpoint | undefined> {
+  try {
+    return await realm.records.endpointOf(domainId);
+  } catch (error) {
+    if (error instanceof CorruptDataError) return undefined;
+    throw error;
+  }
 }
 
 /** Whether something answers where an agent is announced, even if it is busy. */

@@ -52,14 +52,14 @@ export async function publishPlane(repository: Repository, realm: OpenRealm): Pr
   // Each attempt brings the state of the last one up to date. At 10^7 chunks, to open it anew takes seconds.
   let from = takeLeftState(repository);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const record = await records.stateOf(domainId);
+    const record = await records.stateToReplace(domainId);
     const opened: OpenedState = await repository.openState({ from });
     from = canContinue(opened) ? opened : undefined;
     const own = ownPlane(opened);
     const planned = await planPublication(domainId, own, { state: record?.value, files });
     const snapshots = snapshotsDigest(opened.listing.snapshotIds);
-    const state = { ...(planned?.state ?? record!.value), snapshots };
-    if (planned === undefined && record?.value.snapshots === snapshots) return { state, bytes: 0 };
+    const state = { ...(planned?.state ?? record!.value!), snapshots };
+    if (planned === undefined && record?.value?.snapshots === snapshots) return { state, bytes: 0 };
     if (planned !== undefined && !(await write(files, planned))) continue;
     if (!(await records.writeState(domainId, state, record?.version))) continue;
     for (const name of planned?.obsolete ?? []) await files.remove(name);
@@ -71,7 +71,7 @@ export async function publishPlane(repository: Repository, realm: OpenRealm): Pr
 /** How many positions have changed since the last publication; all of them if it cannot be read. */
 export async function unpublishedFlips(repository: Repository, realm: OpenRealm): Promise<number> {
   const own = ownPlane(await repository.openState());
-  const published = (await realm.records.stateOf(realm.domainId))?.value;
+  const published = (await realm.records.stateToReplace(realm.domainId))?.value;
   if (published === undefined) return own.positions;
   const tracker = new PlaneTracker(realm.domainId, planeFilesOf(realm, repository));
   await tracker.update(published);

@@ -6,7 +6,7 @@ import { withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
 import { Domains } from './domains.ts';
 import type { Domain } from './domains.ts';
-import { mayAgentRun } from './open-peer.ts';
+import { announcedEndpoint, mayAgentRun } from './open-peer.ts';
 import { unpublishedFlips } from './publish.ts';
 import { RepositoryPeer } from './repository-peer.ts';
 import { withRealm } from './realm.ts';
@@ -86,8 +86,8 @@ async function ownStatus(
 ): Promise<DomainStatus> {
   const { domainId, membership, records } = realm;
   const member = (await records.members()).members.get(domainId)?.value;
-  const published = (await records.stateOf(domainId))?.value;
-  const endpoint = await records.endpointOf(domainId);
+  const published = (await records.stateToReplace(domainId))?.value;
+  const endpoint = await announcedEndpoint(realm, domainId);
   const hasAgent = endpoint !== undefined && (await mayAgentRun(realm, endpoint));
   const unpublished = await unpublishedFlips(repository, realm);
   return {

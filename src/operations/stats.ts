@@ -25,11 +25,13 @@ export interface StatsResult {
   readonly treeBytes: number;
   /** The bytes in packs of live chunks and trees. */
   readonly storedBytes: number;
+  /** How much of `uniqueBytes` other domains of the realm keep. */
+  readonly borrowedBytes: number;
   /** The total size of all files of the repository. */
   readonly repositoryBytes: number;
   /** `logicalBytes` divided by `uniqueBytes`. */
   readonly dedupRatio: number;
-  /** `uniqueBytes` plus `treeBytes`, divided by `storedBytes`. */
+  /** `uniqueBytes` without `borrowedBytes` plus `treeBytes`, divided by `storedBytes`. */
   readonly compressionRatio: number;
   /** Only with `byFile`. */
   readonly byFile?: FileStatistics;
@@ -100,7 +102,7 @@ export async function collectStats(
       ...unique,
       repositoryBytes: await repository.files.measure(),
       dedupRatio: ratio(logical.logicalBytes, unique.uniqueBytes),
-      compressionRatio: ratio(unique.uniqueBytes + unique.treeBytes, unique.storedBytes),
+      compressionRatio: ratio(unique.uniqueBytes - unique.borrowedBytes + unique.treeBytes, unique.storedBytes),
       ...(files === undefined ? {} : { byFile: describeFiles(files, logical.logicalBytes) }),
       filter: state.filter.statistics(),
       packs: describePacks(state, listing.packs),
@@ -134,14 +136,19 @@ function sumSnapshots(
   return { hosts, logicalBytes: total('logicalBytes'), logicalFileCount: total('logicalFileCount') };
 }
 
-type ChunkSums = Pick<StatsResult, 'uniqueBytes' | 'uniqueChunkCount' | 'treeCount' | 'treeBytes' | 'storedBytes'>;
+type ChunkSums = Pick<
+  StatsResult,
+  'uniqueBytes' | 'uniqueChunkCount' | 'treeCount' | 'treeBytes' | 'storedBytes' | 'borrowedBytes'
+>;
 
 function sumChunks({ filter, packs }: FilterState): ChunkSums {
-  const sums = { uniqueBytes: 0, uniqueChunkCount: 0, treeCount: 0, treeBytes: 0, storedBytes: 0 };
+  const sums = { uniqueBytes: 0, uniqueChunkCount: 0, treeCount: 0, treeBytes: 0, storedBytes: 0, borrowedBytes: 0 };
   filter.forEachEntry((entry, isLive) => {
     if (!isLive || !filter.hasLocation(entry)) return;
+    const { kind, isBorrowed } = packs.get(filter.packIndexOf(entry));
     sums.storedBytes += filter.storedBytesOf(entry);
-    if (packs.get(filter.packIndexOf(entry)).kind === 'tree') {
+    if (isBorrowed) sums.borrowedBytes += filter.lengthOf(entry);
+    if (kind === 'tree') {
       sums.treeCount += 1;
       sums.treeBytes += filter.lengthOf(entry);
     } else {

@@ -1,4 +1,4 @@
-import { LdmError } from '../errors.ts';
+import { CorruptDataError, LdmError } from '../errors.ts';
 import type { ErrorDetails } from '../errors.ts';
 
 /** What the members of a realm share cannot be read or changed. Says nothing about any repository. */
@@ -15,6 +15,14 @@ export class CoordinatorError extends LdmError {
  * - `invalid`: what it answers cannot be understood, or the agent has failed.
  */
 export type PeerErrorKind = 'unreachable' | 'busy' | 'refused' | 'invalid';
+
+/**
+ * Whether a failure to ask a domain means that it is damaged, or its agent has failed: it may have lost what it has stored. Not
+ * if it could not be reached.
+ */
+export function isDomainFailure(error: unknown): boolean {
+  return error instanceof CorruptDataError || (error instanceof PeerError && error.kind === 'invalid');
+}
 
 /** Another domain cannot be asked. Says nothing about what it has stored. */
 export class PeerError extends LdmError {

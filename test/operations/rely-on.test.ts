@@ -1,4 +1,4 @@
-import { cpSync, renameSync } from 'node:fs';
+import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 
@@ -8,6 +8,7 @@ import { backup } from '../../src/operations/backup.ts';
 import { check } from '../../src/operations/check.ts';
 import { adopt } from '../../src/operations/realm/adopt.ts';
 import { leaveRealm } from '../../src/operations/realm/leave.ts';
+import { collectStats } from '../../src/operations/stats.ts';
 import { RepositoryPeer } from '../../src/operations/realm/repository-peer.ts';
 import { releaseHolds } from '../../src/operations/realm/holds.ts';
 import { repair } from '../../src/operations/repair.ts';
@@ -26,6 +27,8 @@ describe.each(KINDS)('in a realm of %s repositories, a backup that relies on ano
     expect(summary.dataAdded).toBeLessThan(43_000);
     expect(summary.dataAdded).toBeGreaterThan(40_000);
     await holder.expectRestored(source);
+    const { borrowedBytes, compressionRatio } = await collectStats(holder.context);
+    expect([borrowedBytes, Math.round(compressionRatio)]).toEqual([100_000, 1]);
     const [listing] = await holder.snapshots();
     expect(listing!.snapshot.reliesOn).toMatchObject([{ name: 'owner' }]);
     const [hold] = await owner.holds();
@@ -129,24 +132,32 @@ test('an adoption that fails anywhere loses nothing, and goes on when it is repe
 });
 
 describe('what a domain has lost is stored by the next backup', () => {
-  test.each(['the hold is gone', 'the chunks are gone', 'it has left the realm', 'it cannot be reached, with force'])(
-    '%s',
-    async (how) => {
-      const { owner, holder, source } = await makeSetting();
-      await holder.backUp(source, { reliesOn: 'owner' });
-      const { repositoryId } = await check(holder.context);
-      const [hold] = await owner.holds();
-      if (how !== 'it cannot be reached, with force')
-        await releaseHolds(owner.context, repositoryId, [hold!.snapshot.hold!.holdId]);
-      if (how === 'the chunks are gone') await deleteAll(owner);
-      if (how === 'it has left the realm') await leaveRealm(owner.context);
-      if (how.startsWith('it cannot')) renameSync(owner.place, `${owner.place}-away`);
-      const { summary } = await holder.backUp(source, { force: how.startsWith('it cannot') });
-      expect(summary.dataAdded).toBeGreaterThanOrEqual(100_000);
-      if (!how.startsWith('it cannot')) renameSync(owner.place, `${owner.place}-away`);
-      await holder.expectRestored(source);
-    },
-  );
+  test.each([
+    'the hold is gone',
+    'the chunks are gone',
+    'it is damaged',
+    'it has left the realm',
+    'it cannot be reached, with force',
+  ])('%s', async (how) => {
+    const { owner, holder, source } = await makeSetting();
+    await holder.backUp(source, { reliesOn: 'owner' });
+    const { repositoryId } = await check(holder.context);
+    const [hold] = await owner.holds();
+    if (how !== 'it cannot be reached, with force' && how !== 'it is damaged')
+      await releaseHolds(owner.context, repositoryId, [hold!.snapshot.hold!.holdId]);
+    if (how === 'the chunks are gone') await deleteAll(owner);
+    if (how === 'it is damaged') {
+      const index = join(owner.place, 'index');
+      for (const name of readdirSync(index)) rmSync(join(index, name));
+      expect(await holder.findings(false)).toContain('borrowed-chunk-unreadable');
+    }
+    if (how === 'it has left the realm') await leaveRealm(owner.context);
+    if (how.startsWith('it cannot')) renameSync(owner.place, `${owner.place}-away`);
+    const { summary } = await holder.backUp(source, { force: how.startsWith('it cannot') });
+    expect(summary.dataAdded).toBeGreaterThanOrEqual(100_000);
+    if (!how.startsWith('it cannot')) renameSync(owner.place, `${owner.place}-away`);
+    await holder.expectRestored(source);
+  });
 });
 
 test('an adoption rescues what can be rescued', async () => {

@@ -58,6 +58,7 @@ function describeSpace(stats: StatsResult, isVerbose: boolean): string {
   const kinds = `${formatCount(packs.dataCount)} of data, ${formatCount(packs.treeCount)} of trees`;
   const rows = [
     ['stored', formatBytes(stats.storedBytes)],
+    ...(stats.borrowedBytes === 0 ? [] : [['borrowed', `${formatBytes(stats.borrowedBytes)} that other domains keep`]]),
     ['dead space', `${formatBytes(packs.deadBytes)} (${formatPercent(packs.deadRatio)} of the packs)`],
     ['packs', `${formatBytes(packs.bytes)} in ${countNoun(packs.count, 'pack')} (${kinds})`],
     ['repository', `${formatBytes(stats.repositoryBytes)} on disk`],
@@ -128,6 +129,7 @@ function statsFields(stats: StatsResult): Record<string, unknown> {
     tree_count: stats.treeCount,
     tree_bytes: stats.treeBytes,
     stored_bytes: stats.storedBytes,
+    ...(stats.borrowedBytes === 0 ? {} : { borrowed_bytes: stats.borrowedBytes }),
     repository_bytes: stats.repositoryBytes,
     dedup_ratio: stats.dedupRatio,
     compression_ratio: stats.compressionRatio,

@@ -1,6 +1,7 @@
 import { BorrowedChunkError, CancelledError, LdmError } from '../../errors.ts';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { MAX_ASKED_IDS } from '../../realm/peer.ts';
+import { isDomainFailure } from '../../realm/realm-errors.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { OperationContext } from '../context.ts';
@@ -55,7 +56,8 @@ export async function checkBorrowed(
           findings.push(...(await findLost(domains, domainId, loan, repository.config.repositoryId)));
           if (readsData) findings.push(...(await findUnreadable(opened, nameOfDomain(domains, domainId), loan)));
         } catch (error) {
-          unreachable(domainId, error);
+          if (isDomainFailure(error)) findings.push(failedDomain(nameOfDomain(domains, domainId), loan, error));
+          else unreachable(domainId, error);
         }
       }
     });
@@ -69,6 +71,11 @@ export async function checkBorrowed(
     bytes,
   }));
   return { borrowed, findings };
+}
+
+function failedDomain(name: string, { ids }: Loans, error: unknown): Finding {
+  const reason = error instanceof Error ? error.message : String(error);
+  return { severity: 'error', kind: 'borrowed-chunk-unreadable', name, chunkCount: ids.length, reason };
 }
 
 /** The check reports damaged packs by itself. */

@@ -1,6 +1,7 @@
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import { CancelledError, LdmError } from '../../errors.ts';
 import { MAX_ASKED_IDS } from '../../realm/peer.ts';
+import { isDomainFailure } from '../../realm/realm-errors.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { OperationContext } from '../context.ts';
@@ -13,8 +14,8 @@ const DEADLINE_MS = 10_000;
 
 /**
  * Returns the packs of borrowed chunks on which a new snapshot must not rely, so that a backup stores what it finds of
- * them: those that are damaged, whose domain has left the realm, or does not keep every chunk and hold of them. A domain
- * that cannot be asked is trusted, after a notice, unless `trustsUnreachable` is false.
+ * them: those that are damaged, whose domain has left the realm, is damaged, or does not keep every chunk and hold of them. A
+ * domain that cannot be reached is trusted, after a notice, unless `trustsUnreachable` is false.
  */
 export async function distrustedLoans(
   context: OperationContext,
@@ -41,7 +42,8 @@ export async function distrustedLoans(
           for (const packId of await lostPacks(domains, domainId, blocks, repository.config.repositoryId))
             distrusted.add(packId);
         } catch (error) {
-          unreachable([nameOfDomain(domains, domainId)], blocks, error);
+          if (isDomainFailure(error)) for (const { packId } of blocks) distrusted.add(packId);
+          else unreachable([nameOfDomain(domains, domainId)], blocks, error);
         }
       }
     });

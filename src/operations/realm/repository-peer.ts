@@ -60,7 +60,7 @@ export class RepositoryPeer implements Peer {
       const answers: Answer[] = [];
       for (let offset = 0; offset < ids.length; offset += ID_BYTES) answers.push(answerOf(opened, ids, offset));
       if (answers.includes(undefined) && !opened.damage.isWhole)
-        throw new LdmError(
+        throw new CorruptDataError(
           `the repository ${this.#context.backend.location} is damaged, so what it lacks is not known`,
         );
       return answers;

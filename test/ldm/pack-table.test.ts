@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PackTable } from '../../src/ldm/pack-table.ts';
+import { PackTable, takesPrecedence } from '../../src/ldm/pack-table.ts';
 import { blockBytes } from '../../src/format/block.ts';
 import { fileId, leaf, pack } from './fold-support.ts';
 
@@ -25,7 +25,21 @@ describe('PackTable', () => {
       sizeBytes: contents.sizeBytes,
       chunkCount: 3,
       storedBytes,
+      isBorrowed: false,
     });
+  });
+
+  it('prefers the pack that holds its bytes over one that borrows them, whatever their ids', () => {
+    const contents = pack(fileId(4), [leaf(1)]);
+    const borrowing = {
+      ...contents,
+      blocks: contents.blocks.map((block) => ({ ...block, codec: 'borrowed' as const })),
+    };
+    const table = new PackTable();
+    const borrowed = table.get(table.add(borrowing));
+    const stored = table.get(table.add(pack(fileId(5), [leaf(1)])));
+    expect([borrowed.isBorrowed, stored.isBorrowed]).toEqual([true, false]);
+    expect([takesPrecedence(stored, borrowed), takesPrecedence(borrowed, stored)]).toEqual([true, false]);
   });
 
   it('never uses the index of a removed pack again', () => {

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -50,4 +50,16 @@ it.each([
   const { run } = await makeEncryptedRepository();
   const { code, stderr } = await run(['-r', 'a', ...args]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
+it('join refuses a cache that is not an address, and changes nothing', async () => {
+  const { run, directory } = await makeEncryptedRepository();
+  await run(['realm', 'create', 'work.realm']);
+  await run(['-r', 'a', 'init', '--realm', 'work.realm']);
+  const command = ['-r', 'a', 'realm', 'join', '--coordinator', 'shared', '--cache'];
+  for (const cache of ['localhost:6379', 'http://localhost', 'redis://', 'cache.sock']) {
+    const { code, stderr } = await run([...command, cache]);
+    expect([cache, code, stderr]).toEqual([cache, 2, expect.stringContaining('is not the address of a Redis server')]);
+  }
+  expect([existsSync(join(directory, 'a/realm')), existsSync(join(directory, 'shared'))]).toEqual([false, false]);
 });

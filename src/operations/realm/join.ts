@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { RefusedError, UsageError } from '../../errors.ts';
 import { isDomainName } from '../../format/domain-records.ts';
 import type { RealmMembership } from '../../format/realm-membership.ts';
@@ -63,9 +63,18 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
   });
 }
 
-/** @throws MissingPackageError */
+/**
+ * A cache that does not answer is like none, so a mistake in the address would never be noticed.
+ * @throws UsageError
+ * @throws MissingPackageError
+ */
 async function assertCacheUsable({ membership: { cache }, realmId, keys }: OpenRealm): Promise<void> {
   if (cache === undefined) return;
+  if (!isAbsolute(cache) && !/^rediss?:\/\/[^/\s]+/.test(cache)) {
+    throw new UsageError(`${JSON.stringify(cache)} is not the address of a Redis server`, {
+      hint: 'Give it as redis://host:port, or as the path of a Unix socket.',
+    });
+  }
   const { openAnswerCache } = await import('../../realm/answer-cache.ts');
   (await openAnswerCache(cache, { realmId, keys })).close();
 }

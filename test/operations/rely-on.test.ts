@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 
 import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { LdmError } from '../../src/errors.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { check } from '../../src/operations/check.ts';
@@ -11,10 +12,12 @@ import { leaveRealm } from '../../src/operations/realm/leave.ts';
 import { collectStats } from '../../src/operations/stats.ts';
 import { RepositoryPeer } from '../../src/operations/realm/repository-peer.ts';
 import { releaseHolds } from '../../src/operations/realm/holds.ts';
+import { restore } from '../../src/operations/restore.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
 import { KINDS } from '../support/realm.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 import { inSoak } from '../support/soak.ts';
 
 describe.each(KINDS)('in a realm of %s repositories, a backup that relies on another domain', (kind) => {
@@ -129,6 +132,25 @@ test('an adoption that fails anywhere loses nothing, and goes on when it is repe
   expect(await owner.holds()).toEqual([]);
   renameSync(owner.place, `${owner.place}-away`);
   await holder.expectRestored(source);
+});
+
+test('an adoption in a damaged repository leaves what a repair may need', async () => {
+  const { realm, owner, holder, source } = await makeSetting();
+  await holder.backUp(source, { reliesOn: 'owner' });
+  const index = join(holder.place, 'index');
+  const lost = readdirSync(index);
+  const second = realm.files(3, 2);
+  await owner.backUp(second);
+  await holder.backUp(second, { reliesOn: 'owner' });
+  for (const name of lost) rmSync(join(index, name));
+  expect(await adopt(holder.context)).toMatchObject({ bytes: 60_000, snapshotsChanged: 0, compaction: undefined });
+  expect(await owner.holds()).toHaveLength(2);
+  await repair(holder.context);
+  expect((await holder.snapshots()).map(({ snapshot }) => snapshot.reliesOn?.length)).toEqual([1, 1]);
+  const [first] = await holder.snapshots();
+  const target = memoryDirectory();
+  expect(exitCodeOfRestore(await restore(holder.context, { selector: first!.id, target }))).toBe(0);
+  expect(await holder.findings()).toEqual([]);
 });
 
 describe('what a domain has lost is stored by the next backup', () => {

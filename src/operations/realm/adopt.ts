@@ -9,7 +9,7 @@ import type { OperationContext } from '../context.ts';
 import { reclaim } from '../remove-snapshots.ts';
 import type { Reclaimed } from '../remove-snapshots.ts';
 import { replaceSnapshots } from '../replace-snapshots.ts';
-import { borrowedPacksOf, neededEntriesOf, readBorrowedBlocks } from './borrowed-packs.ts';
+import { borrowedPacksOf, knowsAllLoans, neededEntriesOf, readBorrowedBlocks } from './borrowed-packs.ts';
 import type { BorrowedBlock } from './borrowed-packs.ts';
 import { FetchedPacks } from './fetched-packs.ts';
 import { releaseUnneeded } from './hold-release.ts';
@@ -150,7 +150,9 @@ async function updateManifests(context: OperationContext, repository: Repository
   const { listings } = await repository.files.readSnapshots();
   const relying = listings.filter(({ snapshot }) => snapshot.reliesOn !== undefined);
   if (relying.length === 0) return 0;
-  const lenders = await lendersInUse(repository, await repository.openState());
+  const opened = await repository.openState();
+  if (!knowsAllLoans(opened)) return 0;
+  const lenders = await lendersInUse(repository, opened);
   const changed = await replaceSnapshots(context, repository, relying, ({ reliesOn = [] }) => {
     const left = reliesOn.filter(({ domainId }) => lenders.has(domainId));
     if (left.length === reliesOn.length) return undefined;

@@ -3,6 +3,7 @@ import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 import type { BorrowedChunks } from '../../format/borrowed-block.ts';
 import type { PackInfo } from '../../ldm/pack-table.ts';
 import type { FilterState } from '../../ldm/filter-state.ts';
+import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 
 /** What the blocks of the packs of borrowed chunks say, with the id of the pack. */
@@ -17,6 +18,14 @@ export function borrowedPacksOf({ packs }: Pick<FilterState, 'packs'>): PackInfo
     if (pack.isBorrowed) borrowed.push(pack);
   });
   return borrowed;
+}
+
+/**
+ * Whether a state shows all packs of borrowed chunks and everything that needs them. If not, what is missing may be in a
+ * pack that a repair finds, and need its domain.
+ */
+export function knowsAllLoans({ state, needsCondemned, damage }: OpenedState): boolean {
+  return state.isComplete && !needsCondemned && damage.isWhole;
 }
 
 /**

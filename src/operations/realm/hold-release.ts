@@ -3,7 +3,7 @@ import { CancelledError, LdmError, RefusedError, isDamage } from '../../errors.t
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { OperationContext } from '../context.ts';
-import { borrowedPacksOf, holdsNeededBy } from './borrowed-packs.ts';
+import { borrowedPacksOf, holdsNeededBy, knowsAllLoans } from './borrowed-packs.ts';
 import type { OpenRealm } from './realm.ts';
 import { nameOfDomain, withDomains } from './with-domains.ts';
 
@@ -37,9 +37,7 @@ export async function releaseUnneeded(
   before: NeededHolds | undefined,
 ): Promise<void> {
   const opened = await repository.openState();
-  const { state, needsCondemned, damage } = opened;
-  // What is missing may be in a pack that a repair finds, and need its hold.
-  if (!state.isComplete || needsCondemned || !damage.isWhole) return;
+  if (!knowsAllLoans(opened)) return;
   const needed = await readHolds(repository, opened);
   if (needed === undefined) return;
   const { repositoryId } = repository.config;

@@ -21,7 +21,7 @@ export interface RealmHeader {
   readonly created: string;
   /** A text by the user. */
   readonly name?: string | undefined;
-  /** Whether the members are encrypted. The configuration of a plain one would show the keys to everybody who reads it. */
+  /** Whether the members are encrypted. An unencrypted repository stores the keys in its configuration in plain text. */
   readonly isEncrypted: boolean;
   readonly chunker: ChunkerConfig;
   readonly chunkHash: 'sha1' | 'sha256';
@@ -60,7 +60,7 @@ const KEY_BYTES = 32;
 /** Nonce and tag. */
 const SEAL_BYTES = 12 + 16;
 
-/** Encodes a file whose secrets anybody can read who reads the file. */
+/** Encodes a realm key file with its secrets in plain text. */
 export function encodeRealmKey(header: RealmHeader, { idKey, chunkerKey }: RealmSecrets): Buffer {
   const keys = { id_key: idKey, ...(chunkerKey === undefined ? {} : { chunker_key: chunkerKey }) };
   const bytes = encodeChecked({ ...membersOf(header), ...keys });

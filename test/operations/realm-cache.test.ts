@@ -1,7 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { backup } from '../../src/operations/backup.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
@@ -12,31 +11,13 @@ import type { LocateOptions, LocateResult, LocatedChunk } from '../../src/operat
 import { realmStatus } from '../../src/operations/realm/status.ts';
 import { createPrng } from '../support/prng.ts';
 import { newMember, newRealm } from '../support/realm.ts';
-import { redisProblem, startRedis } from '../support/redis-server.ts';
-import type { RedisServer } from '../support/redis-server.ts';
+import { useRedis } from '../support/redis-server.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
-const problem = redisProblem();
 const SEED = 5;
 
-let server: RedisServer;
-let admin: Redis;
-
-beforeAll(async () => {
-  if (problem !== undefined) return;
-  server = await startRedis();
-  admin = new Redis(server.url);
-  admin.on('error', () => undefined);
-});
-afterAll(async () => {
-  admin?.disconnect();
-  await server?.stop();
-});
-beforeEach(async ({ skip }) => {
-  skip(problem !== undefined, problem);
-  await admin.flushall();
-});
+const redis = useRedis();
 
 interface Pair {
   readonly a: OperationContext;
@@ -47,7 +28,7 @@ interface Pair {
   readonly coordinator: string;
 }
 
-async function makePair(cache = server.url): Promise<Pair> {
+async function makePair(cache = redis.server.url): Promise<Pair> {
   const [file, coordinator, source] = [await newRealm('plain'), memoryDirectory(), memoryDirectory()];
   const [a, b] = [await newMember('plain', file), await newMember('plain', file)];
   await joinRealm(a, { coordinator, cache, name: 'a' });
@@ -82,14 +63,14 @@ it('answers are remembered, and said to be; --ask all does not use them', async 
     first.all.map(({ elsewhere }) => elsewhere[0]!.place),
   );
   expect(await located(b, known, { ask: 'all' })).toMatchObject({ questions: first.chunks, remembered: 0 });
-  for (const key of await admin.keys('*')) expect(await admin.ttl(key)).toBeGreaterThan(0);
+  for (const key of await redis.admin.keys('*')) expect(await redis.admin.ttl(key)).toBeGreaterThan(0);
 });
 
 it('absence is never remembered as certain: a chunk that came since is found', async () => {
   const { a, b, unknown } = await makePair();
   const before = await located(b, unknown, { ask: 'all' });
   expect(before.absent).toBe(before.chunks);
-  expect(await admin.keys('*:answer:*')).toHaveLength(before.chunks);
+  expect(await redis.admin.keys('*:answer:*')).toHaveLength(before.chunks);
   await backup(a, { sources: [unknown], cwd: '/' });
   const after = await located(b, unknown);
   expect(after).toMatchObject({ absent: 0, unknown: 0, remembered: 0 });
@@ -98,36 +79,36 @@ it('absence is never remembered as certain: a chunk that came since is found', a
 it('FLUSHALL and poisoned values change nothing but the number of questions', async () => {
   const { b, known } = await makePair();
   const first = await located(b, known);
-  await admin.flushall();
+  await redis.admin.flushall();
   expect(await located(b, known)).toMatchObject({ absent: 0, questions: first.chunks });
   const random = createPrng(SEED + 1);
-  for (const key of await admin.keys('*')) await admin.set(key, random.bytes(100), 'EX', 60);
+  for (const key of await redis.admin.keys('*')) await redis.admin.set(key, random.bytes(100), 'EX', 60);
   expect(await located(b, known)).toMatchObject({ absent: 0, questions: first.chunks, remembered: 0 });
   // Right values under wrong names.
-  const keys = await admin.keys('*:answer:*');
-  const values = await Promise.all(keys.map(async (key) => admin.getBuffer(key)));
-  for (const [index, key] of keys.entries()) await admin.set(key, values[(index + 1) % keys.length]!, 'EX', 60);
+  const keys = await redis.admin.keys('*:answer:*');
+  const values = await Promise.all(keys.map(async (key) => redis.admin.getBuffer(key)));
+  for (const [index, key] of keys.entries()) await redis.admin.set(key, values[(index + 1) % keys.length]!, 'EX', 60);
   expect(await located(b, known)).toMatchObject({ absent: 0, questions: first.chunks, remembered: 0 });
 });
 
 it('planes come from the cache; those of a domain that has left and joined again do not', async () => {
   const { a, b, known, unknown, coordinator } = await makePair();
   await located(b, known);
-  expect(await admin.keys('*:plane:*')).not.toEqual([]);
+  expect(await redis.admin.keys('*:plane:*')).not.toEqual([]);
   rmSync(join(coordinator, 'planes'), { recursive: true });
   const { domains: cached } = await realmStatus(b);
   expect(cached.map(({ name, isCurrent }) => [name, isCurrent])).toContainEqual(['a', true]);
   // The same names, with other contents.
   await leaveRealm(a);
   await backup(a, { sources: [unknown], cwd: '/' });
-  await joinRealm(a, { coordinator, cache: server.url, name: 'a' });
+  await joinRealm(a, { coordinator, cache: redis.server.url, name: 'a' });
   const { domains } = await realmStatus(b);
   expect(domains.map(({ name, isCurrent }) => [name, isCurrent])).toContainEqual(['a', true]);
   expect(await located(b, unknown)).toMatchObject({ absent: 0, unknown: 0 });
 });
 
 it('a server that is stalled or killed costs a moment, and nothing else', async () => {
-  await using proxy = await StallingProxy.start(Number(new URL(server.url).port));
+  await using proxy = await StallingProxy.start(Number(new URL(redis.server.url).port));
   const { b, known } = await makePair(`redis://127.0.0.1:${proxy.port}`);
   const { chunks } = await located(b, known);
   expect(await located(b, known)).toMatchObject({ questions: 0, remembered: chunks });

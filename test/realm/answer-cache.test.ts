@@ -1,38 +1,19 @@
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { RealmKeys } from '../../src/crypto/realm-keys.ts';
 import { openAnswerCache } from '../../src/realm/answer-cache.ts';
 import type { AnswerCache } from '../../src/realm/answer-cache.ts';
-import { redisProblem, startRedis } from '../support/redis-server.ts';
-import type { RedisServer } from '../support/redis-server.ts';
+import { useRedis } from '../support/redis-server.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
 
-const problem = redisProblem();
 const REALM = 'ab'.repeat(32);
 const KEYS = new RealmKeys('cd'.repeat(32), REALM);
 const VALUE = Buffer.from('value');
 const DEADLINE_MS = 300;
 
-let server: RedisServer;
-let admin: Redis;
+const redis = useRedis();
 
-beforeAll(async () => {
-  if (problem !== undefined) return;
-  server = await startRedis();
-  admin = new Redis(server.url);
-  admin.on('error', () => undefined);
-});
-afterAll(async () => {
-  admin?.disconnect();
-  await server?.stop();
-});
-beforeEach(async ({ skip }) => {
-  skip(problem !== undefined, problem);
-  await admin.flushall();
-});
-
-async function open(url = server.url): Promise<AnswerCache> {
+async function open(url = redis.server.url): Promise<AnswerCache> {
   return await openAnswerCache(url, { realmId: REALM, keys: KEYS, deadlineMs: DEADLINE_MS });
 }
 
@@ -41,12 +22,12 @@ it('keeps a value for others, and lets it expire', async () => {
   expect(await reader.get('a')).toBeUndefined();
   await writer.set('a', VALUE, 60);
   expect(await reader.get('a')).toEqual(VALUE);
-  const [key] = await admin.keys('*');
-  const left = await admin.ttl(key!);
+  const [key] = await redis.admin.keys('*');
+  const left = await redis.admin.ttl(key!);
   expect(left).toBeGreaterThan(0);
   expect(left).toBeLessThanOrEqual(60);
-  await admin.pexpire(key!, 1);
-  while ((await admin.exists(key!)) > 0);
+  await redis.admin.pexpire(key!, 1);
+  while ((await redis.admin.exists(key!)) > 0);
   expect(await reader.get('a')).toBeUndefined();
   writer.close();
   reader.close();
@@ -56,7 +37,7 @@ it('FLUSHALL is like an empty cache', async () => {
   const cache = await open();
   await cache.set('b', VALUE, 60);
   expect(await cache.get('b')).toEqual(VALUE);
-  await admin.flushall();
+  await redis.admin.flushall();
   expect(await cache.get('b')).toBeUndefined();
   cache.close();
 });
@@ -65,7 +46,7 @@ it('does not return what another realm, another name or somebody without the key
   const cache = await open();
   await cache.set('c', VALUE, 60);
   const key = `ldm:${REALM}:c`;
-  const stored = (await admin.getBuffer(key))!;
+  const stored = (await redis.admin.getBuffer(key))!;
   const poisons = [
     Buffer.alloc(0),
     Buffer.from('poison'),
@@ -77,22 +58,22 @@ it('does not return what another realm, another name or somebody without the key
     }),
   ];
   for (const poison of poisons) {
-    await admin.set(key, poison);
+    await redis.admin.set(key, poison);
     expect(await cache.get('c')).toBeUndefined();
   }
-  await admin.set(`ldm:${REALM}:d`, stored);
+  await redis.admin.set(`ldm:${REALM}:d`, stored);
   expect(await cache.get('d')).toBeUndefined();
-  await admin.set(key, stored);
+  await redis.admin.set(key, stored);
   expect(await cache.get('c')).toEqual(VALUE);
   const foreign = new RealmKeys('ef'.repeat(32), REALM);
-  const other = await openAnswerCache(server.url, { realmId: REALM, keys: foreign, deadlineMs: DEADLINE_MS });
+  const other = await openAnswerCache(redis.server.url, { realmId: REALM, keys: foreign, deadlineMs: DEADLINE_MS });
   expect(await other.get('c')).toBeUndefined();
   cache.close();
   other.close();
 });
 
 it('a server that stalls costs one deadline, not one for each question', async () => {
-  await using proxy = await StallingProxy.start(server.process.port);
+  await using proxy = await StallingProxy.start(redis.server.process.port);
   const cache = await open(`redis://127.0.0.1:${proxy.port}`);
   await cache.set('e', VALUE, 60);
   expect(await cache.get('e')).toEqual(VALUE);
@@ -107,11 +88,11 @@ it('a server that stalls costs one deadline, not one for each question', async (
 it('a server that is killed, or was never there, is like an empty cache', async () => {
   const [cache, nowhere] = [await open(), await open('redis://127.0.0.1:1')];
   await cache.set('f', VALUE, 60);
-  await server.process.kill();
+  await redis.server.process.kill();
   for (const each of [cache, nowhere]) {
     expect(await each.get('f')).toBeUndefined();
     await each.set('f', VALUE, 60);
     each.close();
   }
-  await server.process.start();
+  await redis.server.process.start();
 });

@@ -1,10 +1,8 @@
 import { decodeSegment } from '../../src/format/segment.ts';
 import { decodeSnapshot } from '../../src/format/snapshot.ts';
 import type { Snapshot } from '../../src/format/snapshot.ts';
-import { walkLive } from '../../src/operations/live-walk.ts';
-import { Repository } from '../../src/repository/repository.ts';
 import type { Pair, Side } from './lending-model.ts';
-import { unlockOfTests } from './simulated-process.ts';
+import { readNeededChunks } from './needed-chunks.ts';
 
 interface Available {
   /** Hex ids of the chunks in indexed packs that exist. */
@@ -55,21 +53,9 @@ export class LendingLedger {
       this.loss ??= `snapshot ${id} was reported and does not exist`;
       return;
     }
-    const backend = this.#pair.holder.copy();
-    for (const name of backend.names().filter((each) => each.startsWith('locks/'))) void backend.remove(name);
-    const repository = await Repository.open({ backend, mode: 'shared', unlock: unlockOfTests });
-    const opened = await repository.openState({ ignoreCheckpoints: true });
-    const tree = Buffer.from(this.#manifest('holder', `snapshots/${id}`).tree, 'hex');
-    const { reached, missing } = await walkLive(opened, [tree]);
+    const { tree } = this.#manifest('holder', `snapshots/${id}`);
+    const { needed, missing } = await readNeededChunks(this.#pair.holder, tree);
     if (missing.length > 0) this.loss ??= `snapshot ${id} was reported without chunk ${missing[0]}`;
-    const needed = new Set<string>();
-    const bytes = Buffer.alloc(20);
-    opened.state.filter.forEachEntry((entry) => {
-      if (!reached.has(entry)) return;
-      opened.state.filter.copyId(entry, bytes, 0);
-      needed.add(bytes.toString('hex'));
-    });
-    await repository.close();
     const { here } = this.#available('holder');
     if ([...needed].some((chunk) => !here.has(chunk))) this.borrowedCount += 1;
     this.#promised.set(this.#madeAs(id), needed);

@@ -1,3 +1,5 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { makeTemporaryDirectory, removeTree } from './temp-directory.ts';
 import { freePort } from './free-port.ts';
 import { ServerProcess } from './server-process.ts';
@@ -45,4 +47,31 @@ export async function startRedis(): Promise<RedisServer> {
       removeTree(directory);
     },
   };
+}
+
+/** What the tests of a file share. Set while they run. */
+export interface RedisOfTests {
+  server: RedisServer;
+  admin: Redis;
+}
+
+/** Starts a server for the tests of a file, and empties it before each. They are skipped if it is not installed. */
+export function useRedis(): RedisOfTests {
+  const problem = redisProblem();
+  const given: Partial<RedisOfTests> = {};
+  beforeAll(async () => {
+    if (problem !== undefined) return;
+    given.server = await startRedis();
+    given.admin = new Redis(given.server.url);
+    given.admin.on('error', () => undefined);
+  });
+  afterAll(async () => {
+    given.admin?.disconnect();
+    await given.server?.stop();
+  });
+  beforeEach(async ({ skip }) => {
+    skip(problem !== undefined, problem);
+    await given.admin!.flushall();
+  });
+  return given as RedisOfTests;
 }

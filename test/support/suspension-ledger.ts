@@ -1,11 +1,10 @@
 import { decodeSegment } from '../../src/format/segment.ts';
 import { decodeSnapshot } from '../../src/format/snapshot.ts';
 import type { Snapshot } from '../../src/format/snapshot.ts';
-import { walkLive } from '../../src/operations/live-walk.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
-import { Repository } from '../../src/repository/repository.ts';
 import type { MemoryBackend } from './memory-backend.ts';
-import { optionsOfTests, unlockOfTests } from './simulated-process.ts';
+import { copyWithoutLocks, readNeededChunks } from './needed-chunks.ts';
+import { optionsOfTests } from './simulated-process.ts';
 
 /** What was promised about a snapshot. */
 interface Promised {
@@ -68,7 +67,7 @@ export class SuspensionLedger {
       this.loss ??= `snapshot ${id} was reported and does not exist`;
       return;
     }
-    const chunkIds = await this.#readNeeds(id, Buffer.from(manifest.tree, 'hex'));
+    const chunkIds = await this.#readNeeds(id, manifest.tree);
     this.#promised.set(this.#madeAs(id), { chunkIds, isDeleted });
   }
 
@@ -85,7 +84,7 @@ export class SuspensionLedger {
 
   /** Where no lock was lost, no snapshot is listed twice, whatever was killed. */
   async verifySingle(): Promise<void> {
-    const context = { backend: this.#withoutLocks(), ...optionsOfTests() };
+    const context = { backend: copyWithoutLocks(this.#disk), ...optionsOfTests() };
     const listings = [...(await listSnapshots(context)), ...(await listSnapshots(context, { deleted: true }))];
     const madeAs = listings.map(({ id }) => this.#madeAs(id));
     const double = madeAs.find((id, index) => madeAs.indexOf(id) !== index);
@@ -102,25 +101,9 @@ export class SuspensionLedger {
     );
   }
 
-  #withoutLocks(): MemoryBackend {
-    const copy = this.#disk.copy();
-    for (const name of copy.names().filter((each) => each.startsWith('locks/'))) void copy.remove(name);
-    return copy;
-  }
-
-  async #readNeeds(id: string, tree: Uint8Array): Promise<ReadonlySet<string>> {
-    const repository = await Repository.open({ backend: this.#withoutLocks(), mode: 'shared', unlock: unlockOfTests });
-    const opened = await repository.openState({ ignoreCheckpoints: true });
-    const { reached, missing } = await walkLive(opened, [tree]);
+  async #readNeeds(id: string, tree: string): Promise<ReadonlySet<string>> {
+    const { needed, missing } = await readNeededChunks(this.#disk, tree);
     if (missing.length > 0) this.loss ??= `snapshot ${id} was reported without chunk ${missing[0]}`;
-    const needed = new Set<string>();
-    const bytes = Buffer.alloc(20);
-    opened.state.filter.forEachEntry((entry) => {
-      if (!reached.has(entry)) return;
-      opened.state.filter.copyId(entry, bytes, 0);
-      needed.add(bytes.toString('hex'));
-    });
-    await repository.close();
     return needed;
   }
 

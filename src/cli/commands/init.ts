@@ -4,6 +4,7 @@ import { UsageError } from '../../errors.ts';
 import type { CopyRules, NewGroup } from '../../operations/groups.ts';
 import type { InitOptions } from '../../operations/init.ts';
 import type { CommandRunner } from '../command-runner.ts';
+import { addChunkOptions } from '../chunk-options.ts';
 import { addCopiesIfRefsOption } from '../copies-options.ts';
 import { EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -18,7 +19,6 @@ import {
   integerValue,
   positiveIntegerValue,
   rateValue,
-  sizeValue,
   textValue,
 } from '../option-values.ts';
 
@@ -85,21 +85,8 @@ export function defineInit(program: Command, runner: CommandRunner): void {
     .option('--copy-params-from <place>', 'take the parameters of another repository', textValue)
     .option('--from-password-file <file>', 'the password of that repository (default: the same source as for this one)')
     .option('--from-password-command <command>', 'take the password of that repository from what this command prints')
-    .optionsGroup('Advanced options:')
-    .addOption(
-      new Option('--chunker <kind>', 'how files are split into chunks (default: fastcdc)').choices([
-        'fastcdc',
-        'fixed',
-      ]),
-    )
-    .option(
-      '--chunk-size <size>',
-      'average size (fastcdc, default 1MiB) or exact size (fixed, default 64MiB)',
-      sizeValue,
-    )
-    .addOption(
-      new Option('--chunk-hash <name>', 'hash function for chunk ids (default: sha1)').choices(['sha1', 'sha256']),
-    )
+    .optionsGroup('Advanced options:');
+  addChunkOptions(command)
     .addOption(
       new Option('--pack-hash <name>', 'hash function for pack names (default: blake3)').choices(['blake3', 'sha256']),
     )

@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { UsageError } from '../../errors.ts';
 import { MAX_KEY_TEXT_LENGTH } from '../../format/constants.ts';
 import type { CommandRunner } from '../command-runner.ts';
+import { addChunkOptions } from '../chunk-options.ts';
 import { EXIT_SUCCESS } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { addNewPasswordOptions } from '../new-key-options.ts';
 import { pathInput } from '../raw-arguments.ts';
-import { sizeValue, textValue } from '../option-values.ts';
+import { textValue } from '../option-values.ts';
 import type { NewPasswordFlags } from '../session.ts';
 
 interface RealmCreateFlags extends NewPasswordFlags {
@@ -20,9 +21,9 @@ interface RealmCreateFlags extends NewPasswordFlags {
 }
 
 const DETAILS = `
-The file has the key of the chunk ids, the key of the chunker, and how files are split into chunks. Whoever has it can
-compute the chunk ids of any file, and so find out whether a member of the realm has that file, if it can see the chunk
-ids of the member. The file does not open the repositories. Keep a copy of it: no repository can join without it.`;
+The file contains the key of the chunk ids, the key of the chunker, and the parameters of the chunker. Anyone who has the
+file can compute the chunk ids of any data. With access to the chunk ids of a member, this shows whether the member has
+that data. The file does not open the repositories. Keep a copy of it: no repository can join without it.`;
 
 export function defineRealmCreate(realm: Command, runner: CommandRunner): void {
   const command = realm
@@ -32,22 +33,7 @@ export function defineRealmCreate(realm: Command, runner: CommandRunner): void {
     .option('--name <text>', 'a name of the realm for people', nameValue)
     .option('--seal', 'seal the keys in the file under a new password')
     .option('--no-encryption', 'make a realm for repositories that are not encrypted');
-  addNewPasswordOptions(command, 'ask on the terminal')
-    .optionsGroup('Advanced options:')
-    .addOption(
-      new Option('--chunker <kind>', 'how files are split into chunks (default: fastcdc)').choices([
-        'fastcdc',
-        'fixed',
-      ]),
-    )
-    .option(
-      '--chunk-size <size>',
-      'average size (fastcdc, default 1MiB) or exact size (fixed, default 64MiB)',
-      sizeValue,
-    )
-    .addOption(
-      new Option('--chunk-hash <name>', 'hash function for chunk ids (default: sha1)').choices(['sha1', 'sha256']),
-    )
+  addChunkOptions(addNewPasswordOptions(command, 'ask on the terminal').optionsGroup('Advanced options:'))
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

@@ -26,7 +26,8 @@ export function reportCreatedRealm({ output }: Session, realm: CreatedRealm, fil
   });
   const kind = isEncrypted ? 'for encrypted repositories' : 'for repositories that are not encrypted';
   output.remark(`created the realm ${realmId.slice(0, 10)}, ${kind}, in ${place}`);
-  if (!isSealed) output.remark('whoever can read this file has the keys of the realm: keep it secret, and keep a copy');
+  if (!isSealed)
+    output.remark('anyone who can read this file has the keys of the realm: keep it secret, and keep a copy');
   output.remark(`next: ldm init -r <place> --realm ${quoteForShell(place)}`);
 }
 

@@ -10,8 +10,8 @@ export interface OfferedChunk {
 /** The other domains of a realm, as far as they give chunks. */
 export interface ChunkSource {
   /**
-   * Returns the bytes of a chunk that hash to its id, or undefined if no domain has it. Whoever calls it verifies the
-   * bytes.
+   * Returns the bytes of a chunk that hash to its id, or undefined if no domain has it. The caller
+   * verifies the bytes.
    * @param id - 20 bytes
    * @param except - names of domains that are not asked, because they have given wrong bytes
    * @throws LdmError if the domains cannot be asked

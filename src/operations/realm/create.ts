@@ -22,7 +22,7 @@ export interface CreateRealmOptions {
   readonly isEncrypted?: boolean | undefined;
   readonly chunker?: ChunkerParameters | undefined;
   readonly chunkHash?: 'sha1' | 'sha256' | undefined;
-  /** Seals the keys in the file under a new password. Default: whoever can read the file has the keys. */
+  /** Seals the keys in the file under a new password. By default the keys are stored in plain text. */
   readonly newPassword?: PasswordSource | undefined;
 }
 

@@ -41,8 +41,8 @@ export async function publishChanges(
 /**
  * Publishes the plane of the own filter as it is now: the file first, then the record that names it.
  *
- * The record is read before the repository is, and written only if it is still the same. So whoever wins has seen at least
- * what the record before described: a plane never loses chunks to a slower process.
+ * The record is read before the repository is, and written only if it is still the same. So the process that succeeds has
+ * seen at least what the previous record described: a plane never loses chunks to a slower process.
  * @throws RefusedError if the repository is damaged: chunks that cannot be counted would seem to be absent
  * @throws CoordinatorError
  */

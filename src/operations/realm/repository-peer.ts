@@ -19,7 +19,7 @@ interface WaitingQuestion {
 
 /** How long the repository stays open for the next question: opening it for each chunk takes most of the time, and memory. */
 const LINGER_MS = 20;
-/** Whoever asks has a deadline. */
+/** Shorter than the deadlines of callers (5 s and more), so that they report the lock and not a timeout. */
 const LOCK_WAIT_MS = 4000;
 /** After this, it is closed in any case, so that others get an exclusive lock. */
 const OPEN_MS = 2000;

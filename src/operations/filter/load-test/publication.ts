@@ -48,8 +48,8 @@ export interface PublicationFigures {
 }
 
 /**
- * Measures how long it takes from the counters of a commit until another domain has the flips in its planes, and how many
- * bytes that takes. The files are written durably to a temporary directory. How soon the other domain is told is not in it.
+ * Measures the time from the counters of a commit until another domain has applied the flips to its planes, and the bytes
+ * published. The files are written durably to a temporary directory. The time includes no notification by a coordinator.
  */
 export async function measurePublication(options: PublicationOptions): Promise<PublicationFigures> {
   const directory = mkdtempSync(join(tmpdir(), 'ldm-publication-'));

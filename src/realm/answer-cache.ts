@@ -4,7 +4,7 @@ import { loadOptional } from '../util/optional-package.ts';
 /** How long an answer may be used. A plane may be that old; absence soon is not true any more. */
 export const EXPIRY_SECONDS = { plane: 600, present: 600, absent: 30 } as const;
 
-/** Authenticates what is in the cache, so that a value that somebody else has put there is not used. */
+/** Authenticates cached values, so that a forged one is not used. */
 export interface CacheKeys {
   mac(...parts: readonly Uint8Array[]): Uint8Array;
   verifies(mac: Uint8Array, ...parts: readonly Uint8Array[]): boolean;

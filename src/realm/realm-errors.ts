@@ -9,7 +9,7 @@ export class CoordinatorError extends LdmError {
 /**
  * Why a domain cannot be asked:
  *
- * - `unreachable`: nobody answers there, or not in time.
+ * - `unreachable`: there was no answer in time.
  * - `busy`: the agent does as much as it may already. It may answer later.
  * - `refused`: the agent does not accept the token, or it is not the agent that its domain has announced.
  * - `invalid`: what it answers cannot be understood, or the agent has failed.

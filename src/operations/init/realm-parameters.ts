@@ -38,7 +38,7 @@ function assertSameEncryption(realm: RealmHeader, isEncrypted: boolean): void {
     });
   }
   throw new RefusedError(
-    'the realm is for encrypted repositories: one that is not encrypted would show its keys to everybody who can read it',
+    'the realm is for encrypted repositories: an unencrypted one would reveal its keys to anyone who can read it',
     { advice: { code: 'choose-encrypted-realm' } },
   );
 }

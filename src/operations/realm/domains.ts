@@ -42,7 +42,7 @@ export class Domains {
     this.#realm = realm;
   }
 
-  /** Members that nobody can ask: the beginning of the id, and why. As of the last `readRecords`. */
+  /** Members that cannot be asked: the beginning of the id, and why. As of the last `readRecords`. */
   get unknown(): ReadonlyMap<string, string> {
     return this.#unknown;
   }

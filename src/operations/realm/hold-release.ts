@@ -16,7 +16,7 @@ export async function neededHolds(repository: Repository, opened: OpenedState): 
   return packs.length === 0 ? undefined : await readHolds(repository, opened);
 }
 
-/** Returns undefined if a pack is damaged: nobody knows which hold it needs. */
+/** Returns undefined if a pack is damaged, because the hold it needs is unknown. */
 async function readHolds(repository: Repository, { state }: OpenedState): Promise<NeededHolds | undefined> {
   try {
     return await holdsNeededBy(repository, borrowedPacksOf(state));

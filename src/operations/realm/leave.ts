@@ -26,7 +26,7 @@ export interface LeaveResult {
  * @throws CoordinatorError
  */
 export async function leaveRealm(context: OperationContext): Promise<LeaveResult> {
-  // Nobody may begin to rely on somebody meanwhile.
+  // No other process may begin to rely on a domain meanwhile.
   return await withRepository(waitingContext(context), 'exclusive', async (repository) =>
     withRealm(repository, async (realm) => {
       await assertIndependent(repository);

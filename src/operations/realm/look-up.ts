@@ -144,7 +144,7 @@ class Result {
     return this.own !== undefined || this.elsewhere.length > 0;
   }
 
-  /** `unknown`: domains that nobody can ask, because their records cannot be read. */
+  /** `unknown`: domains that cannot be asked, because their records cannot be read. */
   finish(unknown: ReadonlyMap<string, string>): LookedUp {
     const { id, own, elsewhere, isFound } = this;
     const unanswered = isFound ? this.unanswered : new Map([...this.unanswered, ...unknown]);

@@ -15,6 +15,9 @@ const DOCUMENTS = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) =>
 
 const textOf = (document: string): string => readFileSync(join(ROOT, document), 'utf8');
 
+/** Labels of derived keys in `docs/format.md`. They begin like commands. */
+const KEY_LABEL = '(?:tree id|stream|gear|records|agents|files of domains)';
+
 /** The lines that a document asks its reader to type, each block and each `ldm ...` between backticks. */
 function typedLines(text: string): string[] {
   const blocks = [...text.matchAll(/^ *```(console|sh|crontab|ini)\n([^]*?)^ *```$/gm)];
@@ -22,7 +25,9 @@ function typedLines(text: string): string[] {
     const all = block!.split('\n');
     return kind === 'console' ? all.filter((line) => line.startsWith('$ ')) : all.filter((line) => !/^ *#/.test(line));
   });
-  const spans = text.replaceAll(/^ *```[^]*?^ *```$/gm, '').matchAll(/`(ldm (?!(?:tree id|stream|gear)`)[^`]+)`/g);
+  const spans = text
+    .replaceAll(/^ *```[^]*?^ *```$/gm, '')
+    .matchAll(new RegExp(`\`(ldm (?!${KEY_LABEL}\`)[^\`]+)\``, 'g'));
   return [...lines, ...[...spans].map((match) => match[1]!)];
 }
 

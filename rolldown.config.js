@@ -38,8 +38,9 @@ const program = {
         {
           name: 'core',
           priority: 1,
+          // Planes and records of realms are for members only; every command would load 20 KB more.
           // The program of the threads must not run in a program that uses ldm as a library.
-          test: /\/src\/(backend(?!\/(sftp|s3(?!\/s3-place)|objects))|chunking|crypto|files|ldm|format|repository|store|util|workers(?!\/task-thread))\//,
+          test: /\/src\/(backend(?!\/(sftp|s3(?!\/s3-place)|objects))|chunking|crypto(?!\/realm)|files|ldm(?!\/plane)|format(?!\/(domain-records|plane-file|realm-key))|repository|store|util|workers(?!\/task-thread))\//,
         },
         // What every command loads besides. In 20 files, it took 15 ms more (`ldm snapshots`, processor time).
         { name: 'program', test: /\/src\/cli\/(program|command-runner)\.ts/, priority: 1 },

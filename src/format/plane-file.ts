@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
+import { hash, webcrypto } from 'node:crypto';
 import { UnsupportedFormatError } from '../errors.ts';
 import { ByteReader, bufferOver } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
@@ -54,6 +54,11 @@ export interface PlaneDelta {
 /** The checksum of a whole plane: its hex SHA-256, 7 ms for 10^8 positions with hardware support and 40 ms without. */
 export function planeChecksum(plane: Uint8Array): string {
   return hash('sha256', plane, 'hex');
+}
+
+/** The same, computed by another thread while this one goes on. */
+export async function concurrentPlaneChecksum(plane: Uint8Array): Promise<string> {
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', plane as Uint8Array<ArrayBuffer>)).toString('hex');
 }
 
 export function planeBaseBytes(positions: number): number {

@@ -16,7 +16,7 @@ import { accessOptions } from './context.ts';
 import type { OperationContext, OtherRepository } from './context.ts';
 import { haveSameChunks, readParameters } from './init/copied-parameters.ts';
 import type { CopiedParameters } from './init/copied-parameters.ts';
-import { readRealmParameters } from './init/realm-parameters.ts';
+import type { RealmParameters } from './init/realm-parameters.ts';
 import type { RealmFile } from './realm/read-key.ts';
 import { NOTHING_SEEN, assertNoneRemembered } from './repository-memory.ts';
 
@@ -116,7 +116,7 @@ export async function initRepository(context: OperationContext, options: InitOpt
   const copyRules = { copies, copiesIfRefs };
   assertRules(copyRules, groups?.length ?? 1);
   if (encryption === 'if-configured') assertNoneRemembered(context);
-  const realm = await readRealmParameters(context, options);
+  const realm = await realmParameters(context, options);
   const copied = other === undefined ? undefined : await readParameters(context, other);
   const parameters = { ...DEFAULTS, ...copied, ...options, ...realm };
   assertLevel(parameters.compressionLevel);
@@ -152,6 +152,13 @@ export async function initRepository(context: OperationContext, options: InitOpt
     realmId: realm?.realmId,
     hasSameChunks: copied && sharedKeys !== undefined && haveSameChunks(copied, config),
   };
+}
+
+/** Loaded for a realm only: a backup, which may create the repository, loads this file. */
+async function realmParameters(context: OperationContext, options: InitOptions): Promise<RealmParameters | undefined> {
+  if (options.realm === undefined) return undefined;
+  const { readRealmParameters } = await import('./init/realm-parameters.ts');
+  return await readRealmParameters(context, options, options.realm);
 }
 
 function assertLevel(level: number): void {

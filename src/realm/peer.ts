@@ -38,7 +38,7 @@ export interface PlaneFiles {
   /** The names of the existing files, in any order. A file may vanish after it was listed. */
   names(): Promise<readonly string[]>;
   /**
-   * Returns the bytes, or undefined if there is no such file.
+   * Returns the bytes, which are the caller's to change, or undefined if there is no such file.
    * @param limitBytes - a larger file is damage
    */
   read(name: string, limitBytes: number): Promise<Uint8Array | undefined>;

@@ -1,8 +1,8 @@
 import {
+  concurrentPlaneChecksum,
   encodePlaneBase,
   encodePlaneDelta,
   planeBaseBytes,
-  planeChecksum,
   planeDeltaBytes,
 } from '../format/plane-file.ts';
 import { flipsBetween } from '../ldm/plane.ts';
@@ -51,10 +51,10 @@ export async function planPublication(
   own: OwnPlane,
   { state, files }: Published,
 ): Promise<Publication | undefined> {
-  const checksum = planeChecksum(own.plane);
+  const ownChecksum = concurrentPlaneChecksum(own.plane);
   const tracker = new PlaneTracker(domainId, files);
   if (state !== undefined) await tracker.update(state);
-  const names = await files.names();
+  const [checksum, names] = await Promise.all([ownChecksum, files.names()]);
   if (state === undefined || !tracker.isCurrent) return newGeneration(domainId, own, { checksum, state, names });
   if (state.positions !== own.positions || state.hashes !== own.hashes) {
     return newGeneration(domainId, own, { checksum, state, names });

@@ -137,10 +137,8 @@ export class PlaneTracker {
     let firstError: LdmError | undefined;
     for (const sequence of this.#reader.baseSequences(names, state)) {
       try {
-        const base = await this.#reader.readBase(sequence, state);
+        const { plane } = await this.#reader.readBase(sequence, state);
         const { deltas, sizeBytes } = await this.#reader.readDeltas(names, sequence, state);
-        // The bytes may belong to the source.
-        const plane = new Uint8Array(base.plane);
         applyAll(plane, deltas, state);
         this.#held = { state, plane, deltaCount: deltas.length, deltaBytes: sizeBytes };
         return;

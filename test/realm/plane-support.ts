@@ -16,7 +16,9 @@ export class MemoryPlaneFiles implements PlaneFiles {
   }
 
   async read(name: string): Promise<Uint8Array | undefined> {
-    return this.stored.get(name);
+    const bytes = this.stored.get(name);
+    // The tracker changes what it reads, and `slice` of a Buffer is a view.
+    return bytes && new Uint8Array(bytes);
   }
 }
 

@@ -15,9 +15,9 @@ export type RealmParameters = Pick<RealmHeader, 'realmId' | 'chunker' | 'chunkHa
  */
 export async function readRealmParameters(
   context: OperationContext,
-  { realm, chunker, chunkHash, copyParametersFrom, encryption = 'if-configured' }: InitOptions,
-): Promise<RealmParameters | undefined> {
-  if (realm === undefined) return undefined;
+  { chunker, chunkHash, copyParametersFrom, encryption = 'if-configured' }: InitOptions,
+  realm: NonNullable<InitOptions['realm']>,
+): Promise<RealmParameters> {
   if ((chunker ?? chunkHash ?? copyParametersFrom) !== undefined) {
     throw new UsageError('a realm excludes a chunker, a chunk hash, and the parameters of another repository', {
       hint: 'All repositories of a realm have the chunker and the chunk hash that its key file says.',

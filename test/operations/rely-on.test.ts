@@ -7,6 +7,7 @@ import { exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { LdmError } from '../../src/errors.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { check } from '../../src/operations/check.ts';
+import { compact } from '../../src/operations/compact.ts';
 import { adopt } from '../../src/operations/realm/adopt.ts';
 import { leaveRealm } from '../../src/operations/realm/leave.ts';
 import { collectStats } from '../../src/operations/stats.ts';
@@ -15,7 +16,7 @@ import { releaseHolds } from '../../src/operations/realm/holds.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
-import { deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
+import { ALL, deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
 import { KINDS } from '../support/realm.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { inSoak } from '../support/soak.ts';
@@ -180,6 +181,21 @@ describe('what a domain has lost is stored by the next backup', () => {
     if (!how.startsWith('it cannot')) renameSync(owner.place, `${owner.place}-away`);
     await holder.expectRestored(source);
   });
+});
+
+// Of two packs of borrowed chunks the one with the smaller id is used, so the lost loan could remain in use.
+test('what a domain has lost is stored here, and not borrowed from another one', async () => {
+  const { realm, owner, holder, source } = await makeSetting();
+  const other = await realm.join('other');
+  await other.backUp(source);
+  await holder.backUp(source, { reliesOn: 'owner' });
+  const [hold] = await owner.holds();
+  await releaseHolds(owner.context, hold!.snapshot.hold!.domainId, [hold!.snapshot.hold!.holdId]);
+  const { borrowed, summary } = await holder.backUp(source, { reliesOn: 'other' });
+  expect([borrowed.bytes, summary.dataAdded]).toEqual([0, 100_000]);
+  await compact(holder.context, ALL);
+  for (const member of [owner, other]) renameSync(member.place, `${member.place}-away`);
+  await holder.expectRestored(source);
 });
 
 test('an adoption rescues what can be rescued', async () => {

@@ -119,7 +119,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
 
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
     if (!this.#takes(kind, id, bytes.length)) return undefined;
-    if (kind === 'data' && this.#offered?.takes(id) === true) return this.#offered.add(id, bytes);
+    if (kind === 'data' && this.#mayBorrow(id)) return this.#offered!.add(id, bytes);
     return this.#writers?.[kind].add(id, bytes) ?? this.#segments.flushIfLarge();
   }
 
@@ -156,13 +156,25 @@ export class RepositoryChunkSaver implements ChunkSaver {
   /** Stores a chunk, or frees its memory if `id` is undefined. */
   #addStaged(kind: ChunkKind, id: Uint8Array | undefined, chunk: StagedChunk): Promise<void> | undefined {
     const writer = this.#writers?.[kind];
-    if (id !== undefined && kind === 'data' && this.#offered?.takes(id) === true) {
-      const adding = this.#offered.add(id, chunk.buffer.subarray(0, chunk.lengthBytes));
+    if (id !== undefined && kind === 'data' && this.#mayBorrow(id)) {
+      const adding = this.#offered!.add(id, chunk.buffer.subarray(0, chunk.lengthBytes));
       writer?.drop(chunk);
       return adding;
     }
     const full = id === undefined ? writer?.drop(chunk) : writer?.addStaged(id, chunk);
     return full ?? this.#segments.flushIfLarge();
+  }
+
+  /**
+   * Whether a new chunk is offered to the lender. One that is borrowed already, but can no longer be relied on, is stored
+   * here: the smaller id decides between two packs of borrowed chunks, so the old one could remain the location.
+   */
+  #mayBorrow(id: Uint8Array): boolean {
+    if (this.#offered === undefined) return false;
+    const { filter, packs } = this.#state;
+    const entry = filter.find(id, 0);
+    const isBorrowed = entry >= 0 && filter.hasLocation(entry) && packs.get(filter.packIndexOf(entry)).isBorrowed;
+    return !isBorrowed && this.#offered.takes(id);
   }
 
   /** Returns whether a chunk must be stored. If so, counts it; from then on it is pending. */

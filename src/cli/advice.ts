@@ -45,7 +45,9 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'adopt-first': 'Copy them to this repository with `ldm adopt` first.',
   'adopt-or-give-up':
     'Run `ldm adopt` first. If its repository is lost for good, use --release-holds; the next backup then stores what it finds of that.',
-  'join-after-move': 'If it was moved there, run `ldm realm join` again. If it is a copy, use the original.',
+  'join-again': 'Run `ldm realm join` again. If this is a copy of the repository, use the original.',
+  'say-that-it-moved':
+    'If it was moved here, add --moved. Two copies that are both in use would end what others keep for the other one.',
   'leave-realm-there': 'Run `ldm realm leave` there.',
   'release-there': 'It has ended because the other domain no longer needs it.',
   'choose-domain-name': 'Choose another name with --name.',

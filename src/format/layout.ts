@@ -6,6 +6,8 @@ export const UNFINISHED_DIRECTORY = 'unfinished';
 export const KEYS_DIRECTORY = 'keys';
 /** What a repository tells the other ones of its realm about its chunks. Only repositories of a realm have it. */
 const PLANES_DIRECTORY = 'planes';
+/** Which holds of this repository are in which other repositories of its realm. Only repositories of a realm have it. */
+export const HOLDS_DIRECTORY = 'holds';
 /** The names in a repository, as described in docs/format.md. */
 export const DIRECTORIES = [
   'keys',
@@ -18,6 +20,7 @@ export const DIRECTORIES = [
   'filter',
   'unfinished',
   'planes',
+  'holds',
   'quarantine',
   'locks',
   'tmp',
@@ -25,7 +28,10 @@ export const DIRECTORIES = [
 
 /** Returns the directories that a repository of this kind has. */
 export function directoriesOf(kind: { readonly isEncrypted: boolean; readonly isInRealm: boolean }): string[] {
-  const absent = [kind.isEncrypted ? [] : KEYS_DIRECTORY, kind.isInRealm ? [] : PLANES_DIRECTORY].flat();
+  const absent = [
+    ...(kind.isEncrypted ? [] : [KEYS_DIRECTORY]),
+    ...(kind.isInRealm ? [] : [PLANES_DIRECTORY, HOLDS_DIRECTORY]),
+  ];
   return DIRECTORIES.filter((directory) => !absent.includes(directory));
 }
 
@@ -85,6 +91,17 @@ export function segmentName(id: string): string {
 
 export function snapshotName(id: string): string {
   return `snapshots/${id}`;
+}
+
+/** Says that another repository has a hold for this one. */
+export function holdName(domainId: string, holdId: string): string {
+  return `${HOLDS_DIRECTORY}/${domainId}-${holdId}`;
+}
+
+/** Returns undefined if a name is not that of a hold. */
+export function parseHoldName(name: string): { readonly domainId: string; readonly holdId: string } | undefined {
+  const [, domainId, holdId] = /^holds\/([0-9a-f]{64})-([0-9a-f]{64})$/.exec(name) ?? [];
+  return domainId === undefined ? undefined : { domainId, holdId: holdId! };
 }
 
 /** A list of segments and packs that are about to be removed. */

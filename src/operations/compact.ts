@@ -64,15 +64,16 @@ export async function compact(context: OperationContext, options: CompactOptions
     const first = await planRound(repository, options);
     const { listing } = first.opened;
     const isDryRun = options.dryRun === true;
-    const release = isDryRun ? undefined : await prepareRelease(context, repository, first.opened);
     const bytesBefore = await repository.files.measure();
     const { rounds, bytesCopied } = isDryRun
       ? { rounds: [first], bytesCopied: 0 }
       : await carryOut({ context, repository, options, first });
     const plans = rounds.map(({ plan }) => plan);
     const copies = await settle(context, repository, options);
-    await release?.();
-    if (!isDryRun) await restoreImageAndReserve(repository);
+    if (!isDryRun) {
+      await endHolds(context, repository);
+      await restoreImageAndReserve(repository);
+    }
     const freedBytes = estimateFreed(first.plan, listing) + (copies?.surplusBytes ?? 0);
     const bytesAfter = isDryRun ? bytesBefore - freedBytes : await repository.files.measure();
     const removedCount = sum(plans.map(({ removed, orphanIds }) => removed.length + orphanIds.length));
@@ -95,16 +96,11 @@ export async function compact(context: OperationContext, options: CompactOptions
   });
 }
 
-/** Returns a function that ends what other domains keep for this repository and it no longer needs, if there may be any. */
-async function prepareRelease(
-  context: OperationContext,
-  repository: Repository,
-  opened: OpenedState,
-): Promise<(() => Promise<void>) | undefined> {
-  if (repository.config.realmId === undefined) return undefined;
-  const { neededHolds, releaseUnneeded } = await import('./realm/hold-release.ts');
-  const needed = await neededHolds(repository, opened);
-  return needed && (async () => releaseUnneeded(context, repository, needed));
+/** Ends what other domains keep for this repository and it no longer needs. */
+async function endHolds(context: OperationContext, repository: Repository): Promise<void> {
+  if (repository.config.realmId === undefined) return;
+  const { releaseUnneeded } = await import('./realm/hold-release.ts');
+  await releaseUnneeded(context, repository);
 }
 
 /** Removes copies of packs that are left over in groups, and makes those that are missing. */

@@ -84,7 +84,8 @@ export type AdviceCode =
   | 'adopt-or-give-up'
   | 'leave-realm-there'
   | 'release-there'
-  | 'join-after-move'
+  | 'say-that-it-moved'
+  | 'join-again'
   | 'choose-domain-name';
 
 /** Advice about a place or a snapshot. */

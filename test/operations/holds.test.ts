@@ -1,9 +1,11 @@
-import { cpSync, renameSync } from 'node:fs';
+import { cpSync, readdirSync, renameSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { backup } from '../../src/operations/backup.ts';
+import { withRepository } from '../../src/operations/context.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { copySnapshots } from '../../src/operations/copy.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
@@ -11,9 +13,11 @@ import { forgetByPolicy } from '../../src/operations/forget.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { adopt } from '../../src/operations/realm/adopt.ts';
 import { placeHold } from '../../src/operations/realm/holds.ts';
+import { joinRealm } from '../../src/operations/realm/join.ts';
+import { withRealm } from '../../src/operations/realm/realm.ts';
 import { forgetDomain, leaveRealm } from '../../src/operations/realm/leave.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
-import { ALL, borrowedIds, kindsOf, makeSetting } from '../support/lending-pair.ts';
+import { ALL, borrowedIds, deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
 
 describe('a hold', () => {
   test('keeps some of the chunks, and says which', async () => {
@@ -46,7 +50,7 @@ describe('a hold', () => {
   });
 
   test('ends when a compaction has removed the last pack that needs it, and not before', async () => {
-    const { realm, owner, holder, source } = await makeSetting();
+    const { owner, holder, source } = await makeSetting();
     await holder.backUp(source, { reliesOn: 'owner' });
     await holder.backUp(source);
     const [first, second] = await holder.snapshots();
@@ -59,12 +63,9 @@ describe('a hold', () => {
     expect(kindsOf(holder)).toEqual(['hold-not-released']);
     renameSync(`${owner.place}-away`, owner.place);
     expect(await owner.holds()).toHaveLength(1);
-    // The next one that has something to release takes it along.
-    await holder.backUp(realm.files(1, 3));
-    await holder.backUp(source, { reliesOn: 'owner' });
-    const borrowing = (await holder.snapshots()).at(-1)!;
-    await deleteSnapshots(holder.context, { selectors: [borrowing.id] });
+    await compact(holder.context);
     expect(await owner.holds()).toEqual([]);
+    expect(readdirSync(join(holder.place, 'holds'))).toEqual([]);
   });
 
   test('of a part of a block moves with what is left of it', async () => {
@@ -80,6 +81,63 @@ describe('a hold', () => {
     await holder.expectRestored(part);
     expect([await owner.findings(), await holder.findings()]).toEqual([[], []]);
     expect(await owner.holds()).toHaveLength(1);
+  });
+});
+
+describe('a copy of a repository', () => {
+  test('borrows nothing, and ends no hold, where the realm does not know it', async () => {
+    const { realm, owner, holder, source } = await makeSetting();
+    await holder.backUp(source, { reliesOn: 'owner' });
+    const place = join(realm.directory, 'copy');
+    cpSync(holder.place, place, { recursive: true });
+    const kinds: string[] = [];
+    const onNotice = ({ kind }: { readonly kind: string }): void => void kinds.push(kind);
+    const copy = { ...holder.context, backend: new LocalBackend(place), onNotice };
+    const more = realm.files(2, 7);
+    await owner.backUp(more);
+    const { borrowed } = await backup(copy, { sources: [more], cwd: '/', reliesOn: 'owner' });
+    expect([borrowed.chunks, kinds]).toEqual([0, ['lender-unreachable']]);
+    const selectors = (await listSnapshots(copy)).map(({ id }) => id);
+    await deleteSnapshots(copy, { selectors });
+    await compact(copy, ALL);
+    expect(kinds.slice(1)).toContain('hold-not-released');
+    await expect(joinRealm(copy, { coordinator: realm.coordinator, name: 'copy' })).rejects.toThrow('another copy');
+    await deleteAll(owner);
+    await holder.expectRestored(source);
+  });
+
+  test('that is older ends no hold that it does not know, at the same place', async () => {
+    const { realm, owner, holder, source } = await makeSetting();
+    const old = `${holder.place}-old`;
+    cpSync(holder.place, old, { recursive: true });
+    await holder.backUp(source, { reliesOn: 'owner' });
+    renameSync(holder.place, `${holder.place}-new`);
+    renameSync(old, holder.place);
+    const more = realm.files(2, 7);
+    await owner.backUp(more);
+    await holder.backUp(more, { reliesOn: 'owner' });
+    expect(await owner.holds()).toHaveLength(2);
+    await deleteAll(holder);
+    expect(await owner.holds()).toHaveLength(1);
+    renameSync(holder.place, old);
+    renameSync(`${holder.place}-new`, holder.place);
+    await deleteAll(owner);
+    await holder.expectRestored(source);
+  });
+
+  test('takes over a membership on another machine only if the user says that it was moved', async () => {
+    const { realm, holder } = await makeSetting();
+    const { coordinator } = realm;
+    await withRepository(holder.context, 'add', async (repository) =>
+      withRealm(repository, async ({ records, domainId }) => {
+        const { value, version } = (await records.members()).members.get(domainId)!;
+        await records.writeMember(domainId, { ...value, host: 'elsewhere' }, version);
+      }),
+    );
+    const joining = joinRealm(holder.context, { coordinator, name: 'holder' });
+    await expect(joining).rejects.toMatchObject({ advice: { code: 'say-that-it-moved' } });
+    await joinRealm(holder.context, { coordinator, name: 'holder', isMoved: true });
+    await joinRealm(holder.context, { coordinator, name: 'holder' });
   });
 });
 

@@ -9,6 +9,7 @@ interface RealmJoinFlags {
   readonly coordinator: string;
   readonly cache?: string;
   readonly name?: string;
+  readonly moved?: true;
 }
 
 const DETAILS = `
@@ -25,6 +26,7 @@ export function defineRealmJoin(realm: Command, runner: CommandRunner): void {
     .requiredOption('--coordinator <place>', 'zookeeper://host:port,host:port or a directory', textValue)
     .option('--cache <url>', 'redis://host:port: keeps answers for a while; never needed', textValue)
     .option('--name <name>', 'what the others call this repository (default: the name of this machine)', textValue)
+    .option('--moved', 'the repository was moved here from another machine, and is not used there any more')
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',
@@ -37,14 +39,17 @@ export function defineRealmJoin(realm: Command, runner: CommandRunner): void {
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }, { coordinator, cache, name }: RealmJoinFlags) => {
+      runner.inSession(async ({ context, output }, { coordinator, cache, name, moved }: RealmJoinFlags) => {
         const [{ joinRealm }, { reportJoin }, { resolveLocation }] = await Promise.all([
           import('../../operations/realm/join.ts'),
           import('../reports/realm-report.ts'),
           import('../settings.ts'),
         ]);
         const place = coordinator.startsWith('zookeeper:') ? coordinator : resolveLocation(coordinator);
-        reportJoin(output, await joinRealm(context, omitUndefined({ coordinator: place, cache, name })));
+        reportJoin(
+          output,
+          await joinRealm(context, omitUndefined({ coordinator: place, cache, name, isMoved: moved })),
+        );
         return EXIT_SUCCESS;
       }),
     );

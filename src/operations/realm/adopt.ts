@@ -56,7 +56,7 @@ export async function adopt(context: OperationContext, options: AdoptOptions = {
   // Also what failed backups and repairs have left at any member.
   if (reclaimed.compaction !== undefined && options.from === undefined)
     await withRepository(waitingContext(context), 'exclusive', async (repository) =>
-      releaseUnneeded(context, repository, undefined),
+      releaseUnneeded(context, repository),
     );
   return { ...result, snapshotsChanged, ...reclaimed };
 }

@@ -1,78 +1,81 @@
-import { hostname } from 'node:os';
-import { CancelledError, LdmError, RefusedError, isDamage } from '../../errors.ts';
+import { CancelledError, LdmError, isDamage } from '../../errors.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { OperationContext } from '../context.ts';
 import { borrowedPacksOf, holdsNeededBy, knowsAllLoans } from './borrowed-packs.ts';
-import type { OpenRealm } from './realm.ts';
+import type { Domains } from './domains.ts';
+import { assertOriginal } from './own-place.ts';
+import { forgetHolds, readPlacedHolds } from './placed-holds.ts';
 import { nameOfDomain, withDomains } from './with-domains.ts';
-
-/** The holds that the repository needed before a compaction. */
-export type NeededHolds = Awaited<ReturnType<typeof holdsNeededBy>>;
-
-/** Returns undefined if the repository has borrowed nothing. */
-export async function neededHolds(repository: Repository, opened: OpenedState): Promise<NeededHolds | undefined> {
-  const packs = borrowedPacksOf(opened.state);
-  return packs.length === 0 ? undefined : await readHolds(repository, opened);
-}
-
-/** Returns undefined if a pack is damaged, because the hold it needs is unknown. */
-async function readHolds(repository: Repository, { state }: OpenedState): Promise<NeededHolds | undefined> {
-  try {
-    return await holdsNeededBy(repository, borrowedPacksOf(state));
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    return undefined;
-  }
-}
 
 /**
  * Ends the holds of this repository that no pack of borrowed chunks needs any more, also those that a failed backup has
  * left. Needs the exclusive lock, and that no such pack is about to be removed or to be indexed: a backup that still runs
- * has a hold before it has a pack. `before`: whom to ask; undefined: all members. If a domain cannot be asked, the next compaction tries again.
+ * has a hold before it has a pack. If a domain cannot be asked, the next compaction tries again.
  */
-export async function releaseUnneeded(
-  context: OperationContext,
-  repository: Repository,
-  before: NeededHolds | undefined,
-): Promise<void> {
-  const opened = await repository.openState();
-  if (!knowsAllLoans(opened)) return;
-  const needed = await readHolds(repository, opened);
-  if (needed === undefined) return;
-  const { repositoryId } = repository.config;
+export async function releaseUnneeded(context: OperationContext, repository: Repository): Promise<void> {
+  const unneeded = await unneededHolds(repository);
+  if (unneeded.size === 0) return;
   const report = (domain: string, error: unknown): void => {
     if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
     context.onNotice?.({ kind: 'hold-not-released', domain, reason: error.message });
   };
   try {
     await withDomains(context, repository, async (domains, realm) => {
-      await assertNoCopy(context, realm);
-      for (const domainId of before?.keys() ?? domains.all.map(({ id }) => id)) {
+      await assertOriginal(context, realm);
+      for (const [domainId, holdIds] of unneeded) {
         try {
-          const { holds } = await domains.peerOf(domainId);
-          const kept = needed.get(domainId) ?? new Set();
-          const unneeded = (await holds.list(repositoryId)).filter((id) => !kept.has(id));
-          await repository.assertLocked();
-          if (unneeded.length > 0) await holds.release(repositoryId, unneeded);
+          await release(repository, domains, domainId, holdIds);
         } catch (error) {
           report(nameOfDomain(domains, domainId), error);
         }
       }
     });
   } catch (error) {
-    report([...(before?.keys() ?? ['any'])].map((id) => id.slice(0, 8)).join(', '), error);
+    report([...unneeded.keys()].map((id) => id.slice(0, 8)).join(', '), error);
   }
 }
 
-/**
- * The copy of a repository, such as one made by cp, does not know what the other one still needs.
- * @throws RefusedError if the realm knows this repository at another place
- */
-async function assertNoCopy({ backend }: OperationContext, { records, domainId }: OpenRealm): Promise<void> {
-  const own = (await records.members()).members.get(domainId)?.value;
-  if (own === undefined || (own.place === backend.location && own.host === hostname())) return;
-  throw new RefusedError(`the realm knows this repository at ${own.place} on ${own.host}`, {
-    advice: { code: 'join-after-move' },
-  });
+async function release(
+  repository: Repository,
+  domains: Domains,
+  domainId: string,
+  holdIds: readonly string[],
+): Promise<void> {
+  // A member with holds of others cannot leave, so one that is no member was forgotten: its repository is gone.
+  const isMember = domains.all.some(({ id }) => id === domainId) || domains.unknown.has(domainId.slice(0, 8));
+  if (isMember) {
+    const { holds } = await domains.peerOf(domainId);
+    await repository.assertLocked();
+    await holds.release(repository.config.repositoryId, holdIds);
+  }
+  await forgetHolds(repository, domainId, holdIds);
+}
+
+/** Returns the holds by domain. None if the repository does not know all packs that may need one. */
+async function unneededHolds(repository: Repository): Promise<ReadonlyMap<string, readonly string[]>> {
+  const unneeded = new Map<string, string[]>();
+  const placed = await readPlacedHolds(repository);
+  if (placed.size === 0) return unneeded;
+  const opened = await repository.openState();
+  const needed = knowsAllLoans(opened) ? await readNeeded(repository, opened) : undefined;
+  if (needed === undefined) return unneeded;
+  for (const [domainId, holdIds] of placed) {
+    const going = [...holdIds].filter((id) => needed.get(domainId)?.has(id) !== true);
+    if (going.length > 0) unneeded.set(domainId, going);
+  }
+  return unneeded;
+}
+
+/** Returns undefined if a pack is damaged, because the hold it needs is unknown. */
+async function readNeeded(
+  repository: Repository,
+  { state }: OpenedState,
+): Promise<Awaited<ReturnType<typeof holdsNeededBy>> | undefined> {
+  try {
+    return await holdsNeededBy(repository, borrowedPacksOf(state));
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return undefined;
+  }
 }

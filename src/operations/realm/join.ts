@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute } from 'node:path';
 import { RefusedError, UsageError } from '../../errors.ts';
 import { isDomainName } from '../../format/domain-records.ts';
 import type { RealmMembership } from '../../format/realm-membership.ts';
@@ -8,6 +7,7 @@ import { withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
 import { writeRealm } from '../../repository/realm-file.ts';
 import { assertRealm } from './assert-realm.ts';
+import { assertOnlyOne } from './own-place.ts';
 import { publishPlane } from './publish.ts';
 import type { Publication } from './publish.ts';
 import { withRealm } from './realm.ts';
@@ -18,6 +18,8 @@ export interface JoinOptions {
   readonly coordinator: string;
   /** `redis://host:port`: keeps planes and answers for a while. */
   readonly cache?: string | undefined;
+  /** The repository was moved here from a place that cannot be seen from here, and is not in use there. */
+  readonly isMoved?: boolean;
   /** What the others call this domain: letters, digits, `.`, `_` and `-`. Default: the name of this machine. */
   readonly name?: string | undefined;
 }
@@ -51,7 +53,7 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
       repository,
       async (realm) => {
         await assertCacheUsable(realm);
-        await assertOnlyOne(realm, context.backend.location);
+        await assertOnlyOne(context, realm, options.isMoved === true);
         await register(realm, { name, host: hostname(), place: context.backend.location });
         // Only now: a repository that says it is a member must be one.
         await writeRealm(repository, membership);
@@ -77,19 +79,6 @@ async function assertCacheUsable({ membership: { cache }, realmId, keys }: OpenR
   }
   const { openAnswerCache } = await import('../../realm/answer-cache.ts');
   (await openAnswerCache(cache, { realmId, keys })).close();
-}
-
-/**
- * Two copies of a repository would end each other's holds.
- * @throws RefusedError if the one that the realm knows is still where it was
- */
-async function assertOnlyOne({ records, domainId }: OpenRealm, place: string): Promise<void> {
-  const own = (await records.members()).members.get(domainId)?.value;
-  if (own === undefined || own.place === place || own.host !== hostname()) return;
-  if (!own.place.startsWith('/') || !existsSync(join(own.place, 'config'))) return;
-  throw new RefusedError(`another copy of this repository is a member: ${own.place}`, {
-    hint: 'Remove one of the two, or let the other one leave the realm.',
-  });
 }
 
 /** Two domains that take the same name at a time both see each other afterwards: the one with the larger id gives way. */

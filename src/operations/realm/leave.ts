@@ -31,7 +31,7 @@ export async function leaveRealm(context: OperationContext): Promise<LeaveResult
     withRealm(repository, async (realm) => {
       await assertIndependent(repository);
       // What failed backups have left elsewhere.
-      await releaseUnneeded(context, repository, undefined);
+      await releaseUnneeded(context, repository);
       await removeDomain(realm, realm.domainId);
       await removeRealm(repository);
       return { realmId: realm.realmId, name: realm.membership.name };

@@ -11,6 +11,8 @@ import type { OperationContext } from '../context.ts';
 import { Domains } from './domains.ts';
 import type { Domain } from './domains.ts';
 import { newHoldId } from './holds.ts';
+import { NotOriginalError, assertOriginal } from './own-place.ts';
+import { noteHold } from './placed-holds.ts';
 import { findDomain } from './join.ts';
 import { connectRealm, readRealm } from './realm.ts';
 import type { OpenRealm } from './realm.ts';
@@ -27,6 +29,7 @@ const RAW_BYTES_PER_BLOCK = 1024 * 1024 * 1024;
  */
 export class Lender implements ChunkLender {
   readonly #context: OperationContext;
+  readonly #repository: Repository;
   readonly #realm: OpenRealm;
   readonly #domains: Domains;
   readonly #domain: Domain;
@@ -34,18 +37,20 @@ export class Lender implements ChunkLender {
 
   private constructor(given: {
     readonly context: OperationContext;
+    readonly repository: Repository;
     readonly realm: OpenRealm;
     readonly domains: Domains;
     readonly domain: Domain;
   }) {
     this.#context = given.context;
+    this.#repository = given.repository;
     this.#realm = given.realm;
     this.#domains = given.domains;
     this.#domain = given.domain;
   }
 
   /**
-   * Returns undefined, after a notice, if the realm cannot be reached.
+   * Returns undefined, after a notice, if the realm cannot be reached, or knows this repository at another place.
    * @param named - the name of the domain, or the beginning of its id
    * @throws RefusedError if the repository is in no realm, or there is no such domain
    */
@@ -55,14 +60,15 @@ export class Lender implements ChunkLender {
       const realm = await connectRealm(joined);
       const domains = new Domains(context, realm);
       try {
-        return new Lender({ context, realm, domains, domain: await findLender(realm, domains, named) });
+        await assertOriginal(context, realm);
+        return new Lender({ context, repository, realm, domains, domain: await findLender(realm, domains, named) });
       } catch (error) {
         await domains.close();
         await realm.coordinator.close();
         throw error;
       }
     } catch (error) {
-      if (!(error instanceof CoordinatorError)) throw error;
+      if (!(error instanceof CoordinatorError || error instanceof NotOriginalError)) throw error;
       context.onNotice?.({ kind: 'lender-unreachable', domain: named, reason: error.message });
       return undefined;
     }
@@ -106,6 +112,7 @@ export class Lender implements ChunkLender {
   /** If it fails, the hold may exist all the same. A later compaction of this repository releases it. */
   async #placeHold(holdId: string, chunks: readonly OfferedChunk[]): Promise<void> {
     const { domainId, membership } = this.#realm;
+    await noteHold(this.#repository, this.#domain.id, holdId);
     try {
       const peer = await this.#domains.peerOf(this.#domain.id);
       const kept = await peer.holds.place(

@@ -1,0 +1,39 @@
+import { HOLDS_DIRECTORY, holdName, parseHoldName } from '../../format/layout.ts';
+import type { Repository } from '../../repository/repository.ts';
+
+/**
+ * The holds of this repository in other domains. Its file is durable before the hold is placed, and is removed after the
+ * hold has ended. So a repository ends only holds that it has placed itself: an older or a newer copy of it, at the same
+ * place or elsewhere, may have others.
+ */
+type PlacedHolds = Map<string, Set<string>>;
+
+type Place = Pick<Repository, 'order' | 'assertLocked'>;
+
+/** Notes, durably, that a hold is about to be placed. */
+export async function noteHold({ order, assertLocked }: Place, domainId: string, holdId: string): Promise<void> {
+  await order.publishNew(holdName(domainId, holdId), Buffer.from(`${holdId}\n`), assertLocked);
+}
+
+/** Removes the notes of holds that have ended. */
+export async function forgetHolds(
+  { order, assertLocked }: Place,
+  domainId: string,
+  holdIds: readonly string[],
+): Promise<void> {
+  await order.remove(
+    holdIds.map((holdId) => holdName(domainId, holdId)),
+    assertLocked,
+  );
+}
+
+/** Returns the holds, by the id of the domain that has them. */
+export async function readPlacedHolds({ files }: Pick<Repository, 'files'>): Promise<PlacedHolds> {
+  const placed: PlacedHolds = new Map();
+  for (const { name } of await files.list(HOLDS_DIRECTORY)) {
+    const parsed = parseHoldName(name);
+    if (parsed === undefined) continue;
+    placed.set(parsed.domainId, (placed.get(parsed.domainId) ?? new Set()).add(parsed.holdId));
+  }
+  return placed;
+}

@@ -86,19 +86,13 @@ describe('kill -9', () => {
     const agent = await scene.startAgent('b');
     await scene.until('b', (domains) => domains.get('a')!.behind === 0);
     await scene.ok(['-q', '-r', 'b', 'locate', 'file']);
-    await scene.ok(['-q', '-r', 'b', 'locate', scene.file('of-nobody', 9)], [5]);
     agent.kill('SIGSTOP');
     await scene.ok(['-r', 'a', 'backup', scene.file('other', 2)]);
     await scene.ok(['-q', '-r', 'b', 'locate', 'other']);
-    await scene.ok(['-q', '-r', 'b', 'locate', 'of-nobody'], [5]);
+    await scene.ok(['-q', '-r', 'b', 'locate', scene.file('of-nobody', 9)], [5]);
     const domain = (await scene.status('b')).get('a')!;
     expect([domain.current, domain.behind, domain.held_sequence]).toEqual([true, undefined, undefined]);
     await scene.end(agent, 'SIGKILL');
-    await scene.ok(['-q', '-r', 'b', 'locate', 'other']);
-    await scene.ok(['-q', '-r', 'b', 'locate', 'of-nobody'], [5]);
-    // Its planes come up to date again.
-    await scene.startAgent('b');
-    await scene.until('b', (domains) => domains.get('a')!.behind === 0);
     await scene.ok(['-q', '-r', 'b', 'locate', 'other']);
   });
 

@@ -13,6 +13,7 @@ import { connectRealm, readRealm } from '../../src/operations/realm/realm.ts';
 import { withDomains } from '../../src/operations/realm/with-domains.ts';
 import type { AgentServerOptions } from '../../src/realm/agent-server.ts';
 import type { HeldPlane } from '../../src/realm/held-planes.ts';
+import { isSamePlane } from '../../src/realm/plane-state.ts';
 import { liveIdsOf, makeRealm } from '../support/lending-pair.ts';
 import type { Member, TestRealm } from '../support/lending-pair.ts';
 import { createPrng } from '../support/prng.ts';
@@ -108,13 +109,15 @@ function changing(change: (held: HeldPlane) => HeldPlane): Impostor['options'] {
   return (now) => ({ askPlanes: (ids) => now(ids).map(change) });
 }
 
+let oldCount = 0;
+
 const IMPOSTORS: Readonly<Record<string, Impostor>> = {
   'is up to date': { isUsed: true, options: (now) => ({ askPlanes: now }) },
   'has old planes': { isUsed: true, options: (_now, before) => ({ askPlanes: before }) },
   'has no planes': { isUsed: true, options: () => ({ askPlanes: () => [] }) },
   'says no of old planes': {
     isUsed: true,
-    options: (_now, before) => ({ askPlanes: (ids) => before(ids).map((held) => ({ ...held, maybe: zeros(held) })) }),
+    options: (now, before) => ({ askPlanes: (ids) => before(ids).map((held) => zerosIfOld(held, now(ids))) }),
   },
   'says no for another checksum': {
     isUsed: true,
@@ -145,16 +148,28 @@ const IMPOSTORS: Readonly<Record<string, Impostor>> = {
   'accepts another token': { isUsed: false, options: (now) => ({ askPlanes: now, token: 'ab'.repeat(32) }) },
 };
 
+function zerosIfOld(held: HeldPlane, now: readonly HeldPlane[]): HeldPlane {
+  const isNew = now.some(({ domainId, state }) => domainId === held.domainId && isSamePlane(state, held.state));
+  if (!isNew) oldCount += 1;
+  return isNew ? held : { ...held, maybe: zeros(held) };
+}
+
 function zeros({ maybe }: HeldPlane): Uint8Array {
   return new Uint8Array(maybe.length);
 }
 
-async function changeSomething({ realm, viewer, others }: Setting, prng: Prng): Promise<void> {
+/** Backs up files that no member or some member has, or deletes a snapshot. `sources`: what was backed up before. */
+async function changeSomething({ realm, viewer, others }: Setting, sources: string[], prng: Prng): Promise<void> {
   const member = prng.pick([viewer, ...others]);
   const snapshots = await member.snapshots();
   if (prng.int(4) === 0 && snapshots.length > 0)
     await deleteSnapshots(member.context, { selectors: [prng.pick(snapshots).id] });
-  else await member.backUp(realm.files(1 + prng.int(4), prng.int(2 ** 31), 3000));
+  else if (prng.int(2) === 0) await member.backUp(prng.pick(sources));
+  else {
+    const source = realm.files(1 + prng.int(4), prng.int(2 ** 31), 3000);
+    sources.push(source);
+    await member.backUp(source);
+  }
 }
 
 test(
@@ -163,10 +178,11 @@ test(
     const setting = await makeSetting();
     const { viewer, others } = setting;
     const prng = createPrng(SEED);
-    await others[0].backUp(setting.realm.files(4, 1, 3000));
+    const sources = [setting.realm.files(4, 1, 3000)];
+    await others[0].backUp(sources[0]!);
     for (let round = 0; round < 6; round += 1) {
       const before = await keepPlanes(viewer);
-      for (let left = 1 + prng.int(3); left > 0; left -= 1) await changeSomething(setting, prng);
+      for (let left = 1 + prng.int(3); left > 0; left -= 1) await changeSomething(setting, sources, prng);
       const now = await keepPlanes(viewer);
       const known = (await Promise.all([viewer, ...others].map(liveIdsOf))).flat();
       const ids = [...known, ...Array.from({ length: 20 }, () => prng.bytes(20))];
@@ -183,6 +199,7 @@ test(
       await before.close();
       await now.close();
     }
+    expect(oldCount).toBeGreaterThan(0);
   },
   TIMEOUT_MS,
 );

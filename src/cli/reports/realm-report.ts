@@ -116,8 +116,11 @@ function planeWord({ isSelf, isCurrent, published, unpublished }: DomainStatus):
   return isSelf ? `${countNoun(unpublished ?? 0, 'change')} not published` : 'stale';
 }
 
-/** Which plane of another domain the own agent has. */
-function behindWord({ isSelf, held, behind, published }: DomainStatus, hasAgentPlanes: boolean): string {
+/** Which plane of another domain the own agent has. Empty: there is none to speak of. */
+export function behindWord(
+  { isSelf, held, behind, published }: Pick<DomainStatus, 'isSelf' | 'held' | 'behind' | 'published'>,
+  hasAgentPlanes: boolean,
+): string {
   if (isSelf || !hasAgentPlanes) return '';
   if (held === undefined) return 'none';
   if (behind === undefined) return published === undefined ? 'unknown' : 'another';

@@ -12,6 +12,8 @@ import type { AgentEndpoint } from '../format/domain-records.ts';
 import { JsonReader, hexPattern, parseJson } from '../format/json-reader.ts';
 import { ID_BYTES } from '../ldm/positions.ts';
 import { fingerprintOf } from './agent-place.ts';
+import { decodeHeldPlanes } from './held-planes.ts';
+import type { HeldPlane } from './held-planes.ts';
 import type { Hold } from '../format/snapshot-marks.ts';
 import type { Answer, KnownChunk, Peer, PeerHolds, PeerStatus, PlaneFiles } from './peer.ts';
 
@@ -78,6 +80,11 @@ export class AgentClient implements Peer {
     const answers = await this.#json('/v1/ask', (value) => answersOf(value), ids);
     if (answers.length === ids.length / ID_BYTES) return answers;
     throw this.#error('invalid', 'it gave another number of answers than there were questions');
+  }
+
+  /** What its planes of the other domains say about `ids`: up to `MAX_ASKED_IDS` ids of 20 bytes, one after another. */
+  async askPlanes(ids: Uint8Array): Promise<readonly HeldPlane[]> {
+    return await this.#json('/v1/candidates', (value) => decodeHeldPlanes(value, ids.length / ID_BYTES), ids);
   }
 
   async readChunk(id: Uint8Array): Promise<Uint8Array | undefined> {

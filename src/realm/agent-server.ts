@@ -13,6 +13,10 @@ import { prepareSocket, protectSocket, readCertificate } from './agent-place.ts'
 import type { AgentPlace } from './agent-place.ts';
 import { MAX_ASKED_IDS, MAX_HELD_IDS } from './peer.ts';
 import type { AgentService } from './peer.ts';
+import { RequestFailure, found, json, readItems } from './agent-replies.ts';
+import type { Reply } from './agent-replies.ts';
+import { encodeHeldPlanes } from './held-planes.ts';
+import type { HeldPlane } from './held-planes.ts';
 import { MAX_PLANE_POSITIONS, planeBaseBytes } from '../format/plane-file.ts';
 
 export interface AgentServerOptions {
@@ -26,6 +30,8 @@ export interface AgentServerOptions {
   readonly timeoutMs?: number;
   /** How long `close` waits for requests that are under way. */
   readonly closeMs?: number;
+  /** What the planes of the other domains say about ids of 20 bytes. Undefined: it has no planes. */
+  readonly askPlanes?: (ids: Uint8Array) => readonly HeldPlane[];
   /** Called with what made a request fail; the client learns only that it did. */
   readonly onFailure?: (error: unknown) => void;
 }
@@ -42,25 +48,12 @@ const RELEASE = /^\/v1\/release\/([0-9a-f]{64})$/;
 /** A connection is not used again while the agent ends. */
 const CLOSE = { connection: 'close' };
 
-/** What a request is answered with. */
-interface Reply {
-  readonly status: number;
-  readonly body?: Uint8Array | undefined;
-}
-
-class RequestFailure extends Error {
-  readonly status: number;
-
-  constructor(status: number) {
-    super();
-    this.status = status;
-  }
-}
-
 /**
  * Serves a domain over HTTP/1.1:
  *
  * - `POST /v1/ask` with ids of 20 bytes, one after another: a JSON array with an answer or null for each.
+ * - `POST /v1/candidates` with such ids, or with none: a JSON array with what the plane of each other domain says about
+ *   them, and its state. A member asks its own agent.
  * - `GET /v1/chunks/<id>`: the bytes of a chunk.
  * - `GET /v1/planes`: a JSON array of names; `GET /v1/planes/<generation>/<file>`: the bytes of a file.
  * - `POST /v1/holds/<domain>/<hold>/<name>` with ids: a byte for each, 1 if it is kept. `GET /v1/holds/<domain>`: a JSON array
@@ -177,6 +170,7 @@ export class AgentServer {
     if (this.#runningCount > this.#requestsMax) return { status: 503 };
     const { method, url = '' } = request;
     if (method === 'POST' && url === '/v1/ask') return await this.#ask(request);
+    if (method === 'POST' && url === '/v1/candidates') return await this.#askPlanes(request);
     if (method === 'POST') return await this.#change(request, url);
     if (method !== 'GET') return { status: 405 };
     if (url === '/v1/status') return json(await this.#service.status());
@@ -193,22 +187,25 @@ export class AgentServer {
   }
 
   async #ask(request: IncomingMessage): Promise<Reply> {
-    const ids = await readBody(request, MAX_ASKED_IDS * ID_BYTES);
-    if (ids.length % ID_BYTES !== 0) return { status: 400 };
+    const ids = await readItems(request, MAX_ASKED_IDS, ID_BYTES);
     return json((await this.#service.ask(ids)).map((answer) => answer ?? null));
+  }
+
+  async #askPlanes(request: IncomingMessage): Promise<Reply> {
+    const { askPlanes } = this.#options;
+    if (askPlanes === undefined) return { status: 404 };
+    return json(encodeHeldPlanes(askPlanes(await readItems(request, MAX_ASKED_IDS, ID_BYTES))));
   }
 
   async #change(request: IncomingMessage, url: string): Promise<Reply> {
     const [, domainId = '', holdId = '', name = ''] = HOLD.exec(url) ?? [];
     if (domainId !== '' && isDomainName(name)) {
-      const ids = await readBody(request, MAX_HELD_IDS * ID_BYTES);
-      if (ids.length % ID_BYTES !== 0) return { status: 400 };
+      const ids = await readItems(request, MAX_HELD_IDS, ID_BYTES);
       return found(await this.#service.holds.place({ domainId, holdId, name }, ids));
     }
     const [, holderId] = RELEASE.exec(url) ?? [];
     if (holderId === undefined) return { status: 404 };
-    const text = (await readBody(request, MAX_HELD_IDS * FILE_ID_BYTES)).toString('hex');
-    if (text.length % (2 * FILE_ID_BYTES) !== 0) return { status: 400 };
+    const text = (await readItems(request, MAX_HELD_IDS, FILE_ID_BYTES)).toString('hex');
     await this.#service.holds.release(holderId, text.match(/.{64}/g) ?? []);
     return { status: 200 };
   }
@@ -218,32 +215,4 @@ export class AgentServer {
     const expected = Buffer.from(`Bearer ${this.#options.token}`);
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
-}
-
-function json(value: unknown): Reply {
-  return { status: 200, body: Buffer.from(JSON.stringify(value)) };
-}
-
-function found(body: Uint8Array | undefined): Reply {
-  return body === undefined ? { status: 404 } : { status: 200, body };
-}
-
-/**
- * Reads the body. What is too long is not kept; it is still read from the connection, since a client that cannot send
- * all of it might not receive the answer.
- */
-async function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw new RequestFailure(413);
-  const parts: Buffer[] = [];
-  let sizeBytes = 0;
-  return await new Promise((resolve, reject) => {
-    request.on('data', (part: Buffer) => {
-      sizeBytes += part.length;
-      if (sizeBytes <= limitBytes) parts.push(part);
-      else reject(new RequestFailure(413));
-    });
-    request.on('end', () => resolve(Buffer.concat(parts)));
-    // The client has gone, or was too slow.
-    request.on('error', () => reject(new RequestFailure(400)));
-  });
 }

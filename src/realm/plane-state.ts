@@ -12,3 +12,13 @@ export interface PlaneState {
   /** The `planeChecksum` of the plane: 64 hex digits. */
   readonly checksum: string;
 }
+
+/** Whether two states describe the same plane; n may differ. */
+export function isSamePlane(a: PlaneState, b: PlaneState): boolean {
+  return a.generation === b.generation && a.sequence === b.sequence && a.checksum === b.checksum && hasSameShape(a, b);
+}
+
+/** Whether m and k are the same. */
+export function hasSameShape(a: PlaneState, b: PlaneState): boolean {
+  return a.positions === b.positions && a.hashes === b.hashes;
+}

@@ -6,6 +6,7 @@ import { applyFlips } from '../ldm/plane.ts';
 import type { DomainPlane } from '../ldm/planes.ts';
 import type { PlaneFiles } from './peer.ts';
 import { PlaneFileReader } from './plane-files.ts';
+import { hasSameShape, isSamePlane } from './plane-state.ts';
 import type { PlaneState } from './plane-state.ts';
 
 /**
@@ -162,16 +163,7 @@ function applyAll(plane: Uint8Array, deltas: readonly PlaneDelta[], state: Plane
   throw new CorruptDataError(`the plane files of generation ${state.generation} do not lead to the published state`);
 }
 
-/** Whether two states describe the same plane; n may differ. */
-function isSamePlane(a: PlaneState, b: PlaneState): boolean {
-  return a.generation === b.generation && a.sequence === b.sequence && a.checksum === b.checksum && hasSameShape(a, b);
-}
-
 /** Whether deltas may lead from one state to another one. */
 function leadsTo(from: PlaneState, to: PlaneState): boolean {
   return from.generation === to.generation && from.sequence < to.sequence && hasSameShape(from, to);
-}
-
-function hasSameShape(a: PlaneState, b: PlaneState): boolean {
-  return a.positions === b.positions && a.hashes === b.hashes;
 }

@@ -4,7 +4,7 @@ import { withRepository } from '../../src/operations/context.ts';
 import { Domains } from '../../src/operations/realm/domains.ts';
 import { lookUp } from '../../src/operations/realm/look-up.ts';
 import { withRealm } from '../../src/operations/realm/realm.ts';
-import { makeRealm } from '../support/lending-pair.ts';
+import { liveIdsOf, makeRealm } from '../support/lending-pair.ts';
 import type { Member } from '../support/lending-pair.ts';
 import { createPrng } from '../support/prng.ts';
 import { PLANE_FAULTS } from '../support/realm-faults.ts';
@@ -60,14 +60,14 @@ test('when a filter grows, the others find all its chunks with its new plane', a
       await domains.loadPlanes();
       const [domain] = domains.all;
       expect(domains.isCurrent(domain!)).toBe(true);
-      const ids = await idsOf(owner);
+      const ids = await liveIdsOf(owner);
       expect(ids.length).toBeGreaterThan(2 * TINY_CAPACITY);
-      expect(ids.filter((id) => domains.candidates(id).length === 0)).toEqual([]);
+      expect((await domains.candidates(ids)).filter((each) => each.length === 0)).toEqual([]);
       const found = await lookUp(await repository.openState(), domains, ids, { ask: 'maybe', deadlineMs: 30_000 });
       expect(found.filter(({ verdict }) => verdict !== 'found')).toEqual([]);
       const prng = createPrng(3);
       const foreign = Array.from({ length: 1000 }, () => prng.bytes(20));
-      expect(foreign.filter((id) => domains.candidates(id).length > 0).length).toBeLessThan(100);
+      expect((await domains.candidates(foreign)).filter((each) => each.length > 0).length).toBeLessThan(100);
       await domains.close();
     }),
   );
@@ -79,17 +79,4 @@ async function positionsOf({ context }: Member): Promise<number> {
     'read',
     async (repository) => (await repository.openState()).state.filter.plan.positions,
   );
-}
-
-async function idsOf({ context }: Member): Promise<Uint8Array[]> {
-  return await withRepository(context, 'read', async (repository) => {
-    const { filter } = (await repository.openState()).state;
-    const ids: Uint8Array[] = [];
-    filter.forEachEntry((entry) => {
-      const id = new Uint8Array(20);
-      filter.copyId(entry, id, 0);
-      if (filter.refs(entry) > 0) ids.push(id);
-    });
-    return ids;
-  });
 }

@@ -81,6 +81,21 @@ describe('kill -9', () => {
     expect(await scene.end(next, 'SIGTERM')).toBe(0);
   });
 
+  it('of the own agent, stopped before, changes no answer', { timeout: TIMEOUT_MS }, async () => {
+    await scene.ok(['-r', 'a', 'backup', scene.file('file', 1)]);
+    const agent = await scene.startAgent('b');
+    await scene.until('b', (domains) => domains.get('a')!.behind === 0);
+    await scene.ok(['-q', '-r', 'b', 'locate', 'file']);
+    agent.kill('SIGSTOP');
+    await scene.ok(['-r', 'a', 'backup', scene.file('other', 2)]);
+    await scene.ok(['-q', '-r', 'b', 'locate', 'other']);
+    await scene.ok(['-q', '-r', 'b', 'locate', scene.file('of-nobody', 9)], [5]);
+    const domain = (await scene.status('b')).get('a')!;
+    expect([domain.current, domain.behind, domain.held_sequence]).toEqual([true, undefined, undefined]);
+    await scene.end(agent, 'SIGKILL');
+    await scene.ok(['-q', '-r', 'b', 'locate', 'other']);
+  });
+
   it('of ZooKeeper costs no backup, and the next one publishes what was not', { timeout: TIMEOUT_MS }, async () => {
     await scene.ok(['-r', 'a', 'backup', scene.file('first', 1)]);
     await zooKeeper.process.kill();

@@ -4,35 +4,12 @@ import { expect, test } from 'vitest';
 
 import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
-import { withRepository } from '../../src/operations/context.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { runAgent } from '../../src/operations/realm/agent.ts';
 import { openDomainSource } from '../../src/operations/realm/domain-source.ts';
 import { realmStatus } from '../../src/operations/realm/status.ts';
 import { forgetDomain } from '../../src/operations/realm/leave.ts';
-import { ALL, kindsOf, makeSetting } from '../support/lending-pair.ts';
-import type { Member } from '../support/lending-pair.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
-
-async function withAgent<T>(
-  member: Member,
-  work: () => Promise<T>,
-): Promise<{ readonly result: T; readonly requests: number }> {
-  const end = new AbortController();
-  const listen = { kind: 'socket', path: join(temporaryDirectory(), 'agent.sock') } as const;
-  let agent: ReturnType<typeof runAgent> | undefined;
-  await new Promise<void>((resolve, reject) => {
-    agent = runAgent({ ...member.context, signal: end.signal }, { listen, onReady: () => resolve() });
-    agent.catch(reject);
-  });
-  try {
-    const result = await work();
-    end.abort();
-    return { result, requests: (await agent!).requests };
-  } finally {
-    end.abort();
-  }
-}
+import { ALL, kindsOf, liveIdsOf, makeSetting } from '../support/lending-pair.ts';
+import { withAgent } from '../support/with-agent.ts';
 
 test('chunks are borrowed, read and released through an agent', async () => {
   const { owner, holder, source } = await makeSetting();
@@ -70,21 +47,9 @@ test('a chunk comes from a domain whose plane does not know it yet', async () =>
   renameSync(`${realm.coordinator}-away`, realm.coordinator);
   expect(kindsOf(owner)).toEqual(['plane-not-published']);
   await holder.backUp(late);
-  const ids = await (async () => {
-    return await withRepository(holder.context, 'read', async (repository) => {
-      const { state } = await repository.openState();
-      const all: Uint8Array[] = [];
-      state.filter.forEachEntry((entry) => {
-        const id = new Uint8Array(20);
-        state.filter.copyId(entry, id, 0);
-        all.push(id);
-      });
-      return all;
-    });
-  })();
   const source = await openDomainSource(holder.context);
   let from = 0;
-  for (const id of ids) if ((await source.fetch(id, 'data'))?.from === 'owner') from += 1;
+  for (const id of await liveIdsOf(holder)) if ((await source.fetch(id, 'data'))?.from === 'owner') from += 1;
   await source.close();
   expect(from).toBeGreaterThan(10);
 });

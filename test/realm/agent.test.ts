@@ -3,8 +3,9 @@ import { existsSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 import { AgentClient } from '../../src/realm/agent-client.ts';
+import type { HeldPlane } from '../../src/realm/held-planes.ts';
 import { MAX_ASKED_IDS } from '../../src/realm/peer.ts';
-import { FAKE_PLANE, FAKE_STATUS, Gate, fakeAnswer } from '../support/fake-agent-service.ts';
+import { FAKE_DOMAIN, FAKE_PLANE, FAKE_STATUS, Gate, fakeAnswer } from '../support/fake-agent-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { TOKEN, socketPath, startAgent, statusOf, tlsPlace } from './agent-support.ts';
 
@@ -24,6 +25,23 @@ describe.each(['socket', 'tls'] as const)('an agent (%s)', (kind) => {
     expect(Buffer.from((await client.planes.read(FAKE_PLANE, 3))!)).toEqual(Buffer.from([1, 2, 3]));
     expect(await client.planes.read('planes/000000000001/base-000000000002', 3)).toBeUndefined();
     expect(await client.status()).toEqual(FAKE_STATUS);
+  });
+
+  it('says what its planes say, if it has any', async () => {
+    const state = { generation: 1, sequence: 2, positions: 64, hashes: 3, liveCount: 1, checksum: 'ab'.repeat(32) };
+    const askPlanes = (ids: Uint8Array): HeldPlane[] => [
+      { domainId: FAKE_DOMAIN, state, maybe: Buffer.alloc(Math.ceil(ids.length / 160), ids[0]) },
+    ];
+    const { client, endpoint } = await startAgent(place(), {}, { askPlanes });
+    expect(await client.askPlanes(KNOWN)).toEqual([{ domainId: FAKE_DOMAIN, state, maybe: Buffer.from([4]) }]);
+    expect(await client.askPlanes(new Uint8Array())).toMatchObject([{ state, maybe: Buffer.alloc(0) }]);
+    expect((await client.askPlanes(Buffer.alloc(MAX_ASKED_IDS * 20)))[0]!.maybe).toHaveLength(MAX_ASKED_IDS / 8);
+    const stranger = new AgentClient(endpoint, { token: 'cd'.repeat(32) });
+    await expect(stranger.askPlanes(KNOWN)).rejects.toMatchObject({ kind: 'refused' });
+    for (const bytes of [19, MAX_ASKED_IDS * 20 + 20])
+      await expect(client.askPlanes(Buffer.alloc(bytes))).rejects.toMatchObject({ kind: 'invalid' });
+    const without = await startAgent(place());
+    await expect(without.client.askPlanes(KNOWN)).rejects.toMatchObject({ kind: 'invalid' });
   });
 
   it(`answers ${MAX_ASKED_IDS} questions at once, and a chunk of many megabytes`, async () => {

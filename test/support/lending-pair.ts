@@ -153,3 +153,17 @@ export async function borrowedIds(member: Member): Promise<Buffer> {
     return Buffer.concat(ids);
   });
 }
+
+/** The ids of the chunks that snapshots of a member need, as its filter has them. */
+export async function liveIdsOf({ context }: Member): Promise<Uint8Array[]> {
+  return await withRepository(context, 'read', async (repository) => {
+    const { filter } = (await repository.openState()).state;
+    const ids: Uint8Array[] = [];
+    filter.forEachEntry((entry) => {
+      const id = new Uint8Array(20);
+      filter.copyId(entry, id, 0);
+      if (filter.refs(entry) > 0) ids.push(id);
+    });
+    return ids;
+  });
+}

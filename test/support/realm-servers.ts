@@ -16,6 +16,8 @@ export interface StatusLine {
   readonly current: boolean;
   readonly sequence?: number;
   readonly unpublished?: number;
+  readonly held_sequence?: number;
+  readonly behind?: number;
 }
 
 /** Repositories of one realm below a directory, used through the built program. */

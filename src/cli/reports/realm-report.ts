@@ -79,7 +79,8 @@ export function reportForgottenDomain(output: Output, { domainId, name }: Forget
 }
 
 /** Reports `realm status`: a line or JSON object per member. */
-export function reportRealm(output: Output, { realmId, coordinator, domains, damaged }: RealmStatus): void {
+export function reportRealm(output: Output, status: RealmStatus): void {
+  const { realmId, coordinator, domains, hasAgentPlanes, damaged } = status;
   for (const domain of domains) output.message('domain', fieldsOf(domain));
   const rows = domains.map((domain) => [
     domain.isSelf ? `${domain.name} (this)` : domain.name,
@@ -89,11 +90,14 @@ export function reportRealm(output: Output, { realmId, coordinator, domains, dam
     domain.published === undefined ? '' : formatCount(domain.published.sequence),
     domain.published === undefined ? '' : formatCount(domain.published.liveCount),
     planeWord(domain),
+    behindWord(domain, hasAgentPlanes),
     `${escapeForTerminal(domain.host)}:${escapeForTerminal(domain.place)}`,
   ]);
   output.line(`realm ${realmId.slice(0, 10)}, coordinator ${escapeForTerminal(coordinator)}`);
-  const head = ['Domain', 'ID', 'Reached by', 'Gen', 'Seq', 'Chunks', 'Plane', 'Place'];
+  const head = ['Domain', 'ID', 'Reached by', 'Gen', 'Seq', 'Chunks', 'Plane', 'Agent has', 'Place'];
   output.line(formatTable(rows, { head, rightAligned: [3, 4, 5] }));
+  if (!hasAgentPlanes && domains.length > 1)
+    output.line('no agent of this repository answers: each command reads the planes of the others itself');
   for (const { name, problem } of domains)
     if (problem !== undefined) output.line(`${name}: ${escapeForTerminal(problem)}`);
   for (const reason of damaged.values()) output.line(escapeForTerminal(reason));
@@ -101,6 +105,7 @@ export function reportRealm(output: Output, { realmId, coordinator, domains, dam
     realm_id: realmId,
     coordinator,
     domains: domains.length,
+    agent_planes: hasAgentPlanes,
     damaged: [...damaged].map(([domain_id, reason]) => ({ domain_id, reason })),
   });
 }
@@ -111,8 +116,20 @@ function planeWord({ isSelf, isCurrent, published, unpublished }: DomainStatus):
   return isSelf ? `${countNoun(unpublished ?? 0, 'change')} not published` : 'stale';
 }
 
+/** Which plane of another domain the own agent has. Empty: there is none to speak of. */
+export function behindWord(
+  { isSelf, held, behind, published }: Pick<DomainStatus, 'isSelf' | 'held' | 'behind' | 'published'>,
+  hasAgentPlanes: boolean,
+): string {
+  if (isSelf || !hasAgentPlanes) return '';
+  if (held === undefined) return 'none';
+  if (behind === undefined) return published === undefined ? 'unknown' : 'another';
+  return behind === 0 ? 'current' : `${formatCount(behind)} behind`;
+}
+
 function fieldsOf(domain: DomainStatus): Record<string, unknown> {
-  const { domainId, name, host, place, isSelf, reachedBy, problem, published, isCurrent, unpublished } = domain;
+  const { domainId, name, host, place, isSelf, reachedBy, problem, published, isCurrent, unpublished, held, behind } =
+    domain;
   return {
     domain_id: domainId,
     name,
@@ -124,6 +141,8 @@ function fieldsOf(domain: DomainStatus): Record<string, unknown> {
     ...(published === undefined ? {} : stateFields(published)),
     current: isCurrent,
     unpublished,
+    held_sequence: held?.sequence,
+    behind,
   };
 }
 

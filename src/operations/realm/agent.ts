@@ -45,6 +45,7 @@ export async function runAgent(context: OperationContext, options: AgentOptions)
     token: realm.keys.agentToken,
     place,
     host: hostname(),
+    askPlanes: (ids) => planes.ask(ids),
     onFailure: (error) =>
       options.onTrouble?.(`a request failed: ${error instanceof Error ? error.message : 'unknown'}`),
   });

@@ -22,7 +22,6 @@ export async function openDomainSource(context: OperationContext): Promise<Opene
   };
   try {
     await domains.readRecords();
-    await domains.loadPlanes();
   } catch (error) {
     await close();
     throw error;
@@ -44,7 +43,7 @@ class DomainSource {
   }
 
   async fetch(id: Uint8Array, except: ReadonlySet<string> = new Set()): ReturnType<OpenedChunkSource['fetch']> {
-    const first = this.#domains.candidates(id);
+    const [first = []] = await this.#domains.candidates([id]);
     const others = this.#domains.all.filter((domain) => !first.includes(domain));
     let failure: LdmError | undefined;
     for (const domain of [...first, ...others]) {

@@ -1,16 +1,18 @@
 import { CorruptDataError } from '../../errors.ts';
 import { PeerError } from '../../realm/realm-errors.ts';
 import type { DomainMember, PublishedState } from '../../format/domain-records.ts';
-import { PlaneSet } from '../../ldm/planes.ts';
 import { ID_BYTES } from '../../ldm/positions.ts';
+import { mayHave } from '../../realm/held-planes.ts';
+import type { HeldPlane } from '../../realm/held-planes.ts';
+import { KeptPlanes } from '../../realm/kept-planes.ts';
+import { MAX_ASKED_IDS } from '../../realm/peer.ts';
 import type { Answer, Peer, PlaneFiles } from '../../realm/peer.ts';
 import { CachedAnswers } from '../../realm/cached-answers.ts';
-import { CachedPlanes } from '../../realm/cached-planes.ts';
 import type { AnswerCache } from '../../realm/answer-cache.ts';
-import { PlaneTracker } from '../../realm/plane-tracker.ts';
 import type { OperationContext } from '../context.ts';
 import { openCache } from './open-cache.ts';
 import { openPeer } from './open-peer.ts';
+import { OwnAgent } from './own-agent.ts';
 import type { OpenRealm } from './realm.ts';
 
 /** Another member of the realm. */
@@ -29,10 +31,10 @@ export class Domains {
   questionCount = 0;
   readonly #context: OperationContext;
   readonly #realm: OpenRealm;
-  readonly #planes = new PlaneSet();
-  readonly #trackers = new Map<string, PlaneTracker>();
-  readonly #planeFiles = new Map<string, CachedPlanes>();
+  readonly #planes: KeptPlanes;
+  readonly #ownAgent: OwnAgent;
   readonly #peers = new Map<string, Promise<Peer>>();
+  #loading: Promise<void> | undefined;
   #cache: Promise<AnswerCache | undefined> | undefined;
   #all: readonly Domain[] = [];
   #unknown: ReadonlyMap<string, string> = new Map();
@@ -40,6 +42,8 @@ export class Domains {
   constructor(context: OperationContext, realm: OpenRealm) {
     this.#context = context;
     this.#realm = realm;
+    this.#planes = new KeptPlanes((id) => this.filesOf(id), this.#openCache);
+    this.#ownAgent = new OwnAgent(realm);
   }
 
   /** Members that cannot be asked: the beginning of the id, and why. As of the last `readRecords`. */
@@ -68,24 +72,51 @@ export class Domains {
     }
     this.#all = all;
     this.#unknown = new Map([...damaged].map(([id, reason]) => [id.slice(0, 8), reason]));
-    const known = new Set(all.map(({ id }) => id));
-    for (const id of this.#trackers.keys()) if (!known.has(id)) this.#drop(id);
+    this.#planes.retain(new Set(all.map(({ id }) => id)));
   }
 
-  /** Loads what the domains have published. A plane that cannot be loaded says maybe for everything. */
-  async loadPlanes(): Promise<void> {
-    await Promise.all(this.#all.map(async (domain) => this.#loadPlane(domain)));
+  /**
+   * Loads what these domains have published, by default all. A plane that cannot be loaded says maybe for everything. From
+   * then on, `candidates` asks these planes and not the agent.
+   */
+  async loadPlanes(domains: readonly Domain[] = this.#all): Promise<void> {
+    const load = async ({ id, published }: Domain): Promise<void> => this.#planes.load(id, published);
+    this.#loading = Promise.all(domains.map(load)).then(() => undefined);
+    await this.#loading;
   }
 
-  /** Whether its plane is what it has published last. Only then, the plane can say no. */
-  isCurrent({ id }: Domain): boolean {
-    return this.#trackers.get(id)?.isCurrent === true;
+  /** Whether the plane that was loaded is what the domain has published last. Only then, it can say no. */
+  isCurrent({ id, published }: Domain): boolean {
+    return this.#planes.isCurrent(id, published);
   }
 
-  /** The domains that may have a chunk. */
-  candidates(id: Uint8Array): Domain[] {
-    const maybe = new Set(this.#planes.candidates(id, 0));
-    return this.#all.filter((domain) => maybe.has(domain.id) || !this.isCurrent(domain));
+  /** Whether a domain may have a chunk, by the plane that was loaded. */
+  mayHave(domain: Domain, id: Uint8Array): boolean {
+    const held = this.#planes.ask(id).find(({ domainId }) => domainId === domain.id);
+    return mayHave(held, domain.published, 0);
+  }
+
+  /** Returns what the planes that were loaded say about ids of 20 bytes, one after another in `ids`. */
+  askPlanes(ids: Uint8Array): readonly HeldPlane[] {
+    return this.#planes.ask(ids);
+  }
+
+  /** Returns what the own agent says in the same way. Undefined: none answers. */
+  async askOwnAgent(ids: Uint8Array): Promise<readonly HeldPlane[] | undefined> {
+    return await this.#ownAgent.askPlanes(ids);
+  }
+
+  /** Returns for each id the domains that may have the chunk. Unless planes were loaded, it asks the own agent, or loads them. */
+  async candidates(ids: readonly Uint8Array[]): Promise<Domain[][]> {
+    const found: Domain[][] = [];
+    for (let first = 0; first < ids.length; first += MAX_ASKED_IDS) {
+      const part = ids.slice(first, first + MAX_ASKED_IDS);
+      const planes = await this.#askAnyPlanes(Buffer.concat(part));
+      const byDomain = new Map(planes.map((held) => [held.domainId, held]));
+      for (const index of part.keys())
+        found.push(this.#all.filter(({ id, published }) => mayHave(byDomain.get(id), published, index)));
+    }
+    return found;
   }
 
   /**
@@ -141,24 +172,11 @@ export class Domains {
     (await this.#cache)?.close();
   }
 
-  async #loadPlane({ id, published }: Domain): Promise<void> {
-    const files = this.#planeFiles.get(id) ?? new CachedPlanes(id, this.filesOf(id), this.#openCache);
-    this.#planeFiles.set(id, files);
-    const tracker = this.#trackers.get(id) ?? new PlaneTracker(id, files);
-    this.#trackers.set(id, tracker);
-    if (published === undefined) {
-      tracker.distrust(new CorruptDataError('there is no record of what the domain has published'));
-      return;
-    }
-    files.follow(published);
-    let change = await tracker.update(published);
-    if (!tracker.isCurrent && files.wasUsed) {
-      // A domain that has left and joined again may use names once more.
-      files.follow(published, true);
-      change = await tracker.update(published);
-    }
-    if (change.kind === 'replaced') this.#planes.set(id, tracker.plane!);
-    if (change.kind === 'flips') for (const flips of change.flips) this.#planes.applyFlips(id, flips);
+  async #askAnyPlanes(ids: Uint8Array): Promise<readonly HeldPlane[]> {
+    const answer = this.#loading === undefined ? await this.#ownAgent.askPlanes(ids) : undefined;
+    if (answer !== undefined) return answer;
+    await (this.#loading ?? this.loadPlanes());
+    return this.#planes.ask(ids);
   }
 
   /** A directory keeps the planes of all members; otherwise the domain itself has them. */
@@ -177,12 +195,6 @@ export class Domains {
   }
 
   readonly #openCache = async (): Promise<AnswerCache | undefined> => (this.#cache ??= openCache(this.#realm));
-
-  #drop(id: string): void {
-    this.#planeFiles.delete(id);
-    this.#trackers.delete(id);
-    this.#planes.remove(id);
-  }
 }
 
 function asProblem(error: unknown): string {

@@ -79,7 +79,7 @@ export class Lender implements ChunkLender {
   }
 
   mayHave(id: Uint8Array): boolean {
-    return !this.#isGone && this.#domains.candidates(id).includes(this.#domain);
+    return !this.#isGone && this.#domains.mayHave(this.#domain, id);
   }
 
   async has(ids: readonly Uint8Array[]): Promise<readonly boolean[]> {
@@ -160,6 +160,7 @@ async function findLender(realm: OpenRealm, domains: Domains, named: string): Pr
   if (id === realm.domainId) throw new RefusedError(`${named} is this repository, which cannot rely on itself`);
   const found = domains.all.find((domain) => domain.id === id);
   if (found === undefined) throw new RefusedError(`the records of the domain ${named} are damaged`);
-  await domains.loadPlanes();
+  // Of each new chunk, in the middle of a backup, its plane is asked: that must not wait for an agent.
+  await domains.loadPlanes([found]);
   return found;
 }

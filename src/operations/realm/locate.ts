@@ -125,7 +125,6 @@ async function lookUpInRealm(
     const domains = new Domains(context, realm);
     try {
       await domains.readRecords();
-      if (options.ask === 'maybe') await domains.loadPlanes();
       const { range } = options;
       const ranges = range && (await Ranges.load(domains, realm.keys, range));
       const found = await lookUp(opened, domains, ids, { ...options, isLeftOut: ranges?.isLeftOut });
@@ -140,7 +139,7 @@ async function lookUpInRealm(
 const NO_DOMAINS: Pick<Domains, 'all' | 'unknown' | 'candidates' | 'ask' | 'answers'> = {
   all: [],
   unknown: new Map(),
-  candidates: () => [],
+  candidates: async (ids) => ids.map(() => []),
   ask: async () => [],
   answers: async () => undefined,
 };

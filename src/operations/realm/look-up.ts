@@ -61,12 +61,13 @@ export async function lookUp(
   const answers = await domains.answers();
   const memory = options.usesMemory === true ? answers : undefined;
   const questions = new Questions();
-  for (const result of results) {
-    const maybe = options.ask === 'all' ? domains.all : domains.candidates(result.id);
+  const candidates = options.ask === 'all' ? undefined : await domains.candidates(ids);
+  for (const [index, result] of results.entries()) {
+    const maybe = candidates?.[index] ?? domains.all;
     const asked = maybe.filter((domain) => options.isLeftOut?.(domain, result.id) !== true);
     const remembered = await Promise.all(asked.map(async ({ id }) => memory?.recall(id, result.id)));
-    for (const [index, domain] of asked.entries()) {
-      const answer = remembered[index];
+    for (const [nth, domain] of asked.entries()) {
+      const answer = remembered[nth];
       if (answer === undefined) questions.add(domain, result);
       else if (answer.place !== undefined) result.elsewhere.push({ domain, place: answer.place, isRemembered: true });
     }

@@ -35,11 +35,16 @@ export async function openPeer(context: OperationContext, realm: OpenRealm, doma
 
 /** Returns a client of an agent that this machine can reach and that answers. An agent that was killed stays announced for a while. */
 async function runningAgentOf(realm: OpenRealm, endpoint: AgentEndpoint): Promise<AgentClient | undefined> {
-  if (endpoint.kind === 'socket' && endpoint.host !== hostname()) return undefined;
+  if (isOnOtherMachine(endpoint)) return undefined;
   const options = { token: realm.keys.agentToken };
   if (await new AgentClient(endpoint, { ...options, deadlineMs: PROBE_MS }).isThere())
     return new AgentClient(endpoint, options);
   return undefined;
+}
+
+/** Whether an agent listens on a socket of another machine, so that this one cannot reach it. */
+export function isOnOtherMachine(endpoint: AgentEndpoint): boolean {
+  return endpoint.kind === 'socket' && endpoint.host !== hostname();
 }
 
 /** Where the agent of a domain is announced. A damaged record is like none. */
@@ -54,7 +59,7 @@ export async function announcedEndpoint(realm: OpenRealm, domainId: string): Pro
 
 /** Whether something answers where an agent is announced, even if it is busy. */
 export async function mayAgentRun(realm: OpenRealm, endpoint: AgentEndpoint): Promise<boolean> {
-  if (endpoint.kind === 'socket' && endpoint.host !== hostname()) return false;
+  if (isOnOtherMachine(endpoint)) return false;
   const client = new AgentClient(endpoint, { token: realm.keys.agentToken, deadlineMs: PROBE_MS });
   try {
     await client.status();

@@ -1,4 +1,5 @@
 import { LdmError } from '../../errors.ts';
+import type { HeldPlane } from '../../realm/held-planes.ts';
 import type { OperationContext } from '../context.ts';
 import { Domains } from './domains.ts';
 import type { OpenRealm } from './realm.ts';
@@ -20,6 +21,11 @@ export class PlaneWatch {
     this.#domains = new Domains(context, realm);
     this.#realm = realm;
     this.#onTrouble = onTrouble;
+  }
+
+  /** Returns what the planes say about ids of 20 bytes, one after another in `ids`. */
+  ask(ids: Uint8Array): readonly HeldPlane[] {
+    return this.#domains.askPlanes(ids);
   }
 
   async start(): Promise<void> {

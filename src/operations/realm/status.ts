@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import type { PublishedState } from '../../format/domain-records.ts';
 import { LdmError } from '../../errors.ts';
+import { isSamePlane } from '../../realm/plane-state.ts';
+import type { PlaneState } from '../../realm/plane-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
@@ -24,16 +26,22 @@ export interface DomainStatus {
   /** Why it was not reached, or why a record of it cannot be used. */
   readonly problem: string | undefined;
   readonly published: PublishedState | undefined;
-  /** Whether its plane could be loaded as it was published. Of the own domain: whether everything is published. */
+  /** Whether its plane could be loaded as it was published, by the agent of this repository or now. Of the own domain: whether everything is published. */
   readonly isCurrent: boolean;
   /** Of the own domain: how many positions have changed since it published. */
   readonly unpublished: number | undefined;
+  /** Of another domain: the state of the plane that the agent of this repository has of it. Undefined: it is not known. */
+  readonly held: PlaneState | undefined;
+  /** How many publications `held` is behind what the domain has published. Undefined: it is not known. */
+  readonly behind: number | undefined;
 }
 
 export interface RealmStatus {
   readonly realmId: string;
   readonly coordinator: string;
   readonly domains: readonly DomainStatus[];
+  /** Whether the agent of this repository says which planes it has. Without it, each command reads the planes itself. */
+  readonly hasAgentPlanes: boolean;
   /** Records that no member of the realm has written, or that are damaged: domain id and reason. */
   readonly damaged: ReadonlyMap<string, string>;
 }
@@ -50,13 +58,17 @@ export async function realmStatus(context: OperationContext): Promise<RealmStatu
     withRealm(repository, async (realm) => {
       const domains = new Domains(context, realm);
       try {
+        // Before the records, so that the agent cannot have planes that are newer than these.
+        const planes = await domains.askOwnAgent(new Uint8Array());
         await domains.readRecords();
-        await domains.loadPlanes();
-        const others = await Promise.all(domains.all.map(async (domain) => statusOf(domains, domain)));
+        const held = new Map(planes?.map(({ domainId, state }) => [domainId, state]));
+        await domains.loadPlanes(domains.all.filter(({ id, published }) => behindBy(held.get(id), published) !== 0));
+        const others = await Promise.all(domains.all.map(async (domain) => statusOf(domains, domain, held)));
         const { realmId, coordinator } = realm;
         const { damaged } = await realm.records.members();
         const own = await ownStatus(context, repository, realm);
-        return { realmId, coordinator: coordinator.location, domains: [own, ...others], damaged };
+        const hasAgentPlanes = planes !== undefined;
+        return { realmId, coordinator: coordinator.location, domains: [own, ...others], hasAgentPlanes, damaged };
       } finally {
         await domains.close();
       }
@@ -64,10 +76,24 @@ export async function realmStatus(context: OperationContext): Promise<RealmStatu
   );
 }
 
-async function statusOf(domains: Domains, domain: Domain): Promise<DomainStatus> {
+/** How many publications a plane is behind. Undefined: it is not known, or the plane is not an earlier one. */
+function behindBy(held: PlaneState | undefined, published: PublishedState | undefined): number | undefined {
+  if (held === undefined || published === undefined) return undefined;
+  if (isSamePlane(held, published)) return 0;
+  // A domain that has left and joined again counts from the beginning.
+  return held.sequence < published.sequence ? published.sequence - held.sequence : undefined;
+}
+
+async function statusOf(
+  domains: Domains,
+  domain: Domain,
+  heldPlanes: ReadonlyMap<string, PlaneState>,
+): Promise<DomainStatus> {
   const { id: domainId, member, published } = domain;
-  const known = { domainId, ...member, isSelf: false, published, unpublished: undefined };
-  const isCurrent = domains.isCurrent(domain);
+  const held = heldPlanes.get(domainId);
+  const behind = behindBy(held, published);
+  const known = { domainId, ...member, isSelf: false, published, unpublished: undefined, held, behind };
+  const isCurrent = behind === 0 || domains.isCurrent(domain);
   try {
     // An empty question: whether it answers.
     await domains.ask(domain, new Uint8Array(), DEADLINE_MS);
@@ -101,5 +127,7 @@ async function ownStatus(
     published,
     isCurrent: unpublished === 0,
     unpublished,
+    held: undefined,
+    behind: undefined,
   };
 }

@@ -1,0 +1,75 @@
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+
+import { withRepository } from '../../src/operations/context.ts';
+import { Domains } from '../../src/operations/realm/domains.ts';
+import { runAgent } from '../../src/operations/realm/agent.ts';
+import { connectRealm, readRealm } from '../../src/operations/realm/realm.ts';
+import { AgentServer } from '../../src/realm/agent-server.ts';
+import type { AgentServerOptions } from '../../src/realm/agent-server.ts';
+import type { HeldPlane } from '../../src/realm/held-planes.ts';
+import { fakeService } from './fake-agent-service.ts';
+import type { Member } from './lending-pair.ts';
+import { temporaryDirectory } from './temp-directory.ts';
+
+/** Runs `work` while the agent of a member runs. Returns how many requests the agent has answered. */
+export async function withAgent<T>(
+  member: Member,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly requests: number }> {
+  const end = new AbortController();
+  const listen = { kind: 'socket', path: join(temporaryDirectory(), 'agent.sock') } as const;
+  let agent: ReturnType<typeof runAgent> | undefined;
+  await new Promise<void>((resolve, reject) => {
+    agent = runAgent({ ...member.context, signal: end.signal }, { listen, onReady: () => resolve() });
+    agent.catch(reject);
+  });
+  try {
+    const result = await work();
+    end.abort();
+    return { result, requests: (await agent!).requests };
+  } finally {
+    end.abort();
+  }
+}
+
+/** Runs `work` while something is announced as the agent of a member that answers in a way that the test has chosen. */
+export async function withFakeAgent<T>(
+  member: Member,
+  options: Partial<AgentServerOptions>,
+  work: (server: AgentServer) => Promise<T>,
+): Promise<T> {
+  const joined = await withRepository(member.context, 'read', async (repository) => readRealm(repository));
+  const realm = await connectRealm(joined);
+  const server = new AgentServer(fakeService(), {
+    place: { kind: 'socket', path: join(temporaryDirectory(), 'fake.sock') },
+    token: realm.keys.agentToken,
+    host: hostname(),
+    closeMs: 200,
+    ...options,
+  });
+  try {
+    await realm.records.announce(joined.domainId, await server.listen());
+    return await work(server);
+  } finally {
+    await server.close();
+    await realm.coordinator.close();
+  }
+}
+
+/** The planes of the others as they are now. Their state stays the same until `close`. */
+export async function keepPlanes({ context }: Member): Promise<{
+  readonly ask: (ids: Uint8Array) => readonly HeldPlane[];
+  readonly close: () => Promise<void>;
+}> {
+  const joined = await withRepository(context, 'read', async (repository) => readRealm(repository));
+  const realm = await connectRealm(joined);
+  const domains = new Domains(context, realm);
+  await domains.readRecords();
+  await domains.loadPlanes();
+  const close = async (): Promise<void> => {
+    await domains.close();
+    await realm.coordinator.close();
+  };
+  return { ask: (ids) => domains.askPlanes(ids), close };
+}

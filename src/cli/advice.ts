@@ -42,7 +42,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'Nothing was deleted. `ldm adopt` in that domain copies the data there and ends the hold. If its repository is lost, `ldm realm forget DOMAIN --release-holds` does.',
   'release-holds':
     'If its repository is lost for good, --release-holds gives them up. Otherwise run `ldm adopt` there first.',
-  'adopt-first': 'Copy them to this repository with `ldm adopt` first.',
+  'adopt-first':
+    'Copy them to this repository with `ldm adopt` first. If a domain is gone for good, `ldm backup` stores what it finds of that; delete the snapshots that need the rest.',
   'adopt-or-give-up':
     'Run `ldm adopt` first. If its repository is lost for good, use --release-holds; the next backup then stores what it finds of that.',
   'join-again': 'Run `ldm realm join` again. If this is a copy of the repository, use the original.',

@@ -126,7 +126,7 @@ export async function withRepository<T>(
     if (staleness !== undefined) throw staleness;
     if (!isReading(mode) && repository.config.realmId !== undefined) {
       const { publishChanges } = await import('./realm/publish.ts');
-      await publishChanges(repository, onNotice);
+      await publishChanges(context, repository);
     }
     if (!isReading(mode)) await watch?.end();
   } catch (error) {

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { UsageError } from '../errors.ts';
 import { loadOptional } from '../util/optional-package.ts';
 import type { Coordinator } from './coordinator.ts';
@@ -11,7 +12,7 @@ export interface OpenCoordinatorOptions {
 }
 
 /** `zookeeper://host:port,host:port/path` */
-const ZOOKEEPER = /^zookeeper:\/\/(?<servers>[^/\s]+)(?<path>(?:\/[\w.-]+)*)\/?$/;
+const ZOOKEEPER = /^zookeeper:\/\/(?<servers>[^/\s@]+)(?<path>(?:\/[\w.-]+)*)\/?$/;
 const DEFAULT_PORT = 2181;
 
 /**
@@ -20,9 +21,9 @@ const DEFAULT_PORT = 2181;
  * @throws MissingPackageError if the package for ZooKeeper is not installed
  */
 export async function openCoordinator(place: string, options: OpenCoordinatorOptions): Promise<Coordinator> {
-  if (!place.startsWith('zookeeper:')) return new DirectoryCoordinator(place);
+  if (isAbsolute(place)) return new DirectoryCoordinator(place);
   const { servers, path } = ZOOKEEPER.exec(place)?.groups ?? {};
-  if (servers === undefined) {
+  if (servers === undefined || !servers.split(',').every(isServer)) {
     throw new UsageError(`${place} is not the place of a coordinator`, {
       hint: 'Give it as zookeeper://host:port,host:port, or a directory.',
     });
@@ -36,4 +37,9 @@ export async function openCoordinator(place: string, options: OpenCoordinatorOpt
   const withPorts = servers.split(',').map((server) => (/:\d+$/.test(server) ? server : `${server}:${DEFAULT_PORT}`));
   const root = `${path === '' ? '/ldm' : path}/${realmId}`;
   return new ZooKeeperCoordinator(loaded, { servers: withPorts.join(','), root, sessionTimeoutMs, deadlineMs });
+}
+
+function isServer(server: string): boolean {
+  const [, port] = /^[^:]+(?::(\d{1,5}))?$/.exec(server) ?? [undefined, '0'];
+  return port === undefined || (Number(port) > 0 && Number(port) < 65_536);
 }

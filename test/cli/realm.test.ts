@@ -52,12 +52,24 @@ it.each([
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
 });
 
+it.each(['zookeeper://localhost:99999', 'zookeeper://a:b', 'zookeeper://u:p@a:1', 'sftp:host:/path', 'http://host'])(
+  'join refuses the coordinator %s, and changes nothing',
+  async (coordinator) => {
+    const { run, directory } = await makeEncryptedRepository();
+    await run(['realm', 'create', 'work.realm']);
+    await run(['-r', 'a', 'init', '--realm', 'work.realm']);
+    const { code, stderr } = await run(['-r', 'a', 'realm', 'join', '--coordinator', coordinator]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is not the place of a coordinator')]);
+    expect(existsSync(join(directory, 'a/realm'))).toBe(false);
+  },
+);
+
 it('join refuses a cache that is not an address, and changes nothing', async () => {
   const { run, directory } = await makeEncryptedRepository();
   await run(['realm', 'create', 'work.realm']);
   await run(['-r', 'a', 'init', '--realm', 'work.realm']);
   const command = ['-r', 'a', 'realm', 'join', '--coordinator', 'shared', '--cache'];
-  for (const cache of ['localhost:6379', 'http://localhost', 'redis://', 'cache.sock']) {
+  for (const cache of ['localhost:6379', 'http://localhost', 'redis://', 'redis://localhost:99999', 'cache.sock']) {
     const { code, stderr } = await run([...command, cache]);
     expect([cache, code, stderr]).toEqual([cache, 2, expect.stringContaining('is not the address of a Redis server')]);
   }

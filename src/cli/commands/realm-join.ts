@@ -25,7 +25,11 @@ export function defineRealmJoin(realm: Command, runner: CommandRunner): void {
     .description('Become a member of the realm, so that the other members know which chunks this repository has.')
     .requiredOption('--coordinator <place>', 'zookeeper://host:port,host:port or a directory', textValue)
     .option('--cache <url>', 'redis://host:port: keeps answers for a while; never needed', textValue)
-    .option('--name <name>', 'what the others call this repository (default: the name of this machine)', textValue)
+    .option(
+      '--name <name>',
+      'what the others call this repository (default: as before, or the name of this machine)',
+      textValue,
+    )
     .option('--moved', 'the repository was moved here from another machine, and is not used there any more')
     .addHelpText('after', DETAILS)
     .addHelpText(
@@ -45,7 +49,7 @@ export function defineRealmJoin(realm: Command, runner: CommandRunner): void {
           import('../reports/realm-report.ts'),
           import('../settings.ts'),
         ]);
-        const place = coordinator.startsWith('zookeeper:') ? coordinator : resolveLocation(coordinator);
+        const place = /^[a-z][\w+.-]*:/i.test(coordinator) ? coordinator : resolveLocation(coordinator);
         reportJoin(
           output,
           await joinRealm(context, omitUndefined({ coordinator: place, cache, name, isMoved: moved })),

@@ -39,8 +39,10 @@ export async function runAgent(context: OperationContext, options: AgentOptions)
   const joined = await withRepository(context, 'read', async (repository) => readRealm(repository));
   const realm = await connectRealm(joined);
   const service = new RepositoryPeer(context, joined.domainId);
-  const planes = new PlaneWatch(context, realm, options.onTrouble);
   const place = options.listen ?? defaultPlace(joined.domainId);
+  let endpoint: AgentEndpoint | undefined;
+  const onChange = async (): Promise<void> => announceAgain(realm, endpoint!);
+  const planes = new PlaneWatch(context, realm, { onChange, onTrouble: options.onTrouble });
   const server = new AgentServer(service, {
     token: realm.keys.agentToken,
     place,
@@ -50,7 +52,7 @@ export async function runAgent(context: OperationContext, options: AgentOptions)
       options.onTrouble?.(`a request failed: ${error instanceof Error ? error.message : 'unknown'}`),
   });
   try {
-    const endpoint = await server.listen();
+    endpoint = await server.listen();
     await publishMissing(context, realm, options);
     await realm.records.announce(joined.domainId, endpoint);
     await planes.start();
@@ -63,6 +65,12 @@ export async function runAgent(context: OperationContext, options: AgentOptions)
     await service.close();
     await realm.coordinator.close();
   }
+}
+
+/** The repository may have left the realm and joined it again. */
+async function announceAgain({ records, domainId }: OpenRealm, endpoint: AgentEndpoint): Promise<void> {
+  if ((await records.endpointOf(domainId)) !== undefined) return;
+  if ((await records.members()).members.has(domainId)) await records.announce(domainId, endpoint);
 }
 
 function defaultPlace(domainId: string): AgentPlace {

@@ -71,7 +71,10 @@ export class Domains {
       all.push({ id, member, published: isRead ? state?.value : undefined, problem: isRead ? undefined : state });
     }
     this.#all = all;
-    this.#unknown = new Map([...damaged].map(([id, reason]) => [id.slice(0, 8), reason]));
+    const unknown = new Map([...damaged].map(([id, reason]) => [id.slice(0, 8), reason]));
+    // Records that lack the own one may lack others: the disk with the directory may not be mounted.
+    if (!members.has(domainId) && !damaged.has(domainId)) unknown.set('realm', 'it does not know this repository');
+    this.#unknown = unknown;
     this.#planes.retain(new Set(all.map(({ id }) => id)));
   }
 

@@ -1,16 +1,17 @@
 import { hostname } from 'node:os';
 import { isAbsolute } from 'node:path';
-import { RefusedError, UsageError } from '../../errors.ts';
+import { RefusedError, UsageError, isDamage } from '../../errors.ts';
 import { isDomainName } from '../../format/domain-records.ts';
 import type { RealmMembership } from '../../format/realm-membership.ts';
 import { withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { writeRealm } from '../../repository/realm-file.ts';
 import { assertRealm } from './assert-realm.ts';
 import { assertOnlyOne } from './own-place.ts';
 import { publishPlane } from './publish.ts';
 import type { Publication } from './publish.ts';
-import { withRealm } from './realm.ts';
+import { membershipOf, withRealm } from './realm.ts';
 import type { OpenRealm } from './realm.ts';
 
 export interface JoinOptions {
@@ -20,7 +21,7 @@ export interface JoinOptions {
   readonly cache?: string | undefined;
   /** The repository was moved here from a place that cannot be seen from here, and is not in use there. */
   readonly isMoved?: boolean;
-  /** What the others call this domain: letters, digits, `.`, `_` and `-`. Default: the name of this machine. */
+  /** What the others call this domain: letters, digits, `.`, `_` and `-`. Default: as before, or the name of this machine. */
   readonly name?: string | undefined;
 }
 
@@ -37,14 +38,10 @@ export interface JoinResult {
  * @throws CoordinatorError
  */
 export async function joinRealm(context: OperationContext, options: JoinOptions): Promise<JoinResult> {
-  const name = options.name ?? hostname().replaceAll(/[^A-Za-z0-9._-]/g, '-');
-  if (!isDomainName(name)) {
-    throw new UsageError(`${JSON.stringify(name)} cannot be the name of a domain`, {
-      hint: 'Choose up to 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit.',
-    });
-  }
   return await withRepository(context, 'add', async (repository) => {
     const { coordinator, cache } = options;
+    const name = options.name ?? (await nameBefore(repository)) ?? hostname().replaceAll(/[^A-Za-z0-9._-]/g, '-');
+    assertDomainName(name);
     const realmId = assertRealm(repository.config);
     const { repositoryId } = repository.config;
     const given = { repositoryId, realmId, name, coordinator };
@@ -65,6 +62,24 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
   });
 }
 
+/** Who joins again after a move keeps the name. A damaged membership is written anew. */
+async function nameBefore(repository: Repository): Promise<string | undefined> {
+  try {
+    return (await membershipOf(repository))?.name;
+  } catch (error) {
+    if (isDamage(error)) return undefined;
+    throw error;
+  }
+}
+
+/** @throws UsageError */
+function assertDomainName(name: string): void {
+  if (isDomainName(name)) return;
+  throw new UsageError(`${JSON.stringify(name)} cannot be the name of a domain`, {
+    hint: 'Choose up to 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit.',
+  });
+}
+
 /**
  * A cache that does not answer is like none, so a mistake in the address would never be noticed.
  * @throws UsageError
@@ -72,7 +87,7 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
  */
 async function assertCacheUsable({ membership: { cache }, realmId, keys }: OpenRealm): Promise<void> {
   if (cache === undefined) return;
-  if (!isAbsolute(cache) && !/^rediss?:\/\/[^/\s]+/.test(cache)) {
+  if (!isAbsolute(cache) && !(/^rediss?:\/\/[^/\s]/.test(cache) && URL.canParse(cache))) {
     throw new UsageError(`${JSON.stringify(cache)} is not the address of a Redis server`, {
       hint: 'Give it as redis://host:port, or as the path of a Unix socket.',
     });

@@ -1,12 +1,21 @@
 import { hostname } from 'node:os';
-import { CancelledError, LdmError, RefusedError } from '../../errors.ts';
+import {
+  CancelledError,
+  LdmError,
+  NoPasswordError,
+  RefusedError,
+  RepositoryLockedError,
+  UnsupportedFormatError,
+  WrongPasswordError,
+  isDamage,
+} from '../../errors.ts';
 import { removeRealm } from '../../repository/realm-file.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SnapshotListing } from '../../repository/read-snapshots.ts';
 import { waitingContext, withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
 import { commitDelete } from '../remove-snapshots.ts';
-import { borrowedPacksOf, readBorrowedBlocks } from './borrowed-packs.ts';
+import { borrowedPacksOf, knowsAllLoans, readBorrowedBlocks } from './borrowed-packs.ts';
 import { Domains } from './domains.ts';
 import { releaseUnneeded } from './hold-release.ts';
 import { holdsFor } from './holds.ts';
@@ -47,8 +56,13 @@ async function assertIndependent(repository: Repository): Promise<void> {
       advice: { code: 'release-hold' },
     });
   }
-  const { state } = await repository.openState();
-  if (borrowedPacksOf(state).length === 0) return;
+  const opened = await repository.openState();
+  if (!knowsAllLoans(opened)) {
+    throw new RefusedError('the repository is damaged, so it is not known what other domains keep for it', {
+      advice: { code: 'check-and-repair' },
+    });
+  }
+  if (borrowedPacksOf(opened.state).length === 0) return;
   throw new RefusedError('other domains keep chunks for this repository', { advice: { code: 'adopt-first' } });
 }
 
@@ -118,12 +132,27 @@ async function assertGone(context: OperationContext, realm: OpenRealm, domainId:
     if (!domains.all.some(({ id }) => id === domainId)) return;
     await (await domains.peerOf(domainId)).status();
   } catch (error) {
-    if (error instanceof LdmError && !(error instanceof CancelledError)) return;
-    throw error;
+    if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
+    if (!isThereAllTheSame(error)) return;
+    throw new RefusedError(`the repository of ${named} exists, though it cannot be opened: ${error.message}`, {
+      advice: { code: 'leave-realm-there' },
+      cause: error,
+    });
   } finally {
     await domains.close();
   }
   throw new RefusedError(`the repository of ${named} can be reached`, { advice: { code: 'leave-realm-there' } });
+}
+
+/** A repository that is in use, or needs another password, or is damaged, still needs what others keep for it. */
+function isThereAllTheSame(error: LdmError): boolean {
+  return (
+    error instanceof RepositoryLockedError ||
+    error instanceof WrongPasswordError ||
+    error instanceof NoPasswordError ||
+    error instanceof UnsupportedFormatError ||
+    isDamage(error)
+  );
 }
 
 /** @throws RefusedError if one of the two keeps chunks for the other, and nobody has said that these are given up */

@@ -14,7 +14,7 @@ import { newHoldId } from './holds.ts';
 import { NotOriginalError, assertOriginal } from './own-place.ts';
 import { noteHold } from './placed-holds.ts';
 import { findDomain } from './join.ts';
-import { connectRealm, readRealm } from './realm.ts';
+import { connectRealm, readRealm, unlessGivenUp } from './realm.ts';
 import type { OpenRealm } from './realm.ts';
 
 const DEADLINE_MS = 10_000;
@@ -55,22 +55,25 @@ export class Lender implements ChunkLender {
    * @throws RefusedError if the repository is in no realm, or there is no such domain
    */
   static async open(context: OperationContext, repository: Repository, named: string): Promise<Lender | undefined> {
-    const joined = await readRealm(repository);
     try {
-      const realm = await connectRealm(joined);
-      const domains = new Domains(context, realm);
-      try {
-        await assertOriginal(context, realm);
-        return new Lender({ context, repository, realm, domains, domain: await findLender(realm, domains, named) });
-      } catch (error) {
-        await domains.close();
-        await realm.coordinator.close();
-        throw error;
-      }
+      return await unlessGivenUp(repository, async () => Lender.#connect(context, repository, named));
     } catch (error) {
       if (!(error instanceof CoordinatorError || error instanceof NotOriginalError)) throw error;
       context.onNotice?.({ kind: 'lender-unreachable', domain: named, reason: error.message });
       return undefined;
+    }
+  }
+
+  static async #connect(context: OperationContext, repository: Repository, named: string): Promise<Lender> {
+    const realm = await connectRealm(await readRealm(repository));
+    const domains = new Domains(context, realm);
+    try {
+      await assertOriginal(context, realm);
+      return new Lender({ context, repository, realm, domains, domain: await findLender(realm, domains, named) });
+    } catch (error) {
+      await domains.close();
+      await realm.coordinator.close();
+      throw error;
     }
   }
 

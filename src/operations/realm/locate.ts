@@ -101,10 +101,12 @@ async function lookUpAnywhere(
   ids: readonly Uint8Array[],
   options: LookUpOptions & Pick<LocateOptions, 'range'>,
 ): Promise<{ readonly found: LookedUp[] } & Pick<LocateResult, 'questions' | 'ranges'>> {
-  if ((await membershipOf(repository)) === undefined) {
+  // Without the keys of a realm, there are no other domains.
+  if (repository.config.realmId === undefined) {
     return { found: await lookUp(opened, NO_DOMAINS, ids, options), questions: 0, ranges: [] };
   }
   try {
+    if ((await membershipOf(repository)) === undefined) throw new CoordinatorError('this repository has not joined it');
     return await lookUpInRealm(context, repository, opened, ids, options);
   } catch (error) {
     if (!(error instanceof CoordinatorError)) throw error;

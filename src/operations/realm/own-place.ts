@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { RefusedError } from '../../errors.ts';
@@ -51,7 +51,17 @@ export async function assertOnlyOne(
   );
 }
 
-/** A place that is no directory is the same for all machines. */
-function isThere({ place, host }: DomainMember, backend: Backend): boolean {
-  return place === backend.location && (backend.localDirectory === undefined || host === hostname());
+/** A place that is no directory is the same for all machines. The path of a directory may lead over other links now. */
+function isThere({ place, host }: DomainMember, { location, localDirectory }: Backend): boolean {
+  if (localDirectory === undefined) return place === location;
+  return host === hostname() && (place === location || realPath(place) === realPath(location));
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // It is not there, so it is no link.
+    return path;
+  }
 }

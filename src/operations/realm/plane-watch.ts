@@ -4,23 +4,30 @@ import type { OperationContext } from '../context.ts';
 import { Domains } from './domains.ts';
 import type { OpenRealm } from './realm.ts';
 
+export interface PlaneWatchOptions {
+  /** Called after any record may have changed. */
+  readonly onChange: () => Promise<void>;
+  /** Called when something fails that is tried again after the next change. */
+  readonly onTrouble: ((reason: string) => void) | undefined;
+}
+
 /**
  * Keeps the planes of the other domains up to date. A change of any record means: read all of them again. Changes that
  * arrive meanwhile cause one more reading.
  */
 export class PlaneWatch {
   readonly #realm: OpenRealm;
-  readonly #onTrouble: ((reason: string) => void) | undefined;
+  readonly #options: PlaneWatchOptions;
   readonly #domains: Domains;
   #endWatch: (() => void) | undefined;
   #running: Promise<void> | undefined;
   #isStale = false;
   #isStopped = false;
 
-  constructor(context: OperationContext, realm: OpenRealm, onTrouble: ((reason: string) => void) | undefined) {
+  constructor(context: OperationContext, realm: OpenRealm, options: PlaneWatchOptions) {
     this.#domains = new Domains(context, realm);
     this.#realm = realm;
-    this.#onTrouble = onTrouble;
+    this.#options = options;
   }
 
   /** Returns what the planes say about ids of 20 bytes, one after another in `ids`. */
@@ -52,9 +59,10 @@ export class PlaneWatch {
       try {
         await this.#domains.readRecords();
         await this.#domains.loadPlanes();
+        await this.#options.onChange();
       } catch (error) {
         if (!(error instanceof LdmError)) throw error;
-        this.#onTrouble?.(error.message);
+        this.#options.onTrouble?.(error.message);
       }
     }
   }

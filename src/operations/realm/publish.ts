@@ -8,7 +8,8 @@ import { PlaneTracker } from '../../realm/plane-tracker.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { canContinue, takeLeftState } from '../checkpointing.ts';
-import type { Notice } from '../notices.ts';
+import type { OperationContext } from '../context.ts';
+import { assertOriginal } from './own-place.ts';
 import { planeFilesOf } from './plane-files-of.ts';
 import type { OwnPlaneFiles } from './plane-files-of.ts';
 import { membershipOf, withRealm } from './realm.ts';
@@ -25,16 +26,16 @@ export interface Publication {
 const ATTEMPTS = 10;
 
 /** Publishes what has changed, if the repository is a member of a realm. A failure is a notice: what was done is done. */
-export async function publishChanges(
-  repository: Repository,
-  onNotice: ((notice: Notice) => void) | undefined,
-): Promise<void> {
+export async function publishChanges(context: OperationContext, repository: Repository): Promise<void> {
   try {
     if ((await membershipOf(repository)) === undefined) return;
-    await withRealm(repository, async (realm) => publishPlane(repository, realm));
+    await withRealm(repository, async (realm) => {
+      await assertOriginal(context, realm);
+      await publishPlane(repository, realm);
+    });
   } catch (error) {
     if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
-    onNotice?.({ kind: 'plane-not-published', reason: error.message });
+    context.onNotice?.({ kind: 'plane-not-published', reason: error.message });
   }
 }
 

@@ -1,5 +1,6 @@
 import { RefusedError } from '../../errors.ts';
 import { openCoordinator } from '../../realm/open-coordinator.ts';
+import { CoordinatorError } from '../../realm/realm-errors.ts';
 import type { Coordinator } from '../../realm/coordinator.ts';
 import { RealmRecords, createRealmKeys } from '../../realm/realm-records.ts';
 import type { RealmKeys } from '../../realm/realm-records.ts';
@@ -48,6 +49,22 @@ export async function connectRealm(joined: JoinedRealm): Promise<OpenRealm> {
   return { ...joined, coordinator, records: new RealmRecords(coordinator, realmId, keys) };
 }
 
+/** So long, a command that has several uses for a coordinator does not wait again for one that did not answer. */
+const GIVEN_UP_MS = 60_000;
+const failures = new WeakMap<Repository, { readonly error: CoordinatorError; readonly at: number }>();
+
+/** @throws CoordinatorError at once if the coordinator could not be reached a moment ago */
+export async function unlessGivenUp<T>(repository: Repository, work: () => Promise<T>): Promise<T> {
+  const failure = failures.get(repository);
+  if (failure !== undefined && performance.now() - failure.at < GIVEN_UP_MS) throw failure.error;
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CoordinatorError) failures.set(repository, { error, at: performance.now() });
+    throw error;
+  }
+}
+
 /**
  * Connects to the realm of a repository, runs `work`, and ends the connection.
  * @throws as `readRealm`
@@ -58,10 +75,13 @@ export async function withRealm<T>(
   work: (realm: OpenRealm) => Promise<T>,
   given?: RealmMembership,
 ): Promise<T> {
-  const realm = await connectRealm(await readRealm(repository, given));
-  try {
-    return await work(realm);
-  } finally {
-    await realm.coordinator.close();
-  }
+  const joined = await readRealm(repository, given);
+  return await unlessGivenUp(repository, async () => {
+    const realm = await connectRealm(joined);
+    try {
+      return await work(realm);
+    } finally {
+      await realm.coordinator.close();
+    }
+  });
 }

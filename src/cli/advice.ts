@@ -40,6 +40,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'See `ldm realm status`, and run the command again when the domain can be reached. `ldm adopt` copies what it keeps to this repository.',
   'release-hold':
     'Nothing was deleted. `ldm adopt` in that domain copies the data there and ends the hold. If its repository is lost, `ldm realm forget DOMAIN --release-holds` does.',
+  'end-damaged-hold':
+    'Nothing was removed. `ldm adopt` in that domain copies the data there and ends the hold; then run this command again. If its repository is lost, `ldm realm forget DOMAIN --release-holds` here ends the hold.',
   'release-holds':
     'If its repository is lost for good, --release-holds gives them up. Otherwise run `ldm adopt` there first.',
   'adopt-first': 'Copy them to this repository with `ldm adopt` first.',

@@ -5,6 +5,7 @@ import { snapshotName } from '../format/layout.ts';
 import { withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findWrongCheckpoints } from './findings/state-comparison.ts';
+import { findDamagedHolds } from './damaged-holds.ts';
 import type { Finding } from './findings/findings.ts';
 import { findDamage } from './findings/damage-findings.ts';
 import type { BorrowedFrom } from './check/borrowed-check.ts';
@@ -141,7 +142,12 @@ async function checkRealm(
   const heldFor = [...new Set(listings.flatMap(({ snapshot: { hold } }) => (hold === undefined ? [] : [hold.name])))];
   // A part of the packs: what other domains keep is in none of them.
   const readsData = readData === true;
-  return { ...(await checkBorrowed(context, repository, opened, readsData)), heldFor: heldFor.sort() };
+  const { borrowed, findings } = await checkBorrowed(context, repository, opened, readsData);
+  return {
+    borrowed,
+    findings: [...findings, ...(await findDamagedHolds(repository, opened))],
+    heldFor: heldFor.sort(),
+  };
 }
 
 /** Verifies the small files of the repository, and what the chosen snapshots need. Counts nothing again. */

@@ -79,6 +79,7 @@ export type AdviceCode =
   | 'leave-realm'
   | 'reach-lender'
   | 'release-hold'
+  | 'end-damaged-hold'
   | 'release-holds'
   | 'adopt-first'
   | 'adopt-or-give-up'

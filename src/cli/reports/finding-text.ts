@@ -22,6 +22,7 @@ export function fileOf(finding: Finding): string | undefined {
       return finding.name;
     case 'snapshot-damaged':
     case 'snapshot-lost':
+    case 'hold-damaged':
       return snapshotName(finding.snapshotId);
     case 'deleted-snapshot-damaged':
       return deletedName(finding.snapshotId);
@@ -82,6 +83,8 @@ export function messageOf(finding: Finding): string {
       return `it is not known whether the domain ${finding.name} still keeps the chunks that snapshots need: ${finding.reason}`;
     case 'hold-missing':
       return `the domain ${finding.name} does not keep ${countNoun(finding.holdCount, 'hold')} that snapshots need: it may remove their chunks; \`ldm adopt\` copies them to this repository`;
+    case 'hold-damaged':
+      return `what is held for the domain ${finding.name} cannot be read: ${finding.reason}; no space is reclaimed until \`ldm adopt\` there has copied the data and ended the hold`;
     case 'borrowed-chunk-missing':
       return `the domain ${finding.name} has lost ${countNoun(finding.chunkCount, 'chunk')} that snapshots need, such as ${finding.exampleId}`;
     case 'borrowed-chunk-unreadable':
@@ -97,7 +100,8 @@ export function messageOf(finding: Finding): string {
 export function impactOf(finding: Finding): Partial<Impact> {
   if ('impact' in finding) return finding.impact ?? {};
   if (finding.kind === 'older-state') return { snapshots: finding.snapshots.map(({ id }) => id) };
-  const isOfSnapshot = finding.kind === 'snapshot-damaged' || finding.kind === 'snapshot-lost';
+  const { kind } = finding;
+  const isOfSnapshot = kind === 'snapshot-damaged' || kind === 'snapshot-lost' || kind === 'hold-damaged';
   return isOfSnapshot ? { snapshots: [finding.snapshotId] } : {};
 }
 

@@ -17,14 +17,14 @@ async function distrusted({ context, repository, opened, options }: Given): Prom
 }
 
 /**
- * Stores the sources. With `reliesOn`, a domain of the realm keeps what it has of them. If it does not keep everything that
+ * Stores the sources. With `reliesOn`, a domain of the realm keeps what it has of them; a dry run only asks what it has. If it does not keep everything that
  * it had, or cannot be asked any more, all is read again and stored here: what it had is not in memory any more.
  */
 export async function storeRelying(asked: Given): Promise<StoredSources> {
   const { context, repository, options } = asked;
   const given = { ...asked, distrusted: await distrusted(asked) };
   const { reliesOn } = options;
-  if (reliesOn === undefined || options.dryRun === true) return await withReliance(given, undefined);
+  if (reliesOn === undefined) return await withReliance(given, undefined);
   const { Lender: Opened } = await import('../realm/lender.ts');
   const lender = await Opened.open(context, repository, reliesOn);
   if (lender === undefined) return await withReliance(given, undefined);

@@ -34,7 +34,10 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'list-groups':
     'Make every group available, such as by mounting its disk, and run the command again. See `ldm group list`.',
   'name-group': 'See `ldm group list`.',
-  'join-realm': 'Join it with `ldm realm join --coordinator PLACE`.',
+  'join-realm':
+    'Join it with `ldm realm join --coordinator PLACE`. If it was a member, its file `realm` is lost: join with the same --name, and it is as before.',
+  'join-again':
+    'Run `ldm realm join --coordinator PLACE --name NAME` as when it joined: that writes the file again, and everything is as before. It holds no key and no data.',
   'leave-realm': 'To end its membership, use `ldm realm leave`.',
   'reach-lender':
     'See `ldm realm status`, and run the command again when the domain can be reached. `ldm adopt` copies what it keeps to this repository.',
@@ -48,6 +51,10 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'adopt-or-give-up':
     'Run `ldm adopt` first. If its repository is lost for good, use --release-holds; the next backup then stores what it finds of that.',
   'join-after-move': 'If it was moved there, run `ldm realm join` again. If it is a copy, use the original.',
+  'leave-at-storage':
+    'Nothing was changed. On the machine that stores the repository, run `ldm realm join` as when it joined and then `ldm realm leave`, both with -r DIRECTORY.',
+  'join-at-storage':
+    'Nothing was changed. Leave the realm first: on the machine that stores the repository, run `ldm realm join` as when it joined and then `ldm realm leave`, both with -r DIRECTORY. Then run this command again.',
   'leave-realm-there': 'Run `ldm realm leave` there.',
   'release-there': 'It has ended because the other domain no longer needs it.',
   'choose-domain-name': 'Choose another name with --name.',

@@ -1,7 +1,7 @@
 import { isDamage } from '../errors.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import { snapshotName } from '../format/layout.ts';
+import { REALM_NAME, snapshotName } from '../format/layout.ts';
 import { withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findWrongCheckpoints } from './findings/state-comparison.ts';
@@ -143,11 +143,20 @@ async function checkRealm(
   // A part of the packs: what other domains keep is in none of them.
   const readsData = readData === true;
   const { borrowed, findings } = await checkBorrowed(context, repository, opened, readsData);
-  return {
-    borrowed,
-    findings: [...findings, ...(await findDamagedHolds(repository, opened))],
-    heldFor: heldFor.sort(),
-  };
+  const damaged = await findDamagedHolds(repository, opened);
+  const lost = borrowed.length + heldFor.length === 0 ? [] : await findLostMembership(repository);
+  return { borrowed, findings: [...lost, ...findings, ...damaged], heldFor: heldFor.sort() };
+}
+
+/** For a repository that must be a member. A damaged file is found by the survey. */
+async function findLostMembership({ files }: Repository): Promise<Finding[]> {
+  try {
+    if ((await files.readRealm()) !== undefined) return [];
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return [];
+  }
+  return [{ severity: 'error', kind: 'realm-missing', name: REALM_NAME }];
 }
 
 /** Verifies the small files of the repository, and what the chosen snapshots need. Counts nothing again. */

@@ -76,6 +76,7 @@ export type AdviceCode =
   | 'archive-entry'
   | 'give-new-password'
   | 'join-realm'
+  | 'join-again'
   | 'leave-realm'
   | 'reach-lender'
   | 'release-hold'
@@ -84,6 +85,8 @@ export type AdviceCode =
   | 'adopt-first'
   | 'adopt-or-give-up'
   | 'leave-realm-there'
+  | 'leave-at-storage'
+  | 'join-at-storage'
   | 'release-there'
   | 'join-after-move'
   | 'choose-domain-name';

@@ -18,6 +18,7 @@ export function fileOf(finding: Finding): string | undefined {
     case 'config-outdated':
     case 'checkpoint-damaged':
     case 'realm-damaged':
+    case 'realm-missing':
     case 'reference-count':
       return finding.name;
     case 'snapshot-damaged':
@@ -81,6 +82,10 @@ export function messageOf(finding: Finding): string {
       return describeOlderState(finding);
     case 'lender-unreachable':
       return `it is not known whether the domain ${finding.name} still keeps the chunks that snapshots need: ${finding.reason}`;
+    case 'realm-damaged':
+      return `${finding.reason}; ${REJOIN}`;
+    case 'realm-missing':
+      return `the membership in the realm is missing, although domains rely on each other; ${REJOIN}`;
     case 'hold-missing':
       return `the domain ${finding.name} does not keep ${countNoun(finding.holdCount, 'hold')} that snapshots need: it may remove their chunks; \`ldm adopt\` copies them to this repository`;
     case 'hold-damaged':
@@ -105,6 +110,7 @@ export function impactOf(finding: Finding): Partial<Impact> {
   return isOfSnapshot ? { snapshots: [finding.snapshotId] } : {};
 }
 
+const REJOIN = '`ldm realm join` with the same coordinator and name writes it again, and nothing else is lost';
 const GONE = 'the manifest is missing although the snapshot was not deleted';
 
 const LOST = {

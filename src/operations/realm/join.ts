@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { RefusedError, UsageError } from '../../errors.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { CorruptDataError, RefusedError, UsageError } from '../../errors.ts';
 import { isDomainName } from '../../format/domain-records.ts';
 import type { RealmMembership } from '../../format/realm-membership.ts';
 import { withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
 import { writeRealm } from '../../repository/realm-file.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { assertRealm } from './assert-realm.ts';
 import { publishPlane } from './publish.ts';
 import type { Publication } from './publish.ts';
@@ -47,6 +49,12 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
     const { repositoryId } = repository.config;
     const given = { repositoryId, realmId, name, coordinator };
     const membership: RealmMembership = cache === undefined ? given : { ...given, cache };
+    const earlier = await readEarlier(repository);
+    const isSame = isDeepStrictEqual(earlier, membership);
+    if (earlier !== undefined && !isSame && context.backend.isAppendOnly === true)
+      throw new RefusedError('the server is append-only: it lets nobody replace the file `realm`', {
+        advice: { code: 'join-at-storage' },
+      });
     return await withRealm(
       repository,
       async (realm) => {
@@ -54,13 +62,23 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
         await assertOnlyOne(realm, context.backend.location);
         await register(realm, { name, host: hostname(), place: context.backend.location });
         // Only now: a repository that says it is a member must be one.
-        await writeRealm(repository, membership);
+        if (!isSame) await writeRealm(repository, membership);
         const publication = await publishPlane(repository, realm);
         return { realmId: realm.realmId, domainId: realm.domainId, name, publication };
       },
       membership,
     );
   });
+}
+
+/** Undefined also if the file is damaged. */
+async function readEarlier({ files }: Repository): Promise<RealmMembership | undefined> {
+  try {
+    return await files.readRealm();
+  } catch (error) {
+    if (!(error instanceof CorruptDataError)) throw error;
+    return undefined;
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { adopt } from '../../src/operations/realm/adopt.ts';
 import { forgetDomain } from '../../src/operations/realm/leave.ts';
 import { repair } from '../../src/operations/repair.ts';
+import { collectStats } from '../../src/operations/stats.ts';
 import { ALL, makeSetting } from '../support/lending-pair.ts';
 import type { Member, Setting } from '../support/lending-pair.ts';
 
@@ -54,6 +55,7 @@ describe.each(Object.keys(DAMAGES))('if the list of a hold is %s', (damage) => {
     const { remaining } = await repair(owner.context);
     expect(remaining).toContainEqual(expect.objectContaining({ kind: 'hold-damaged', name: 'holder' }));
     await expect(compact(owner.context, ALL)).rejects.toMatchObject(refusal);
+    expect((await collectStats(owner.context)).heldFor).toMatchObject([{ name: 'holder', storedBytes: undefined }]);
     await holder.expectRestored(source);
     expect(await adopt(holder.context)).toMatchObject({ bytes: 100_000, failed: 0, notReclaimed: undefined });
     expect(await owner.holds()).toEqual([]);

@@ -180,7 +180,14 @@ export type {
   SnapshotListing,
 } from './operations/snapshots.ts';
 export { collectStats } from './operations/stats.ts';
-export type { FileStatistics, HostStatistics, PackStatistics, StatsOptions, StatsResult } from './operations/stats.ts';
+export type {
+  FileStatistics,
+  HeldFor,
+  HostStatistics,
+  PackStatistics,
+  StatsOptions,
+  StatsResult,
+} from './operations/stats.ts';
 export { pinSnapshots, tagSnapshots, unpinSnapshots } from './operations/tag.ts';
 export type { ChangeResult, PinOptions, ReplacedSnapshot, TagOptions } from './operations/tag.ts';
 export type { SnapshotChoice } from './operations/select-snapshots.ts';

@@ -34,21 +34,30 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'list-groups':
     'Make every group available, such as by mounting its disk, and run the command again. See `ldm group list`.',
   'name-group': 'See `ldm group list`.',
-  'join-realm': 'Join it with `ldm realm join --coordinator PLACE`.',
+  'join-realm':
+    'Join it with `ldm realm join --coordinator PLACE`. If it was a member, its file `realm` is lost: join with the same --name, and it is as before.',
+  'join-again':
+    'Run `ldm realm join --coordinator PLACE --name NAME` as when it joined: that writes the file again, and everything is as before. It holds no key and no data.',
   'leave-realm': 'To end its membership, use `ldm realm leave`.',
   'reach-lender':
     'See `ldm realm status`, and run the command again when the domain can be reached. `ldm adopt` copies what it keeps to this repository.',
   'release-hold':
     'Nothing was deleted. `ldm adopt` in that domain copies the data there and ends the hold. If its repository is lost, `ldm realm forget DOMAIN --release-holds` does.',
+  'end-damaged-hold':
+    'Nothing was removed. `ldm adopt` in that domain copies the data there and ends the hold; then run this command again. If its repository is lost, `ldm realm forget DOMAIN --release-holds` here ends the hold.',
   'release-holds':
     'If its repository is lost for good, --release-holds gives them up. Otherwise run `ldm adopt` there first.',
   'adopt-first':
     'Copy them to this repository with `ldm adopt` first. If a domain is gone for good, `ldm backup` stores what it finds of that; delete the snapshots that need the rest.',
   'adopt-or-give-up':
     'Run `ldm adopt` first. If its repository is lost for good, use --release-holds; the next backup then stores what it finds of that.',
-  'join-again': 'Run `ldm realm join` again. If this is a copy of the repository, use the original.',
+  'join-here': 'Run `ldm realm join` again. If this is a copy of the repository, use the original.',
   'say-that-it-moved':
     'If it was moved here, add --moved. Two copies that are both in use would end what others keep for the other one.',
+  'leave-at-storage':
+    'Nothing was changed. On the machine that stores the repository, run `ldm realm join --moved` and then `ldm realm leave`, both with -r DIRECTORY.',
+  'join-at-storage':
+    'Nothing was changed. Leave the realm first: on the machine that stores the repository, run `ldm realm join --moved` and then `ldm realm leave`, both with -r DIRECTORY. Then run this command again.',
   'leave-realm-there': 'Run `ldm realm leave` there.',
   'release-there': 'It has ended because the other domain no longer needs it.',
   'choose-domain-name': 'Choose another name with --name.',

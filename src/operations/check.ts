@@ -1,10 +1,11 @@
 import { isDamage } from '../errors.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import { snapshotName } from '../format/layout.ts';
+import { REALM_NAME, snapshotName } from '../format/layout.ts';
 import { withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findWrongCheckpoints } from './findings/state-comparison.ts';
+import { findDamagedHolds } from './damaged-holds.ts';
 import type { Finding } from './findings/findings.ts';
 import { findDamage } from './findings/damage-findings.ts';
 import type { BorrowedFrom } from './check/borrowed-check.ts';
@@ -141,7 +142,21 @@ async function checkRealm(
   const heldFor = [...new Set(listings.flatMap(({ snapshot: { hold } }) => (hold === undefined ? [] : [hold.name])))];
   // A part of the packs: what other domains keep is in none of them.
   const readsData = readData === true;
-  return { ...(await checkBorrowed(context, repository, opened, readsData)), heldFor: heldFor.sort() };
+  const { borrowed, findings } = await checkBorrowed(context, repository, opened, readsData);
+  const damaged = await findDamagedHolds(repository, opened);
+  const lost = borrowed.length + heldFor.length === 0 ? [] : await findLostMembership(repository);
+  return { borrowed, findings: [...lost, ...findings, ...damaged], heldFor: heldFor.sort() };
+}
+
+/** For a repository that must be a member. A damaged file is found by the survey. */
+async function findLostMembership({ files }: Repository): Promise<Finding[]> {
+  try {
+    if ((await files.readRealm()) !== undefined) return [];
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return [];
+  }
+  return [{ severity: 'error', kind: 'realm-missing', name: REALM_NAME }];
 }
 
 /** Verifies the small files of the repository, and what the chosen snapshots need. Counts nothing again. */

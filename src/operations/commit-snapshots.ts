@@ -1,4 +1,6 @@
 import type { DurableOrder } from '../repository/durable-order.ts';
+import type { Snapshot } from '../format/snapshot.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { copyManifests } from './backup/manifest-copies.ts';
 import type { RepositoryChunkSaver } from './backup/repository-chunk-saver.ts';
@@ -32,4 +34,20 @@ export async function commitSnapshots(
   const copies = new Map([...withoutCopy, ...committed.map(({ id, bytes }) => [id, bytes] as const)]);
   await copyManifests(context, repository, copies);
   return committed;
+}
+
+/**
+ * Returns manifests with the domains on which their snapshots rely, whatever is stored or was there before. For commands that
+ * do not look at every chunk of a snapshot. All chunks must be durable and indexed.
+ */
+export async function withLenders<T extends Pick<Snapshot, 'tree' | 'reliesOn'>>(
+  repository: Repository,
+  opened: OpenedState,
+  manifests: readonly T[],
+): Promise<readonly T[]> {
+  let isBorrowing = false;
+  opened.state.packs.forEach((pack) => (isBorrowing ||= pack.isBorrowed));
+  if (!isBorrowing) return manifests;
+  const { markLenders } = await import('./realm/lenders-of.ts');
+  return await markLenders(repository, manifests);
 }

@@ -4,7 +4,7 @@ import type { Repository } from '../repository/repository.ts';
 import { isCheckpointName, RESERVE_NAME } from '../format/layout.ts';
 import { assertAllOnline } from '../repository/listing.ts';
 import type { Listing } from '../repository/listing.ts';
-import { assertTrusted, markLive } from './compact/compaction-guard.ts';
+import { markTrusted } from './compact/compaction-guard.ts';
 import { countWithin, estimateFreed, limitRewriting, planCompaction } from './compact/compaction-plan.ts';
 import type { CompactionPlan } from './compact/compaction-plan.ts';
 import { Compaction } from './compact/compaction.ts';
@@ -136,8 +136,7 @@ const NOTHING = { packIds: [], checkpoints: [] };
 async function planRound(repository: Repository, options: CompactOptions): Promise<Round> {
   const opened = await repository.openState();
   assertAllOnline(opened.listing);
-  await assertTrusted(opened, options.forgetLost === true);
-  const markedIds = await markLive(repository, opened);
+  const markedIds = await markTrusted(repository, opened, options.forgetLost === true);
   repository.throwIfAborted();
   const { state, listing } = opened;
   const given = options.reseal === true ? { packIds: state.packs.ids(), checkpoints: listing.checkpoints } : NOTHING;

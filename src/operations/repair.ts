@@ -5,6 +5,7 @@ import { assertAllOnline, withoutCondemned } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findWrongCheckpoints } from './findings/state-comparison.ts';
 import { findDamage } from './findings/damage-findings.ts';
+import { findDamagedHolds } from './damaged-holds.ts';
 import { FileSizeCheck } from './findings/file-sizes.ts';
 import { damagedNames } from './findings/findings.ts';
 import type { Finding } from './findings/findings.ts';
@@ -92,6 +93,7 @@ async function runRepair(context: OperationContext, options: RepairOptions): Pro
       ...findLostSnapshots(opened, findings),
       ...(await findDamage(after, [])),
       ...(await sizes.findings(after)),
+      ...(await findDamagedHolds(repository, after)),
       ...copiesMissing,
     ];
     return { actions: plan.actions, remaining, dryRun, ...(fetched === undefined ? {} : { fetched }) };

@@ -12,7 +12,7 @@ import type { Repository } from '../repository/repository.ts';
 import { localOffsetMinutes } from '../util/calendar-span.ts';
 import { manifestsWithoutCopy } from './backup/manifest-copies.ts';
 import { RepositoryChunkSaver } from './backup/repository-chunk-saver.ts';
-import { commitSnapshots } from './commit-snapshots.ts';
+import { commitSnapshots, withLenders } from './commit-snapshots.ts';
 import { Pacer, beginPhase, waitingContext, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { findMissing } from './live-walk.ts';
@@ -181,14 +181,18 @@ class RewriteRun {
     await this.#chunks.finish();
     const given = { context: this.#context, repository: this.#repository };
     const made = this.#rewritten.filter(({ newId }) => newId === undefined);
-    const makers = made.map(
-      ({ snapshot }) =>
-        () =>
-          encodeSnapshot(snapshot),
+    // Perhaps nothing that a domain keeps is left in them.
+    const manifests = await withLenders(
+      this.#repository,
+      this.#opened,
+      made.map(({ snapshot }) => snapshot),
     );
+    const makers = manifests.map((snapshot) => () => encodeSnapshot(snapshot));
     const committed = await commitSnapshots(given, this.#chunks, makers, manifestsWithoutCopy(this.#opened));
-    const newIds = new Map(made.map((each, index) => [each, committed[index]!.id]));
-    return this.#rewritten.map((each) => ({ ...each, newId: newIds.get(each) ?? each.newId }));
+    const commits = new Map(
+      made.map((each, index) => [each, { newId: committed[index]!.id, snapshot: manifests[index]! }]),
+    );
+    return this.#rewritten.map((each) => ({ ...each, ...commits.get(each) }));
   }
 
   #patternTexts(): readonly string[] {

@@ -7,7 +7,11 @@ import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
 import { measureDistinctFiles } from './file-duplicates.ts';
 import type { DistinctFiles } from './file-duplicates.ts';
+import { measureHeld } from './held-space.ts';
+import type { HeldFor } from './held-space.ts';
 import { measurePacks } from './pack-usage.ts';
+
+export type { HeldFor } from './held-space.ts';
 
 export interface StatsResult {
   readonly snapshotsCount: number;
@@ -27,6 +31,8 @@ export interface StatsResult {
   readonly storedBytes: number;
   /** How much of `uniqueBytes` other domains of the realm keep. */
   readonly borrowedBytes: number;
+  /** What the repository keeps for other domains, which `snapshotsCount` and `storedBytes` include. */
+  readonly heldFor: readonly HeldFor[];
   /** The total size of all files of the repository. */
   readonly repositoryBytes: number;
   /** `logicalBytes` divided by `uniqueBytes`. */
@@ -76,7 +82,7 @@ export interface PackStatistics {
   readonly unreferencedCount: number;
 }
 
-/** Collects statistics from the filter state, the manifests and the listings. Reads no packs, except with `byFile`. */
+/** Collects statistics from the filter state, the manifests and the listings. Reads no packs, except with `byFile` and of holds. */
 export async function collectStats(
   context: OperationContext,
   { byFile = false }: StatsOptions = {},
@@ -100,6 +106,7 @@ export async function collectStats(
       deletedSnapshotsCount: deleted.length,
       ...logical,
       ...unique,
+      heldFor: await measureHeld(opened, current),
       repositoryBytes: await repository.files.measure(),
       dedupRatio: ratio(logical.logicalBytes, unique.uniqueBytes),
       compressionRatio: ratio(unique.uniqueBytes - unique.borrowedBytes + unique.treeBytes, unique.storedBytes),

@@ -30,7 +30,7 @@ export async function readRealmFile(
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
     const message = error.message.startsWith(`${REALM_NAME}:`) ? error.message : `${REALM_NAME}: ${error.message}`;
-    throw new CorruptDataError(message, { advice: { code: 'repair' }, cause: error });
+    throw new CorruptDataError(message, { advice: { code: 'join-again' }, cause: error });
   }
 }
 

@@ -76,16 +76,20 @@ export type AdviceCode =
   | 'archive-entry'
   | 'give-new-password'
   | 'join-realm'
+  | 'join-again'
   | 'leave-realm'
   | 'reach-lender'
   | 'release-hold'
+  | 'end-damaged-hold'
   | 'release-holds'
   | 'adopt-first'
   | 'adopt-or-give-up'
   | 'leave-realm-there'
+  | 'leave-at-storage'
+  | 'join-at-storage'
   | 'release-there'
   | 'say-that-it-moved'
-  | 'join-again'
+  | 'join-here'
   | 'choose-domain-name';
 
 /** Advice about a place or a snapshot. */

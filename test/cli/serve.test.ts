@@ -119,6 +119,38 @@ describe('a repository behind ldm serve', () => {
   });
 });
 
+describe('a domain behind ldm serve --append-only', () => {
+  it('joins its realm there, and leaves it where it is stored', async () => {
+    const { directory, served, run } = makeStage();
+    mkdirSync(join(directory, 'coordinator'));
+    const joinAs = ['realm', 'join', '--coordinator', join(directory, 'coordinator'), '--name'];
+    const expectSuccess = async (...args: string[]): Promise<void> => {
+      expect({ args, ...(await run(args, '--append-only')) }).toMatchObject({ args, code: 0, stderr: '' });
+    };
+    await expectSuccess('realm', 'create', 'work.realm');
+    await expectSuccess('init', '--realm', 'work.realm');
+    await expectSuccess(...joinAs, 'a');
+    await expectSuccess('backup', 'source');
+    // As after its record was lost.
+    await expectSuccess(...joinAs, 'a');
+    const before = readFileSync(join(served, 'realm'));
+    for (const [args, what] of [
+      [[...joinAs, 'b'], 'replace'],
+      [['realm', 'leave'], 'remove'],
+    ] as const) {
+      const { code, stderr } = await run(args, '--append-only');
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`it lets nobody ${what} the file \`realm\``)]);
+      expect(stderr).toMatch(/on the machine that stores the repository, run `ldm realm join` as when it joined/i);
+    }
+    expect(readFileSync(join(served, 'realm'))).toEqual(before);
+    // As the errors say.
+    await expectSuccess(...joinAs, 'a', '-r', served);
+    await expectSuccess('realm', 'leave', '-r', served);
+    expect(existsSync(join(served, 'realm'))).toBe(false);
+    await expectSuccess(...joinAs, 'b');
+  });
+});
+
 describe('ldm serve', () => {
   it('says what is wrong with its directory or its arguments, in one line that the client shows', async () => {
     const { directory, run, served } = makeStage();

@@ -61,7 +61,7 @@ describe('the membership', () => {
     bytes[bytes.length >> 1]! ^= 0x01;
     chmodSync(file, 0o600);
     writeFileSync(file, bytes);
-    await expect(membershipOf(context)).rejects.toMatchObject({ code: 'CORRUPT_DATA', advice: { code: 'repair' } });
+    await expect(membershipOf(context)).rejects.toMatchObject({ code: 'CORRUPT_DATA', advice: { code: 'join-again' } });
     expect((await check(context)).findings).toMatchObject([
       { kind: 'realm-damaged', severity: 'error', name: 'realm' },
     ]);

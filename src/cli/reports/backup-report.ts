@@ -108,8 +108,8 @@ function figuresOf({
     ]);
   if (borrowed.chunks > 0)
     rows.push([
-      'relied on',
-      `${formatBytes(borrowed.bytes)} in ${countNoun(borrowed.chunks, 'chunk')} that another domain keeps`,
+      dryRun ? 'would rely on' : 'relied on',
+      `${formatBytes(borrowed.bytes)} in ${countNoun(borrowed.chunks, 'chunk')} that another domain ${dryRun ? 'has' : 'keeps'}`,
     ]);
   if (offlineBytes > 0)
     rows.push(['offline', `${formatBytes(offlineBytes)} of the snapshot are in groups that are offline`]);

@@ -18,10 +18,12 @@ export function fileOf(finding: Finding): string | undefined {
     case 'config-outdated':
     case 'checkpoint-damaged':
     case 'realm-damaged':
+    case 'realm-missing':
     case 'reference-count':
       return finding.name;
     case 'snapshot-damaged':
     case 'snapshot-lost':
+    case 'hold-damaged':
       return snapshotName(finding.snapshotId);
     case 'deleted-snapshot-damaged':
       return deletedName(finding.snapshotId);
@@ -80,8 +82,14 @@ export function messageOf(finding: Finding): string {
       return describeOlderState(finding);
     case 'lender-unreachable':
       return `it is not known whether the domain ${finding.name} still keeps the chunks that snapshots need: ${finding.reason}`;
+    case 'realm-damaged':
+      return `${finding.reason}; ${REJOIN}`;
+    case 'realm-missing':
+      return `the membership in the realm is missing, although domains rely on each other; ${REJOIN}`;
     case 'hold-missing':
       return `the domain ${finding.name} does not keep ${countNoun(finding.holdCount, 'hold')} that snapshots need: it may remove their chunks; \`ldm adopt\` copies them to this repository`;
+    case 'hold-damaged':
+      return `what is held for the domain ${finding.name} cannot be read: ${finding.reason}; no space is reclaimed until \`ldm adopt\` there has copied the data and ended the hold`;
     case 'borrowed-chunk-missing':
       return `the domain ${finding.name} has lost ${countNoun(finding.chunkCount, 'chunk')} that snapshots need, such as ${finding.exampleId}`;
     case 'borrowed-chunk-unreadable':
@@ -97,10 +105,12 @@ export function messageOf(finding: Finding): string {
 export function impactOf(finding: Finding): Partial<Impact> {
   if ('impact' in finding) return finding.impact ?? {};
   if (finding.kind === 'older-state') return { snapshots: finding.snapshots.map(({ id }) => id) };
-  const isOfSnapshot = finding.kind === 'snapshot-damaged' || finding.kind === 'snapshot-lost';
+  const { kind } = finding;
+  const isOfSnapshot = kind === 'snapshot-damaged' || kind === 'snapshot-lost' || kind === 'hold-damaged';
   return isOfSnapshot ? { snapshots: [finding.snapshotId] } : {};
 }
 
+const REJOIN = '`ldm realm join` with the same coordinator and name writes it again, and nothing else is lost';
 const GONE = 'the manifest is missing although the snapshot was not deleted';
 
 const LOST = {

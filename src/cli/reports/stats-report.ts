@@ -1,5 +1,5 @@
 import type { ChainStatistics } from '../../ldm/chain-statistics.ts';
-import type { FileStatistics, StatsResult } from '../../operations/stats.ts';
+import type { FileStatistics, HeldFor, StatsResult } from '../../operations/stats.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { escapeForTerminal } from '../display-path.ts';
 import type { Session } from '../session.ts';
@@ -59,6 +59,7 @@ function describeSpace(stats: StatsResult, isVerbose: boolean): string {
   const rows = [
     ['stored', formatBytes(stats.storedBytes)],
     ...(stats.borrowedBytes === 0 ? [] : [['borrowed', `${formatBytes(stats.borrowedBytes)} that other domains keep`]]),
+    ...stats.heldFor.map((held) => [`held for ${escapeForTerminal(held.name)}`, describeHeld(held)]),
     ['dead space', `${formatBytes(packs.deadBytes)} (${formatPercent(packs.deadRatio)} of the packs)`],
     ['packs', `${formatBytes(packs.bytes)} in ${countNoun(packs.count, 'pack')} (${kinds})`],
     ['repository', `${formatBytes(stats.repositoryBytes)} on disk`],
@@ -67,6 +68,12 @@ function describeSpace(stats: StatsResult, isVerbose: boolean): string {
   if (isVerbose) rows.push(['segments', formatCount(stats.segmentsCount)]);
   if (stats.realmId !== undefined) rows.push(['realm', isVerbose ? stats.realmId : stats.realmId.slice(0, 10)]);
   return formatSection('Space', rows);
+}
+
+function describeHeld({ holdCount, storedBytes }: HeldFor): string {
+  const holds = countNoun(holdCount, 'hold');
+  if (storedBytes === undefined) return `${holds}, of which a list is damaged: see \`ldm check\``;
+  return `${formatBytes(storedBytes)} that nothing else needs, ${holds}`;
 }
 
 function describeFilter({ filter }: StatsResult, isVerbose: boolean): string {
@@ -109,6 +116,10 @@ function describeLengths({ count, mean, max }: ChainStatistics): string {
   return `${formatCount(count)}, mean length ${mean.toFixed(2)}, longest ${formatCount(max)}`;
 }
 
+function heldFields({ domainId, name, holdCount, storedBytes }: HeldFor): Record<string, unknown> {
+  return { domain_id: domainId, name, holds: holdCount, stored_bytes: storedBytes };
+}
+
 function statsFields(stats: StatsResult): Record<string, unknown> {
   const { filter, packs, byFile } = stats;
   return {
@@ -130,6 +141,7 @@ function statsFields(stats: StatsResult): Record<string, unknown> {
     tree_bytes: stats.treeBytes,
     stored_bytes: stats.storedBytes,
     ...(stats.borrowedBytes === 0 ? {} : { borrowed_bytes: stats.borrowedBytes }),
+    ...(stats.heldFor.length === 0 ? {} : { held_for: stats.heldFor.map((held) => heldFields(held)) }),
     repository_bytes: stats.repositoryBytes,
     dedup_ratio: stats.dedupRatio,
     compression_ratio: stats.compressionRatio,

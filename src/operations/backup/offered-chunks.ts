@@ -64,9 +64,9 @@ export class OfferedChunks {
     return this.#lender.mayHave(id);
   }
 
-  /** Copies a chunk. If it returns a promise, the caller must wait for it. */
-  add(id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
-    this.#pending.push({ id: Uint8Array.from(id), bytes: Uint8Array.from(bytes), lengthBytes: bytes.length });
+  /** Copies a chunk. If it returns a promise, the caller must wait for it. A dry run may leave out the bytes. */
+  add(id: Uint8Array, bytes: Uint8Array, lengthBytes: number = bytes.length): Promise<void> | undefined {
+    this.#pending.push({ id: Uint8Array.from(id), bytes: Uint8Array.from(bytes), lengthBytes });
     this.#pendingBytes += bytes.length;
     const isFull = this.#pending.length >= CHUNKS_MAX || this.#pendingBytes >= BYTES_MAX;
     return isFull ? this.flush() : undefined;

@@ -1,5 +1,4 @@
 import type { NamedDomain } from '../../format/snapshot-marks.ts';
-import type { PackInfo } from '../../ldm/pack-table.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Lender } from '../realm/lender.ts';
 import { BackupRun } from './backup-run.ts';
@@ -18,14 +17,14 @@ async function distrusted({ context, repository, opened, options }: Given): Prom
 }
 
 /**
- * Stores the sources. With `reliesOn`, a domain of the realm keeps what it has of them. If it does not keep everything that
+ * Stores the sources. With `reliesOn`, a domain of the realm keeps what it has of them; a dry run only asks what it has. If it does not keep everything that
  * it had, or cannot be asked any more, all is read again and stored here: what it had is not in memory any more.
  */
 export async function storeRelying(asked: Given): Promise<StoredSources> {
   const { context, repository, options } = asked;
   const given = { ...asked, distrusted: await distrusted(asked) };
   const { reliesOn } = options;
-  if (reliesOn === undefined || options.dryRun === true) return await withReliance(given, undefined);
+  if (reliesOn === undefined) return await withReliance(given, undefined);
   const { Lender: Opened } = await import('../realm/lender.ts');
   const lender = await Opened.open(context, repository, reliesOn);
   if (lender === undefined) return await withReliance(given, undefined);
@@ -57,26 +56,7 @@ export async function lendersOf(
   { borrowedPacks }: Pick<RepositoryChunkSaver, 'borrowedPacks'>,
   known: readonly NamedDomain[] = [],
 ): Promise<readonly NamedDomain[]> {
-  return borrowedPacks.length === 0 ? known : await earlierLenders(repository, borrowedPacks, known);
-}
-
-async function earlierLenders(
-  repository: Repository,
-  packs: readonly PackInfo[],
-  known: readonly NamedDomain[],
-): Promise<NamedDomain[]> {
-  const { readBorrowedBlocks } = await import('../realm/borrowed-packs.ts');
-  const lenders = new Map(known.map((domain) => [domain.domainId, domain]));
-  // A damaged one is for a check to report.
-  for await (const { domainId } of readBorrowedBlocks(repository, packs, () => undefined)) {
-    if (!lenders.has(domainId)) lenders.set(domainId, { domainId, name: await nameOf(repository, domainId) });
-  }
-  return [...lenders.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/** As an earlier snapshot calls the domain: the realm need not be reachable. */
-async function nameOf(repository: Repository, domainId: string): Promise<string> {
-  const { listings } = await repository.files.readSnapshots();
-  const named = listings.flatMap(({ snapshot }) => snapshot.reliesOn ?? []);
-  return named.findLast((domain) => domain.domainId === domainId)?.name ?? domainId.slice(0, 8);
+  if (borrowedPacks.length === 0) return known;
+  const { lendersOfPacks } = await import('../realm/lenders-of.ts');
+  return await lendersOfPacks(repository, borrowedPacks, known);
 }

@@ -27,6 +27,8 @@ export interface ChunkSaverOptions {
   readonly lender?: ChunkLender | undefined;
 }
 
+const NO_BYTES = new Uint8Array();
+
 /** Saves chunks to a repository. The filter state, which it looks them up in, stays as it is. */
 export class RepositoryChunkSaver implements ChunkSaver {
   /** `dataAdded`: raw bytes of new chunks and trees. `dataAddedPacked`: bytes of the packs written. */
@@ -57,11 +59,10 @@ export class RepositoryChunkSaver implements ChunkSaver {
     this.#packs = new ReliedPacks(state, repository, { condemnedIds, offlineIds });
     this.#segments = repository.segmentWriter(async (packs) => this.#packs.assertPacksPresent(packs));
     const onPack = (pack: PackContents): void => this.#onPack(pack);
+    const { counts, borrowed } = this;
+    const store = (id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined => this.#writers?.data.add(id, bytes);
+    if (options.lender !== undefined) this.#offered = new OfferedChunks(options.lender, { store, counts, borrowed });
     if (options.writes) {
-      const { counts, borrowed } = this;
-      const store = (id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined =>
-        this.#writers?.data.add(id, bytes);
-      if (options.lender !== undefined) this.#offered = new OfferedChunks(options.lender, { store, counts, borrowed });
       this.#writers = { data: repository.chunkWriter('data', onPack), tree: repository.chunkWriter('tree', onPack) };
     }
   }
@@ -137,6 +138,8 @@ export class RepositoryChunkSaver implements ChunkSaver {
     const id = await hashing.result();
     const isNew = this.#takes('data', id, lengthBytes);
     if (staged !== undefined) await this.#addStaged('data', isNew ? id : undefined, staged);
+    // A dry run has no bytes, and counts what the lender has.
+    else if (isNew && this.#offered?.takes(id) === true) await this.#offered.add(id, NO_BYTES, lengthBytes);
     return id;
   }
 
@@ -201,7 +204,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
   }
 
   async finish(): Promise<void> {
-    await this.#offered?.storeBorrowed(this.#repository, (pack) => this.#onPack(pack));
+    if (this.#writers !== undefined) await this.#offered?.storeBorrowed(this.#repository, (pack) => this.#onPack(pack));
     await this.flush();
     // The next checkpoint needs as much memory for these chunks again.
     this.#pending = new PendingChunks();

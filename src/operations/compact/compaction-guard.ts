@@ -1,17 +1,39 @@
-import { RefusedError, isAbsent, isDamage } from '../../errors.ts';
+import { CorruptDataError, RefusedError, isAbsent, isDamage } from '../../errors.ts';
 import type { AdviceCode } from '../../util/advice.ts';
 import type { FilterState } from '../../ldm/filter-state.ts';
 import { releaseSnapshots } from '../../ldm/fold-release.ts';
 import { assertCondemnationsReadable } from '../../repository/condemned.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { findDamagedHolds } from '../damaged-holds.ts';
 import { walkLive } from '../live-walk.ts';
+
+/**
+ * Verifies that it is certain which chunks are dead. Returns the ids of the snapshots whose chunks were marked.
+ * @throws RefusedError also if the list of a hold cannot be read, with the domain that can end it
+ */
+export async function markTrusted(
+  repository: Repository,
+  opened: OpenedState,
+  forgetsLost: boolean,
+): Promise<Set<string>> {
+  try {
+    await assertTrusted(opened, forgetsLost);
+    return await markLive(repository, opened);
+  } catch (error) {
+    if (!(error instanceof RefusedError || error instanceof CorruptDataError)) throw error;
+    const [hold] = await findDamagedHolds(repository, opened);
+    if (hold === undefined) throw error;
+    const message = `what is held for the domain ${hold.name} is not known: snapshot ${hold.snapshotId}: ${hold.reason}`;
+    throw refused(message, 'end-damaged-hold');
+  }
+}
 
 /**
  * Refuses to reclaim space if it is uncertain which chunks are dead, because a file that says so is lost or unreadable.
  * With `forgetsLost`, snapshots that are missing although they were not deleted are given up.
  */
-export async function assertTrusted(opened: OpenedState, forgetsLost: boolean): Promise<void> {
+async function assertTrusted(opened: OpenedState, forgetsLost: boolean): Promise<void> {
   const { state, damage } = opened;
   assertCondemnationsReadable(opened.listing.condemned);
   for (const message of damage.snapshots.values()) throw refused(`a snapshot cannot be read: ${message}`);

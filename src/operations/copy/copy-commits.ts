@@ -5,7 +5,7 @@ import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { manifestsWithoutCopy } from '../backup/manifest-copies.ts';
 import type { RepositoryChunkSaver } from '../backup/repository-chunk-saver.ts';
-import { commitSnapshots } from '../commit-snapshots.ts';
+import { commitSnapshots, withLenders } from '../commit-snapshots.ts';
 import type { OperationContext } from '../context.ts';
 import { originalIdOf } from './copies-there.ts';
 import type { CopiesThere } from './copies-there.ts';
@@ -19,6 +19,11 @@ interface PendingCopy {
   readonly added: CopyAmount;
   /** The id of its root tree in the destination. */
   readonly tree: Uint8Array;
+}
+
+interface MarkedCopy extends Pick<PendingCopy, 'snapshot'> {
+  /** Of the copy. */
+  readonly marks: Pick<Snapshot, 'tree' | 'reliesOn'>;
 }
 
 interface CommitServices {
@@ -86,7 +91,8 @@ export class CopyCommits {
   async #commit(fresh: readonly PendingCopy[]): Promise<void> {
     const { context, repository, chunks, copies } = this.#services;
     const made: Snapshot[] = [];
-    const makers = fresh.map((copy) => (ids: readonly string[]) => {
+    const marked = await this.#withLenders(fresh);
+    const makers = marked.map((copy) => (ids: readonly string[]) => {
       const ofSameCommit = new Map(ids.map((id, index) => [originalIdOf(fresh[index]!.snapshot), id]));
       const snapshot = this.#copyOf(copy, ofSameCommit);
       made.push(snapshot);
@@ -97,16 +103,24 @@ export class CopyCommits {
     for (const [index, { id }] of committed.entries()) copies.add({ id, snapshot: made[index]! });
   }
 
-  #copyOf({ snapshot, tree }: PendingCopy, ofSameCommit: ReadonlyMap<string, string>): Snapshot {
+  /** Chunks that the destination has borrowed are not copied. */
+  async #withLenders(fresh: readonly PendingCopy[]): Promise<readonly MarkedCopy[]> {
+    const { repository, opened } = this.#services;
+    const trees = fresh.map(({ tree }) => ({ tree: Buffer.from(tree).toString('hex') }));
+    const marked: readonly Pick<Snapshot, 'tree' | 'reliesOn'>[] = await withLenders(repository, opened, trees);
+    return fresh.map(({ snapshot }, index) => ({ snapshot, marks: marked[index]! }));
+  }
+
+  #copyOf({ snapshot, marks }: MarkedCopy, ofSameCommit: ReadonlyMap<string, string>): Snapshot {
     const { copies, originals } = this.#services;
-    // The copy has all bytes itself, and keeps nothing for others.
+    // The copy keeps nothing for others, and relies on other domains than the original.
     const { parent, replaces: _, hold: _hold, reliesOn: _reliesOn, ...members } = snapshot.snapshot;
     const originalParent = originals.get(parent ?? '') ?? parent ?? '';
     const copiedParent = ofSameCommit.get(originalParent) ?? copies.idOfCopy(originalParent);
     return {
       ...members,
       nonce: randomBytes(16).toString('hex'),
-      tree: Buffer.from(tree).toString('hex'),
+      ...marks,
       ...(copiedParent === undefined ? {} : { parent: copiedParent }),
       original: originalIdOf(snapshot),
     };

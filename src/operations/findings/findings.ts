@@ -38,7 +38,7 @@ export type UnreadableFile =
   | OfKind<'condemnation-damaged', { severity: 'error'; condemnationId: string; reason: string }>
   /** A key file: its password opens nothing. `keyId`: its name. */
   | OfKind<'key-damaged', { severity: 'error'; keyId: string; reason: string }>
-  /** `realm-damaged`: the membership in a realm. It can join again. */
+  /** `realm-damaged`: the membership in a realm. Joining again writes it anew. */
   | OfKind<
       'config-damaged' | 'checkpoint-damaged' | 'realm-damaged',
       { severity: 'error'; name: string; reason: string }
@@ -84,10 +84,14 @@ export type Finding =
   | OfKind<'chunk-missing', { severity: 'error'; chunkCount: number; exampleId: string; impact: Impact }>
   /** This machine has seen a newer state: another machine has deleted or repaired something, or it was put back. */
   | OfKind<'older-state', { severity: 'warning' } & OlderState>
+  /** The repository relies on other domains, or they on it, and it has no membership: the file was lost. */
+  | OfKind<'realm-missing', { severity: 'error'; name: string }>
   /** Whether a domain of the realm still keeps chunks that snapshots need is not known. `name`: of the domain. */
   | OfKind<'lender-unreachable', { severity: 'warning'; name: string; reason: string }>
   /** A domain does not keep what it should: it may remove the chunks. */
   | OfKind<'hold-missing', { severity: 'error'; name: string; holdCount: number }>
+  /** The list of chunks that the repository keeps for the domain `name` cannot be read. Until the hold ends, nothing is removed. */
+  | OfKind<'hold-damaged', { severity: 'error'; snapshotId: string; name: string; reason: string }>
   /** Chunks that snapshots need, and that the domain which should keep them lacks. */
   | OfKind<'borrowed-chunk-missing', { severity: 'error'; name: string; chunkCount: number; exampleId: string }>
   /** The same, if the domain has them and cannot give them. */

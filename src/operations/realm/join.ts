@@ -1,17 +1,18 @@
 import { hostname } from 'node:os';
 import { isAbsolute } from 'node:path';
-import { RefusedError, UsageError, isDamage } from '../../errors.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { CorruptDataError, RefusedError, UsageError } from '../../errors.ts';
 import { isDomainName } from '../../format/domain-records.ts';
 import type { RealmMembership } from '../../format/realm-membership.ts';
 import { withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { writeRealm } from '../../repository/realm-file.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { assertRealm } from './assert-realm.ts';
 import { assertOnlyOne } from './own-place.ts';
 import { publishPlane } from './publish.ts';
 import type { Publication } from './publish.ts';
-import { membershipOf, withRealm } from './realm.ts';
+import { withRealm } from './realm.ts';
 import type { OpenRealm } from './realm.ts';
 
 export interface JoinOptions {
@@ -40,12 +41,19 @@ export interface JoinResult {
 export async function joinRealm(context: OperationContext, options: JoinOptions): Promise<JoinResult> {
   return await withRepository(context, 'add', async (repository) => {
     const { coordinator, cache } = options;
-    const name = options.name ?? (await nameBefore(repository)) ?? hostname().replaceAll(/[^A-Za-z0-9._-]/g, '-');
+    const earlier = await readEarlier(repository);
+    // Who joins again after a move keeps the name.
+    const name = options.name ?? earlier?.name ?? hostname().replaceAll(/[^A-Za-z0-9._-]/g, '-');
     assertDomainName(name);
     const realmId = assertRealm(repository.config);
     const { repositoryId } = repository.config;
     const given = { repositoryId, realmId, name, coordinator };
     const membership: RealmMembership = cache === undefined ? given : { ...given, cache };
+    const isSame = isDeepStrictEqual(earlier, membership);
+    if (earlier !== undefined && !isSame && context.backend.isAppendOnly === true)
+      throw new RefusedError('the server is append-only: it lets nobody replace the file `realm`', {
+        advice: { code: 'join-at-storage' },
+      });
     return await withRealm(
       repository,
       async (realm) => {
@@ -53,7 +61,7 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
         await assertOnlyOne(context, realm, options.isMoved === true);
         await register(realm, { name, host: hostname(), place: context.backend.location });
         // Only now: a repository that says it is a member must be one.
-        await writeRealm(repository, membership);
+        if (!isSame) await writeRealm(repository, membership);
         const publication = await publishPlane(repository, realm);
         return { realmId: realm.realmId, domainId: realm.domainId, name, publication };
       },
@@ -62,22 +70,22 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
   });
 }
 
-/** Who joins again after a move keeps the name. A damaged membership is written anew. */
-async function nameBefore(repository: Repository): Promise<string | undefined> {
-  try {
-    return (await membershipOf(repository))?.name;
-  } catch (error) {
-    if (isDamage(error)) return undefined;
-    throw error;
-  }
-}
-
 /** @throws UsageError */
 function assertDomainName(name: string): void {
   if (isDomainName(name)) return;
   throw new UsageError(`${JSON.stringify(name)} cannot be the name of a domain`, {
     hint: 'Choose up to 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit.',
   });
+}
+
+/** Undefined also if the file is damaged. */
+async function readEarlier({ files }: Repository): Promise<RealmMembership | undefined> {
+  try {
+    return await files.readRealm();
+  } catch (error) {
+    if (!(error instanceof CorruptDataError)) throw error;
+    return undefined;
+  }
 }
 
 /**

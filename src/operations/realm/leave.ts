@@ -36,7 +36,7 @@ export interface LeaveResult {
  */
 export async function leaveRealm(context: OperationContext): Promise<LeaveResult> {
   // No other process may begin to rely on a domain meanwhile.
-  return await withRepository(waitingContext(context), 'exclusive', async (repository) =>
+  const leaving = withRepository(waitingContext(context), 'exclusive', async (repository) =>
     withRealm(repository, async (realm) => {
       await assertIndependent(repository);
       // What failed backups have left elsewhere.
@@ -46,6 +46,17 @@ export async function leaveRealm(context: OperationContext): Promise<LeaveResult
       return { realmId: realm.realmId, name: realm.membership.name };
     }),
   );
+  return await leaving.catch((error: unknown) => {
+    // The server says so only when it is connected.
+    if (!(error instanceof RefusedError) || context.backend.isAppendOnly !== true) throw error;
+    throw new RefusedError(
+      'the server is append-only: it lets nobody remove the file `realm`, which ends a membership',
+      {
+        advice: { code: 'leave-at-storage' },
+        cause: error,
+      },
+    );
+  });
 }
 
 async function assertIndependent(repository: Repository): Promise<void> {

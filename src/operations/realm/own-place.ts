@@ -23,7 +23,7 @@ export async function assertOriginal({ backend }: OperationContext, { records, d
   const found =
     known === undefined ? 'does not know this repository' : `knows this repository at ${known.place} on ${known.host}`;
   throw new NotOriginalError(`the realm ${found}; unless this is a copy, join again`, {
-    advice: { code: 'join-again' },
+    advice: { code: 'join-here' },
   });
 }
 

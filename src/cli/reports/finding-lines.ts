@@ -8,8 +8,18 @@ const SHOWN_PATHS = 20;
 
 /** Says what helps against damage that `ldm repair` cannot repair. Undefined if it can repair all of this. */
 export function whatHelps(findings: readonly Finding[]): string | undefined {
-  return findings.every(({ kind }) => kind === 'copy-damaged' || kind === 'copies-missing') ? undefined : WHAT_HELPS;
+  return findings.every(({ kind }) => OTHERWISE.has(kind)) ? undefined : WHAT_HELPS;
 }
+
+/** What `ldm repair` repairs, and what says itself what helps. */
+const OTHERWISE: ReadonlySet<Finding['kind']> = new Set<Finding['kind']>([
+  'copy-damaged',
+  'copies-missing',
+  'realm-damaged',
+  'realm-missing',
+  'lender-unreachable',
+  'hold-damaged',
+]);
 
 const WHAT_HELPS =
   'For the rest, back up the same files again, which stores what they still contain; then delete the snapshots that `ldm check` still names.';

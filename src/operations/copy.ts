@@ -2,6 +2,7 @@ import { LdmError, NoPasswordError, RepositoryNotFoundError, UsageError, WrongPa
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { ReusedChunks } from './backup/backup-tally.ts';
+import { unreliablePackIds } from './backup/relied-packs.ts';
 import { warnOfDamage } from './backup/problems.ts';
 import { beginPhase, contextAt, withRepository } from './context.ts';
 import type { OperationContext, OtherRepository } from './context.ts';
@@ -67,9 +68,10 @@ async function copyBetween(sides: CopySides, options: CopyOptions): Promise<Copy
   const to = await destination.openState();
   assertCondemnationsReadable(to.listing.condemned);
   warnOfDamage(there, to);
+  const unreliable = await unreliablePackIds(there, destination, to);
   const selected = selectForCopy(context, from, all, options);
   const { dryRun = false, onSnapshot } = options;
-  const done = await new CopyRun({ ...sides, from, to, all, dryRun, onSnapshot }).run(selected);
+  const done = await new CopyRun({ ...sides, from, to, unreliable, all, dryRun, onSnapshot }).run(selected);
   return { dryRun, destination: there.backend.location, ...done };
 }
 

@@ -17,7 +17,7 @@ import { ParentTrees } from './backup/parent-tree.ts';
 import { warnOfDamage, warnOfSources } from './backup/problems.ts';
 import type { SourceProblem } from './backup/problems.ts';
 import { RemovedEntries } from './backup/removed-entries.ts';
-import { offlinePackIds } from './backup/relied-packs.ts';
+import { offlinePackIds, unreliablePackIds } from './backup/relied-packs.ts';
 import { RepositoryChunkSaver } from './backup/repository-chunk-saver.ts';
 import { describeSnapshot, snapshotTime, summarize } from './backup/snapshot-manifest.ts';
 import { TreeSaver } from './backup/tree-saver.ts';
@@ -130,7 +130,7 @@ async function storeArchive({
   const { progress } = context;
   const chunks = new RepositoryChunkSaver(repository, opened.state, {
     writes: options.dryRun !== true,
-    condemnedPackIds: opened.listing.condemned.packIds,
+    condemnedPackIds: await unreliablePackIds(context, repository, opened),
     offlinePackIds: offlinePackIds(opened),
     progress,
   });

@@ -140,11 +140,11 @@ describe('a domain behind ldm serve --append-only', () => {
     ] as const) {
       const { code, stderr } = await run(args, '--append-only');
       expect([code, stderr]).toEqual([1, expect.stringContaining(`it lets nobody ${what} the file \`realm\``)]);
-      expect(stderr).toMatch(/on the machine that stores the repository, run `ldm realm join` as when it joined/i);
+      expect(stderr).toMatch(/on the machine that stores the repository, run `ldm realm join --moved`/i);
     }
     expect(readFileSync(join(served, 'realm'))).toEqual(before);
     // As the errors say.
-    await expectSuccess(...joinAs, 'a', '-r', served);
+    await expectSuccess(...joinAs, 'a', '-r', served, '--moved');
     await expectSuccess('realm', 'leave', '-r', served);
     expect(existsSync(join(served, 'realm'))).toBe(false);
     await expectSuccess(...joinAs, 'b');

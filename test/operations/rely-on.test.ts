@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
 
 import { LocalBackend } from '../../src/backend/local-backend.ts';
@@ -7,6 +9,8 @@ import { exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { LdmError } from '../../src/errors.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { check } from '../../src/operations/check.ts';
+import { copySnapshots } from '../../src/operations/copy.ts';
+import { importTar } from '../../src/operations/import-tar.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { adopt } from '../../src/operations/realm/adopt.ts';
 import { leaveRealm } from '../../src/operations/realm/leave.ts';
@@ -182,6 +186,30 @@ describe('what a domain has lost is stored by the next backup', () => {
     await holder.expectRestored(source);
   });
 });
+
+test.each(['an import', 'a copy', 'a copy of what was copied before'])(
+  '%s stores what a lender has lost',
+  async (how) => {
+    const { realm, owner, holder, source } = await makeSetting();
+    const other = await realm.join('other');
+    await other.backUp(source);
+    await holder.backUp(source, { reliesOn: 'owner' });
+    if (how.endsWith('before')) await copySnapshots(other.context, { destination: holder.context });
+    const [hold] = await owner.holds();
+    await releaseHolds(owner.context, hold!.snapshot.hold!.domainId, [hold!.snapshot.hold!.holdId]);
+    if (how === 'an import') {
+      const archive = Readable.from(
+        execFileSync('tar', ['--format=posix', '-C', dirname(source), '-c', basename(source)]),
+      );
+      await importTar(holder.context, { archive });
+    } else {
+      if (how.endsWith('before')) await other.backUp(source, { tags: ['again'] });
+      await copySnapshots(other.context, { destination: holder.context });
+    }
+    renameSync(owner.place, `${owner.place}-away`);
+    await holder.expectRestored(source);
+  },
+);
 
 // Of two packs of borrowed chunks the one with the smaller id is used, so the lost loan could remain in use.
 test('what a domain has lost is stored here, and not borrowed from another one', async () => {

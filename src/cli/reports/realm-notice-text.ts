@@ -26,7 +26,7 @@ export function describeRealmNotice(notice: RealmNotice): string {
     case 'lender-unreachable':
       return `the domain ${notice.domain} cannot be relied on, so everything is stored here: ${notice.reason}`;
     case 'loans-not-verified':
-      return `it is not known whether the domain ${notice.domain} still keeps what snapshots need of it (${notice.reason}); the backup ${notice.isStored ? 'stores what it finds of that here' : 'relies on it, unless -f is given'}`;
+      return `it is not known whether the domain ${notice.domain} still keeps what snapshots need of it (${notice.reason}); ${notice.isStored ? 'what is found of that is stored here' : 'this command relies on it (`backup -f` does not)'}`;
     case 'chunks-not-kept':
       return `the domain ${notice.domain} did not keep everything that it had; the backup begins again and stores it here`;
     default:

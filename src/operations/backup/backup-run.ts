@@ -99,8 +99,8 @@ export interface BackupRunOptions {
   readonly problems: readonly SourceProblem[];
   readonly onProblem: (problem: SourceProblem) => void;
   readonly lender: ChunkLender | undefined;
-  /** Packs of borrowed chunks on which the snapshot must not rely. */
-  readonly distrusted: ReadonlySet<string>;
+  /** Packs on which the snapshot must not rely. */
+  readonly unreliable: ReadonlySet<string>;
 }
 
 export interface StoredSources {
@@ -129,7 +129,7 @@ export class BackupRun {
     const { hasher, threads } = repository;
     const chunks = new RepositoryChunkSaver(repository, opened.state, {
       writes: options.dryRun !== true,
-      condemnedPackIds: new Set([...opened.listing.condemned.packIds, ...this.#given.distrusted]),
+      condemnedPackIds: this.#given.unreliable,
       offlinePackIds: offlinePackIds(opened),
       progress: context.progress,
       lender: this.#given.lender,

@@ -4,6 +4,7 @@ import type { FilterState } from '../../ldm/filter-state.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { PackInfo } from '../../ldm/pack-table.ts';
 
+import type { OperationContext } from '../context.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 
 type AskSizes = Repository['lockedSizesOf'];
@@ -120,6 +121,22 @@ export class ReliedPacks {
       },
     );
   }
+}
+
+/**
+ * The packs on which a new snapshot must not rely: those that are condemned, and those of borrowed chunks that the lender
+ * has lost. A lender that cannot be reached is trusted, after a notice, unless `trustsUnreachable` is false.
+ */
+export async function unreliablePackIds(
+  context: OperationContext,
+  repository: Repository,
+  opened: OpenedState,
+  trustsUnreachable: boolean = true,
+): Promise<ReadonlySet<string>> {
+  const { packIds } = opened.listing.condemned;
+  if (repository.config.realmId === undefined) return packIds;
+  const { distrustedLoans } = await import('../realm/distrusted-loans.ts');
+  return new Set([...packIds, ...(await distrustedLoans(context, repository, opened, { trustsUnreachable }))]);
 }
 
 /** The packs that are in no listing, if a group is offline. */

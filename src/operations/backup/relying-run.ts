@@ -4,25 +4,22 @@ import type { Lender } from '../realm/lender.ts';
 import { BackupRun } from './backup-run.ts';
 import type { BackupRunOptions, StoredSources } from './backup-run.ts';
 import { NotKeptError } from './offered-chunks.ts';
+import { unreliablePackIds } from './relied-packs.ts';
 import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
 
-type Given = Omit<BackupRunOptions, 'lender' | 'distrusted'> & { readonly problems: unknown[] };
+type Given = Omit<BackupRunOptions, 'lender' | 'unreliable'> & { readonly problems: unknown[] };
 
 type Verified = Omit<BackupRunOptions, 'lender'> & Given;
 
-async function distrusted({ context, repository, opened, options }: Given): Promise<ReadonlySet<string>> {
-  if (repository.config.realmId === undefined) return new Set();
-  const { distrustedLoans } = await import('../realm/distrusted-loans.ts');
-  return await distrustedLoans(context, repository, opened, { trustsUnreachable: options.force !== true });
-}
-
 /**
- * Stores the sources. With `reliesOn`, a domain of the realm keeps what it has of them; a dry run only asks what it has. If it does not keep everything that
- * it had, or cannot be asked any more, all is read again and stored here: what it had is not in memory any more.
+ * Stores the sources. With `reliesOn`, a domain of the realm keeps what it has of them; a dry run only asks what it has. If
+ * it does not keep everything that it had, or cannot be asked any more, all is read again and stored here: what it had is
+ * not in memory any more.
  */
 export async function storeRelying(asked: Given): Promise<StoredSources> {
   const { context, repository, options } = asked;
-  const given = { ...asked, distrusted: await distrusted(asked) };
+  const unreliable = await unreliablePackIds(context, repository, asked.opened, options.force !== true);
+  const given = { ...asked, unreliable };
   const { reliesOn } = options;
   if (reliesOn === undefined) return await withReliance(given, undefined);
   const { Lender: Opened } = await import('../realm/lender.ts');

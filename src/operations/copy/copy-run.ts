@@ -39,6 +39,8 @@ export interface CopySides {
 export interface CopyRunOptions extends CopySides {
   readonly from: OpenedState;
   readonly to: OpenedState;
+  /** Packs of the destination on which the copies must not rely. */
+  readonly unreliable: ReadonlySet<string>;
   /** The snapshots of the source. */
   readonly all: ReadSnapshots;
   readonly dryRun: boolean;
@@ -74,7 +76,7 @@ export class CopyRun {
     this.#work = new CountedWork(context);
     this.#chunks = new RepositoryChunkSaver(destination, to.state, {
       writes: !dryRun,
-      condemnedPackIds: to.listing.condemned.packIds,
+      condemnedPackIds: given.unreliable,
       progress: context.progress,
     });
     this.#services = {

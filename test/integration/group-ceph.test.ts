@@ -87,9 +87,13 @@ async function packsInCloud({ cloud }: Stage): Promise<string[]> {
   try {
     const query = { 'list-type': '2', prefix: `${cloud.split(`/${BUCKET}/`)[1]!}/packs/` };
     const { body } = await observer.send({ method: 'GET', query });
-    return [...Buffer.from(body).toString().matchAll(/([0-9a-f]{64})<\/Key>/g)].map(([, id]) => id!);
+    return [
+      ...Buffer.from(body)
+        .toString()
+        .matchAll(/([0-9a-f]{64})<\/Key>/g),
+    ].map(([, id]) => id!);
   } finally {
-    await observer.close();
+    observer.close();
   }
 }
 

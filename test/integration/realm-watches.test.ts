@@ -56,9 +56,7 @@ it('an agent ends with the newest plane of 100 quick changes', { timeout: TIMEOU
 
 it('an agent that never learned that its session expired', { timeout: TIMEOUT_MS }, async () => {
   await using proxy = await StallingProxy.start(zooKeeper.port);
-  await scene.ok(['-r', 'a', 'init', '--realm', 'work.realm', '--no-encryption']);
-  const coordinator = `zookeeper://127.0.0.1:${proxy.port}/${path}`;
-  await scene.ok(['-r', 'a', 'realm', 'join', '--name', 'a', '--coordinator', coordinator]);
+  await scene.add('a', ['--coordinator', `zookeeper://127.0.0.1:${proxy.port}/${path}`]);
   await scene.ok(['-r', 'a', 'backup', scene.file('file', 1)]);
   await scene.startAgent('a');
   await scene.until('b', (domains) => domains.get('a')!.reached_by === 'agent');

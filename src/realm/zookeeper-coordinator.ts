@@ -102,7 +102,13 @@ export class ZooKeeperCoordinator implements Coordinator {
   async watch(onChange: () => void): Promise<() => void> {
     await this.#makeDirectories();
     this.#watchers.add(onChange);
-    await this.#arm();
+    try {
+      await this.#arm();
+    } catch (error) {
+      // The caller has nothing with which to end it.
+      this.#watchers.delete(onChange);
+      throw error;
+    }
     this.#session.keepAlive();
     return () => this.#watchers.delete(onChange);
   }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { initRepository } from '../../src/operations/init.ts';
 import { createRealm } from '../../src/operations/realm/create.ts';
 import { joinRealm } from '../../src/operations/realm/join.ts';
+import { BROKEN_ORDERS } from '../support/broken-lending.ts';
 import { LendingModel } from '../support/lending-model.ts';
 import type { OpenSide, Pair } from '../support/lending-model.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
@@ -60,11 +61,17 @@ function makeSources(): string[] {
   });
 }
 
+interface Plan {
+  /** Until then, more schedules are run. */
+  readonly isEnough: (result: RunResult) => boolean;
+  readonly isOwnerBusy: boolean;
+}
+
 async function runSchedules(
   first: number,
   count: number,
   open: OpenSide,
-  isEnough: (result: RunResult) => boolean = () => true,
+  { isEnough = () => true, isOwnerBusy = false }: Partial<Plan> = {},
 ): Promise<RunResult> {
   vi.spyOn(performance, 'now').mockReturnValue(0);
   const coordinator = memoryDirectory();
@@ -79,7 +86,7 @@ async function runSchedules(
     rmSync(coordinator, { recursive: true });
     cpSync(atFirst, coordinator, { recursive: true });
     const pair = { owner: empty.owner.copy(), holder: empty.holder.copy() };
-    const model = new LendingModel({ pair, seed, sources, open });
+    const model = new LendingModel({ pair, seed, sources, open, isOwnerBusy });
     await model.run();
     for (const [key, times] of model.outcomes) outcomes.set(key, (outcomes.get(key) ?? 0) + times);
     result = {
@@ -104,7 +111,7 @@ test(
       FIRST_SEED,
       SCHEDULE_COUNT,
       () => scheduledDirectory(),
-      isDone,
+      { isEnough: isDone },
     );
     expect(loss).toBeUndefined();
     expect(borrowedCount).toBeGreaterThan(SCHEDULE_COUNT / 4);
@@ -115,37 +122,13 @@ test(
 );
 
 describe('a loss is found where', () => {
-  const orders: readonly (readonly [string, OpenSide])[] = [
-    [
-      'a lender says that it keeps chunks, and its manifest is never written',
-      (side) => (disk, process, onChange) =>
-        scheduledDirectory()(
-          side === 'owner' && process.kind === 'holder backup' ? forgetful(disk) : disk,
-          process,
-          onChange,
-        ),
-    ],
-  ];
-
-  test.each(orders)(
+  // Two of them in each run of the suite, which need few schedules; all of them in a soak, with those that need many.
+  test.each(inSoak(BROKEN_ORDERS, BROKEN_ORDERS.slice(0, 2)))(
     '%s',
-    async (_, open) => {
-      const { loss } = await runSchedules(1, 2000, open);
-      expect(loss).toMatch(/lost chunk .* of the owner/);
+    async (_, make) => {
+      const { loss } = await runSchedules(1, 2000, make(), { isOwnerBusy: inSoak(true, false) });
+      expect(loss).toMatch(/lost chunk .* of the owner|the last compaction of the owner failed/);
     },
     TIMEOUT_MS,
   );
 });
-
-/** A disk that does not keep new manifests, though it says so. */
-function forgetful(disk: MemoryBackend): MemoryBackend {
-  return new Proxy(disk, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      if (name !== 'rename') return value.bind(target) as unknown;
-      return async (from: string, to: string) =>
-        /^(snapshots|manifests.bak)\//.test(to) ? undefined : target.rename(from, to);
-    },
-  });
-}

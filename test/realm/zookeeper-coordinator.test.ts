@@ -23,8 +23,8 @@ beforeAll(async () => {
 afterAll(async () => server?.stop());
 beforeEach(({ skip }) => skip(problem !== undefined, problem));
 
-function open(realmId: string, port = server.port): Promise<Coordinator> {
-  const options = { realmId, sessionTimeoutMs: SESSION_MS, deadlineMs: DEADLINE_MS };
+function open(realmId: string, port = server.port, deadlineMs = DEADLINE_MS): Promise<Coordinator> {
+  const options = { realmId, sessionTimeoutMs: SESSION_MS, deadlineMs };
   return openCoordinator(`zookeeper://127.0.0.1:${port}/test`, options);
 }
 
@@ -109,6 +109,27 @@ it(
     await reader.close();
   },
 );
+
+it('a watch that fails leaves nothing behind', async () => {
+  const realmId = newRealm();
+  await using proxy = await StallingProxy.start(server.port);
+  const [watcher, writer] = [await open(realmId, proxy.port, 500), await open(realmId)];
+  // Connected, and the directories of the records exist.
+  await answered(() => watcher.write('members', DOMAIN, HERE, undefined));
+  proxy.stall();
+  let lateCount = 0;
+  await expect(watcher.watch(() => (lateCount += 1))).rejects.toThrow(CoordinatorError);
+  expect(proxy.stalledBytes).toBeGreaterThan(0);
+  proxy.resume();
+  let hear: () => void = () => undefined;
+  const heard = new Promise<void>((resolve) => (hear = resolve));
+  await answered(() => watcher.watch(() => hear()));
+  await writer.write('state', DOMAIN, Buffer.from('1'), undefined);
+  await heard;
+  expect(lateCount).toBe(0);
+  await watcher.close();
+  await writer.close();
+});
 
 it('what a killed process has announced is gone once its session has expired', { timeout: 60_000 }, async () => {
   const realmId = newRealm();

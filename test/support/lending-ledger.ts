@@ -49,16 +49,19 @@ export class LendingLedger {
 
   /** Nothing else may run meanwhile. */
   async promise(id: string): Promise<void> {
-    if (this.#pair.holder.peek(`snapshots/${id}`) === undefined) {
+    const madeAs = this.#madeAs(id);
+    // If its lock was lost, an adoption may have replaced the manifest already.
+    const now = this.backupsOf('holder').find((each) => this.#madeAs(each) === madeAs);
+    if (now === undefined) {
       this.loss ??= `snapshot ${id} was reported and does not exist`;
       return;
     }
-    const { tree } = this.#manifest('holder', `snapshots/${id}`);
+    const { tree } = this.#manifest('holder', `snapshots/${now}`);
     const { needed, missing } = await readNeededChunks(this.#pair.holder, tree);
     if (missing.length > 0) this.loss ??= `snapshot ${id} was reported without chunk ${missing[0]}`;
     const { here } = this.#available('holder');
     if ([...needed].some((chunk) => !here.has(chunk))) this.borrowedCount += 1;
-    this.#promised.set(this.#madeAs(id), needed);
+    this.#promised.set(madeAs, needed);
     this.verify('report');
   }
 

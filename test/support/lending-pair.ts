@@ -33,7 +33,8 @@ export interface Member {
   readonly context: OperationContext & { readonly backend: LocalBackend };
   /** Everything that its operations said so far. */
   readonly notices: Notice[];
-  backUp(source: string, options?: Partial<BackupOptions>): Promise<BackupResult>;
+  /** `as`: its context with other ways to reach a repository. */
+  backUp(source: string, options?: Partial<BackupOptions>, as?: OperationContext): Promise<BackupResult>;
   /** Without holds. */
   snapshots(): Promise<readonly SnapshotListing[]>;
   holds(): Promise<readonly SnapshotListing[]>;
@@ -95,7 +96,7 @@ function makeMember(name: string, place: string, password: OperationContext['pas
     place,
     context,
     notices,
-    backUp: async (source, given = {}) => backup(context, { sources: [source], cwd: '/', ...given }),
+    backUp: async (source, given = {}, as = context) => backup(as, { sources: [source], cwd: '/', ...given }),
     snapshots: async () => (await list()).filter(({ snapshot }) => snapshot.hold === undefined),
     holds: async () => (await list()).filter(({ snapshot }) => snapshot.hold !== undefined),
     expectRestored: async (source) => {

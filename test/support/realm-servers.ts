@@ -46,10 +46,12 @@ export class RealmScene {
 
   async create(names: readonly string[], membership: readonly string[]): Promise<void> {
     await this.ok(['realm', 'create', 'work.realm', '--no-encryption']);
-    for (const name of names) {
-      await this.ok(['-r', name, 'init', '--realm', 'work.realm', '--no-encryption']);
-      await this.ok(['-r', name, 'realm', 'join', '--name', name, ...membership]);
-    }
+    await Promise.all(names.map(async (name) => this.add(name, membership)));
+  }
+
+  async add(name: string, membership: readonly string[]): Promise<void> {
+    await this.ok(['-r', name, 'init', '--realm', 'work.realm', '--no-encryption']);
+    await this.ok(['-r', name, 'realm', 'join', '--name', name, ...membership]);
   }
 
   /** A new file of random bytes. Returns its name. */

@@ -24,8 +24,8 @@ export function borrowedPacksOf({ packs }: Pick<FilterState, 'packs'>): PackInfo
  * Whether a state shows all packs of borrowed chunks and everything that needs them. If not, what is missing may be in a
  * pack that a repair finds, and need its domain.
  */
-export function knowsAllLoans({ state, needsCondemned, damage }: OpenedState): boolean {
-  return state.isComplete && !needsCondemned && damage.isWhole;
+export function knowsAllLoans({ needsCondemned, damage }: OpenedState): boolean {
+  return !needsCondemned && damage.isWhole;
 }
 
 /**

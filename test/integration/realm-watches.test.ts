@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+
+import { DomainHere } from '../support/domain-here.ts';
+import { whileAway } from '../support/realm-faults.ts';
+import { RealmScene } from '../support/realm-servers.ts';
+import { StallingProxy } from '../support/stalling-proxy.ts';
+import { makeTemporaryDirectory, removeTree } from '../support/temp-directory.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { startZooKeeper, zooKeeperProblem } from '../support/zookeeper-server.ts';
+import type { ZooKeeperServer } from '../support/zookeeper-server.ts';
+
+// What the agent of the built program learns from a real ZooKeeper.
+
+const problem = zooKeeperProblem();
+const TIMEOUT_MS = 120_000;
+const BURST = 100;
+
+let zooKeeper: ZooKeeperServer;
+let scene: RealmScene;
+let path: string;
+let here: DomainHere;
+
+beforeAll(async () => {
+  if (problem === undefined) zooKeeper = await startZooKeeper();
+}, 60_000);
+afterAll(async () => zooKeeper?.stop());
+beforeEach(async ({ skip }) => {
+  skip(problem !== undefined, problem);
+  scene = new RealmScene(makeTemporaryDirectory());
+  path = scene.directory.slice(-6);
+  await scene.create(['b'], ['--coordinator', `zookeeper://127.0.0.1:${zooKeeper.port}/${path}`]);
+  here = await DomainHere.join(join(scene.directory, 'b'), scene.directory);
+}, TIMEOUT_MS);
+afterEach(async () => {
+  await here?.close();
+  await scene?.close();
+  if (scene !== undefined) removeTree(scene.directory);
+});
+
+it('an agent ends with the newest plane of 100 quick changes', { timeout: TIMEOUT_MS }, async () => {
+  await scene.startAgent('b');
+  here.listCount = 0;
+  const last = await here.publish(BURST);
+  await waitUntil(() => here.reads.includes(last), 'the reading of the newest plane');
+  // Several changes cause one reading.
+  expect(here.listCount).toBeGreaterThan(0);
+  expect(here.listCount).toBeLessThan(BURST);
+  // Who has the plane of the last state needs nothing else to reach the next one.
+  here.reads.length = 0;
+  const next = await here.publish(1);
+  expect(next).toContain('delta');
+  await waitUntil(() => here.reads.includes(next), 'the reading of the next change');
+  expect(here.reads).toEqual([next]);
+});
+
+it('an agent that never learned that its session expired', { timeout: TIMEOUT_MS }, async () => {
+  await using proxy = await StallingProxy.start(zooKeeper.port);
+  await scene.add('a', ['--coordinator', `zookeeper://127.0.0.1:${proxy.port}/${path}`]);
+  await scene.ok(['-r', 'a', 'backup', scene.file('file', 1)]);
+  await scene.startAgent('a');
+  await scene.until('b', (domains) => domains.get('a')!.reached_by === 'agent');
+  proxy.stall();
+  await scene.ok(['-q', '-r', 'b', 'locate', 'file']);
+  // The server has ended the session when the others do not even try to reach the agent.
+  await scene.until('b', (domains) => domains.get('a')!.reached_by === 'repository');
+  expect(proxy.stalledBytes).toBeGreaterThan(0);
+  await scene.ok(['-q', '-r', 'b', 'locate', 'file']);
+  const { stderr } = await scene.ok(['-r', 'a', 'backup', scene.file('late', 2)]);
+  expect(stderr).toContain('the realm does not know of the changes yet');
+  await scene.ok(['-q', '-r', 'b', 'locate', 'late']);
+  await scene.ok(['-q', '-r', 'b', 'locate', scene.file('of-nobody', 9)], [5]);
+  // Its plane does not know the file, and that is no answer.
+  await whileAway(join(scene.directory, 'a'), async () => scene.ok(['-q', '-r', 'b', 'locate', 'late'], [1]));
+  here.reads.length = 0;
+  const missed = await here.publish(1);
+  expect(here.reads).toEqual([]);
+  proxy.resume();
+  // Nobody else reads it now.
+  await waitUntil(() => here.reads.includes(missed), 'the reading of what was missed');
+  expect(here.reads).toEqual([missed]);
+  await scene.until('b', (domains) => domains.get('a')!.reached_by === 'agent');
+  await scene.ok(['-q', '-r', 'b', 'locate', 'late']);
+});

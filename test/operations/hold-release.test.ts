@@ -1,0 +1,211 @@
+import { cpSync, readFileSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { CancelledError } from '../../src/errors.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { withRepository } from '../../src/operations/context.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { borrowedPacksOf } from '../../src/operations/realm/borrowed-packs.ts';
+import { releaseUnneeded } from '../../src/operations/realm/hold-release.ts';
+import { listHolds, newHoldId, placeHold, releaseHolds } from '../../src/operations/realm/holds.ts';
+import { leaveRealm } from '../../src/operations/realm/leave.ts';
+import { withRealm } from '../../src/operations/realm/realm.ts';
+import { ALL, borrowedIds, deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
+import type { Member, Setting } from '../support/lending-pair.ts';
+import { watching } from '../support/watched-backend.ts';
+
+// When holds end, and when they must not. Each test fails without one guard of src/operations/realm/hold-release.ts or of
+// what calls it.
+
+interface Loan extends Setting {
+  readonly holderId: string;
+  /** The hold that the holder needs. */
+  readonly needed: string;
+  /** One that a failed backup has left. */
+  readonly left: string;
+}
+
+/** A holder that relies on the owner, and for which the owner also keeps what nobody needs. */
+async function makeLoan(): Promise<Loan> {
+  const setting = await makeSetting();
+  await setting.holder.backUp(setting.source, { reliesOn: 'owner' });
+  const [needed] = await holdIds(setting.owner);
+  const holderId = await withRepository(setting.holder.context, 'read', async ({ config }) => config.repositoryId);
+  const left = await leaveHold(setting.owner, holderId, await borrowedIds(setting.holder));
+  return { ...setting, holderId, needed: needed!, left };
+}
+
+async function leaveHold({ context }: Member, domainId: string, ids: Uint8Array): Promise<string> {
+  const hold = { domainId, name: 'holder', holdId: newHoldId() };
+  expect(await placeHold(context, hold, ids.subarray(0, 20))).toEqual(Uint8Array.of(1));
+  return hold.holdId;
+}
+
+async function holdIds(member: Member): Promise<string[]> {
+  return (await member.holds()).map(({ snapshot }) => snapshot.hold!.holdId);
+}
+
+/** Ends what is not needed, at every member. */
+async function release(context: OperationContext): Promise<void> {
+  await withRepository(context, 'exclusive', async (repository) => releaseUnneeded(context, repository, undefined));
+}
+
+async function expectBothKept({ owner, needed, left }: Loan): Promise<void> {
+  expect((await holdIds(owner)).toSorted()).toEqual([needed, left].toSorted());
+}
+
+describe('a hold ends', () => {
+  test('if no pack needs it, and if it is of this domain', async () => {
+    const { owner, holder, needed, holderId } = await makeLoan();
+    const other = await leaveHold(owner, 'ab'.repeat(32), await borrowedIds(holder));
+    await releaseHolds(owner.context, 'cd'.repeat(32), [needed, other]);
+    await releaseHolds(owner.context, holderId, [other]);
+    expect(await holdIds(owner)).toHaveLength(3);
+    expect(await listHolds(owner.context, 'ab'.repeat(32))).toEqual([other]);
+    await release(holder.context);
+    expect((await holdIds(owner)).toSorted()).toEqual([needed, other].toSorted());
+    expect(kindsOf(holder)).toEqual([]);
+  });
+
+  test.each([0, 1])('though another domain cannot be reached (the member %i)', async (away) => {
+    const { realm, owner, holder, source } = await makeSetting();
+    const third = await realm.join('third');
+    const other = realm.files(2, 9);
+    await third.backUp(other);
+    await holder.backUp(source, { reliesOn: 'owner' });
+    await holder.backUp(other, { reliesOn: 'third' });
+    const selectors = (await holder.snapshots()).map(({ id }) => id);
+    await deleteSnapshots(holder.context, { selectors, reclaim: false });
+    const [gone, reached] = away === 0 ? [owner, third] : [third, owner];
+    renameSync(gone.place, `${gone.place}-away`);
+    await compact(holder.context, ALL);
+    expect(holder.notices).toMatchObject([{ kind: 'hold-not-released', domain: gone.name }]);
+    expect(await holdIds(reached)).toEqual([]);
+    renameSync(`${gone.place}-away`, gone.place);
+    expect(await holdIds(gone)).toHaveLength(1);
+  });
+});
+
+describe('no hold ends', () => {
+  test('by a compaction that only counts', async () => {
+    const loan = await makeLoan();
+    await compact(loan.holder.context, { dryRun: true });
+    await expectBothKept(loan);
+    await compact(loan.holder.context);
+    expect(await holdIds(loan.owner)).toEqual([loan.needed]);
+  });
+
+  test('while a pack of borrowed chunks is damaged', async () => {
+    const loan = await makeLoan();
+    const { holder } = loan;
+    const [pack] = await withRepository(holder.context, 'read', async (repository) =>
+      borrowedPacksOf((await repository.openState()).state),
+    );
+    const file = join(holder.place, 'packs', pack!.id.slice(0, 2), pack!.id);
+    const bytes = readFileSync(file);
+    writeFileSync(file, Buffer.alloc(bytes.length));
+    await release(holder.context);
+    await expectBothKept(loan);
+    writeFileSync(file, bytes);
+    await release(holder.context);
+    expect(await holdIds(loan.owner)).toEqual([loan.needed]);
+  });
+
+  test('while a segment cannot be read, though no snapshot misses anything', async () => {
+    const loan = await makeLoan();
+    const { holder } = loan;
+    const [snapshot] = await holder.snapshots();
+    await deleteSnapshots(holder.context, { selectors: [snapshot!.id], reclaim: false });
+    for (const directory of ['index', 'filter'])
+      for (const name of readdirSync(join(holder.place, directory)))
+        if (directory === 'index') truncateSync(join(holder.place, directory, name), 20);
+        else rmSync(join(holder.place, directory, name));
+    const { state, damage } = await withRepository(holder.context, 'read', async (repository) =>
+      repository.openState(),
+    );
+    expect([state.isComplete, damage.isWhole, borrowedPacksOf(state)]).toEqual([true, false, []]);
+    await release(holder.context);
+    await expectBothKept(loan);
+    // Who leaves takes nothing along either.
+    await leaveRealm(holder.context);
+    await expectBothKept(loan);
+  });
+
+  test('while a snapshot needs packs that are about to be removed', async () => {
+    const loan = await makeLoan();
+    const { holder } = loan;
+    await withRepository(holder.context, 'exclusive', async ({ order, files, assertLocked }) => {
+      const segmentIds = (await files.list('index')).map(({ name }) => name.slice(name.lastIndexOf('/') + 1));
+      const prepared = await order.prepareCondemnation({ segmentIds, packIds: [], damagedIds: [] });
+      await order.condemn(prepared, assertLocked);
+    });
+    const { needsCondemned, damage } = await withRepository(holder.context, 'read', async (repository) =>
+      repository.openState(),
+    );
+    expect([needsCondemned, damage.isWhole]).toEqual([true, true]);
+    await release(holder.context);
+    await expectBothKept(loan);
+  });
+
+  test('by a process that has lost its lock since it read what it needs', async () => {
+    const loan = await makeLoan();
+    const { owner, holder } = loan;
+    let lostCount = 0;
+    const context = watching(holder, owner, async (operation, name) => {
+      if (operation !== 'list' || name !== 'snapshots') return;
+      for (const lock of readdirSync(join(holder.place, 'locks'))) {
+        rmSync(join(holder.place, 'locks', lock));
+        lostCount += 1;
+      }
+    });
+    await release(context).catch((error: unknown) => expect(error).toMatchObject({ code: 'REFUSED' }));
+    expect(lostCount).toBeGreaterThan(0);
+    expect(kindsOf(holder)).toEqual(['hold-not-released']);
+    await expectBothKept(loan);
+  });
+
+  test('by a copy of the repository', async () => {
+    const loan = await makeLoan();
+    const { owner, holder, source } = loan;
+    const place = `${holder.place}-copy`;
+    cpSync(holder.place, place, { recursive: true });
+    const context = { ...holder.context, backend: new LocalBackend(place) };
+    const [snapshot] = await holder.snapshots();
+    await deleteSnapshots(context, { selectors: [snapshot!.id] });
+    await compact(context, ALL);
+    expect(holder.notices).toMatchObject([
+      { kind: 'hold-not-released', reason: expect.stringContaining(place.slice(0, -5)) },
+    ]);
+    await expectBothKept(loan);
+    await deleteAll(owner);
+    await holder.expectRestored(source);
+  });
+
+  test('by a repository that has the same path on another machine', async () => {
+    const loan = await makeLoan();
+    const { holder, holderId } = loan;
+    await withRepository(holder.context, 'read', async (repository) =>
+      withRealm(repository, async ({ records }) => {
+        const { value, version } = (await records.members()).members.get(holderId)!;
+        expect(await records.writeMember(holderId, { ...value, host: 'elsewhere' }, version)).toBe(true);
+      }),
+    );
+    await release(holder.context);
+    expect(kindsOf(holder)).toEqual(['hold-not-released']);
+    await expectBothKept(loan);
+  });
+
+  test('and nothing is reported as done if the user has ended the command', async () => {
+    const loan = await makeLoan();
+    const end = new AbortController();
+    const context = watching(loan.holder, loan.owner, async (operation, name) => {
+      if (operation === 'list' && name === 'snapshots') end.abort(new CancelledError('SIGINT'));
+    });
+    await expect(release({ ...context, signal: end.signal })).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(kindsOf(loan.holder)).toEqual([]);
+    await expectBothKept(loan);
+  });
+});

@@ -17,6 +17,7 @@ import { testBackendContract } from '../contracts/backend-contract.ts';
 import { expectErrno, writeFile } from '../support/backend-actions.ts';
 import { createPrng } from '../support/prng.ts';
 import { cuttingServer, loggingServer, plainServer, sftpBackend, sftpProblem } from '../support/sftp-server.ts';
+import { inSoak } from '../support/soak.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { mountTmpfs } from '../support/tmpfs.ts';
 
@@ -125,6 +126,9 @@ describe('a repository on an SFTP server', () => {
   });
 });
 
+/** Each loses the connection about once. */
+const ROUNDS = inSoak(40, 14);
+
 describe('a connection', () => {
   test('does not get the password of the repository', async () => {
     process.env['LDM_PASSWORD'] = 'secret';
@@ -170,7 +174,7 @@ describe('a connection', () => {
     { seed: 3, server: plainServer(), name: 'a server without extensions' },
   ])('to $name may be lost at any time: everything arrives, and once (seed $seed)', async ({ seed, server }) => {
     const prng = createPrng(seed);
-    const { command, countCuts } = cuttingServer(12_000 + seed * 1009, 40, server);
+    const { command, countCuts } = cuttingServer(12_000 + seed * 1009, ROUNDS, server);
     const directory = join(temporaryDirectory(), 'repository');
     const backend = new SftpBackend(
       { location: 'sftp:x:/y', command, path: directory },
@@ -179,7 +183,7 @@ describe('a connection', () => {
     onTestFinished(async () => backend.close());
     await backend.prepare(['', 'tmp', 'packs', 'locks', 'deleted']);
     const kept = new Map<string, Buffer>();
-    for (let round = 0; round < 40; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       const bytes = Buffer.from(prng.bytes(4000 + prng.int(4000)));
       const file = await backend.stage();
       await file.append(bytes.subarray(0, 3000));
@@ -202,7 +206,7 @@ describe('a connection', () => {
       await backend.readRange(name, 500, target);
       expect(target.equals(whole.subarray(500, 1500))).toBe(true);
     }
-    expect(countCuts()).toBeGreaterThan(15);
+    expect(countCuts()).toBeGreaterThan(ROUNDS / 3);
     const files = (await backend.list('')).map(({ name }) => name);
     expect(files).toEqual([...kept.keys()].toSorted());
     for (const [name, bytes] of kept) expect(readFileSync(join(directory, name)).equals(bytes), name).toBe(true);

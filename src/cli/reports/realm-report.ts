@@ -72,10 +72,11 @@ export function reportLeave(output: Output, { realmId, name }: LeaveResult): voi
   output.remark(`${name} has left realm ${realmId.slice(0, 10)}`);
 }
 
-export function reportForgottenDomain(output: Output, { domainId, name }: ForgetDomainResult): void {
+export function reportForgottenDomain(output: Output, { domainId, name, holdsReleased }: ForgetDomainResult): void {
   output.complete('The records of the domain are removed.');
-  output.message('summary', { change: 'forgotten', domain_id: domainId, name });
-  output.remark(`removed the records of ${name ?? domainId.slice(0, 10)}`);
+  output.message('summary', { change: 'forgotten', domain_id: domainId, name, holds_released: holdsReleased });
+  const released = holdsReleased === 0 ? '' : ` and ended ${countNoun(holdsReleased, 'hold')} for it`;
+  output.remark(`removed the records of ${name ?? domainId.slice(0, 10)}${released}`);
 }
 
 /** Reports `realm status`: a line or JSON object per member. */

@@ -42,18 +42,19 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'reach-lender':
     'See `ldm realm status`, and run the command again when the domain can be reached. `ldm adopt` copies what it keeps to this repository.',
   'release-hold':
-    'Nothing was deleted. `ldm adopt` in that domain copies the data there and ends the hold. If its repository is lost, `ldm realm forget DOMAIN --release-holds` does.',
+    'Nothing was deleted. `ldm adopt` in that domain copies the data there and ends the hold. If it has nothing to copy, run `ldm realm leave` there. After that, or if its repository is lost, `ldm realm forget DOMAIN --release-holds` here ends the hold.',
   'end-damaged-hold':
-    'Nothing was removed. `ldm adopt` in that domain copies the data there and ends the hold; then run this command again. If its repository is lost, `ldm realm forget DOMAIN --release-holds` here ends the hold.',
+    'Nothing was removed. `ldm adopt` in that domain copies the data there and ends the hold; then run this command again. If it has nothing to copy, run `ldm realm leave` there. After that, or if its repository is lost, `ldm realm forget DOMAIN --release-holds` here ends the hold.',
   'release-holds':
     'If its repository is lost for good, --release-holds gives them up. Otherwise run `ldm adopt` there first.',
   'adopt-first':
     'Copy them to this repository with `ldm adopt` first. If a domain is gone for good, `ldm backup` stores what it finds of that; delete the snapshots that need the rest.',
   'adopt-or-give-up':
     'Run `ldm adopt` first. If its repository is lost for good, use --release-holds; the next backup then stores what it finds of that.',
-  'join-here': 'Run `ldm realm join` again. If this is a copy of the repository, use the original.',
+  'join-here':
+    'Run `ldm realm join --coordinator PLACE` again, with --moved if it was moved here. Of a copy, use the original.',
   'say-that-it-moved':
-    'If it was moved here, add --moved. Two copies that are both in use would end what others keep for the other one.',
+    'If it was moved here, or the machine has another name now, add --moved. Of two copies that are both in use, each would end what others keep for the other one.',
   'leave-at-storage':
     'Nothing was changed. On the machine that stores the repository, run `ldm realm join --moved` and then `ldm realm leave`, both with -r DIRECTORY.',
   'join-at-storage':

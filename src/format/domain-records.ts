@@ -8,6 +8,8 @@ export interface DomainMember {
   readonly name: string;
   /** The machine on which it joined, for display. */
   readonly host: string;
+  /** A digest of the identity of that machine, in hex. */
+  readonly machine?: string;
   /** Where its repository is, as its own machine calls it. */
   readonly place: string;
 }
@@ -83,15 +85,17 @@ function isShort(text: string): boolean {
   return text.length <= MAX_TEXT;
 }
 
-export function encodeMember({ name, host, place: where }: DomainMember, place: RecordPlace, keys: RecordKeys): Buffer {
-  return encodeRecord({ name, host, place: where }, place, keys);
+export function encodeMember(member: DomainMember, place: RecordPlace, keys: RecordKeys): Buffer {
+  const { name, host, machine, place: where } = member;
+  return encodeRecord({ name, host, machine, place: where }, place, keys);
 }
 
 /** @throws CorruptDataError */
 export function decodeMember(bytes: Uint8Array, place: RecordPlace, keys: RecordKeys): DomainMember {
   const reader = readRecord(bytes, place, keys);
   const texts = { host: reader.string('host', isShort), place: reader.string('place', isShort) };
-  return { name: reader.string('name', NAME), ...texts };
+  const machine = reader.has('machine') ? reader.string('machine', HEX_256) : undefined;
+  return { name: reader.string('name', NAME), ...texts, ...(machine === undefined ? {} : { machine }) };
 }
 
 export function encodeEndpoint(endpoint: AgentEndpoint, place: RecordPlace, keys: RecordKeys): Buffer {

@@ -37,8 +37,8 @@ export async function commitSnapshots(
 }
 
 /**
- * Returns manifests with the domains on which their snapshots rely, whatever is stored or was there before. For commands that
- * do not look at every chunk of a snapshot. All chunks must be durable and indexed.
+ * Returns manifests with the domains on which their snapshots rely, whatever is stored or was there before. For
+ * commands that do not look at every chunk of a snapshot. All chunks must be durable and indexed.
  */
 export async function withLenders<T extends Pick<Snapshot, 'tree' | 'reliesOn'>>(
   repository: Repository,

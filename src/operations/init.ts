@@ -51,7 +51,8 @@ export interface InitOptions {
   /** Takes chunker, chunk hash and keys from this realm key file, so that it can join the realm. */
   readonly realm?: RealmFile;
   /**
-   * Whether the repository is encrypted with the password of the context: always (somebody may be asked for it), only if a source is configured (default), or never.
+   * Whether the repository is encrypted with the password of the context: always (somebody may be asked for it), only if
+   * a source is configured (default), or never.
    */
   readonly encryption?: 'always' | 'if-configured' | 'never';
 }

@@ -19,7 +19,8 @@ type NoticeOfKind =
   /** The work is done. Other processes see that the lock is abandoned once this process has exited. */
   | { readonly kind: 'lock-not-released'; readonly reason: string }
   /** The work is done. The other members of the realm learn of it when this repository publishes again. */
-  | { readonly kind: 'plane-not-published'; readonly reason: string }
+  /** Unless the repository must join again, the next change publishes them. */
+  | { readonly kind: 'plane-not-published'; readonly reason: string; readonly mustJoin: boolean }
   /** What is in this group cannot be read now. */
   | { readonly kind: 'group-offline'; readonly name: string; readonly at: string; readonly reason: string }
   /** New packs are in fewer groups than wanted, because too few could take them. */
@@ -71,7 +72,12 @@ type NoticeOfKind =
       readonly message: string;
     }
   /** A domain cannot be asked for chunks to rely on, so they are stored here. */
-  | { readonly kind: 'lender-unreachable'; readonly domain: string; readonly reason: string }
+  | {
+      readonly kind: 'lender-unreachable';
+      readonly domain: string;
+      readonly reason: string;
+      readonly mustJoin: boolean;
+    }
   /** It is not known whether a domain still keeps what snapshots need. `isStored`: what is found of that is stored here. */
   | {
       readonly kind: 'loans-not-verified';
@@ -82,7 +88,7 @@ type NoticeOfKind =
   /** The domain did not keep chunks that it had, so the backup began again and stores them. */
   | { readonly kind: 'chunks-not-kept'; readonly domain: string }
   /** A domain keeps chunks for this repository that it no longer needs. The next compaction tries again. */
-  | { readonly kind: 'hold-not-released'; readonly domain: string; readonly reason: string }
+  | { readonly kind: 'hold-not-released'; readonly domain: string; readonly reason: string; readonly mustJoin: boolean }
   | ({ readonly kind: 'restore-problem' } & RestoreProblem)
   | ({ readonly kind: 'copy-problem' } & CopyProblem)
   | { readonly kind: 'times-in-milliseconds' }

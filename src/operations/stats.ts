@@ -49,7 +49,9 @@ export interface StatsResult {
 }
 
 export interface StatsOptions {
-  /** Also finds the distinct files, to compare the deduplication of chunks with that of whole files. Reads all trees. */
+  /**
+   * Also finds the distinct files, to compare the deduplication of chunks with that of whole files. Reads all trees.
+   */
   readonly byFile?: boolean | undefined;
 }
 
@@ -82,7 +84,10 @@ export interface PackStatistics {
   readonly unreferencedCount: number;
 }
 
-/** Collects statistics from the filter state, the manifests and the listings. Reads no packs, except with `byFile` and of holds. */
+/**
+ * Collects statistics from the filter state, the manifests and the listings. Reads no packs, except with `byFile` and
+ * of holds.
+ */
 export async function collectStats(
   context: OperationContext,
   { byFile = false }: StatsOptions = {},

@@ -56,8 +56,8 @@ const CLOSE = { connection: 'close' };
  *   them, and its state. A member asks its own agent.
  * - `GET /v1/chunks/<id>`: the bytes of a chunk.
  * - `GET /v1/planes`: a JSON array of names; `GET /v1/planes/<generation>/<file>`: the bytes of a file.
- * - `POST /v1/holds/<domain>/<hold>/<name>` with ids: a byte for each, 1 if it is kept. `GET /v1/holds/<domain>`: a JSON array
- *   of holds. `POST /v1/release/<domain>` with holds of 32 bytes: ends them.
+ * - `POST /v1/holds/<domain>/<hold>/<name>` with ids: a byte for each, 1 if it is kept. `GET /v1/holds/<domain>`: a JSON
+ *   array of holds. `POST /v1/release/<domain>` with holds of 32 bytes: ends them.
  * - `GET /v1/status`: `PeerStatus` in JSON.
  *
  * 401: no token, or a wrong one. 404: there is no such thing. 413: the question is too long. 503: too many requests.

@@ -130,7 +130,10 @@ export class ZooKeeperCoordinator implements Coordinator {
 
   readonly #onEvent = (): void => this.#refresh();
 
-  /** Something may have changed: watches are set again first, so that nothing is missed, and then all watchers are notified. */
+  /**
+   * Something may have changed: watches are set again first, so that nothing is missed, and then all watchers are
+   * notified.
+   */
   #refresh(): void {
     this.#isStale = true;
     this.#refreshing ??= this.#refreshAll().finally(() => (this.#refreshing = undefined));

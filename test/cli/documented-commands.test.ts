@@ -16,7 +16,7 @@ const DOCUMENTS = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) =>
 const textOf = (document: string): string => readFileSync(join(ROOT, document), 'utf8');
 
 /** Labels of derived keys in `docs/format.md`. They begin like commands. */
-const KEY_LABEL = '(?:tree id|stream|gear|records|agents|files of domains)';
+const KEY_LABEL = '(?:tree id|stream|gear|records|agents|files of domains|member)';
 
 /** The lines that a document asks its reader to type, each block and each `ldm ...` between backticks. */
 function typedLines(text: string): string[] {

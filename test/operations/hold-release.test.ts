@@ -203,7 +203,9 @@ describe('no hold ends', () => {
     await withRepository(holder.context, 'read', async (repository) =>
       withRealm(repository, async ({ records }) => {
         const { value, version } = (await records.members()).members.get(holderId)!;
-        expect(await records.writeMember(holderId, { ...value, host: 'elsewhere' }, version)).toBe(true);
+        expect(
+          await records.writeMember(holderId, { ...value, host: 'elsewhere', machine: '0'.repeat(64) }, version),
+        ).toBe(true);
       }),
     );
     await release(holder.context);

@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, renameSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, renameSync, symlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -13,6 +13,8 @@ import { forgetByPolicy } from '../../src/operations/forget.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { adopt } from '../../src/operations/realm/adopt.ts';
 import { placeHold } from '../../src/operations/realm/holds.ts';
+import { runAgent } from '../../src/operations/realm/agent.ts';
+import { locate } from '../../src/operations/realm/locate.ts';
 import { joinRealm } from '../../src/operations/realm/join.ts';
 import { withRealm } from '../../src/operations/realm/realm.ts';
 import { forgetDomain, leaveRealm } from '../../src/operations/realm/leave.ts';
@@ -96,14 +98,37 @@ describe('a copy of a repository', () => {
     const more = realm.files(2, 7);
     await owner.backUp(more);
     const { borrowed } = await backup(copy, { sources: [more], cwd: '/', reliesOn: 'owner' });
-    expect([borrowed.chunks, kinds]).toEqual([0, ['lender-unreachable', 'plane-not-published']]);
+    expect([borrowed.chunks, kinds]).toEqual([0, ['lender-unreachable']]);
     const selectors = (await listSnapshots(copy)).map(({ id }) => id);
     await deleteSnapshots(copy, { selectors });
     await compact(copy, ALL);
     expect(kinds).toContain('hold-not-released');
     await expect(joinRealm(copy, { coordinator: realm.coordinator, name: 'copy' })).rejects.toThrow('another copy');
+    const acts = [
+      async () => leaveRealm(copy),
+      async () => forgetDomain(copy, { named: 'owner' }),
+      async () => runAgent(copy, {}),
+    ];
+    for (const act of acts) await expect(act()).rejects.toThrow(`the realm knows this repository at ${holder.place}`);
+    expect(await locate(copy, { target: 'ab'.repeat(20) }, () => undefined)).toMatchObject({ absent: 0, unknown: 1 });
     await deleteAll(owner);
     await holder.expectRestored(source);
+  });
+
+  test('is the original if only the name of the machine or the path has changed', async () => {
+    const { owner, holder, source } = await makeSetting();
+    const link = `${holder.place}-link`;
+    symlinkSync(holder.place, link);
+    await withRepository(holder.context, 'add', async (repository) =>
+      withRealm(repository, async ({ records, domainId }) => {
+        const { value, version } = (await records.members()).members.get(domainId)!;
+        await records.writeMember(domainId, { ...value, host: 'before' }, version);
+      }),
+    );
+    const context = { ...holder.context, backend: new LocalBackend(link) };
+    const { borrowed } = await backup(context, { sources: [source], cwd: '/', reliesOn: 'owner' });
+    expect([borrowed.bytes, kindsOf(holder)]).toEqual([existsSync('/etc/machine-id') ? 100_000 : 0, []]);
+    expect(await owner.holds()).toHaveLength(1);
   });
 
   test('that is older ends no hold that it does not know, at the same place', async () => {
@@ -131,7 +156,7 @@ describe('a copy of a repository', () => {
     await withRepository(holder.context, 'add', async (repository) =>
       withRealm(repository, async ({ records, domainId }) => {
         const { value, version } = (await records.members()).members.get(domainId)!;
-        await records.writeMember(domainId, { ...value, host: 'elsewhere' }, version);
+        await records.writeMember(domainId, { ...value, host: 'elsewhere', machine: '0'.repeat(64) }, version);
       }),
     );
     const joining = joinRealm(holder.context, { coordinator, name: 'holder' });
@@ -155,11 +180,25 @@ describe('the realm', () => {
   test('forgets a domain for which chunks are kept only if these are given up', async () => {
     const { owner, holder, source } = await makeSetting();
     await holder.backUp(source, { reliesOn: 'owner' });
-    await expect(forgetDomain(owner.context, { named: 'holder' })).rejects.toThrow('can be reached');
+    await expect(forgetDomain(owner.context, { named: 'holder' })).rejects.toThrow('is there');
     renameSync(holder.place, `${holder.place}-away`);
     await expect(forgetDomain(owner.context, { named: 'holder' })).rejects.toThrow('keeps chunks');
     expect(await owner.holds()).toHaveLength(1);
     await forgetDomain(owner.context, { named: 'holder', releasesHolds: true });
+    expect(await owner.holds()).toEqual([]);
+  });
+
+  test('that has forgotten a lender by mistake does not make its holds unknown to the borrower', async () => {
+    const { realm, owner, holder, source } = await makeSetting();
+    const third = await realm.join('third');
+    await holder.backUp(source, { reliesOn: 'owner' });
+    renameSync(owner.place, `${owner.place}-away`);
+    await forgetDomain(third.context, { named: 'owner' });
+    await deleteAll(holder);
+    renameSync(`${owner.place}-away`, owner.place);
+    await joinRealm(owner.context, { coordinator: realm.coordinator });
+    expect(await owner.holds()).toHaveLength(1);
+    await compact(holder.context);
     expect(await owner.holds()).toEqual([]);
   });
 

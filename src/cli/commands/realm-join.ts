@@ -30,7 +30,7 @@ export function defineRealmJoin(realm: Command, runner: CommandRunner): void {
       'what the others call this repository (default: as before, or the name of this machine)',
       textValue,
     )
-    .option('--moved', 'the repository was moved here from another machine, and is not used there any more')
+    .option('--moved', 'the repository was moved, or its machine has another name; it is not used where it was')
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

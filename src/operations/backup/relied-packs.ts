@@ -73,8 +73,9 @@ export class ReliedPacks {
   }
 
   /**
-   * Throws RefusedError unless this process holds its lock, and every pack still exists with its full size. A known pack may be in a group that is
-   * offline: what is condemned there stays until it can be reached. What this process has written must be there.
+   * Throws RefusedError unless this process holds its lock, and every pack still exists with its full size. A known
+   * pack may be in a group that is offline: what is condemned there stays until it can be reached. What this process
+   * has written must be there.
    */
   async assertLockedAndPresent(): Promise<void> {
     const relied = this.relied();
@@ -124,8 +125,8 @@ export class ReliedPacks {
 }
 
 /**
- * The packs on which a new snapshot must not rely: those that are condemned, and those of borrowed chunks that the lender
- * has lost. A lender that cannot be reached is trusted, after a notice, unless `trustsUnreachable` is false.
+ * The packs on which a new snapshot must not rely: those that are condemned, and those of borrowed chunks that the
+ * lender has lost. A lender that cannot be reached is trusted, after a notice, unless `trustsUnreachable` is false.
  */
 export async function unreliablePackIds(
   context: OperationContext,

@@ -90,7 +90,10 @@ export type Finding =
   | OfKind<'lender-unreachable', { severity: 'warning'; name: string; reason: string }>
   /** A domain does not keep what it should: it may remove the chunks. */
   | OfKind<'hold-missing', { severity: 'error'; name: string; holdCount: number }>
-  /** The list of chunks that the repository keeps for the domain `name` cannot be read. Until the hold ends, nothing is removed. */
+  /**
+   * The list of chunks that the repository keeps for the domain `name` cannot be read. Until the hold ends, nothing is
+   * removed.
+   */
   | OfKind<'hold-damaged', { severity: 'error'; snapshotId: string; name: string; reason: string }>
   /** Chunks that snapshots need, and that the domain which should keep them lacks. */
   | OfKind<'borrowed-chunk-missing', { severity: 'error'; name: string; chunkCount: number; exampleId: string }>

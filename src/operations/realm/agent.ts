@@ -7,6 +7,7 @@ import { AgentServer } from '../../realm/agent-server.ts';
 import type { AgentPlace } from '../../realm/agent-place.ts';
 import { withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
+import { assertOriginal } from './own-place.ts';
 import { publishPlane } from './publish.ts';
 import { RepositoryPeer } from './repository-peer.ts';
 import { connectRealm, readRealm } from './realm.ts';
@@ -41,7 +42,7 @@ export async function runAgent(context: OperationContext, options: AgentOptions)
   const service = new RepositoryPeer(context, joined.domainId);
   const place = options.listen ?? defaultPlace(joined.domainId);
   let endpoint: AgentEndpoint | undefined;
-  const onChange = async (): Promise<void> => announceAgain(realm, endpoint!);
+  const onChange = async (): Promise<void> => announceAgain(context, realm, endpoint!);
   const planes = new PlaneWatch(context, realm, { onChange, onTrouble: options.onTrouble });
   const server = new AgentServer(service, {
     token: realm.keys.agentToken,
@@ -52,6 +53,7 @@ export async function runAgent(context: OperationContext, options: AgentOptions)
       options.onTrouble?.(`a request failed: ${error instanceof Error ? error.message : 'unknown'}`),
   });
   try {
+    await assertOriginal(context, realm);
     endpoint = await server.listen();
     await publishMissing(context, realm, options);
     await realm.records.announce(joined.domainId, endpoint);
@@ -68,9 +70,12 @@ export async function runAgent(context: OperationContext, options: AgentOptions)
 }
 
 /** The repository may have left the realm and joined it again. */
-async function announceAgain({ records, domainId }: OpenRealm, endpoint: AgentEndpoint): Promise<void> {
+async function announceAgain(context: OperationContext, realm: OpenRealm, endpoint: AgentEndpoint): Promise<void> {
+  const { records, domainId } = realm;
   if ((await records.endpointOf(domainId)) !== undefined) return;
-  if ((await records.members()).members.has(domainId)) await records.announce(domainId, endpoint);
+  if (!(await records.members()).members.has(domainId)) return;
+  await assertOriginal(context, realm);
+  await records.announce(domainId, endpoint);
 }
 
 function defaultPlace(domainId: string): AgentPlace {

@@ -13,6 +13,7 @@ import type { OperationContext } from '../context.ts';
 import { openCache } from './open-cache.ts';
 import { openPeer } from './open-peer.ts';
 import { OwnAgent } from './own-agent.ts';
+import { whyNotOriginal } from './own-place.ts';
 import type { OpenRealm } from './realm.ts';
 
 /** Another member of the realm. */
@@ -73,14 +74,18 @@ export class Domains {
     this.#all = all;
     const unknown = new Map([...damaged].map(([id, reason]) => [id.slice(0, 8), reason]));
     // Records that lack the own one may lack others: the disk with the directory may not be mounted.
-    if (!members.has(domainId) && !damaged.has(domainId)) unknown.set('realm', 'it does not know this repository');
+    const own = members.get(domainId)?.value;
+    if (own === undefined) unknown.set('realm', 'it does not know this repository');
+    // A copy does not know what the original has.
+    const reason = own && whyNotOriginal(own, this.#context.backend);
+    if (reason !== undefined) unknown.set('realm', reason);
     this.#unknown = unknown;
     this.#planes.retain(new Set(all.map(({ id }) => id)));
   }
 
   /**
-   * Loads what these domains have published, by default all. A plane that cannot be loaded says maybe for everything. From
-   * then on, `candidates` asks these planes and not the agent.
+   * Loads what these domains have published, by default all. A plane that cannot be loaded says maybe for everything.
+   * From then on, `candidates` asks these planes and not the agent.
    */
   async loadPlanes(domains: readonly Domain[] = this.#all): Promise<void> {
     const load = async ({ id, published }: Domain): Promise<void> => this.#planes.load(id, published);
@@ -109,7 +114,10 @@ export class Domains {
     return await this.#ownAgent.askPlanes(ids);
   }
 
-  /** Returns for each id the domains that may have the chunk. Unless planes were loaded, it asks the own agent, or loads them. */
+  /**
+   * Returns for each id the domains that may have the chunk. Unless planes were loaded, it asks the own agent, or loads
+   * them.
+   */
   async candidates(ids: readonly Uint8Array[]): Promise<Domain[][]> {
     const found: Domain[][] = [];
     for (let first = 0; first < ids.length; first += MAX_ASKED_IDS) {

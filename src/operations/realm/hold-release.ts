@@ -4,8 +4,9 @@ import type { Repository } from '../../repository/repository.ts';
 import type { OperationContext } from '../context.ts';
 import { borrowedPacksOf, holdsNeededBy, knowsAllLoans } from './borrowed-packs.ts';
 import type { Domains } from './domains.ts';
-import { assertOriginal } from './own-place.ts';
+import { NotOriginalError, assertOriginal } from './own-place.ts';
 import { forgetHolds, readPlacedHolds } from './placed-holds.ts';
+import { membershipOf } from './realm.ts';
 import { nameOfDomain, withDomains } from './with-domains.ts';
 
 /**
@@ -18,9 +19,12 @@ export async function releaseUnneeded(context: OperationContext, repository: Rep
   if (unneeded.size === 0) return;
   const report = (domain: string, error: unknown): void => {
     if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
-    context.onNotice?.({ kind: 'hold-not-released', domain, reason: error.message });
+    const mustJoin = error instanceof NotOriginalError;
+    context.onNotice?.({ kind: 'hold-not-released', domain, reason: error.message, mustJoin });
   };
   try {
+    // Who has left a realm can ask nobody in it.
+    if ((await membershipOf(repository)) === undefined) return;
     await withDomains(context, repository, async (domains, realm) => {
       await assertOriginal(context, realm);
       for (const [domainId, holdIds] of unneeded) {
@@ -42,13 +46,11 @@ async function release(
   domainId: string,
   holdIds: readonly string[],
 ): Promise<void> {
-  // A member with holds of others cannot leave, so one that is no member was forgotten: its repository is gone.
-  const isMember = domains.all.some(({ id }) => id === domainId) || domains.unknown.has(domainId.slice(0, 8));
-  if (isMember) {
-    const { holds } = await domains.peerOf(domainId);
-    await repository.assertLocked();
-    await holds.release(repository.config.repositoryId, holdIds);
-  }
+  // It was forgotten, and may join again.
+  if (!domains.all.some(({ id }) => id === domainId) && !domains.unknown.has(domainId.slice(0, 8))) return;
+  const { holds } = await domains.peerOf(domainId);
+  await repository.assertLocked();
+  await holds.release(repository.config.repositoryId, holdIds);
   await forgetHolds(repository, domainId, holdIds);
 }
 

@@ -3,13 +3,14 @@ import { isAbsolute } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { CorruptDataError, RefusedError, UsageError } from '../../errors.ts';
 import { isDomainName } from '../../format/domain-records.ts';
+import type { DomainMember } from '../../format/domain-records.ts';
 import type { RealmMembership } from '../../format/realm-membership.ts';
 import { withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
 import { writeRealm } from '../../repository/realm-file.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { assertRealm } from './assert-realm.ts';
-import { assertOnlyOne } from './own-place.ts';
+import { assertOnlyOne, thisMachine } from './own-place.ts';
 import { publishPlane } from './publish.ts';
 import type { Publication } from './publish.ts';
 import { withRealm } from './realm.ts';
@@ -22,7 +23,10 @@ export interface JoinOptions {
   readonly cache?: string | undefined;
   /** The repository was moved here from a place that cannot be seen from here, and is not in use there. */
   readonly isMoved?: boolean;
-  /** What the others call this domain: letters, digits, `.`, `_` and `-`. Default: as before, or the name of this machine. */
+  /**
+   * What the others call this domain: letters, digits, `.`, `_` and `-`. Default: as before, or the name of this
+   * machine.
+   */
   readonly name?: string | undefined;
 }
 
@@ -59,7 +63,7 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
       async (realm) => {
         await assertCacheUsable(realm);
         await assertOnlyOne(context, realm, options.isMoved === true);
-        await register(realm, { name, host: hostname(), place: context.backend.location });
+        await register(realm, { name, ...thisMachine(), place: context.backend.location });
         // Only now: a repository that says it is a member must be one.
         if (!isSame) await writeRealm(repository, membership);
         const publication = await publishPlane(repository, realm);
@@ -104,11 +108,10 @@ async function assertCacheUsable({ membership: { cache }, realmId, keys }: OpenR
   (await openAnswerCache(cache, { realmId, keys })).close();
 }
 
-/** Two domains that take the same name at a time both see each other afterwards: the one with the larger id gives way. */
-async function register(
-  { records, domainId }: OpenRealm,
-  member: { readonly name: string; readonly host: string; readonly place: string },
-): Promise<void> {
+/**
+ * Two domains that take the same name at a time both see each other afterwards: the one with the larger id gives way.
+ */
+async function register({ records, domainId }: OpenRealm, member: DomainMember): Promise<void> {
   const own = (await records.members()).members.get(domainId);
   await assertNameFree(records, domainId, member.name, () => true);
   if (!(await records.writeMember(domainId, member, own?.version))) {

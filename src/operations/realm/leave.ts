@@ -17,9 +17,11 @@ import type { OperationContext } from '../context.ts';
 import { commitDelete } from '../remove-snapshots.ts';
 import { borrowedPacksOf, knowsAllLoans, readBorrowedBlocks } from './borrowed-packs.ts';
 import { Domains } from './domains.ts';
+import type { Domain } from './domains.ts';
 import { releaseUnneeded } from './hold-release.ts';
 import { holdsFor } from './holds.ts';
 import { findDomain } from './join.ts';
+import { assertOriginal, isRepositoryAt } from './own-place.ts';
 import { announcedEndpoint, mayAgentRun } from './open-peer.ts';
 import { withRealm } from './realm.ts';
 import type { OpenRealm } from './realm.ts';
@@ -41,6 +43,8 @@ export async function leaveRealm(context: OperationContext): Promise<LeaveResult
       await assertIndependent(repository);
       // What failed backups have left elsewhere.
       await releaseUnneeded(context, repository);
+      // A copy must not end the membership of the original. One that was forgotten has no record.
+      if ((await realm.records.members()).members.has(realm.domainId)) await assertOriginal(context, realm);
       await removeDomain(realm, realm.domainId);
       await removeRealm(repository);
       return { realmId: realm.realmId, name: realm.membership.name };
@@ -100,6 +104,7 @@ export async function forgetDomain(
 ): Promise<ForgetDomainResult> {
   return await withRepository(context, 'shared', async (repository) =>
     withRealm(repository, async (realm) => {
+      await assertOriginal(context, realm);
       const { members, damaged } = await realm.records.members();
       const { listings } = await repository.files.readSnapshots();
       const domainId = findForgettable(options.named, { members, damaged }, listings);
@@ -138,21 +143,33 @@ function findForgettable(
 async function assertGone(context: OperationContext, realm: OpenRealm, domainId: string, named: string): Promise<void> {
   await assertNoAgent(realm, domainId, named);
   const domains = new Domains(context, realm);
+  let trace: string | undefined;
   try {
     await domains.readRecords();
-    if (!domains.all.some(({ id }) => id === domainId)) return;
-    await (await domains.peerOf(domainId)).status();
-  } catch (error) {
-    if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
-    if (!isThereAllTheSame(error)) return;
-    throw new RefusedError(`the repository of ${named} exists, though it cannot be opened: ${error.message}`, {
-      advice: { code: 'leave-realm-there' },
-      cause: error,
-    });
+    const domain = domains.all.find(({ id }) => id === domainId);
+    trace = domain && (await traceOf(context, domains, domain));
   } finally {
     await domains.close();
   }
-  throw new RefusedError(`the repository of ${named} can be reached`, { advice: { code: 'leave-realm-there' } });
+  if (trace === undefined) return;
+  throw new RefusedError(`the repository of ${named} ${trace}`, { advice: { code: 'leave-realm-there' } });
+}
+
+/** Returns how the repository of a domain shows that it exists. Undefined: it is gone, or cannot be seen from here. */
+async function traceOf(
+  context: OperationContext,
+  domains: Domains,
+  { id, member: { place } }: Domain,
+): Promise<string | undefined> {
+  // It may be in a directory that several machines can reach, or have another password.
+  if (place.startsWith('/') && (await isRepositoryAt(context, place, id))) return `is there: ${place}`;
+  try {
+    await (await domains.peerOf(id)).status();
+    return 'can be reached';
+  } catch (error) {
+    if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
+    return isThereAllTheSame(error) ? `exists, though it cannot be opened: ${error.message}` : undefined;
+  }
 }
 
 /** A repository that is in use, or needs another password, or is damaged, still needs what others keep for it. */

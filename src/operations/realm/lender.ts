@@ -59,7 +59,8 @@ export class Lender implements ChunkLender {
       return await unlessGivenUp(repository, async () => Lender.#connect(context, repository, named));
     } catch (error) {
       if (!(error instanceof CoordinatorError || error instanceof NotOriginalError)) throw error;
-      context.onNotice?.({ kind: 'lender-unreachable', domain: named, reason: error.message });
+      const mustJoin = error instanceof NotOriginalError;
+      context.onNotice?.({ kind: 'lender-unreachable', domain: named, reason: error.message, mustJoin });
       return undefined;
     }
   }
@@ -115,8 +116,8 @@ export class Lender implements ChunkLender {
   /** If it fails, the hold may exist all the same. A later compaction of this repository releases it. */
   async #placeHold(holdId: string, chunks: readonly OfferedChunk[]): Promise<void> {
     const { domainId, membership } = this.#realm;
-    await noteHold(this.#repository, this.#domain.id, holdId);
     try {
+      await noteHold(this.#repository, this.#domain.id, holdId);
       const peer = await this.#domains.peerOf(this.#domain.id);
       const kept = await peer.holds.place(
         { domainId, name: membership.name, holdId },
@@ -153,7 +154,8 @@ export class Lender implements ChunkLender {
   #giveUp(error: unknown): void {
     if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
     this.#isGone = true;
-    this.#context.onNotice?.({ kind: 'lender-unreachable', domain: this.#domain.member.name, reason: error.message });
+    const { name: domain } = this.#domain.member;
+    this.#context.onNotice?.({ kind: 'lender-unreachable', domain, reason: error.message, mustJoin: false });
   }
 }
 

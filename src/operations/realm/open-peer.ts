@@ -7,6 +7,7 @@ import type { Peer } from '../../realm/peer.ts';
 import { PeerError } from '../../realm/realm-errors.ts';
 import type { OperationContext } from '../context.ts';
 import type { Domain } from './domains.ts';
+import { isThisMachine } from './own-place.ts';
 import type { OpenRealm } from './realm.ts';
 import { RepositoryPeer } from './repository-peer.ts';
 
@@ -23,7 +24,7 @@ export async function openPeer(context: OperationContext, realm: OpenRealm, doma
   const agent = endpoint && (await runningAgentOf(realm, endpoint));
   if (agent !== undefined) return agent;
   const { place, host, name } = domain.member;
-  if (place.startsWith('/') && host !== hostname()) {
+  if (place.startsWith('/') && !isThisMachine(domain.member)) {
     throw new LdmError(`the domain ${name} has no agent that can be reached, and its repository is on ${host}`);
   }
   const { password } = context;
@@ -33,7 +34,10 @@ export async function openPeer(context: OperationContext, realm: OpenRealm, doma
   return new RepositoryPeer({ ...context, backend, password: given }, domain.id);
 }
 
-/** Returns a client of an agent that this machine can reach and that answers. An agent that was killed stays announced for a while. */
+/**
+ * Returns a client of an agent that this machine can reach and that answers. An agent that was killed stays announced
+ * for a while.
+ */
 async function runningAgentOf(realm: OpenRealm, endpoint: AgentEndpoint): Promise<AgentClient | undefined> {
   if (isOnOtherMachine(endpoint)) return undefined;
   const options = { token: realm.keys.agentToken };

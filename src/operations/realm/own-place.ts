@@ -1,12 +1,16 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { createHmac } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { RefusedError } from '../../errors.ts';
+import { LdmError, RefusedError } from '../../errors.ts';
 import type { DomainMember } from '../../format/domain-records.ts';
+import { inspectConfigHeads } from '../../repository/config-copies.ts';
+import { openPlace } from '../../repository/open-place.ts';
 import type { OperationContext } from '../context.ts';
 import type { OpenRealm } from './realm.ts';
 
 type Backend = OperationContext['backend'];
+type Machine = Pick<DomainMember, 'host' | 'machine'>;
 
 /** The realm does not know this repository at this place: it may be a copy. */
 export class NotOriginalError extends RefusedError {}
@@ -17,14 +21,25 @@ export class NotOriginalError extends RefusedError {}
  * @throws NotOriginalError
  * @throws CoordinatorError
  */
-export async function assertOriginal({ backend }: OperationContext, { records, domainId }: OpenRealm): Promise<void> {
+export async function assertOriginal({ backend }: OperationContext, realm: OpenRealm): Promise<void> {
+  const reason = whyNotOriginal(await assertKnown(realm), backend);
+  if (reason !== undefined) throw new NotOriginalError(reason, { advice: { code: 'join-here' } });
+}
+
+/** Returns why the repository at this place is not the one that the realm knows; undefined if it is. */
+export function whyNotOriginal(known: DomainMember, backend: Backend): string | undefined {
+  return isThere(known, backend) ? undefined : `the realm knows this repository at ${known.place} on ${known.host}`;
+}
+
+/**
+ * Returns what the realm knows about this repository.
+ * @throws NotOriginalError if it was forgotten
+ * @throws CoordinatorError
+ */
+export async function assertKnown({ records, domainId }: OpenRealm): Promise<DomainMember> {
   const known = (await records.members()).members.get(domainId)?.value;
-  if (known !== undefined && isThere(known, backend)) return;
-  const found =
-    known === undefined ? 'does not know this repository' : `knows this repository at ${known.place} on ${known.host}`;
-  throw new NotOriginalError(`the realm ${found}; unless this is a copy, join again`, {
-    advice: { code: 'join-here' },
-  });
+  if (known !== undefined) return known;
+  throw new NotOriginalError('the realm does not know this repository', { advice: { code: 'join-here' } });
 }
 
 /**
@@ -32,14 +47,14 @@ export async function assertOriginal({ backend }: OperationContext, { records, d
  * @throws RefusedError if the realm knows this repository at another place and it may still be in use there
  */
 export async function assertOnlyOne(
-  { backend }: OperationContext,
+  context: OperationContext,
   { records, domainId }: OpenRealm,
   isMoved: boolean,
 ): Promise<void> {
   const known = (await records.members()).members.get(domainId)?.value;
-  if (known === undefined || isThere(known, backend)) return;
-  const isLocal = known.host === hostname() && known.place.startsWith('/');
-  if (isLocal && existsSync(join(known.place, 'config'))) {
+  if (known === undefined || isThere(known, context.backend)) return;
+  const isLocal = isThisMachine(known) && known.place.startsWith('/');
+  if (isLocal && (await isRepositoryAt(context, known.place, domainId))) {
     throw new RefusedError(`another copy of this repository is a member: ${known.place}`, {
       hint: 'Remove one of the two, or let the other one leave the realm.',
     });
@@ -51,17 +66,47 @@ export async function assertOnlyOne(
   );
 }
 
-/** A place that is no directory is the same for all machines. The path of a directory may lead over other links now. */
-function isThere({ place, host }: DomainMember, { location, localDirectory }: Backend): boolean {
-  if (localDirectory === undefined) return place === location;
-  return host === hostname() && (place === location || realPath(place) === realPath(location));
+/** Whether the repository with this id, or what is left of it, is at a place. */
+export async function isRepositoryAt(context: OperationContext, place: string, domainId: string): Promise<boolean> {
+  try {
+    const backend = await openPlace(place, context.openPlace);
+    return (await inspectConfigHeads(backend)).head.repositoryId === domainId;
+  } catch (error) {
+    if (error instanceof LdmError) return false;
+    throw error;
+  }
 }
 
-function realPath(path: string): string {
+/** What a member record says about this machine. A name may change, which the identity of an installation does not. */
+export function thisMachine(): Machine {
+  const machine = machineIdentity();
+  return { host: hostname(), ...(machine === undefined ? {} : { machine }) };
+}
+
+export function isThisMachine({ host, machine }: Machine): boolean {
+  const own = machineIdentity();
+  return machine !== undefined && own !== undefined ? machine === own : host === hostname();
+}
+
+/** Not the id itself, which machine-id(5) asks not to reveal. */
+function machineIdentity(): string | undefined {
   try {
-    return realpathSync(path);
+    const id = readFileSync('/etc/machine-id', 'utf8').trim();
+    return id === '' ? undefined : createHmac('sha256', id).update('ldm member').digest('hex');
   } catch {
-    // It is not there, so it is no link.
-    return path;
+    // Some containers have none.
+    return undefined;
   }
+}
+
+/** A place that is no directory is the same for all machines. A directory may have another path now. */
+function isThere(known: DomainMember, { location, localDirectory }: Backend): boolean {
+  if (localDirectory === undefined) return known.place === location;
+  return isThisMachine(known) && (known.place === location || isSameFile(known.place, location));
+}
+
+/** Whether two paths lead to one repository, by a link or a second mount. */
+function isSameFile(a: string, b: string): boolean {
+  const [first, second] = [a, b].map((path) => statSync(join(path, 'config'), { throwIfNoEntry: false }));
+  return first !== undefined && second !== undefined && first.dev === second.dev && first.ino === second.ino;
 }

@@ -9,7 +9,7 @@ import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { canContinue, takeLeftState } from '../checkpointing.ts';
 import type { OperationContext } from '../context.ts';
-import { assertOriginal } from './own-place.ts';
+import { NotOriginalError, assertKnown } from './own-place.ts';
 import { planeFilesOf } from './plane-files-of.ts';
 import type { OwnPlaneFiles } from './plane-files-of.ts';
 import { membershipOf, withRealm } from './realm.ts';
@@ -30,12 +30,14 @@ export async function publishChanges(context: OperationContext, repository: Repo
   try {
     if ((await membershipOf(repository)) === undefined) return;
     await withRealm(repository, async (realm) => {
-      await assertOriginal(context, realm);
+      // Its planes would be of use to nobody, and nobody would say so.
+      await assertKnown(realm);
       await publishPlane(repository, realm);
     });
   } catch (error) {
     if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
-    context.onNotice?.({ kind: 'plane-not-published', reason: error.message });
+    const mustJoin = error instanceof NotOriginalError;
+    context.onNotice?.({ kind: 'plane-not-published', reason: error.message, mustJoin });
   }
 }
 

@@ -12,6 +12,7 @@ import { announcedEndpoint, mayAgentRun } from './open-peer.ts';
 import { unpublishedFlips } from './publish.ts';
 import { RepositoryPeer } from './repository-peer.ts';
 import { withRealm } from './realm.ts';
+import { whyNotOriginal } from './own-place.ts';
 import type { OpenRealm } from './realm.ts';
 
 /** A member of the realm, as this machine sees it. */
@@ -26,11 +27,16 @@ export interface DomainStatus {
   /** Why it was not reached, or why a record of it cannot be used. */
   readonly problem: string | undefined;
   readonly published: PublishedState | undefined;
-  /** Whether its plane could be loaded as it was published, by the agent of this repository or now. Of the own domain: whether everything is published. */
+  /**
+   * Whether its plane could be loaded as it was published, by the agent of this repository or now. Of the own domain:
+   * whether everything is published.
+   */
   readonly isCurrent: boolean;
   /** Of the own domain: how many positions have changed since it published. */
   readonly unpublished: number | undefined;
-  /** Of another domain: the state of the plane that the agent of this repository has of it. Undefined: it is not known. */
+  /**
+   * Of another domain: the state of the plane that the agent of this repository has of it. Undefined: it is not known.
+   */
   readonly held: PlaneState | undefined;
   /** How many publications `held` is behind what the domain has published. Undefined: it is not known. */
   readonly behind: number | undefined;
@@ -40,7 +46,9 @@ export interface RealmStatus {
   readonly realmId: string;
   readonly coordinator: string;
   readonly domains: readonly DomainStatus[];
-  /** Whether the agent of this repository says which planes it has. Without it, each command reads the planes itself. */
+  /**
+   * Whether the agent of this repository says which planes it has. Without it, each command reads the planes itself.
+   */
   readonly hasAgentPlanes: boolean;
   /** Records that no member of the realm has written, or that are damaged: domain id and reason. */
   readonly damaged: ReadonlyMap<string, string>;
@@ -123,7 +131,7 @@ async function ownStatus(
     place: member?.place ?? backend.location,
     isSelf: true,
     reachedBy: hasAgent ? 'agent' : 'repository',
-    problem: member === undefined ? 'its record is gone: join the realm again' : undefined,
+    problem: member === undefined ? 'its record is gone: join the realm again' : whyNotOriginal(member, backend),
     published,
     isCurrent: unpublished === 0,
     unpublished,

@@ -25,7 +25,7 @@ export function describeRealmNotice(notice: RealmNotice): string {
     case 'realm-file-readable':
       return describeReadable(notice);
     case 'plane-not-published':
-      return `the realm does not know of the changes: ${notice.reason}; ${notice.mustJoin ? HOW_TO_JOIN : 'the next backup or delete publishes them'}`;
+      return `the realm does not know of the changes yet: ${notice.reason}; ${notice.mustJoin ? HOW_TO_JOIN : 'the next backup or delete publishes them'}`;
     case 'lender-unreachable':
       return `the domain ${notice.domain} cannot be relied on, so everything is stored here: ${notice.reason}${notice.mustJoin ? `; ${HOW_TO_JOIN}` : ''}`;
     case 'loans-not-verified':

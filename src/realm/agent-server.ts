@@ -123,7 +123,8 @@ export class AgentServer {
   }
 
   async #start(server: Server, where: { path: string } | { host: string; port: number }): Promise<Server> {
-    server.maxConnections = this.#requestsMax * CONNECTIONS_PER_REQUEST;
+    // At least one more than requests, so that a client learns that the agent is busy.
+    server.maxConnections = (this.#requestsMax + 1) * CONNECTIONS_PER_REQUEST;
     // A client that does not read its answer would keep it in memory.
     server.setTimeout(this.#options.timeoutMs ?? TIMEOUT_MS);
     try {

@@ -57,6 +57,16 @@ export class RealmRecords {
     return { members, damaged };
   }
 
+  /** Returns what is known of one member. Undefined also if its record is damaged: it must join again. */
+  async memberOf(domainId: string): Promise<DomainMember | undefined> {
+    try {
+      return (await this.#read('members', domainId, decodeMember))?.value;
+    } catch (error) {
+      if (error instanceof CorruptDataError) return undefined;
+      throw error;
+    }
+  }
+
   /** @throws CorruptDataError */
   async stateOf(domainId: string): Promise<Versioned<PublishedState> | undefined> {
     return await this.#read('state', domainId, decodeState);

@@ -15,7 +15,7 @@ import { listHolds, newHoldId, placeHold, releaseHolds } from '../../src/operati
 import { noteHold } from '../../src/operations/realm/placed-holds.ts';
 import { leaveRealm } from '../../src/operations/realm/leave.ts';
 import { withRealm } from '../../src/operations/realm/realm.ts';
-import { ALL, borrowedIds, deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
+import { ALL, borrowedIds, deleteAll, kindsOf, makeSetting, makeTwoLoans } from '../support/lending-pair.ts';
 import type { Member, Setting } from '../support/lending-pair.ts';
 
 // When holds end, and when they must not. Each test fails without one guard of src/operations/realm/hold-release.ts or of
@@ -91,12 +91,7 @@ describe('a hold ends', () => {
   });
 
   test.each([0, 1])('though another domain cannot be reached (the member %i)', async (away) => {
-    const { realm, owner, holder, source } = await makeSetting();
-    const third = await realm.join('third');
-    const other = realm.files(2, 9);
-    await third.backUp(other);
-    await holder.backUp(source, { reliesOn: 'owner' });
-    await holder.backUp(other, { reliesOn: 'third' });
+    const { owner, holder, third } = await makeTwoLoans();
     const selectors = (await holder.snapshots()).map(({ id }) => id);
     await deleteSnapshots(holder.context, { selectors, reclaim: false });
     const [gone, reached] = away === 0 ? [owner, third] : [third, owner];

@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { adopt } from '../../src/operations/realm/adopt.ts';
 import { placeHold } from '../../src/operations/realm/holds.ts';
 import { RepositoryPeer } from '../../src/operations/realm/repository-peer.ts';
-import { borrowedIds, deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
+import { borrowedIds, deleteAll, kindsOf, makeSetting, makeTwoLoans } from '../support/lending-pair.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -53,12 +53,7 @@ test('borrowed chunks are not lent', async () => {
 });
 
 test('only what one domain keeps can be adopted', async () => {
-  const { realm, owner, holder, source } = await makeSetting();
-  const third = await realm.join('third');
-  const other = realm.files(2, 9);
-  await third.backUp(other);
-  await holder.backUp(source, { reliesOn: 'owner' });
-  await holder.backUp(other, { reliesOn: 'third' });
+  const { owner, holder, third, other } = await makeTwoLoans();
   await expect(adopt(holder.context, { from: 'nobody' })).rejects.toMatchObject({ code: 'REFUSED' });
   expect(await adopt(holder.context, { from: 'third' })).toMatchObject({ bytes: 40_000, snapshotsChanged: 1 });
   expect([(await owner.holds()).length, (await third.holds()).length]).toEqual([1, 0]);

@@ -44,7 +44,7 @@ describe('a domain is not forgotten', () => {
     await holder.backUp(source, { reliesOn: 'owner' });
     await withRepository(holder.context, 'exclusive', async () => {
       const forgetting = forgetDomain(owner.context, { named: 'holder', releasesHolds: true });
-      await expect(forgetting).rejects.toThrow('the repository of holder is there');
+      await expect(forgetting).rejects.toThrow('the repository of holder still exists at');
     });
     expect(await owner.holds()).toHaveLength(1);
   });
@@ -55,7 +55,7 @@ describe('a domain is not forgotten', () => {
     // A source of its own: what a source has unlocked is remembered.
     const context = { ...owner.context, password: testPassword('of all members') };
     const forgetting = forgetDomain(context, { named: 'holder' });
-    await expect(forgetting).rejects.toThrow('the repository of holder is there');
+    await expect(forgetting).rejects.toThrow('the repository of holder still exists at');
   });
 });
 

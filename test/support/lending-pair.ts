@@ -134,6 +134,18 @@ export async function makeSetting(kind: Kind = 'plain'): Promise<Setting> {
   return { realm, owner, holder, source };
 }
 
+/** A realm of three members, of which one relies on both others. `other`: what the third one has. */
+export async function makeTwoLoans(): Promise<Setting & { readonly third: Member; readonly other: string }> {
+  const setting = await makeSetting();
+  const { realm, holder, source } = setting;
+  const third = await realm.join('third');
+  const other = realm.files(2, 9);
+  await third.backUp(other);
+  await holder.backUp(source, { reliesOn: 'owner' });
+  await holder.backUp(other, { reliesOn: 'third' });
+  return { ...setting, third, other };
+}
+
 /** Deletes all backups of a member, and reclaims their space. */
 export async function deleteAll(member: Member): Promise<void> {
   const selectors = (await member.snapshots()).map(({ id }) => id);

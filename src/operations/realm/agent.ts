@@ -73,7 +73,7 @@ export async function runAgent(context: OperationContext, options: AgentOptions)
 async function announceAgain(context: OperationContext, realm: OpenRealm, endpoint: AgentEndpoint): Promise<void> {
   const { records, domainId } = realm;
   if ((await records.endpointOf(domainId)) !== undefined) return;
-  if (!(await records.members()).members.has(domainId)) return;
+  if ((await records.memberOf(domainId)) === undefined) return;
   await assertOriginal(context, realm);
   await records.announce(domainId, endpoint);
 }

@@ -44,7 +44,7 @@ export async function leaveRealm(context: OperationContext): Promise<LeaveResult
       // What failed backups have left elsewhere.
       await releaseUnneeded(context, repository);
       // A copy must not end the membership of the original. One that was forgotten has no record.
-      if ((await realm.records.members()).members.has(realm.domainId)) await assertOriginal(context, realm);
+      if ((await realm.records.memberOf(realm.domainId)) !== undefined) await assertOriginal(context, realm);
       await removeDomain(realm, realm.domainId);
       await removeRealm(repository);
       return { realmId: realm.realmId, name: realm.membership.name };
@@ -162,7 +162,7 @@ async function traceOf(
   { id, member: { place } }: Domain,
 ): Promise<string | undefined> {
   // It may be in a directory that several machines can reach, or have another password.
-  if (place.startsWith('/') && (await isRepositoryAt(context, place, id))) return `is there: ${place}`;
+  if (place.startsWith('/') && (await isRepositoryAt(context, place, id))) return `still exists at ${place}`;
   try {
     await (await domains.peerOf(id)).status();
     return 'can be reached';

@@ -37,7 +37,7 @@ export function whyNotOriginal(known: DomainMember, backend: Backend): string | 
  * @throws CoordinatorError
  */
 export async function assertKnown({ records, domainId }: OpenRealm): Promise<DomainMember> {
-  const known = (await records.members()).members.get(domainId)?.value;
+  const known = await records.memberOf(domainId);
   if (known !== undefined) return known;
   throw new NotOriginalError('the realm does not know this repository', { advice: { code: 'join-here' } });
 }
@@ -51,7 +51,7 @@ export async function assertOnlyOne(
   { records, domainId }: OpenRealm,
   isMoved: boolean,
 ): Promise<void> {
-  const known = (await records.members()).members.get(domainId)?.value;
+  const known = await records.memberOf(domainId);
   if (known === undefined || isThere(known, context.backend)) return;
   const isLocal = isThisMachine(known) && known.place.startsWith('/');
   if (isLocal && (await isRepositoryAt(context, known.place, domainId))) {
@@ -107,6 +107,11 @@ function isThere(known: DomainMember, { location, localDirectory }: Backend): bo
 
 /** Whether two paths lead to one repository, by a link or a second mount. */
 function isSameFile(a: string, b: string): boolean {
-  const [first, second] = [a, b].map((path) => statSync(join(path, 'config'), { throwIfNoEntry: false }));
-  return first !== undefined && second !== undefined && first.dev === second.dev && first.ino === second.ino;
+  try {
+    const [first, second] = [statSync(join(a, 'config')), statSync(join(b, 'config'))];
+    return first.dev === second.dev && first.ino === second.ino;
+  } catch {
+    // One of them does not exist, or this user may not see it.
+    return false;
+  }
 }

@@ -119,7 +119,7 @@ async function ownStatus(
   realm: OpenRealm,
 ): Promise<DomainStatus> {
   const { domainId, membership, records } = realm;
-  const member = (await records.members()).members.get(domainId)?.value;
+  const member = await records.memberOf(domainId);
   const published = (await records.stateToReplace(domainId))?.value;
   const endpoint = await announcedEndpoint(realm, domainId);
   const hasAgent = endpoint !== undefined && (await mayAgentRun(realm, endpoint));

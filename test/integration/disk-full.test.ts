@@ -17,7 +17,7 @@ import { memoryDirectory } from '../support/temp-directory.ts';
 import { fillToTheLastByte, freeBytesOf, mountTmpfs } from '../support/tmpfs.ts';
 import { NEEDS_ROOT, isRoot } from '../support/unprivileged.ts';
 
-const LOOP_TIMEOUT_MS = 180_000;
+const LOOP_TIMEOUT_MS = 3_600_000;
 const MIB = 1024 * 1024;
 
 describe('a disk that is full from any write on', () => {

@@ -15,7 +15,7 @@ import { inSoak, seedsFrom } from '../support/soak.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { withoutThreads } from '../support/test-threads.ts';
 
-const COMMAND_COUNT = 80;
+const COMMAND_COUNT = inSoak(80, 30);
 /** LDM_TEST_SEED runs a failing seed again. */
 const seedGiven = process.env['LDM_TEST_SEED'];
 const seeds =

@@ -10,7 +10,7 @@ import { ACTS, BACKUP, backupWork, setStage } from '../support/crash-stage.ts';
 import { InterruptionLoop } from '../support/interruption.ts';
 import { LimitedBackend, usedBytesOf } from '../support/limited-backend.ts';
 import { createPrng } from '../support/prng.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
@@ -137,7 +137,7 @@ async function fillDisk(skip: (condition: boolean, note: string) => void): Promi
   const disk = join(directory, 'disk');
   skip(!mountTmpfs(disk, 14 * MIB), 'no tmpfs can be mounted here, not even by root');
   const repository = join(disk, 'repository');
-  const run = async (...args: readonly string[]): Promise<RunLdmResult> => runLdm(['-r', repository, ...args]);
+  const run = async (...args: readonly string[]): Promise<RunLdmResult> => runLdmHere(['-r', repository, ...args]);
   const expectSuccess = async (...args: readonly string[]): Promise<void> => {
     const { code, stderr } = await run(...args);
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });

@@ -17,7 +17,7 @@ import { SmallSource } from '../support/small-source.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { threadsOfTests, withoutThreads } from '../support/test-threads.ts';
 
-const COMMAND_COUNT = 300;
+const COMMAND_COUNT = inSoak(300, 150);
 const SNAPSHOT_COUNT_MAX = 8;
 const FIXED_SEEDS = seedsFrom(1, inSoak(100, 1));
 /** LDM_TEST_SEED runs a failing seed again. */

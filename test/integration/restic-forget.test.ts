@@ -84,7 +84,7 @@ function byGroup(outcomes: readonly Outcome[]): Outcome[] {
   return outcomes.toSorted((a, b) => (a.group < b.group ? -1 : 1));
 }
 
-it('random policies keep the same snapshots as restic, for the same reasons', { timeout: 120_000 }, ({ skip }) => {
+it('random policies keep the same snapshots as restic, for the same reasons', ({ skip }) => {
   skip(!hasRestic, 'restic is not installed');
   const seed = Math.floor(performance.now() * 1000);
   const prng = createPrng(seed);

@@ -32,7 +32,7 @@ function resticFiles(restic: Restic, root: string, patterns: readonly string[]):
   return resticSelection(restic, root, [...excludes, '--', root]).filter((path) => !path.endsWith('/'));
 }
 
-it('random patterns save the same files as restic', { timeout: 120_000 }, async ({ skip }) => {
+it('random patterns save the same files as restic', async ({ skip }) => {
   skip(!hasRestic, 'restic is not installed');
   const seed = Math.floor(performance.now() * 1000);
   const prng = createPrng(seed);

@@ -17,7 +17,7 @@ import { takeThreadsAway } from '../support/test-threads.ts';
 // A model check of the real operations: docs/format.md, "Removal", says why no schedule loses anything.
 
 /** `npm run soak` asks for 100,000. */
-const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(100_000, 150));
+const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(100_000, 50));
 const IS_SOAK = inSoak(true, process.env['LDM_TEST_SCHEDULES'] !== undefined);
 /** LDM_TEST_SEED runs the schedules from that seed on again. */
 const FIRST_SEED = Number(process.env['LDM_TEST_SEED'] ?? Date.now() % 2 ** 31);

@@ -58,15 +58,26 @@ export function aThird(numbers: Iterable<number>, { operations }: Pick<FaultyBac
   return [...numbers].filter((number) => {
     const step = operations[number - 1];
     if (step === undefined) return true;
-    const count = counts.get(kindOf(step)) ?? 0;
-    counts.set(kindOf(step), count + 1);
+    const count = counts.get(classOf(step)) ?? 0;
+    counts.set(classOf(step), count + 1);
     return count % 3 === 0;
   });
 }
 
 /** What is done, and in which directory. */
 function kindOf({ operation, name }: LoggedOperation): string {
-  return `${operation} ${name.split(' -> ').at(-1)!.split('/')[0]}`;
+  return `${operation} ${directoryOf(name)}`;
+}
+
+function directoryOf(name: string): string {
+  return name.split(' -> ').at(-1)!.split('/')[0]!;
+}
+
+/** Kinds of operations of which each leaves something else: reads and changes of temporary files and locks do not. */
+function classOf(step: LoggedOperation): string {
+  if (isRead(step)) return 'read';
+  const directory = directoryOf(step.name);
+  return directory === 'tmp' || directory === 'locks' ? directory : kindOf(step);
 }
 
 function findStart(operations: readonly LoggedOperation[], startsAt: RegExp): number {

@@ -39,7 +39,7 @@ describe('the benchmark in its small size', () => {
   let results: readonly ScenarioResult[];
   beforeAll(async () => {
     results = await runSmall(slugs, ldm);
-  });
+  }, 300_000);
 
   it.each(slugs)('runs %s with ldm', (slug) => {
     const result = results.find((each) => each.slug === slug);

@@ -53,7 +53,12 @@ const PLACES: readonly {
   readonly roundCount: number;
   readonly open: (stage: Stage, fault: FaultOptions) => Place;
 }[] = [
-  { name: 'a real directory', problem: undefined, roundCount: inSoak(60, 3), open: onDisk((path) => new LocalBackend(path)) },
+  {
+    name: 'a real directory',
+    problem: undefined,
+    roundCount: inSoak(60, 3),
+    open: onDisk((path) => new LocalBackend(path)),
+  },
   {
     name: 'a directory of an SFTP server',
     problem: sftpProblem,

@@ -30,7 +30,12 @@ interface Kind {
 }
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  config: { files: () => ['config', 'config.bak'], finding: /^config-damaged$/, flipCount: inSoak(10, 5), isMissed: true },
+  config: {
+    files: () => ['config', 'config.bak'],
+    finding: /^config-damaged$/,
+    flipCount: inSoak(10, 5),
+    isMissed: true,
+  },
   'data pack': {
     files: ({ backend }) => packsOfKind(backend, 'data'),
     finding: /^pack-/,

@@ -75,7 +75,10 @@ describe('a repository in a bucket', () => {
   test('outlives a gateway that is killed and started again during a backup', async () => {
     let revival: Promise<void> | undefined;
     const { endpoint } = await startFaultProxy(server().endpoint, ({ method, url }) => {
-      if (method === 'PUT' && url!.includes('/packs/')) revival ??= server().kill().then(async () => server().restart());
+      if (method === 'PUT' && url!.includes('/packs/'))
+        revival ??= server()
+          .kill()
+          .then(async () => server().restart());
       return undefined;
     });
     const { directory, source, run, runBuilt } = await makeRemote();

@@ -165,7 +165,10 @@ describe('groups of which one is in a bucket', () => {
   test('lose nothing if its gateway is killed during a backup, which goes on when it is back', async () => {
     let revival: Promise<void> | undefined;
     const { endpoint } = await startFaultProxy(server().endpoint, ({ method, url }) => {
-      if (method === 'PUT' && url!.includes('/packs/')) revival ??= server().kill().then(async () => server().restart());
+      if (method === 'PUT' && url!.includes('/packs/'))
+        revival ??= server()
+          .kill()
+          .then(async () => server().restart());
       return undefined;
     });
     const stage = await makeStage(endpoint, MOST);

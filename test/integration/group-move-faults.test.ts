@@ -7,6 +7,7 @@ import { drainGroup, rebalanceGroups } from '../../src/operations/group-moves.ts
 import { addGroup, listGroups } from '../../src/operations/groups.ts';
 import { backupInto, makeGrouped, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
+import { keepDirectory } from '../support/kept-directory.ts';
 import { inSoak } from '../support/soak.ts';
 import { steppedPlaces } from '../support/stepped-groups.ts';
 
@@ -66,12 +67,14 @@ async function runWith(
 
 describe.each(Object.keys(ACTS))('a %s', (name) => {
   it.each(Object.keys(FAULTS))('loses nothing if an operation %s', async (how) => {
-    const { count } = await runWith(await makeStage(), undefined, ACTS[name]!);
+    const stage = await makeStage();
+    const reset = keepDirectory(stage.directory);
+    const { count } = await runWith(stage, undefined, ACTS[name]!);
     const stepsMax = inSoak(80, 6);
     let firedCount = 0;
     let surplusCount = 0;
     for (let at = 1; at <= count; at += Math.ceil(count / stepsMax)) {
-      const stage = await makeStage();
+      reset();
       const { error, hasFired } = await runWith(stage, { at, ...FAULTS[how]! }, ACTS[name]!);
       firedCount += hasFired ? 1 : 0;
       if (error !== undefined) expect(error, `at ${at}`).toBeInstanceOf(LdmError);

@@ -10,6 +10,7 @@ import { drainGroup, rebalanceGroups } from '../../src/operations/group-moves.ts
 import { listGroups, setCopies, setGroupState } from '../../src/operations/groups.ts';
 import { backupInto, fill, makeGrouped } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
+import { keepDirectory } from '../support/kept-directory.ts';
 import { inSoak } from '../support/soak.ts';
 import { steppedPlaces } from '../support/stepped-groups.ts';
 
@@ -73,11 +74,13 @@ async function runSuspended(
 
 describe('a drain that is suspended at any step, while another process', () => {
   it.each(Object.keys(MEANWHILE))('%s', async (name) => {
-    const { count } = await runSuspended(await makeStage(), 0, async () => undefined);
+    const stage = await makeStage();
+    const reset = keepDirectory(stage.directory);
+    const { count } = await runSuspended(stage, 0, async () => undefined);
     let refusedCount = 0;
     let suspendedCount = 0;
     for (let at = 1; at <= count; at += Math.ceil(count / STEPS_MAX)) {
-      const stage = await makeStage();
+      reset();
       const { error, wasSuspended } = await runSuspended(stage, at, MEANWHILE[name]!);
       if (!wasSuspended) continue;
       suspendedCount += 1;
@@ -137,10 +140,12 @@ describe('suspended at any step, nothing is lost by', () => {
       stage.mount('c');
       return stage;
     };
-    const { count } = await runSuspended(await makeCopied(), 0, async () => undefined, act);
+    const stage = await makeCopied();
+    const reset = keepDirectory(stage.directory);
+    const { count } = await runSuspended(stage, 0, async () => undefined, act);
     let suspendedCount = 0;
     for (let at = 1; at <= count; at += Math.ceil(count / STEPS_MAX)) {
-      const stage = await makeCopied();
+      reset();
       const { error, wasSuspended } = await runSuspended(stage, at, meanwhile, act);
       if (error !== undefined) expect(error, `at ${at}`).toBeInstanceOf(RefusedError);
       suspendedCount += wasSuspended ? 1 : 0;

@@ -13,6 +13,7 @@ import { startFaultProxy } from '../../support/fault-proxy.ts';
 import { MODEL_NAMES, runGroupModel } from '../../support/group-model.ts';
 import { makeGrouped } from '../../support/grouped-repository.ts';
 import { createPrng } from '../../support/prng.ts';
+import { inSoak } from '../../support/soak.ts';
 import { server } from './server.ts';
 
 let count = 0;
@@ -216,6 +217,6 @@ describe('groups of which one is in a bucket', () => {
       },
     };
     const repository = await makeGrouped(MODEL_NAMES, { buckets: { c: bucket } });
-    await runGroupModel(repository, Date.now() % 2 ** 32, 20);
+    await runGroupModel(repository, Date.now() % 2 ** 32, inSoak(20, 8));
   });
 });

@@ -63,9 +63,11 @@ test(
 
 test('every kind of contents is changed, and the same seed changes the same', async () => {
   const seen = new Set<string>();
-  for (let seed = 1; seed <= 80; seed++) {
-    const [first, second] = [await change(seed), await change(seed)];
+  for (let seed = 1; seed <= 150; seed++) {
+    const first = await change(seed);
     for (const kind of first.what.split(/ and | /)) seen.add(kind);
+    if (seed % inSoak(1, 3) > 0) continue;
+    const second = await change(seed);
     const changed = first.disk.names();
     expect(second.disk.names()).toEqual(changed);
     for (const name of changed) expect(first.disk.view(name).equals(second.disk.view(name)), name).toBe(true);

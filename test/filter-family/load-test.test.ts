@@ -6,7 +6,7 @@ import { runLdm } from '../support/run-ldm.ts';
 const SEED = 4;
 const OPTIONS = { seed: SEED, idsPerDomain: 1000, lookUpsPerUser: 60, serviceMs: 5, servedAtOnce: 2 };
 
-describe(`the load test, seed ${SEED}`, async () => {
+describe(`the load test (seed ${SEED})`, async () => {
   const result = await runLoadTest(OPTIONS);
 
   it('has the published numbers of users, and is at least three times as fast by filter in each row', () => {

@@ -8,6 +8,7 @@ import { makeRandomTree } from '../support/random-tree.ts';
 import { hasRestic, initRestic } from '../support/restic.ts';
 import type { Restic } from '../support/restic.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 interface Message {
@@ -52,8 +53,7 @@ async function ldmChanges(
   return { changes: changes.filter((change) => isText(change)).toSorted(), moved };
 }
 
-it.skipIf(!hasRestic)('diff lists what restic lists, moves aside', async () => {
-  const seed = 91;
+it.skipIf(!hasRestic).each(seedsOf(1, 10))('diff lists what restic lists, moves aside (seed %i)', async (seed) => {
   const prng = createPrng(seed);
   const directory = memoryDirectory();
   const source = join(directory, 'source');

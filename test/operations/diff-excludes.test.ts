@@ -9,6 +9,7 @@ import type { DiffOptions, DiffResult } from '../../src/operations/diff.ts';
 import { mutateTree } from '../support/mutate-tree.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 import { mountTmpfs } from '../support/tmpfs.ts';
@@ -23,8 +24,7 @@ async function diffLive({ context }: TestRepository, options: Partial<DiffOption
 }
 
 describe('diffSnapshots of a snapshot and live files with excludes', () => {
-  it('gives what a backup with the same excludes would then find', async () => {
-    const seed = 91;
+  it.each(seedsOf(1, 10))('gives what a backup with the same excludes would then find (seed %i)', async (seed) => {
     const prng = createPrng(seed);
     const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
     makeRandomTree(join(repository.source, 'tree'), { seed, fileCount: 60, fileSizeBytesMax: 60_000 });

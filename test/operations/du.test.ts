@@ -12,6 +12,7 @@ import type { ByteString } from '../../src/util/byte-string.ts';
 import { makeManySnapshots } from '../support/many-snapshots.ts';
 import type { ManySnapshots } from '../support/many-snapshots.ts';
 import { createPrng } from '../support/prng.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { unlockOfTests } from '../support/test-password.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 
@@ -96,15 +97,17 @@ async function expectExact(stage: ManySnapshots, sets: readonly (readonly string
 }
 
 describe('measureUsage', () => {
-  it('gives for each directory what brute force gives, for single snapshots and for sets', async () => {
-    const seed = 61;
-    const stage = await makeManySnapshots(seed, { snapshotCount: 5, fileCount: 90, changeCount: 4 });
-    const prng = createPrng(seed);
-    const ids = stage.snapshots.map(({ id }) => id);
-    const sets = Array.from({ length: 6 }, () => ids.filter(() => prng.int(3) === 0)).filter((set) => set.length > 0);
-    const rowCount = await expectExact(stage, [...ids.slice(0, 3).map((id) => [id]), ...sets, ids], 9);
-    expect(rowCount, `seed ${seed}`).toBeGreaterThan(40);
-  });
+  it.each(seedsOf(1, 10))(
+    'gives for each directory what brute force gives, for single snapshots and for sets (seed %i)',
+    async (seed) => {
+      const stage = await makeManySnapshots(seed, { snapshotCount: 5, fileCount: 90, changeCount: 4 });
+      const prng = createPrng(seed);
+      const ids = stage.snapshots.map(({ id }) => id);
+      const sets = Array.from({ length: 6 }, () => ids.filter(() => prng.int(3) === 0)).filter((set) => set.length > 0);
+      const rowCount = await expectExact(stage, [...ids.slice(0, 3).map((id) => [id]), ...sets, ids], 9);
+      expect(rowCount, `seed ${seed}`).toBeGreaterThan(40);
+    },
+  );
 
   it('lists the directories of each snapshot, one level by default', async () => {
     const repository = await makeTestRepository();

@@ -6,8 +6,9 @@ import type { HeldPlane } from '../../src/realm/held-planes.ts';
 import { KeptPlanes } from '../../src/realm/kept-planes.ts';
 import { createPrng } from '../support/prng.ts';
 import { DOMAIN, PublishingDomain } from './plane-support.ts';
+import { seedsOf } from '../support/seeds.ts';
 
-const SEEDS = [1, 2, 3, 4];
+const SEEDS = seedsOf(4, 40);
 const POSITIONS = 4096;
 
 function maskOf(plane: Uint8Array, ids: Uint8Array): Buffer {

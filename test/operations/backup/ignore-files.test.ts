@@ -165,7 +165,9 @@ describe('.ldmignore', () => {
   });
 });
 
-describe.skipIf(!hasGit)('--git-ignore', () => {
+describe('--git-ignore', () => {
+  beforeEach(({ skip }) => skip(!hasGit, 'git is not installed'));
+
   it.each(seedsFrom(Math.floor(performance.now() * 1000), inSoak(200, 8)))(
     'saves what git does not ignore (seed %i)',
     async (seed) => {

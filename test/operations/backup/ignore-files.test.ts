@@ -165,7 +165,9 @@ describe('.ldmignore', () => {
   });
 });
 
-describe.skipIf(!hasGit)('--git-ignore', () => {
+describe('--git-ignore', () => {
+  beforeEach(({ skip }) => skip(!hasGit, 'git is not installed'));
+
   it.each(seedsOf(8, 200))('saves what git does not ignore (seed %i)', async (seed) => {
     const prng = createPrng(seed);
     const repository = await makeTestRepository();

@@ -1,5 +1,5 @@
-// AssemblyScript, compiled by build.mjs. ../reference-chunker.ts defines the correct results. ../wasm-chunker.ts
-// provides the memory, with the gear table (256 64-bit values) at address 0.
+// AssemblyScript, compiled by build.mjs. In src/chunking, reference-chunker.ts defines the correct results, and
+// wasm-chunker.ts provides the memory, with the gear table (256 64-bit values) at address 0.
 
 const WINDOW_SIZE_BYTES: usize = 64;
 

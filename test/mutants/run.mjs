@@ -22,7 +22,7 @@ async function tryBug(copy, bug) {
     if (outcome === 'passed') return { outcome: 'survived', detail: `${bug.note} (${bug.file})` };
     return { outcome, detail };
   } finally {
-    copy.restore(bug);
+    copy.restore();
   }
 }
 
@@ -65,7 +65,6 @@ async function main(ids) {
   if (unknown.length > 0) throw new Error(`no such bug: ${unknown.join(', ')}`);
   const bugs = ids.length === 0 ? all : all.filter(({ id }) => ids.includes(id));
   const copy = new ScratchCopy(ROOT);
-  process.on('exit', () => copy.remove());
   print(`${bugs.length} bugs, in a copy of ${relative(process.cwd(), ROOT) || 'the project'}`);
   const runnable = bugs.filter(({ problem, equivalent }) => problem === undefined && equivalent === undefined);
   if (runnable.length > 0) await assertPass(copy, runnable);
@@ -75,4 +74,7 @@ async function main(ids) {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
-await main(process.argv.slice(2));
+await main(process.argv.slice(2)).catch((error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+});

@@ -44,13 +44,15 @@ async function run(root, args) {
   delete env.LDM_SOAK;
   const child = spawn('npx', args, { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const stop = () => {
+    if (child.pid === undefined) return;
     try {
       process.kill(-child.pid, 'SIGKILL');
     } catch {
       // All have ended.
     }
   };
-  process.on('exit', stop);
+  // Before the copy is removed.
+  process.prependListener('exit', stop);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   let isLate = false;

@@ -8,6 +8,7 @@ import { TarReader } from '../../../src/format/tar/tar-reader.ts';
 import { byteStringFromBytes } from '../../../src/util/byte-string.ts';
 import type { ByteString } from '../../../src/util/byte-string.ts';
 import { testProperty } from '../../support/property.ts';
+import { encodeSample } from '../../support/tar-archive.ts';
 
 function bytes(minLength: number, maxLength: number): fc.Arbitrary<ByteString> {
   return fc
@@ -226,5 +227,10 @@ describe('a tar archive', () => {
       }),
       { numRuns: 5, ...UNSHRUNK },
     );
+  });
+
+  it('that ends between two members is incomplete', async () => {
+    const archive = Buffer.concat([encodeSample({ path: 'a', content: 'a' }), encodeSample({ path: 'b' })]);
+    await expect(readAll(archive, 512)).rejects.toThrow(`it has no end after ${archive.length} bytes`);
   });
 });

@@ -138,7 +138,16 @@ describe('filter simulate', () => {
   });
 
   it('has every figure with --json', async () => {
-    const { stdout } = await runLdmHere(['filter', 'simulate', '--runs', '2', '--samples', '2', '--json', '--no-progress']);
+    const { stdout } = await runLdmHere([
+      'filter',
+      'simulate',
+      '--runs',
+      '2',
+      '--samples',
+      '2',
+      '--json',
+      '--no-progress',
+    ]);
     const message = JSON.parse(stdout) as { groups: { samples: unknown[] }[] };
     expect(message).toMatchObject({ message_type: 'simulation', seed: 1, runs: 2, hashes: 7, files: [] });
     expect(message.groups.map(({ samples }) => samples.length)).toEqual([2, 2]);

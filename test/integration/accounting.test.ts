@@ -22,7 +22,7 @@ import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 
 const SEED = 20261120;
 const SNAPSHOT_COUNT = 12;
-const SET_COUNT = 1000;
+const SET_COUNT = 300;
 
 describe('what a delete says it frees', () => {
   let backend: MemoryBackend;

@@ -8,7 +8,7 @@ import type { Wrap } from '../support/interruption.ts';
 import { PowerCutLoop } from '../support/power-cut-loop.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
-const LOOP_TIMEOUT_MS = 180_000;
+const LOOP_TIMEOUT_MS = 3_600_000;
 
 /** What is broken, in which act it must be noticed, from which operation on, and as what. */
 type Case = readonly [rule: string, act: Act, wrap: Wrap, startsAt: RegExp, finding: RegExp];

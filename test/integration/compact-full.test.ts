@@ -15,11 +15,12 @@ import { LimitedBackend, usedBytesOf } from '../support/limited-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
+import { inSoak } from '../support/soak.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 // A compaction on a disk with little room, for every amount of room from nothing to enough.
 
-const STEP_BYTES = 151;
+const STEP_BYTES = inSoak(151, 601);
 const ENOUGH_BYTES = 12_000;
 
 interface Stage {
@@ -123,7 +124,7 @@ test('rewrites as many packs at a time as there is room for, with the room of th
 
 test('leaves a filter image behind if there is room at the end', async () => {
   const images: number[] = [];
-  for (let freeBytes = 0; freeBytes < 9000; freeBytes += 500) {
+  for (let freeBytes = 0; freeBytes < 9000; freeBytes += inSoak(500, 1500)) {
     const disk = new MemoryBackend();
     await initRepository(simulatedProcess(disk), { capacity: 64 });
     const source = memoryDirectory();

@@ -10,12 +10,13 @@ import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import type { Prng } from '../support/prng.ts';
 import { seedsOf } from '../support/seeds.ts';
+import { inSoak } from '../support/soak.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { SmallSource } from '../support/small-source.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { withoutThreads } from '../support/test-threads.ts';
 
-const COMMAND_COUNT = 80;
+const COMMAND_COUNT = inSoak(80, 30);
 
 class CopyRun {
   readonly model: CopyModel;

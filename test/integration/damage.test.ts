@@ -16,6 +16,7 @@ import {
   unreadable,
 } from '../support/damage.ts';
 import type { Damage, DescribedCheck } from '../support/damage.ts';
+import { inSoak } from '../support/soak.ts';
 import { withTemporaryDirectory } from '../support/temp-directory.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 
@@ -29,29 +30,34 @@ interface Kind {
 }
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  config: { files: () => ['config', 'config.bak'], finding: /^config-damaged$/, flipCount: 10, isMissed: true },
+  config: {
+    files: () => ['config', 'config.bak'],
+    finding: /^config-damaged$/,
+    flipCount: inSoak(10, 5),
+    isMissed: true,
+  },
   'data pack': {
     files: ({ backend }) => packsOfKind(backend, 'data'),
     finding: /^pack-/,
-    flipCount: 50,
+    flipCount: inSoak(50, 15),
     isMissed: true,
   },
   'tree pack': {
     files: ({ backend }) => packsOfKind(backend, 'tree'),
     finding: /^pack-/,
-    flipCount: 50,
+    flipCount: inSoak(50, 15),
     isMissed: true,
   },
-  segment: { files: inside('index'), finding: /^segment-/, flipCount: 10, isMissed: true },
-  snapshot: { files: inside('snapshots'), finding: /^snapshot-/, flipCount: 10, isMissed: true },
+  segment: { files: inside('index'), finding: /^segment-/, flipCount: inSoak(10, 5), isMissed: true },
+  snapshot: { files: inside('snapshots'), finding: /^snapshot-/, flipCount: inSoak(10, 5), isMissed: true },
   'deleted snapshot': { files: inside('deleted'), finding: /snapshot-/, flipCount: 5, isMissed: true },
   'copy of a manifest': {
     files: inside('manifests.bak'),
     finding: /^snapshot-copy-damaged$/,
-    flipCount: 10,
+    flipCount: inSoak(10, 5),
     isMissed: false,
   },
-  'filter image': { files: inside('filter'), finding: /^checkpoint-/, flipCount: 50, isMissed: false },
+  'filter image': { files: inside('filter'), finding: /^checkpoint-/, flipCount: inSoak(50, 15), isMissed: false },
 };
 
 let stage: Stage;

@@ -10,14 +10,14 @@ import { ACTS, BACKUP, backupWork, setStage } from '../support/crash-stage.ts';
 import { InterruptionLoop } from '../support/interruption.ts';
 import { LimitedBackend, usedBytesOf } from '../support/limited-backend.ts';
 import { createPrng } from '../support/prng.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { fillToTheLastByte, freeBytesOf, mountTmpfs } from '../support/tmpfs.ts';
 import { NEEDS_ROOT, isRoot } from '../support/unprivileged.ts';
 
-const LOOP_TIMEOUT_MS = 180_000;
+const LOOP_TIMEOUT_MS = 3_600_000;
 const MIB = 1024 * 1024;
 
 describe('a disk that is full from any write on', () => {
@@ -137,7 +137,7 @@ async function fillDisk(skip: (condition: boolean, note: string) => void): Promi
   const disk = join(directory, 'disk');
   skip(!mountTmpfs(disk, 14 * MIB), 'no tmpfs can be mounted here, not even by root');
   const repository = join(disk, 'repository');
-  const run = async (...args: readonly string[]): Promise<RunLdmResult> => runLdm(['-r', repository, ...args]);
+  const run = async (...args: readonly string[]): Promise<RunLdmResult> => runLdmHere(['-r', repository, ...args]);
   const expectSuccess = async (...args: readonly string[]): Promise<void> => {
     const { code, stderr } = await run(...args);
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });

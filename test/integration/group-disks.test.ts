@@ -13,6 +13,7 @@ import { fill, makeGrouped, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
 import { createPrng } from '../support/prng.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { inSoak } from '../support/soak.ts';
 import { fillToTheLastByte, freeBytesOf } from '../support/tmpfs.ts';
 import { missingTools } from '../support/tools.ts';
 import { NEEDS_ROOT, isRoot } from '../support/unprivileged.ts';
@@ -63,7 +64,7 @@ describe('a group on a disk that is full', () => {
   it('from any write on leaves new packs to the others', async ({ skip }) => {
     const repository = await makeOnDisks();
     skip(repository === undefined, NO_MOUNT);
-    for (let step = 0; step < 8; step += 1) {
+    for (let step = 0; step < 8; step += inSoak(1, 2)) {
       const junk = leave(repository!, 'b', step * 12_000);
       fill(repository!, `new-${step}`, 100 + step);
       const before = packsAt(repository!.place('b')).length;

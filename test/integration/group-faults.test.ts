@@ -17,7 +17,7 @@ import { createPrng } from '../support/prng.ts';
 import { inSoak } from '../support/soak.ts';
 
 /** How many of the operations fail, one in each run. */
-const STEPS_MAX = inSoak(200, 15);
+const STEPS_MAX = inSoak(200, 5);
 
 const ACTS: Readonly<Record<string, (stage: Stage) => (context: OperationContext) => Promise<unknown>>> = {
   backup:

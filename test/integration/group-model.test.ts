@@ -4,9 +4,10 @@ import { memoryBucket } from '../support/buckets.ts';
 import { MODEL_NAMES, runGroupModel } from '../support/group-model.ts';
 import { makeGrouped } from '../support/grouped-repository.ts';
 import { seedsOf } from '../support/seeds.ts';
+import { inSoak } from '../support/soak.ts';
 
-const COMMAND_COUNT = 40;
-const SEEDS = seedsOf(3, 50);
+const COMMAND_COUNT = inSoak(40, 20);
+const SEEDS = seedsOf(2, 50);
 
 let deathCount = 0;
 

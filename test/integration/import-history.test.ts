@@ -82,7 +82,7 @@ function snapshotsOf({ ldm }: Stage): Record<string, unknown>[] {
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter((each) => 'paths' in each);
 }
 
-it('the documented script imports the history of restic', { timeout: 120_000 }, ({ skip }) => {
+it('the documented script imports the history of restic', ({ skip }) => {
   skip(!isInstalled('restic', 'version') || !isInstalled('jq', '--version'), 'restic or jq is not installed');
   const stage = makeStage((directory) => ({ RESTIC_REPOSITORY: join(directory, 'restic'), RESTIC_PASSWORD: 'x' }));
   const { directory, data, environment } = stage;
@@ -108,7 +108,7 @@ it('the documented script imports the history of restic', { timeout: 120_000 }, 
   stage.ldm('check', '--read-data');
 });
 
-it('the documented script imports the history of borg', { timeout: 120_000 }, ({ skip }) => {
+it('the documented script imports the history of borg', ({ skip }) => {
   skip(!isInstalled('borg', '--version') || !isInstalled('jq', '--version'), 'borg or jq is not installed');
   const stage = makeStage((directory) => ({
     BORG_REPO: join(directory, 'borg'),

@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { describeDeepTree, makeDeepTree, removeTree } from '../support/deep-tree.ts';
 import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
+import { inSoak } from '../support/soak.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 interface Limits {
@@ -42,23 +43,24 @@ function makeLimited({ heapMiB, openFiles }: Limits): {
 const DONE = { status: 0, stderr: '' };
 
 describe.runIf(process.platform === 'linux')('within little memory', () => {
-  it('4,000 nested directories with long names are saved, found unchanged, checked, restored and deleted', () => {
-    // Their paths together have 2 GB.
-    const { source, target, run } = makeLimited({ heapMiB: 96, openFiles: 256 });
-    makeDeepTree(source, 4000);
+  const depth = inSoak(4000, 1500);
+  it(`${depth} nested directories with long names are saved, found unchanged, checked, restored and deleted`, () => {
+    // Their paths together have 2 GB in the soak, and 280 MB in the suite.
+    const { source, target, run } = makeLimited({ heapMiB: inSoak(96, 48), openFiles: 256 });
+    makeDeepTree(source, depth);
     expect(run('backup', source)).toEqual(DONE);
     expect(run('backup', source)).toEqual(DONE);
     expect(run('check')).toEqual(DONE);
     expect(run('restore', 'latest', '--target', target)).toEqual(DONE);
     expect(describeDeepTree(join(target, 'source'))).toBe(describeDeepTree(source));
-    expect(describeDeepTree(source)).toMatch(/^4000 levels/);
+    expect(describeDeepTree(source)).toMatch(new RegExp(`^${depth} levels`));
     expect(run('delete', 'latest')).toEqual(DONE);
     expect(run('check')).toEqual(DONE);
   });
 
   it('a directory with very many names is saved, found unchanged, listed, restored and deleted', () => {
-    const { source, target, run } = makeLimited({ heapMiB: 32, openFiles: 256 });
-    const count = 100_000;
+    const { source, target, run } = makeLimited({ heapMiB: inSoak(32, 20), openFiles: 256 });
+    const count = inSoak(100_000, 30_000);
     for (let index = 0; index < count; index += 1) symlinkSync('nowhere', join(source, `link-${index}`));
     expect(run('backup', source)).toEqual(DONE);
     expect(run('backup', source)).toEqual(DONE);

@@ -15,12 +15,12 @@ import type { CompiledProgram } from '../support/compile-for-child.ts';
 import { COMPACT, setStage } from '../support/crash-stage.ts';
 import { makeProcessScenario } from '../support/process-scenario.ts';
 import type { ProcessScenario } from '../support/process-scenario.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { runOperationChild } from '../support/run-operation-child.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 /** A dozen processes, one after the other. */
-const SLOW = { timeout: 240_000 };
+const SLOW = { timeout: 300_000 };
 
 const COMMANDS = [
   ['compact'],
@@ -46,9 +46,9 @@ describe('a lock left by kill -9', () => {
     for (const command of COMMANDS) {
       copyTree(aside, scenario.repository);
       expect(scenario.lockNames(), command[0]).toHaveLength(1);
-      await scenario.runWell('--lock-wait', '0s', ...command);
+      await scenario.runWellHere('--lock-wait', '0s', ...command);
       const id = await scenario.backup(work);
-      await scenario.runWell('--lock-wait', '0s', 'compact');
+      await scenario.runWellHere('--lock-wait', '0s', 'compact');
       expect(scenario.lockNames(), command[0]).toEqual([]);
       const backend = new LocalBackend(scenario.repository);
       expect((await check({ backend }, { readData: true })).findings, command[0]).toEqual([]);
@@ -73,7 +73,7 @@ describe('a lock left by kill -9', () => {
       expect(runOperationChild(child, { ...given, repository, failAt }).isKilled).toBe(true);
       expect(readdirSync(join(repository, 'locks')), command).toEqual([expect.stringMatching(/^exclusive-/)]);
       for (const words of [[command], ['check', '--read-data']]) {
-        const { code, stderr } = await runLdm(['-r', repository, '--lock-wait', '0s', ...words]);
+        const { code, stderr } = await runLdmHere(['-r', repository, '--lock-wait', '0s', ...words]);
         expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });
       }
       const backend = new LocalBackend(repository);
@@ -88,7 +88,7 @@ describe('a lock left by kill -9', () => {
 async function makeKilledBackup(): Promise<ProcessScenario> {
   const scenario = await makeProcessScenario();
   writeFileSync(join(scenario.home, 'small'), 'small');
-  await scenario.runWell('backup', 'small');
+  await scenario.runWellHere('backup', 'small');
   const { running } = await scenario.startSuspendedBackup();
   running.child.kill('SIGKILL');
   await running.ended;
@@ -113,7 +113,7 @@ describe('a lock of another machine', () => {
   it('that is exclusive is respected by everything', async () => {
     const scenario = await makeProcessScenario();
     writeFileSync(join(scenario.home, 'small'), 'small');
-    await scenario.runWell('backup', 'small');
+    await scenario.runWellHere('backup', 'small');
     const name = forge(scenario, 'exclusive');
     for (const command of [
       ['backup', 'small'],
@@ -122,7 +122,7 @@ describe('a lock of another machine', () => {
       ['restore', 'latest', '-t', 'out'],
       ['repair'],
     ]) {
-      const { code, stderr } = await scenario.run('--lock-wait', '0s', ...command);
+      const { code, stderr } = await scenario.runHere('--lock-wait', '0s', ...command);
       expect(code, command[0]).toBe(11);
       expect(stderr).toContain('process 4242 on host elsewhere');
     }
@@ -133,14 +133,14 @@ describe('a lock of another machine', () => {
     const scenario = await makeProcessScenario();
     writeFileSync(join(scenario.home, 'small'), 'small');
     const name = forge(scenario, 'shared');
-    await scenario.runWell('backup', 'small');
-    await scenario.runWell('check', '--read-data');
-    expect((await scenario.run('compact')).code).toBe(11);
-    const { code, stdout, stderr } = await scenario.run('delete', 'latest');
+    await scenario.runWellHere('backup', 'small');
+    await scenario.runWellHere('check', '--read-data');
+    expect((await scenario.runHere('compact')).code).toBe(11);
+    const { code, stdout, stderr } = await scenario.runHere('delete', 'latest');
     expect(code, stderr).toBe(0);
     expect(stdout + stderr).toContain('elsewhere');
     expect(scenario.lockNames()).toEqual([name]);
     unlinkSync(join(scenario.repository, 'locks', name));
-    await scenario.runWell('compact');
+    await scenario.runWellHere('compact');
   });
 });

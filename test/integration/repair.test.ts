@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { LdmError } from '../../src/errors.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { backupWork } from '../support/crash-stage.ts';
+import type { Stage } from '../support/crash-stage.ts';
 import {
   checkAll,
   filesIn,
@@ -36,10 +38,24 @@ import {
 } from '../support/repair-aftermath.ts';
 import { RepeatableRuns } from '../support/repeatable-runs.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { memoryDirectory } from '../support/temp-directory.ts';
+import { inSoak } from '../support/soak.ts';
+import { makeTemporaryDirectory } from '../support/temp-directory.ts';
+
+let directory: string;
+let original: Stage;
+beforeAll(async () => {
+  directory = makeTemporaryDirectory();
+  original = await setDamageStage(directory);
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** The stage, with a disk of its own. */
+function makeStage(): Stage {
+  return { ...original, backend: original.backend.copy() };
+}
 
 test('a healthy repository is not touched', async () => {
-  const { backend } = await setDamageStage(memoryDirectory());
+  const { backend } = makeStage();
   const before = contents(backend);
   expect(await repairAll(backend)).toMatchObject({ actions: [], remaining: [], exitCode: 0 });
   expect(contents(backend)).toEqual(before);
@@ -118,7 +134,7 @@ const CASES: readonly [string, boolean, (disk: MemoryBackend) => Damage[]][] = [
 ];
 for (const [name, isMendable, makeDamages] of CASES) {
   test(`${name}: mended, or exactly what is lost is named`, async () => {
-    const stage = await setDamageStage(memoryDirectory());
+    const stage = makeStage();
     const damages = makeDamages(stage.backend);
     const disk = await spoil(stage, ...damages);
     const before = await tryRestoreAll(disk, stage);
@@ -152,13 +168,14 @@ const MENDABLE = (disk: MemoryBackend): Damage[] => [
 test.each(['crash', 'error'] as const)(
   'a %s at any operation of a repair costs nothing: the next one mends',
   async (mode) => {
-    const stage = await setDamageStage(memoryDirectory());
+    const stage = makeStage();
     const failures: string[] = [];
     const runs = new RepeatableRuns();
     const known = new Set<string>();
-    let count = 0;
+    // In the suite every third, and for errors others than for crashes.
+    let count = inSoak(0, mode === 'crash' ? -2 : -1);
     for (let hasEnded = false; !hasEnded;) {
-      count += 1;
+      count += inSoak(1, 3);
       const disk = await spoil(stage, ...MENDABLE(stage.backend));
       const faulty = new FaultyBackend(disk, { failAt: count, mode, only: isChange });
       const ending = await runs.run(async () => outcomeOf(repairAll(faulty)));
@@ -177,13 +194,13 @@ test.each(['crash', 'error'] as const)(
       }
     }
     expect(count).toBeGreaterThan(40);
-    expect(known.size).toBeGreaterThan(15);
+    expect(known.size).toBeGreaterThan(inSoak(15, 6));
     expect(failures).toEqual([]);
   },
 );
 
 test('a crash in a repair with real losses loses nothing more', async () => {
-  const stage = await setDamageStage(memoryDirectory());
+  const stage = makeStage();
   const makeDamages = (): Damage[] => [
     ...filesIn(stage.backend, 'packs').map((file) => flip(stage.backend, file, 200)),
     missing(first(stage.backend, 'index')),
@@ -191,7 +208,7 @@ test('a crash in a repair with real losses loses nothing more', async () => {
   const straight = await spoil(stage, ...makeDamages());
   await repairAll(straight);
   const expected = await tryRestoreAll(straight, stage);
-  for (let count = 1; ; count += 3) {
+  for (let count = 1; ; count += inSoak(1, 7)) {
     const disk = await spoil(stage, ...makeDamages());
     const faulty = new FaultyBackend(disk, { failAt: count, mode: 'crash', only: isChange });
     await outcomeOf(repairAll(faulty));
@@ -202,7 +219,7 @@ test('a crash in a repair with real losses loses nothing more', async () => {
 });
 
 test('what was set aside once is kept when the same file is damaged again', async () => {
-  const { backend: disk } = await setDamageStage(memoryDirectory());
+  const { backend: disk } = makeStage();
   for (const offset of [99, 120]) {
     await flip(disk, 'config', offset).apply(disk);
     await repairAll(disk);
@@ -211,7 +228,7 @@ test('what was set aside once is kept when the same file is damaged again', asyn
 });
 
 test('a backup of the same files stores what was lost again', async () => {
-  const stage = await setDamageStage(memoryDirectory());
+  const stage = makeStage();
   // The work as it is now is the whole truth: no other snapshot is needed.
   const { snapshotId } = await backupWork(simulatedProcess(stage.backend), stage.work);
   await deleteSnapshots(simulatedProcess(stage.backend), { selectors: presentIds(stage) });

@@ -87,7 +87,6 @@ function byGroup(outcomes: readonly Outcome[]): Outcome[] {
 
 it.for(seedsOf(1, 20))(
   'random policies keep the same snapshots as restic, for the same reasons (seed %i)',
-  { timeout: 120_000 },
   (seed, { skip }) => {
     skip(!hasRestic, 'restic is not installed');
     const prng = createPrng(seed);

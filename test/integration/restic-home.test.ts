@@ -60,7 +60,7 @@ function listingOf(stdout: string, root: string): string[] {
     .toSorted();
 }
 
-it('the options of restic select the same in a home directory', { timeout: 120_000 }, async ({ skip }) => {
+it('the options of restic select the same in a home directory', async ({ skip }) => {
   skip(!hasRestic, 'restic is not installed');
   const directory = realpathSync(memoryDirectory());
   const home = join(directory, 'home', 'ada');

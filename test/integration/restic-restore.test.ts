@@ -12,7 +12,7 @@ import { makeTestRepository } from '../support/test-repository.ts';
 /** Directories that only lead to included files get no metadata from older versions of restic. */
 const COMPARED = { ignore: ['mode', 'uid', 'gid', 'mtimeNs', 'hardlinkGroup'] } as const;
 
-it('restores what restic restores with the same patterns', { timeout: 120_000 }, async ({ skip }) => {
+it('restores what restic restores with the same patterns', async ({ skip }) => {
   skip(!hasRestic, 'restic is not installed');
   const directory = realpathSync(memoryDirectory());
   const home = join(directory, 'home', 'me');

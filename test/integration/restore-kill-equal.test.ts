@@ -9,13 +9,14 @@ import { compileForChild } from '../support/compile-for-child.ts';
 import type { CompiledProgram } from '../support/compile-for-child.ts';
 import { createPrng } from '../support/prng.ts';
 import { SMALL_SIZES } from '../support/simulated-process.ts';
+import { inSoak } from '../support/soak.ts';
 import { makeTemporaryDirectory, memoryDirectory } from '../support/temp-directory.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
-const TIMEOUT_MS = 180_000;
-const MOMENTS = [0.4, 0.6, 0.8, 0.95];
-const BIG_BYTES = 2_000_000;
+const TIMEOUT_MS = 300_000;
+const MOMENTS = inSoak([0.4, 0.6, 0.8, 0.95], [0.4, 0.8, 0.95]);
+const BIG_BYTES = 500_000;
 
 const directory = makeTemporaryDirectory();
 let child: CompiledProgram;
@@ -54,7 +55,7 @@ function makeOlder(target: string, outside: string): void {
   expect(spawnSync('cp', ['-a', source, join(target, 'source')]).status).toBe(0);
   const at = (...names: string[]): string => join(target, 'source', ...names);
   for (const name of ['a', 'b', 'c']) {
-    spawnSync('dd', ['if=/dev/zero', `of=${at(name, 'big')}`, 'bs=1', 'count=9', 'seek=999999', 'conv=notrunc']);
+    spawnSync('dd', ['if=/dev/zero', `of=${at(name, 'big')}`, 'bs=1', 'count=9', 'seek=249999', 'conv=notrunc']);
     for (let index = 0; index < 10; index += 1) writeFileSync(at(name, `${index}`), 'changed');
     writeFileSync(at(name, 'extra'), 'extra');
   }

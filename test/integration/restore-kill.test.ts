@@ -9,16 +9,17 @@ import { compileForChild } from '../support/compile-for-child.ts';
 import type { CompiledProgram } from '../support/compile-for-child.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { SMALL_SIZES } from '../support/simulated-process.ts';
+import { inSoak } from '../support/soak.ts';
 import { makeTemporaryDirectory, memoryDirectory } from '../support/temp-directory.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
 const SEED = 20261129;
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 300_000;
 /** When the restore is killed: after this part of what it reads from the repository. */
-const MOMENTS = [0.3, 0.5, 0.7, 0.9, 0.99];
+const MOMENTS = inSoak([0.3, 0.5, 0.7, 0.9, 0.99], [0.3, 0.7, 0.99]);
 
 const directory = makeTemporaryDirectory();
 let child: CompiledProgram;
@@ -92,7 +93,7 @@ it(
       expectWholeFiles(join(target, 'source'));
       leftoverCount += leftoversIn(target).length;
       const command = ['-q', '-r', join(directory, 'repository'), 'restore', 'latest', '--target', target];
-      expect(await runLdm(command)).toMatchObject({ code: 0, stderr: '' });
+      expect(await runLdmHere(command)).toMatchObject({ code: 0, stderr: '' });
       expect(diffTrees(original, join(target, 'source'))).toEqual([]);
     }
     expect(leftoverCount).toBeGreaterThan(0);

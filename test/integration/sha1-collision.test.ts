@@ -63,8 +63,13 @@ function tail(sizeBytes: number): Buffer {
   return Buffer.concat([prng.bytes(Math.floor(sizeBytes / 2)), Buffer.alloc(Math.ceil(sizeBytes / 2), 'tail ')]);
 }
 
+const contents = new Map<string, Buffer>();
+
 function contentOf(side: Side, sizeBytes: number): Buffer {
-  return Buffer.concat([PREFIXES[side], tail(sizeBytes)]);
+  const key = `${side} ${sizeBytes}`;
+  const content = contents.get(key) ?? Buffer.concat([PREFIXES[side], tail(sizeBytes)]);
+  contents.set(key, content);
+  return content;
 }
 
 function digest(algorithm: string, bytes: Uint8Array): string {
@@ -127,9 +132,7 @@ describe.each(CASES)('colliding files: $name', ({ chunker, chunkHash, tailSizes 
     for (const [index, side] of sides.entries()) {
       for (const sizeBytes of tailSizes) {
         const restored = readFileSync(join(target, 'files', `${index + 1}-${side}-${sizeBytes}`));
-        expect(digest('sha256', restored), `${side} with ${sizeBytes}`).toBe(
-          digest('sha256', contentOf(side, sizeBytes)),
-        );
+        expect(restored.equals(contentOf(side, sizeBytes)), `${side} with ${sizeBytes}`).toBe(true);
       }
     }
   }

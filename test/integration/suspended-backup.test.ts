@@ -16,7 +16,7 @@ async function expectUsable(scenario: ProcessScenario): Promise<void> {
   await scenario.expectWhole();
   truncateSync(join(scenario.home, 'work', 'zeros'), 1000);
   await scenario.backup(join(scenario.home, 'work'));
-  await scenario.runWell('compact', '--max-unused', '0');
+  await scenario.runWellHere('compact', '--max-unused', '0');
   await scenario.expectWhole();
 }
 
@@ -45,7 +45,7 @@ describe('a backup that lost its lock while it was suspended', () => {
     const id = await backupOnce(scenario);
     const suspended = await scenario.startSuspendedBackup();
     loseLock(scenario, suspended);
-    await scenario.runWell('delete', id);
+    await scenario.runWellHere('delete', id);
     expect(await suspended.finish()).toBe(1);
     expect(scenario.snapshotIds()).toEqual([]);
     await expectUsable(scenario);
@@ -56,7 +56,7 @@ describe('a backup that lost its lock while it was suspended', () => {
     const id = await backupOnce(scenario);
     const suspended = await scenario.startSuspendedBackup();
     loseLock(scenario, suspended);
-    await scenario.runWell('delete', id);
+    await scenario.runWellHere('delete', id);
     writeFileSync(join(scenario.repository, 'locks', suspended.lockName), '');
     const said = suspended.running.stderrMatching(/pack [0-9a-f]+, which the new snapshot needs, disappeared/);
     expect(await suspended.finish()).toBe(1);
@@ -68,10 +68,10 @@ describe('a backup that lost its lock while it was suspended', () => {
   it('commits nothing when its own packs, which no segment named yet, were taken for leftovers', async () => {
     const scenario = await makeProcessScenario();
     // A pack is full and written, with what is still on its way behind it, when the endless file comes.
-    writeFileSync(join(scenario.home, 'work', 'a'), createPrng(1).bytes(80 << 20));
+    writeFileSync(join(scenario.home, 'work', 'a'), createPrng(1).bytes(64 << 20));
     const suspended = await scenario.startSuspendedBackup();
     loseLock(scenario, suspended);
-    const compacted = await scenario.runWell('compact');
+    const compacted = await scenario.runWellHere('compact');
     expect(compacted.stdout).toMatch(/packs +[1-9]\d* before, 0 after/);
     writeFileSync(join(scenario.repository, 'locks', suspended.lockName), '');
     expect(await suspended.finish()).toBe(1);

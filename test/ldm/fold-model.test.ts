@@ -18,7 +18,9 @@ describe('the filter state as a function of segments and snapshots', () => {
   it.each<ModelBug>(['pack-first', 'stale-checkpoint', 'no-lock'])(
     'breaks when the order is wrong: %s',
     async (bug) => {
-      expect(await firstFailure(bug)).toMatch(/lost a chunk|has no location|fold and rebuild differ|disagree with the mark/);
+      expect(await firstFailure(bug)).toMatch(
+        /lost a chunk|has no location|fold and rebuild differ|disagree with the mark/,
+      );
     },
   );
 });

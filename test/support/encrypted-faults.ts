@@ -59,11 +59,16 @@ async function reportsOf(disk: MemoryBackend, password: EncryptedStage['password
 /** The names of the files that differ between two places, sorted. */
 function changedNames(before: MemoryBackend, after: MemoryBackend): string[] {
   const names = new Set([...before.names(), ...after.names()]);
-  return [...names].filter((name) => !isSame(before.peek(name), after.peek(name))).sort();
+  return [...names].filter((name) => !isSame(viewOf(before, name), viewOf(after, name))).sort();
 }
 
+function viewOf(disk: MemoryBackend, name: string): Buffer | undefined {
+  return disk.has(name) ? disk.view(name) : undefined;
+}
+
+/** Copies of a disk share what is the same in all of them. */
 function isSame(before: Buffer | undefined, after: Buffer | undefined): boolean {
-  return before === undefined || after === undefined ? before === after : before.equals(after);
+  return before === after || (before !== undefined && after !== undefined && before.equals(after));
 }
 
 /** Files in which faults do not matter. */

@@ -62,15 +62,19 @@ function passOn(response: http.ServerResponse, answer: http.IncomingMessage, bod
 
 function forward(
   upstream: string,
-  { method, url, headers }: http.IncomingMessage,
+  request: http.IncomingMessage,
   body: Buffer,
   onAnswer: (answer: http.IncomingMessage, body: Buffer) => void,
 ): void {
+  const { method, url, headers } = request;
   const { hostname, port } = new URL(upstream);
   const forwarded = http.request({ hostname, port, method, path: url, headers, agent: false }, (answer) => {
     const parts: Buffer[] = [];
     answer.on('data', (part: Buffer) => parts.push(part));
     answer.on('end', () => onAnswer(answer, Buffer.concat(parts)));
+    answer.on('error', () => request.socket.destroy());
   });
+  // The server may have died.
+  forwarded.on('error', () => request.socket.destroy());
   forwarded.end(body);
 }

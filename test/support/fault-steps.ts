@@ -40,7 +40,7 @@ export function chooseSteps(
   const seen = new Set<string>();
   const numbers: number[] = [];
   for (const [index, step] of operations.entries()) {
-    const kind = `${step.operation} ${step.name.split('/')[0]}`;
+    const kind = kindOf(step);
     if (!isRead(step)) {
       if (mode === 'error') seen.clear();
     } else if (seen.has(kind)) continue;
@@ -49,6 +49,35 @@ export function chooseSteps(
   }
   const end = operations.length;
   return { numbers: [...numbers.filter((number) => number >= start), end + 1], end };
+}
+
+/** In the suite, of these operations the first, the fourth and so on of each kind. In the soak all. */
+export function aThird(numbers: Iterable<number>, { operations }: Pick<FaultyBackend, 'operations'>): Iterable<number> {
+  if (inSoak(true, false)) return numbers;
+  const counts = new Map<string, number>();
+  return [...numbers].filter((number) => {
+    const step = operations[number - 1];
+    if (step === undefined) return true;
+    const count = counts.get(classOf(step)) ?? 0;
+    counts.set(classOf(step), count + 1);
+    return count % 3 === 0;
+  });
+}
+
+/** What is done, and in which directory. */
+function kindOf({ operation, name }: LoggedOperation): string {
+  return `${operation} ${directoryOf(name)}`;
+}
+
+function directoryOf(name: string): string {
+  return name.split(' -> ').at(-1)!.split('/')[0]!;
+}
+
+/** Kinds of operations of which each leaves something else: reads and changes of temporary files and locks do not. */
+function classOf(step: LoggedOperation): string {
+  if (isRead(step)) return 'read';
+  const directory = directoryOf(step.name);
+  return directory === 'tmp' || directory === 'locks' ? directory : kindOf(step);
 }
 
 function findStart(operations: readonly LoggedOperation[], startsAt: RegExp): number {

@@ -54,6 +54,10 @@ export class MemoryBackend extends FileSystemBackend {
     return [...this.filesByName.keys()].sort();
   }
 
+  has(name: string): boolean {
+    return this.filesByName.has(name);
+  }
+
   /** The bytes of a file, or undefined. */
   peek(name: string): Buffer | undefined {
     return this.filesByName.get(name)?.contents();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Expectation } from './aftermath.ts';
 import type { Act, Stage } from './crash-stage.ts';
 import type { FaultyBackend } from './faulty-backend.ts';
-import { chooseSteps, isRead } from './fault-steps.ts';
+import { aThird, chooseSteps, isRead } from './fault-steps.ts';
 import type { LoopOptions } from './fault-steps.ts';
 import { AftermathMemory, expectationOf, judgeEnding, runInterrupted } from './interruption.ts';
 import type { Ending, Wrap } from './interruption.ts';
@@ -11,7 +11,7 @@ import { PowerCutBackend } from './power-cut-backend.ts';
 import { RepeatableRuns } from './repeatable-runs.ts';
 import { UNREPEATABLE_OPERATIONS } from './test-password.ts';
 
-/** Cuts the power after one operation of an act, after a later one, and so on (`chooseSteps`). */
+/** Cuts the power after one operation of an act, after a later one, and so on (`chooseSteps`); in the suite after a third. */
 export class PowerCutLoop {
   readonly #stage: Stage;
   readonly #act: Act;
@@ -36,7 +36,7 @@ export class PowerCutLoop {
     const wrapped = { stage: this.#stage, act: this.#act, wrap: this.#wrap, runs: this.#runs };
     const whole = await runInterrupted({ ...wrapped, fault: {} });
     const { numbers, end } = chooseSteps(whole.faulty, 'crash', options);
-    for (const failAt of numbers) {
+    for (const failAt of aThird(numbers, whole.faulty)) {
       const disk = new PowerCutBackend(this.#stage.backend);
       // The operation at which the process dies is not done, not even half: `failAt - 1` of them were.
       const given = { ...wrapped, fault: { mode: 'crash', failAt } as const };

@@ -13,6 +13,7 @@ import { startLdm } from '../cli/start-ldm.ts';
 import type { RunningLdm } from '../cli/start-ldm.ts';
 import { describeTree, diffTrees } from './compare-trees.ts';
 import { openFilesOf } from './open-files.ts';
+import { runLdmHere } from './run-ldm-here.ts';
 import { runLdm } from './run-ldm.ts';
 import type { RunLdmResult } from './run-ldm.ts';
 import { waitUntil } from './wait-until.ts';
@@ -24,6 +25,9 @@ export interface ProcessScenario {
   readonly run: (...args: readonly string[]) => Promise<RunLdmResult>;
   /** As `run`; fails unless the exit code is 0. */
   readonly runWell: (...args: readonly string[]) => Promise<RunLdmResult>;
+  /** The same in this process, where it is one more beside those of the scenario. */
+  readonly runHere: (...args: readonly string[]) => Promise<RunLdmResult>;
+  readonly runWellHere: (...args: readonly string[]) => Promise<RunLdmResult>;
   readonly start: (...args: readonly string[]) => RunningLdm;
   /** Backs a directory up and remembers what it looked like. Returns the id of the snapshot. */
   readonly backup: (directory: string, ...args: readonly string[]) => Promise<string>;
@@ -46,23 +50,28 @@ export async function makeProcessScenario(): Promise<ProcessScenario> {
   const home = makeEndlessHome();
   const repository = join(home, 'repository');
   const expected = new Map<string, Expected>();
-  const run = async (...args: readonly string[]): Promise<RunLdmResult> =>
-    await runLdm(args, { cwd: home, env: { LDM_REPOSITORY: repository } });
-  const runWell = async (...args: readonly string[]): Promise<RunLdmResult> => {
-    const result = await run(...args);
-    expect(result.stderr, args.join(' ')).toBe('');
-    expect(result.code, `${args.join(' ')}\n${result.stdout}`).toBe(0);
-    return result;
-  };
+  const surroundings = { cwd: home, env: { LDM_REPOSITORY: repository } };
+  const run = async (...args: readonly string[]): Promise<RunLdmResult> => await runLdm(args, surroundings);
+  const runHere = async (...args: readonly string[]): Promise<RunLdmResult> => await runLdmHere(args, surroundings);
+  const well =
+    (inner: ProcessScenario['run']): ProcessScenario['runWell'] =>
+    async (...args) => {
+      const result = await inner(...args);
+      expect(result.stderr, args.join(' ')).toBe('');
+      expect(result.code, `${args.join(' ')}\n${result.stdout}`).toBe(0);
+      return result;
+    };
   const start = (...args: readonly string[]): RunningLdm =>
     startLdm(args, { home, env: { LDM_REPOSITORY: repository } });
   const namesIn = (directory: string): string[] => readdirSync(join(repository, directory));
-  await runWell('init', '--no-encryption');
+  await well(runHere)('init', '--no-encryption');
   return {
     home,
     repository,
     run,
-    runWell,
+    runWell: well(run),
+    runHere,
+    runWellHere: well(runHere),
     start,
     backup: async (directory, ...args) => {
       const tree = describeTree(directory);

@@ -1,22 +1,20 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { ObjectBackend } from '../../src/backend/objects/object-backend.ts';
-import { S3Store } from '../../src/backend/s3/s3-store.ts';
-import { makeScenario } from '../cli/scenario.ts';
-import type { Scenario } from '../cli/scenario.ts';
-import { testBackendOperations } from '../contracts/backend-operations.ts';
-import { BUCKET, CEPH_KEYS, s3Client, useCeph } from '../support/ceph-server.ts';
-import { startFaultProxy } from '../support/fault-proxy.ts';
-import type { Fault } from '../support/fault-proxy.ts';
-import { createPrng } from '../support/prng.ts';
-import { seedsOf } from '../support/seeds.ts';
+import { ObjectBackend } from '../../../src/backend/objects/object-backend.ts';
+import { S3Store } from '../../../src/backend/s3/s3-store.ts';
+import { makeScenario } from '../../cli/scenario.ts';
+import type { Scenario } from '../../cli/scenario.ts';
+import { testBackendOperations } from '../../contracts/backend-operations.ts';
+import { BUCKET, CEPH_KEYS, s3Client } from '../../support/ceph-server.ts';
+import { startFaultProxy } from '../../support/fault-proxy.ts';
+import type { Fault } from '../../support/fault-proxy.ts';
+import { createPrng } from '../../support/prng.ts';
+import { seedsOf } from '../../support/seeds.ts';
+import { server } from './server.ts';
 
-const { server, problem } = useCeph();
 let count = 0;
-
-beforeEach(({ skip }) => skip(problem !== undefined, problem));
 
 testBackendOperations('S3 on Ceph', () => s3Backend());
 
@@ -32,18 +30,18 @@ async function makeRemote(): Promise<Scenario & { readonly place: string }> {
   const scenario = await makeScenario();
   const place = `s3:${server().endpoint}/${BUCKET}/r${(count += 1)}`;
   const env = { ...CEPH_KEYS, LDM_REPOSITORY: place, LDM_RETRY_FOR: '60s' };
-  return {
-    ...scenario,
-    place,
-    runBuilt: async (args, options = {}) => scenario.runBuilt(args, { ...options, env: { ...env, ...options.env } }),
-  };
+  const inBucket =
+    (run: Scenario['run']): Scenario['run'] =>
+    async (args, options = {}) =>
+      run(args, { ...options, env: { ...env, ...options.env } });
+  return { ...scenario, place, run: inBucket(scenario.run), runBuilt: inBucket(scenario.runBuilt) };
 }
 
 describe('a repository in a bucket', () => {
   test('is used by every command like a directory', async () => {
-    const { directory, place, runBuilt } = await makeRemote();
+    const { directory, place, run } = await makeRemote();
     const expectSuccess = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await runBuilt(args);
+      const { code, stdout, stderr } = await run(args);
       expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
       return stdout;
     };
@@ -59,38 +57,39 @@ describe('a repository in a bucket', () => {
     await expectSuccess('delete', 'latest');
     expect(await expectSuccess('compact')).toContain('packs       0 before');
     await expectSuccess('check');
-    expect(await runBuilt(['init', '--no-encryption'])).toMatchObject({ code: 1 });
+    expect(await run(['init', '--no-encryption'])).toMatchObject({ code: 1 });
   });
 
   test('takes the backups of two clients at once', async () => {
-    const { directory, runBuilt } = await makeRemote();
-    await runBuilt(['init', '--no-encryption']);
+    const { directory, run, runBuilt } = await makeRemote();
+    await run(['init', '--no-encryption']);
     for (const name of ['one', 'two']) writeFileSync(join(directory, name), createPrng(name.length).bytes(3_000_000));
     const results = await Promise.all(['one', 'two'].map(async (name) => runBuilt(['backup', name])));
     expect(results.map(({ code, stderr }) => [code, stderr])).toEqual([
       [0, ''],
       [0, ''],
     ]);
-    expect((await runBuilt(['snapshots', '--json'])).stdout).toMatch(/one[^]*two|two[^]*one/);
-    expect(await runBuilt(['check', '--read-data'])).toMatchObject({ code: 0 });
+    expect((await run(['snapshots', '--json'])).stdout).toMatch(/one[^]*two|two[^]*one/);
+    expect(await run(['check', '--read-data'])).toMatchObject({ code: 0 });
   });
 
   test('outlives a gateway that is killed and started again during a backup', async () => {
-    const { directory, source, runBuilt } = await makeRemote();
-    await runBuilt(['init', '--no-encryption']);
+    let revival: Promise<void> | undefined;
+    const { endpoint } = await startFaultProxy(server().endpoint, ({ method, url }) => {
+      if (method === 'PUT' && url!.includes('/packs/'))
+        revival ??= server()
+          .kill()
+          .then(async () => server().restart());
+      return undefined;
+    });
+    const { directory, source, run, runBuilt } = await makeRemote();
+    await run(['init', '--no-encryption']);
+    // Two packs.
     const bytes = createPrng(7).bytes(40_000_000);
     writeFileSync(join(source, 'large'), bytes);
-    const backup = runBuilt(['backup', 'source']);
-    const observer = s3Client(server().endpoint);
-    onTestFinished(() => observer.close());
-    const storedPacks = async (): Promise<number> => {
-      const { body } = await observer.send({ method: 'GET', query: { 'list-type': '2', prefix: `r${count}/packs/` } });
-      return Buffer.from(body).toString().split('<Key>').length - 1;
-    };
-    while ((await storedPacks()) === 0);
-    await server().kill();
-    await server().restart();
-    expect(await backup).toMatchObject({ code: 0, stderr: '' });
+    const env = { LDM_REPOSITORY: `s3:${endpoint}/${BUCKET}/r${count}` };
+    expect(await runBuilt(['backup', 'source'], { env })).toMatchObject({ code: 0, stderr: '' });
+    await revival!;
     expect(await runBuilt(['check', '--read-data'])).toMatchObject({ code: 0 });
     expect(await runBuilt(['restore', 'latest', '-t', 'out'])).toMatchObject({ code: 0 });
     expect(readFileSync(join(directory, 'out/source/large')).equals(bytes)).toBe(true);
@@ -101,8 +100,8 @@ describe('a repository in a bucket', () => {
     [{ AWS_ACCESS_KEY_ID: 'nobody' }, /InvalidAccessKeyId/, /Check AWS_ACCESS_KEY_ID/],
     [{ AWS_ACCESS_KEY_ID: '', HOME: '/nonexistent' }, /there are no keys for S3/, /Set AWS_ACCESS_KEY_ID/],
   ])('with wrong keys is an error that says what to do: %o', async (env, message, hint) => {
-    const { runBuilt } = await makeRemote();
-    const { code, stderr } = await runBuilt(['snapshots'], { env });
+    const { run } = await makeRemote();
+    const { code, stderr } = await run(['snapshots'], { env });
     expect(code).not.toBe(0);
     expect(stderr).toMatch(message);
     expect(stderr).toMatch(hint);
@@ -110,11 +109,11 @@ describe('a repository in a bucket', () => {
   });
 
   test('that is not there, or whose bucket is not there, is an error', async () => {
-    const { runBuilt } = await makeRemote();
-    expect(await runBuilt(['snapshots'])).toMatchObject({ code: 10 });
+    const { run } = await makeRemote();
+    expect(await run(['snapshots'])).toMatchObject({ code: 10 });
     const place = `s3:${server().endpoint}/absent-bucket/x`;
     for (const args of [['snapshots'], ['init', '--no-encryption']]) {
-      const { code, stderr } = await runBuilt([...args, '-r', place]);
+      const { code, stderr } = await run([...args, '-r', place]);
       expect([code, stderr]).toEqual([1, expect.stringMatching(/NoSuchBucket[^]*Create the bucket first/)]);
     }
   });
@@ -190,9 +189,9 @@ describe('a server that fails', () => {
       if (!isFaulty || prng.int(12) !== 0) return undefined;
       return prng.int(2) === 0 ? 'lost answer' : 'busy';
     });
-    const { directory, source, runBuilt } = await makeRemote();
+    const { directory, source, run: runHere } = await makeRemote();
     const env = { LDM_REPOSITORY: `s3:${endpoint}/${BUCKET}/r${count}` };
-    const run = async (...args: string[]): Promise<unknown> => runBuilt(args, { env });
+    const run = async (...args: string[]): Promise<unknown> => runHere(args, { env });
     expect(await run('init', '--no-encryption')).toMatchObject({ code: 0 });
     isFaulty = true;
     const bytes = createPrng(8).bytes(20_000_000);
@@ -214,9 +213,9 @@ describe('a server that fails', () => {
     const { endpoint, counts } = await startFaultProxy(server().endpoint, ({ headers }) =>
       headers['if-match'] !== undefined || headers['if-none-match'] !== undefined ? 'no conditions' : undefined,
     );
-    const { runBuilt } = await makeRemote();
+    const { run } = await makeRemote();
     const env = { LDM_REPOSITORY: `s3:${endpoint}/${BUCKET}/r${count}` };
-    expect(await runBuilt(['init', '--no-encryption'], { env })).toMatchObject({
+    expect(await run(['init', '--no-encryption'], { env })).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/cannot be used by several clients[^]*add --single-writer/),
     });
@@ -226,7 +225,7 @@ describe('a server that fails', () => {
       ['delete', 'latest'],
       ['check'],
     ]) {
-      expect(await runBuilt(args, { env }), args[0]).toMatchObject({ code: 0 });
+      expect(await run(args, { env }), args[0]).toMatchObject({ code: 0 });
     }
     expect(counts.get('no conditions')).toBeGreaterThan(3);
   });

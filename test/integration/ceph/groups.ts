@@ -1,26 +1,24 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import { ObjectBackend } from '../../src/backend/objects/object-backend.ts';
-import { S3Store } from '../../src/backend/s3/s3-store.ts';
-import { rankGroups } from '../../src/groups/placement.ts';
-import { makeScenario } from '../cli/scenario.ts';
-import type { Scenario } from '../cli/scenario.ts';
-import type { Bucket } from '../support/buckets.ts';
-import { BUCKET, CEPH_KEYS, s3Client, useCeph } from '../support/ceph-server.ts';
-import { startFaultProxy } from '../support/fault-proxy.ts';
-import { MODEL_NAMES, runGroupModel } from '../support/group-model.ts';
-import { makeGrouped } from '../support/grouped-repository.ts';
-import { createPrng } from '../support/prng.ts';
-import { seedsOf } from '../support/seeds.ts';
+import { ObjectBackend } from '../../../src/backend/objects/object-backend.ts';
+import { S3Store } from '../../../src/backend/s3/s3-store.ts';
+import { rankGroups } from '../../../src/groups/placement.ts';
+import { makeScenario } from '../../cli/scenario.ts';
+import type { Scenario } from '../../cli/scenario.ts';
+import type { Bucket } from '../../support/buckets.ts';
+import { BUCKET, CEPH_KEYS, s3Client } from '../../support/ceph-server.ts';
+import { startFaultProxy } from '../../support/fault-proxy.ts';
+import { MODEL_NAMES, runGroupModel } from '../../support/group-model.ts';
+import { makeGrouped } from '../../support/grouped-repository.ts';
+import { createPrng } from '../../support/prng.ts';
+import { seedsOf } from '../../support/seeds.ts';
+import { server } from './server.ts';
 
-const { server, problem } = useCeph();
 let count = 0;
 /** With this weight the bucket gets fewer than two of nine packs in one run of 10^10. */
 const MOST = 20;
-
-beforeEach(({ skip }) => skip(problem !== undefined, problem));
 
 interface Stage extends Scenario {
   /** The place of a group in the bucket. */
@@ -40,10 +38,10 @@ async function makeStage(endpoint: string = server().endpoint, weight = 1): Prom
   const { directory, repository } = scenario;
   rmSync(repository, { recursive: true });
   const cloud = `s3:${endpoint}/${BUCKET}/group-${(count += 1)}`;
-  const runBuilt: Scenario['runBuilt'] = async (args, options = {}) =>
-    scenario.runBuilt(args, { ...options, env: { ...CEPH_KEYS, ...options.env } });
+  const run: Scenario['run'] = async (args, options = {}) =>
+    scenario.run(args, { ...options, env: { ...CEPH_KEYS, ...options.env } });
   const expectSuccess = async (...args: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await runBuilt(args);
+    const { code, stdout, stderr } = await run(args);
     expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
     return stdout;
   };
@@ -54,10 +52,10 @@ async function makeStage(endpoint: string = server().endpoint, weight = 1): Prom
       string,
       unknown
     >;
-  return { ...scenario, cloud, runBuilt, expectSuccess, summaryOf };
+  return { ...scenario, cloud, run, expectSuccess, summaryOf };
 }
 
-/** Adds a file of random bytes. A pack has 32 MiB of them. */
+/** Adds a file of random bytes. A pack has one MiB of them. */
 function fillSource({ source }: Scenario, megabytes: number, seed = 1): Buffer {
   const bytes = Buffer.from(createPrng(seed).bytes(megabytes * 1_000_000));
   writeFileSync(join(source, 'large'), bytes);
@@ -71,8 +69,8 @@ interface ListedGroup {
   readonly packs?: number;
 }
 
-async function listGroups({ runBuilt }: Scenario): Promise<ListedGroup[]> {
-  const { stdout } = await runBuilt(['group', 'list', '--json']);
+async function listGroups({ run }: Scenario): Promise<ListedGroup[]> {
+  const { stdout } = await run(['group', 'list', '--json']);
   const lines = stdout.split('\n').map((line) => (line === '' ? {} : JSON.parse(line)) as Partial<ListedGroup>);
   return lines.filter((line): line is ListedGroup => line.group_id !== undefined);
 }
@@ -113,8 +111,8 @@ async function countPreferring(stage: Stage, name: string): Promise<number> {
 describe('groups of which one is in a bucket', () => {
   test('are used by every command', async () => {
     const stage = await makeStage();
-    const { directory, cloud, expectSuccess, summaryOf, runBuilt } = stage;
-    const bytes = fillSource(stage, 200);
+    const { directory, cloud, expectSuccess, summaryOf, run } = stage;
+    const bytes = fillSource(stage, 12);
     const backup = await summaryOf('backup', 'source');
     const cloudPacks = (await packsIn(stage, 'cloud'))!;
     // Each pack is one request, and its group is verified twice.
@@ -138,11 +136,11 @@ describe('groups of which one is in a bucket', () => {
     expect(await packsIn(stage, 'second')).toBe(0);
     // The place of a group that was removed is free again.
     await expectSuccess('group', 'add', 'cloud', cloud);
-    expect(await runBuilt(['group', 'add', 'again', cloud])).toMatchObject({
+    expect(await run(['group', 'add', 'again', cloud])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('it is a group of this repository already'),
     });
-    expect(await runBuilt(['group', 'add', 'nowhere', `s3:${server().endpoint}/absent-bucket/x`])).toMatchObject({
+    expect(await run(['group', 'add', 'nowhere', `s3:${server().endpoint}/absent-bucket/x`])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/NoSuchBucket[^]*Create the bucket first/),
     });
@@ -153,27 +151,32 @@ describe('groups of which one is in a bucket', () => {
     [{ AWS_ACCESS_KEY_ID: '', HOME: '/nonexistent' }, /group cloud .* is offline: there are no keys for S3/],
   ])('go on without it if its keys are wrong: %o', async (env, message) => {
     const stage = await makeStage();
-    const { directory, expectSuccess, runBuilt } = stage;
+    const { directory, expectSuccess, run } = stage;
     mkdirSync(join(directory, 'more'));
     writeFileSync(join(directory, 'more', 'file'), 'content');
-    const { code, stderr } = await runBuilt(['backup', 'more'], { env });
+    const { code, stderr } = await run(['backup', 'more'], { env });
     expect([code, stderr]).toEqual([0, expect.stringMatching(message)]);
     expect(stderr).not.toContain('ldmsecret');
-    const added = await runBuilt(['group', 'add', 'x', `${stage.cloud}-x`], { env });
+    const added = await run(['group', 'add', 'x', `${stage.cloud}-x`], { env });
     expect([added.code, added.stderr]).toEqual([expect.any(Number), expect.stringMatching(/ldm: .*AWS_|no keys/)]);
     expect(added.code).not.toBe(0);
     await expectSuccess('check', '--read-data');
   });
 
   test('lose nothing if its gateway is killed during a backup, which goes on when it is back', async () => {
-    const stage = await makeStage(server().endpoint, MOST);
-    const { directory, runBuilt, expectSuccess } = stage;
-    const bytes = fillSource(stage, 300);
-    const backup = runBuilt(['backup', 'source']);
-    while ((await packsInCloud(stage)).length === 0);
-    await server().kill();
-    await server().restart();
-    expect(await backup).toMatchObject({ code: 0, stderr: '' });
+    let revival: Promise<void> | undefined;
+    const { endpoint } = await startFaultProxy(server().endpoint, ({ method, url }) => {
+      if (method === 'PUT' && url!.includes('/packs/'))
+        revival ??= server()
+          .kill()
+          .then(async () => server().restart());
+      return undefined;
+    });
+    const stage = await makeStage(endpoint, MOST);
+    const { directory, run, expectSuccess } = stage;
+    const bytes = fillSource(stage, 20);
+    expect(await run(['backup', 'source'])).toMatchObject({ code: 0, stderr: '' });
+    await revival!;
     await expectSuccess('check', '--read-data');
     await expectSuccess('restore', 'latest', '-t', 'out');
     expect(readFileSync(join(directory, 'out/source/large')).equals(bytes)).toBe(true);
@@ -187,12 +190,12 @@ describe('groups of which one is in a bucket', () => {
       return isAway ? 'lost request' : undefined;
     });
     const stage = await makeStage(endpoint, MOST);
-    const { directory, runBuilt, expectSuccess } = stage;
-    fillSource(stage, 300);
-    const failed = await runBuilt(['backup', 'source', '--retry-for', '1s']);
+    const { directory, run, expectSuccess } = stage;
+    fillSource(stage, 20);
+    const failed = await run(['backup', 'source', '--retry-for', '1s']);
     expect([failed.code, failed.stderr]).toEqual([1, expect.stringMatching(/may be in a group that is offline now/)]);
     expect(await packsIn(stage, 'cloud')).toBeUndefined();
-    const without = await runBuilt(['backup', 'source', '--retry-for', '1s']);
+    const without = await run(['backup', 'source', '--retry-for', '1s']);
     expect([without.code, without.stderr]).toEqual([0, expect.stringContaining('the group cloud')]);
     isAway = false;
     await expectSuccess('check', '--read-data');

@@ -1,0 +1,10 @@
+import { vi } from 'vitest';
+
+// One server for all: to start it takes as long as most of what is tested with it.
+import './ceph/bucket.ts';
+import './ceph/groups.ts';
+
+// So that a few megabytes are many packs. The built program, which runs in processes of its own, has its usual sizes.
+vi.mock('../../src/store/store-sizes.ts', () => ({
+  DEFAULT_STORE_SIZES: { blockRawBytes: 2 ** 18, packBytes: 2 ** 20, segmentBytes: 2 ** 23 },
+}));

@@ -12,6 +12,7 @@ import { createPrng } from '../support/prng.ts';
 import type { Prng } from '../support/prng.ts';
 import { RepositoryModel } from '../support/repository-model.ts';
 import { seedsOf } from '../support/seeds.ts';
+import { inSoak } from '../support/soak.ts';
 import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
 import { SmallSource } from '../support/small-source.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';

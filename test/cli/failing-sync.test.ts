@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeScenario } from './scenario.ts';
 
 /** strace would leave the program running if it were killed itself. */
-const LIMIT = ['timeout', '-s', 'KILL', '30'];
+const LIMIT = ['timeout', '-s', 'KILL', '300'];
 const hasStrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 const noStrace = hasStrace ? '' : ' (skipped: strace is missing or not allowed)';
 

@@ -22,7 +22,6 @@ import { keepPlanes, withAgent, withFakeAgent } from '../support/with-agent.ts';
 
 const SEED = Number(process.env['LDM_TEST_SEED'] ?? 20_261_125);
 const DEADLINE_MS = 30_000;
-const TIMEOUT_MS = 120_000;
 
 interface Setting {
   readonly realm: TestRealm;
@@ -201,7 +200,6 @@ test(
     }
     expect(oldCount).toBeGreaterThan(0);
   },
-  TIMEOUT_MS,
 );
 
 test('an agent that lies about the newest planes makes no chunk absent', async () => {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { makeTemporaryDirectory, removeTree } from './temp-directory.ts';
-import { freePort } from './free-port.ts';
+import { onFreePort } from './free-port.ts';
 import { ServerProcess } from './server-process.ts';
 import { missingTools } from './tools.ts';
 
@@ -20,7 +20,18 @@ export interface RedisServer {
 /** Starts one on loopback that stores nothing on the disk. */
 export async function startRedis(): Promise<RedisServer> {
   const directory = makeTemporaryDirectory();
-  const port = await freePort();
+  const process = await onFreePort(async (port) => startServer(directory, port));
+  return {
+    process,
+    url: `redis://127.0.0.1:${process.port}`,
+    stop: async () => {
+      await process.kill();
+      removeTree(directory);
+    },
+  };
+}
+
+async function startServer(directory: string, port: number): Promise<ServerProcess> {
   const settings = [
     '--bind',
     '127.0.0.1',
@@ -39,14 +50,7 @@ export async function startRedis(): Promise<RedisServer> {
     ping: { question: 'PING\r\n', answer: '+PONG' },
   });
   await process.start();
-  return {
-    process,
-    url: `redis://127.0.0.1:${port}`,
-    stop: async () => {
-      await process.kill();
-      removeTree(directory);
-    },
-  };
+  return process;
 }
 
 /** What the tests of a file share. Set while they run. */

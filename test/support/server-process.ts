@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 const RETRY_MS = 20;
-const START_MS = 30_000;
+const START_MS = 300_000;
 
 /** A server on loopback, which tests start, kill and start again on the same port. */
 export class ServerProcess {
@@ -33,6 +33,8 @@ export class ServerProcess {
       if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`);
       if (performance.now() > deadline) throw new Error(`${program} does not answer`);
     }
+    // Another server may have answered, which has the port.
+    if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`);
   }
 
   /** With SIGKILL by default. Returns when the process has ended. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { freePort } from './free-port.ts';
+import { onFreePort } from './free-port.ts';
 import { ServerProcess } from './server-process.ts';
 import { makeTemporaryDirectory, removeTree } from './temp-directory.ts';
 import { missingTools } from './tools.ts';
@@ -29,8 +29,19 @@ export interface ZooKeeperServer {
 /** Starts one on loopback, with an empty directory of its own. */
 export async function startZooKeeper(): Promise<ZooKeeperServer> {
   const directory = makeTemporaryDirectory();
-  const port = await freePort();
   mkdirSync(join(directory, 'data'));
+  const process = await onFreePort(async (port) => startServer(directory, port));
+  return {
+    process,
+    port: process.port,
+    stop: async () => {
+      await process.kill();
+      removeTree(directory);
+    },
+  };
+}
+
+async function startServer(directory: string, port: number): Promise<ServerProcess> {
   const config = join(directory, 'zoo.cfg');
   const settings = [
     `tickTime=${TICK_MS}`,
@@ -51,12 +62,5 @@ export async function startZooKeeper(): Promise<ZooKeeperServer> {
     ping: { question: 'ruok', answer: 'imok' },
   });
   await process.start();
-  return {
-    process,
-    port,
-    stop: async () => {
-      await process.kill();
-      removeTree(directory);
-    },
-  };
+  return process;
 }

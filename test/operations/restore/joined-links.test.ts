@@ -4,17 +4,13 @@ import { join } from 'node:path';
 import { expect, it, test, vi } from 'vitest';
 
 import { CancelledError } from '../../../src/errors.ts';
-import { haveSameBytes } from '../../../src/files/same-bytes.ts';
+import * as sameBytes from '../../../src/files/same-bytes.ts';
 import { restore } from '../../../src/operations/restore.ts';
 import { NO_ATTRIBUTE_TOOLS } from '../../support/attribute-dump.ts';
 import { bringBack, makeStage, save } from '../../support/attribute-stage.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import { runTool } from '../../support/tools.ts';
 import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
-
-vi.mock('../../../src/files/same-bytes.ts', { spy: true });
-
-const compared = vi.mocked(haveSameBytes);
 
 const needsRoot = test.skipIf(NO_ATTRIBUTE_TOOLS !== '' || !isRoot);
 
@@ -33,8 +29,8 @@ it.each([
   makeAgain(second);
   const controller = new AbortController();
   const { signal } = controller;
-  const original = compared.getMockImplementation() ?? haveSameBytes;
-  compared.mockImplementationOnce(async (...given) => {
+  const original = sameBytes.haveSameBytes;
+  const compared = vi.spyOn(sameBytes, 'haveSameBytes').mockImplementationOnce(async (...given) => {
     controller.abort(new CancelledError('SIGINT'));
     return original(...given);
   });

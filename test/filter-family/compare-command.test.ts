@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseJsonLines } from '../cli/scenario.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere as runLdm } from '../support/run-ldm-here.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 describe('ldm filter compare', () => {

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { runFoldModel } from './fold-model.ts';
 import type { ModelBug } from './fold-model.ts';
+import { inSoak, seedsFrom } from '../support/soak.ts';
 
 const SEEDS = [1, 2, 3, 4];
 const ROUNDS = 600;
 
 describe('the filter state as a function of segments and snapshots', () => {
-  it.each(SEEDS)('holds under random commands, crashes and lost checkpoints, seed %i', async (seed) => {
+  it.each(seedsFrom(1, inSoak(4, 2)))('holds under random commands, crashes and lost checkpoints, seed %i', async (seed) => {
     const result = await runFoldModel(seed, ROUNDS);
     expect(result.commits).toBeGreaterThan(20);
     expect(result.compactions).toBeGreaterThan(5);

@@ -32,6 +32,10 @@ function cutLength(chunker: Chunker, bytes: Uint8Array): number {
   return chunker.cut(0, pending.length);
 }
 
+function hexOf(ids: readonly Buffer[]): string[] {
+  return ids.map((id) => id.toString('hex'));
+}
+
 /** Where a content is cut if nothing is known. */
 function idsOfCuts(chunker: Chunker, whole: Uint8Array): Buffer[] {
   const ids: Buffer[] = [];
@@ -74,7 +78,8 @@ class Model {
       const end = found === undefined ? this.#cut(content, place, whole.subarray(offset)) : undefined;
       const record = found ?? this.memo.find(content, place)!;
       const next = this.memo.endOf(record, content, place.index);
-      if (end !== undefined) expect(next).toEqual(end);
+      // Not expect() each time: it takes longer than the rest.
+      if (end !== undefined && (end.index !== next.index || end.offset !== next.offset)) expect(next).toEqual(end);
       const id = Buffer.alloc(20);
       this.memo.copyId(record, id, 0);
       ids.push(id);
@@ -123,7 +128,7 @@ describe('the memo of cuts', () => {
         const model = new Model(chunks, createChunker(parameters));
         for (const content of contents) {
           const whole = Buffer.concat(content.map((entry) => chunks[entry]!));
-          expect(model.copy(content)).toEqual(idsOfCuts(createChunker(parameters), whole));
+          expect(hexOf(model.copy(content))).toEqual(hexOf(idsOfCuts(createChunker(parameters), whole)));
           const { cutBytes } = model;
           expect(model.copy([...content]).length).toBeGreaterThan(0);
           // Once is enough.

@@ -6,10 +6,6 @@ import { RunReporter } from './test/support/run-reporter.ts';
 // On the two-core machines that this suite is made for, more processes than cores do not help.
 const workerCountMax = 2;
 
-/**
- * Many files share a process, since importing the program takes as long as most of them run. What a file changes in its
- * process it must put back. These have processes of their own:
- */
 /** Short tests of repositories in memory. */
 const sharedIntegration = [
   'accounting',
@@ -28,30 +24,18 @@ const sharedIntegration = [
   'tree-as-file',
   'twin-copies',
 ];
-/** They replace modules, which a shared process may have loaded before. */
-const withReplacedModules = [
-  'backend/local-backend',
-  'files/held-directories',
-  'files/nameless-file',
-  'files/native',
-  'files/replace-file',
-  'files/target-file-close',
-  'files/target-file',
-  'files/without-statx',
-  'operations/backup-nothing',
-  'operations/backup-parent',
-  'operations/backup',
-  'operations/backup/unchanged-links',
-  'operations/restore/in-place',
-  'operations/restore/joined-links',
-  'operations/restore/lost-directory',
-];
+/**
+ * The files that have a process of their own. All others share two, since importing the program takes as long as most
+ * of them run: what a file changes in its process it must put back. To replace a call of Node, see `replaceCall`.
+ */
 const alone = [
   'bench/**/*',
   `integration/!(${sharedIntegration.join('|')})`,
   'package/**/*',
   'realm/**/*',
-  ...withReplacedModules,
+  // They replace what a module has stored, or need one that nothing has used.
+  'files/nameless-file',
+  'files/without-statx',
 ].map((name) => `test/${name}.test.ts`);
 
 /** These take far longer than the rest, so they run first: a core would stay idle if one started last. */
@@ -93,8 +77,9 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     reporters: ['default', new RunReporter()],
     maxWorkers: workerCountMax,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Against tests that hang; what a test takes is no assertion.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     teardownTimeout: 10_000,
     restoreMocks: true,
     sequence: { sequencer: LongestFirst },

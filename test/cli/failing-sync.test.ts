@@ -9,7 +9,7 @@ import { testNeeding } from '../support/tools.ts';
 import { makeScenario } from './scenario.ts';
 
 /** strace would leave the program running if it were killed itself. */
-const LIMIT = ['timeout', '-s', 'KILL', '30'];
+const LIMIT = ['timeout', '-s', 'KILL', '300'];
 const hasStrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 const noStrace = hasStrace ? '' : 'strace is missing or not allowed';
 

@@ -15,7 +15,7 @@ const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0
 
 describe('help', () => {
   it.each(names)('of filter %s has an example, the exit codes and the global options', async (name) => {
-    const { code, stdout, stderr } = await runLdmHere(['filter', name, '--help']);
+    const { code, stdout, stderr } = await runLdm(['filter', name, '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(`Usage: ldm filter ${name}`);
     expect(stdout).toMatch(new RegExp(`Examples:\n  ldm filter ${name}`));
@@ -24,7 +24,7 @@ describe('help', () => {
   });
 
   it('goes to stderr with exit 2 when filter is given nothing to do', async () => {
-    const { code, stdout, stderr } = await runLdmHere(['filter']);
+    const { code, stdout, stderr } = await runLdm(['filter']);
     expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toContain('Usage: ldm filter [options] [command]');
@@ -43,7 +43,7 @@ describe('wrong usage of filter', () => {
     [['simulate', '--seed', '-1'], 'Give a whole number from 0 to 4294967295'],
     [['inspect', 'extra'], 'too many arguments'],
   ])('%j ends with exit 2, and any hint on its own line', async (args, expected) => {
-    const { code, stdout, stderr } = await runLdmHere(['filter', ...args]);
+    const { code, stdout, stderr } = await runLdm(['filter', ...args]);
     expect(stderr).toContain(expected);
     expect(stderr).toMatch(/^ldm: [^\n]+\n(?:[A-Z][^\n]+[.?]\n)?$/);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

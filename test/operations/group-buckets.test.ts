@@ -22,6 +22,7 @@ import type { BucketStage } from '../support/bucket-stage.ts';
 import { memoryBucket } from '../support/buckets.ts';
 import { fill, makeGrouped, openPlaces } from '../support/grouped-repository.ts';
 import { failure } from '../support/memory-store.ts';
+import { inSoak } from '../support/soak.ts';
 
 describe('a group in a bucket', () => {
   it('takes its share, gives it back, and can be left', async () => {
@@ -155,7 +156,7 @@ describe('a bucket that does not answer', () => {
     };
     for (const [name, act] of Object.entries(acts)) {
       let hasFired = true;
-      for (let at = 0; hasFired; at += 7) {
+      for (let at = 0; hasFired; at += inSoak(7, 21)) {
         hasFired = false;
         const stage = await makeBucketStage();
         fill(stage, 'two', 2, 100_000);

@@ -95,7 +95,7 @@ export async function makeTestRepository(
  */
 export async function letSettle(...paths: readonly string[]): Promise<void> {
   const newestMs = Math.max(...paths.map((path) => lstatSync(path).ctimeMs));
-  while (Date.now() < newestMs + 100) await new Promise((resolve) => setImmediate(resolve));
+  while (Date.now() < newestMs + 100) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** The names of all files below a directory of a repository, such as 'packs'. */

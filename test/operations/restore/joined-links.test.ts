@@ -4,17 +4,13 @@ import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 
 import { CancelledError } from '../../../src/errors.ts';
-import { haveSameBytes } from '../../../src/files/same-bytes.ts';
+import * as sameBytes from '../../../src/files/same-bytes.ts';
 import { restore } from '../../../src/operations/restore.ts';
 import { NO_ATTRIBUTE_TOOLS } from '../../support/attribute-dump.ts';
 import { bringBack, makeStage, save } from '../../support/attribute-stage.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import { runTool, testNeeding } from '../../support/tools.ts';
 import { NO_ROOT } from '../../support/unprivileged.ts';
-
-vi.mock('../../../src/files/same-bytes.ts', { spy: true });
-
-const compared = vi.mocked(haveSameBytes);
 
 const needsRoot = testNeeding(NO_ATTRIBUTE_TOOLS, NO_ROOT);
 
@@ -33,8 +29,8 @@ it.each([
   makeAgain(second);
   const controller = new AbortController();
   const { signal } = controller;
-  const original = compared.getMockImplementation() ?? haveSameBytes;
-  compared.mockImplementationOnce(async (...given) => {
+  const original = sameBytes.haveSameBytes;
+  const compared = vi.spyOn(sameBytes, 'haveSameBytes').mockImplementationOnce(async (...given) => {
     controller.abort(new CancelledError('SIGINT'));
     return original(...given);
   });

@@ -23,6 +23,7 @@ import {
   judgeEnding,
   runInterrupted,
 } from '../support/interruption.ts';
+import { LateFailure } from '../support/late-failure.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { copyToDirectory } from '../support/memory-copy.ts';
 import { PowerCutBackend } from '../support/power-cut-backend.ts';
@@ -223,29 +224,6 @@ async function setLargeStage(): Promise<Stage> {
   const stage = await setStage(memoryDirectory(), FIRST_BACKUP);
   writeFileSync(join(stage.work, 'large'), createPrng(2).bytes(200_000));
   return { ...stage, workTree: describeTree(stage.work) };
-}
-
-/** Fails to name its packs, but only after `meanwhile` is done: a backup of the same bytes, which made the same packs. */
-class LateFailure extends FaultyBackend {
-  readonly #at: 'rename' | 'syncDirectory';
-  readonly #meanwhile: () => Promise<void>;
-
-  constructor(inner: MemoryBackend, at: 'rename' | 'syncDirectory', meanwhile: () => Promise<void>) {
-    const isNaming = (name: string): boolean => name === 'index' || name.includes(' -> index/');
-    super(inner, { only: (operation, name) => operation === at && isNaming(name), repeat: true, failAt: 1 });
-    this.#at = at;
-    this.#meanwhile = meanwhile;
-  }
-
-  override async rename(source: string, target: string): Promise<void> {
-    if (this.#at === 'rename' && target.startsWith('index/') && !this.fired) await this.#meanwhile();
-    await super.rename(source, target);
-  }
-
-  override async syncDirectory(directory: string): Promise<void> {
-    if (this.#at === 'syncDirectory' && directory === 'index' && !this.fired) await this.#meanwhile();
-    await super.syncDirectory(directory);
-  }
 }
 
 function isRenameTo(directory: string): (operation: string, name: string) => boolean {

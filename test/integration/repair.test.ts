@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { LdmError } from '../../src/errors.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { backupWork } from '../support/crash-stage.ts';
 import type { Stage } from '../support/crash-stage.ts';
@@ -18,7 +17,7 @@ import {
   tryRestoreAll,
 } from '../support/damage.ts';
 import type { Damage } from '../support/damage.ts';
-import { FaultyBackend, SimulatedCrash } from '../support/faulty-backend.ts';
+import { FaultyBackend } from '../support/faulty-backend.ts';
 import { fingerprint } from '../support/interruption.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import {
@@ -33,7 +32,9 @@ import {
   expectPlanOnly,
   expectStable,
   first,
+  isChange,
   largestPack,
+  outcomeOf,
   repairAll,
 } from '../support/repair-aftermath.ts';
 import { RepeatableRuns } from '../support/repeatable-runs.ts';
@@ -238,20 +239,3 @@ test('a backup of the same files stores what was lost again', async () => {
   expect((await checkAll(disk)).findings).toEqual([]);
   expect(await tryRestore(disk, snapshotId!, stage.workTree)).toMatchObject({ isClaimedWhole: true, wrong: [] });
 });
-
-/** Locks are for other tests. */
-function isChange(operation: string, name: string): boolean {
-  return (
-    !name.startsWith('locks/') && !['read', 'readRange', 'list', 'sizeOf', 'touch', 'heartbeatOf'].includes(operation)
-  );
-}
-
-async function outcomeOf(run: Promise<unknown>): Promise<string> {
-  return await run.then(
-    () => 'done',
-    (error: unknown) => {
-      if (error instanceof SimulatedCrash || error instanceof LdmError) return error.message;
-      throw error;
-    },
-  );
-}

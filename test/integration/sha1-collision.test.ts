@@ -63,12 +63,12 @@ function tail(sizeBytes: number): Buffer {
   return Buffer.concat([prng.bytes(Math.floor(sizeBytes / 2)), Buffer.alloc(Math.ceil(sizeBytes / 2), 'tail ')]);
 }
 
-const contents = new Map<string, Buffer>();
+const known = new Map<string, Buffer>();
 
 function contentOf(side: Side, sizeBytes: number): Buffer {
   const key = `${side} ${sizeBytes}`;
-  const content = contents.get(key) ?? Buffer.concat([PREFIXES[side], tail(sizeBytes)]);
-  contents.set(key, content);
+  const content = known.get(key) ?? Buffer.concat([PREFIXES[side], tail(sizeBytes)]);
+  known.set(key, content);
   return content;
 }
 

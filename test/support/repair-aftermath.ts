@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 
 import type { Backend } from '../../src/backend/backend.ts';
 import { exitCodeOfRepair } from '../../src/cli/exit-codes.ts';
+import { LdmError } from '../../src/errors.ts';
 import { repair } from '../../src/operations/repair.ts';
 import type { RepairResult } from '../../src/operations/repair.ts';
 import { baseName, manifestCopyName } from '../../src/format/layout.ts';
@@ -11,6 +12,7 @@ import { checkAll, filesIn, packsOfKind, pathsHit, tryRestore, tryRestoreAll } f
 import type { Damage, RestoreOutcome } from './damage.ts';
 import { describeFinding, describeRepairAction } from './described.ts';
 import type { DescribedAction, DescribedFinding } from './described.ts';
+import { SimulatedCrash } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { simulatedProcess } from './simulated-process.ts';
 
@@ -109,4 +111,22 @@ export function cutInHalf(disk: MemoryBackend, file: string): Damage {
 /** The copy of a manifest in snapshots/ or deleted/. */
 export function copyOf(manifest: string): string {
   return manifestCopyName(baseName(manifest));
+}
+
+/** Of the operations of a repair. Locks are for other tests. */
+export function isChange(operation: string, name: string): boolean {
+  return (
+    !name.startsWith('locks/') && !['read', 'readRange', 'list', 'sizeOf', 'touch', 'heartbeatOf'].includes(operation)
+  );
+}
+
+/** What a repair that may die comes to: 'done', or its error. */
+export async function outcomeOf(run: Promise<unknown>): Promise<string> {
+  return await run.then(
+    () => 'done',
+    (error: unknown) => {
+      if (error instanceof SimulatedCrash || error instanceof LdmError) return error.message;
+      throw error;
+    },
+  );
 }

@@ -112,7 +112,7 @@ describe('groups of which one is in a bucket', () => {
   test('are used by every command', async () => {
     const stage = await makeStage();
     const { directory, cloud, expectSuccess, summaryOf, run } = stage;
-    const bytes = fillSource(stage, 12);
+    const bytes = fillSource(stage, 8);
     const backup = await summaryOf('backup', 'source');
     const cloudPacks = (await packsIn(stage, 'cloud'))!;
     // Each pack is one request, and its group is verified twice.
@@ -174,7 +174,7 @@ describe('groups of which one is in a bucket', () => {
     });
     const stage = await makeStage(endpoint, MOST);
     const { directory, run, expectSuccess } = stage;
-    const bytes = fillSource(stage, 20);
+    const bytes = fillSource(stage, 12);
     expect(await run(['backup', 'source'])).toMatchObject({ code: 0, stderr: '' });
     await revival!;
     await expectSuccess('check', '--read-data');
@@ -191,7 +191,7 @@ describe('groups of which one is in a bucket', () => {
     });
     const stage = await makeStage(endpoint, MOST);
     const { directory, run, expectSuccess } = stage;
-    fillSource(stage, 20);
+    fillSource(stage, 12);
     const failed = await run(['backup', 'source', '--retry-for', '1s']);
     expect([failed.code, failed.stderr]).toEqual([1, expect.stringMatching(/may be in a group that is offline now/)]);
     expect(await packsIn(stage, 'cloud')).toBeUndefined();

@@ -13,7 +13,7 @@ export interface HostileCase {
 }
 
 /** For repositories that describe far more than they contain. */
-export const UNBOUNDED: Partial<Limits> = { interruptAfterMs: 200 };
+export const UNBOUNDED: Partial<Limits> = { interruptAfterMs: 50 };
 
 /** The same block, for which the footer claims other ids. */
 export function claiming(block: WrittenBlock, chunkIds: readonly string[]): WrittenBlock {

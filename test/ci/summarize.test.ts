@@ -30,6 +30,8 @@ function summarize(runs: Readonly<Record<string, Run>>, failedSteps: readonly st
     writeFileSync(join(directory, `${name}.jsonl`), linesOf(first));
     if (again !== undefined) writeFileSync(join(directory, `${name}.again.jsonl`), linesOf(again));
   }
+  // Of an earlier summary.
+  writeFileSync(join(directory, 'unstable.jsonl'), linesOf([failed(`${A} > old`)]));
   const { stdout, status } = spawnSync(process.execPath, ['.ci/summarize.mjs', directory, ...failedSteps], {
     encoding: 'utf8',
   });

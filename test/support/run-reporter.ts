@@ -53,6 +53,7 @@ export class RunReporter implements Reporter {
     if (errors.length > 0)
       outcomes.push({ name: 'errors outside of tests', state: 'failed', error: describeErrors(errors) });
     this.#write(describeSkipped(outcomes));
+    this.#write(inSoak(describeMinutes, () => '')(modules));
     this.#keepFailedSeeds(modules);
     const file = process.env[RESULTS_FILE];
     if (file === undefined) return;
@@ -74,6 +75,15 @@ export class RunReporter implements Reporter {
     for (const [key, seeds] of Object.entries(this.#keepSeeds(failed)))
       this.#write(`\n Kept in fixtures/seeds.json for ${key}: ${seeds.join(', ')}\n`);
   }
+}
+
+/** As in test/soak/minutes.json. */
+function describeMinutes(modules: readonly TestModule[]): string {
+  const minutes = modules.map((module) => {
+    return [relative(process.cwd(), module.moduleId), module.diagnostic().duration / 60_000] as const;
+  });
+  const lines = minutes.toSorted((a, b) => b[1] - a[1]).map(([file, count]) => `  "${file}": ${count.toFixed(1)},\n`);
+  return `\n Minutes of each file:\n${lines.join('')}`;
 }
 
 function outcomesOf(module: TestModule): TestOutcome[] {
@@ -102,8 +112,8 @@ function describeErrors(errors: readonly (TestError | SerializedError)[]): strin
 
 function describeError({ message, diff, stack, cause }: TestError | SerializedError): string {
   const texts = [message, typeof diff === 'string' ? diff : ''].map((text) => text.slice(0, MESSAGE_CHARACTERS_MAX));
-  // The stack begins with the message.
-  const frames = (stack ?? '').split('\n').filter((line) => /^\s*at /.test(line));
+  // The stack begins with the message, and ends in the runner.
+  const frames = (stack ?? '').split('\n').filter((line) => /^\s*at (?!.*(node_modules|<anonymous>))/.test(line));
   const causes = cause === undefined ? [] : [`caused by: ${describeError(cause)}`];
   return [...texts, ...frames.slice(0, STACK_LINES_MAX), ...causes].filter((text) => text !== '').join('\n');
 }

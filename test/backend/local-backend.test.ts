@@ -89,11 +89,15 @@ describe('a repository in a directory', () => {
     await writeFile(backend, 'packs/a', Buffer.from('x'));
     await writeFile(backend, 'packs/b', Buffer.from('x'));
     let isFirst = true;
-    replaceCall('lstatSync', (lstatSync) => ((path: fs.PathLike, options: fs.StatSyncOptions) => {
-      if (isFirst) fs.unlinkSync(path);
-      isFirst = false;
-      return lstatSync(path, options);
-    }) as typeof lstatSync);
+    replaceCall(
+      'lstatSync',
+      (lstatSync) =>
+        ((path: fs.PathLike, options: fs.StatSyncOptions) => {
+          if (isFirst) fs.unlinkSync(path);
+          isFirst = false;
+          return lstatSync(path, options);
+        }) as typeof lstatSync,
+    );
     expect(await backend.list('packs')).toHaveLength(1);
   });
 
@@ -155,11 +159,15 @@ describe('a disk that fails', () => {
     const writer = await backend.create('packs/a');
     await writer.append(Buffer.from('x'));
     const failures: NodeJS.ErrnoException[] = [systemError('EIO')];
-    replaceCall('fsync', (fsync) => ((descriptor, callback) => {
-      const failure = failures.pop();
-      if (failure === undefined) fsync(descriptor, callback);
-      else callback(failure);
-    }) as typeof fsync);
+    replaceCall(
+      'fsync',
+      (fsync) =>
+        ((descriptor, callback) => {
+          const failure = failures.pop();
+          if (failure === undefined) fsync(descriptor, callback);
+          else callback(failure);
+        }) as typeof fsync,
+    );
     await expectErrno(writer.sync(), 'EIO');
     await expect(writer.sync()).rejects.toThrow(assert.AssertionError);
     await expect(writer.append(Buffer.from('x'))).rejects.toThrow(assert.AssertionError);

@@ -82,7 +82,11 @@ describe('a repository on an SFTP server', () => {
     expect(await run(['backup', 'source'], { env: withoutCache })).toMatchObject({ code: 0 });
     expect(await runWell('cache')).toBe('0 caches, 0 B\n');
     await runWell('snapshots');
-    expect(JSON.parse(await runWell('cache', '--json'))).toMatchObject({ message_type: 'cache', files: 2, removed: false });
+    expect(JSON.parse(await runWell('cache', '--json'))).toMatchObject({
+      message_type: 'cache',
+      files: 2,
+      removed: false,
+    });
     expect(await runWell('cache', '--clean')).toContain('removed 1 cache, ');
     expect(await runWell('cache')).toBe('0 caches, 0 B\n');
     writeFileSync(join(directory, 'file'), '');

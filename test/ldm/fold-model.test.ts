@@ -7,13 +7,16 @@ const SEEDS = [1, 2, 3, 4];
 const ROUNDS = 600;
 
 describe('the filter state as a function of segments and snapshots', () => {
-  it.each(seedsFrom(1, inSoak(4, 2)))('holds under random commands, crashes and lost checkpoints, seed %i', async (seed) => {
-    const result = await runFoldModel(seed, ROUNDS);
-    expect(result.commits).toBeGreaterThan(20);
-    expect(result.compactions).toBeGreaterThan(5);
-    expect(result.crashes).toBeGreaterThan(5);
-    expect(Math.min(result.folds, result.rebuilds)).toBeGreaterThan(20);
-  });
+  it.each(seedsFrom(1, inSoak(4, 2)))(
+    'holds under random commands, crashes and lost checkpoints, seed %i',
+    async (seed) => {
+      const result = await runFoldModel(seed, ROUNDS);
+      expect(result.commits).toBeGreaterThan(20);
+      expect(result.compactions).toBeGreaterThan(5);
+      expect(result.crashes).toBeGreaterThan(5);
+      expect(Math.min(result.folds, result.rebuilds)).toBeGreaterThan(20);
+    },
+  );
 
   it.each<ModelBug>(['pack-first', 'stale-checkpoint', 'no-lock'])(
     'breaks when the order is wrong: %s',

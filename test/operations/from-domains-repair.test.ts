@@ -147,38 +147,35 @@ test('domains that cannot be reached do not keep an ordinary repair', async () =
 test.each([
   ['crash', 0],
   ['error', 1],
-] as const)(
-  '%s at any change of a repair: nothing is lost, and the next one mends',
-  async (mode, firstCount) => {
-    const stage = await setDamageStage(memoryDirectory());
-    const makeDamages = (): Damage[] => [
-      missing(packsOfKind(stage.backend, 'tree')[0]!),
-      ...packsOfKind(stage.backend, 'data').map((file) => flip(stage.backend, file, 200)),
-    ];
-    const before = await tryRestoreAll(await spoil(stage, ...makeDamages()), stage);
-    const runs = new RepeatableRuns();
-    const known = new Set<string>();
-    let count = inSoak(0, firstCount - 2);
-    await withDomain(stage.backend.copy(), async (domain) => {
-      for (let hasEnded = false; !hasEnded;) {
-        count += inSoak(1, 3);
-        const disk = await spoil(stage, ...makeDamages());
-        const faulty = new FaultyBackend(disk, { failAt: count, mode, only: isChange });
-        const ending = await runs.run(async () => outcomeOf(repairWith(faulty, { fromDomains: domain })));
-        hasEnded = ending === 'done' && !faulty.fired;
-        const found = fingerprint(disk);
-        if (known.has(found)) continue;
-        known.add(found);
-        if (known.size % 3 === 0) await expectNothingLost(disk.copy(), stage, before);
-        const { remaining } = await repairWith(disk, { fromDomains: domain });
-        expect([count, faulty.operations.at(-1), remaining]).toEqual([count, faulty.operations.at(-1), []]);
-        await expectWhole(disk, stage);
-      }
-    });
-    expect(count).toBeGreaterThan(20);
-    expect(known.size).toBeGreaterThan(inSoak(10, 4));
-  },
-);
+] as const)('%s at any change of a repair: nothing is lost, and the next one mends', async (mode, firstCount) => {
+  const stage = await setDamageStage(memoryDirectory());
+  const makeDamages = (): Damage[] => [
+    missing(packsOfKind(stage.backend, 'tree')[0]!),
+    ...packsOfKind(stage.backend, 'data').map((file) => flip(stage.backend, file, 200)),
+  ];
+  const before = await tryRestoreAll(await spoil(stage, ...makeDamages()), stage);
+  const runs = new RepeatableRuns();
+  const known = new Set<string>();
+  let count = inSoak(0, firstCount - 2);
+  await withDomain(stage.backend.copy(), async (domain) => {
+    for (let hasEnded = false; !hasEnded;) {
+      count += inSoak(1, 3);
+      const disk = await spoil(stage, ...makeDamages());
+      const faulty = new FaultyBackend(disk, { failAt: count, mode, only: isChange });
+      const ending = await runs.run(async () => outcomeOf(repairWith(faulty, { fromDomains: domain })));
+      hasEnded = ending === 'done' && !faulty.fired;
+      const found = fingerprint(disk);
+      if (known.has(found)) continue;
+      known.add(found);
+      if (known.size % 3 === 0) await expectNothingLost(disk.copy(), stage, before);
+      const { remaining } = await repairWith(disk, { fromDomains: domain });
+      expect([count, faulty.operations.at(-1), remaining]).toEqual([count, faulty.operations.at(-1), []]);
+      await expectWhole(disk, stage);
+    }
+  });
+  expect(count).toBeGreaterThan(20);
+  expect(known.size).toBeGreaterThan(inSoak(10, 4));
+});
 
 /** Locks are for other tests. */
 function isChange(operation: string, name: string): boolean {

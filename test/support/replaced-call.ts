@@ -3,7 +3,9 @@ import { syncBuiltinESMExports } from 'node:module';
 import { onTestFinished } from 'vitest';
 
 type Calls = typeof fs;
-type CallName = { [Name in keyof Calls]: Calls[Name] extends (...given: never[]) => unknown ? Name : never }[keyof Calls];
+type CallName = {
+  [Name in keyof Calls]: Calls[Name] extends (...given: never[]) => unknown ? Name : never;
+}[keyof Calls];
 
 /**
  * Replaces a call of `node:fs` in all modules until the test ends. Unlike `vi.mock`, it also reaches the modules that
@@ -22,7 +24,8 @@ export function replaceCall<Name extends CallName>(name: Name, replace: (real: C
 /** Lets the next call fail, and no other. */
 export function failOnce(name: CallName, error: Error): void {
   let isFirst = true;
-  const failing = (real: Calls[CallName]): unknown =>
+  const failing =
+    (real: Calls[CallName]): unknown =>
     (...given: never[]): unknown => {
       if (!isFirst) return (real as (...given: never[]) => unknown)(...given);
       isFirst = false;

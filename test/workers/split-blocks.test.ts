@@ -68,7 +68,8 @@ function makeBomb(blockCount: number): Buffer {
 /** By how much the memory of this process is larger while `action` runs. See proc(5): 5 forgets the peak until now. */
 function peakGrowthOf(action: () => void): number {
   writeFileSync('/proc/self/clear_refs', '5');
-  const peakBytes = (): number => 1024 * Number(/^VmHWM:\s*(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))![1]);
+  const peakBytes = (): number =>
+    1024 * Number(/^VmHWM:\s*(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))![1]);
   const before = peakBytes();
   action();
   return peakBytes() - before;

@@ -38,10 +38,14 @@ const onWrite = { hook: (): void => undefined };
 
 beforeEach(() => {
   onWrite.hook = () => undefined;
-  replaceCall('writeSync', (writeSync) => ((...given: Parameters<typeof writeSync>) => {
-    if (readlinkSync(`/proc/self/fd/${given[0]}`).endsWith('/big')) onWrite.hook();
-    return writeSync(...given);
-  }) as typeof writeSync);
+  replaceCall(
+    'writeSync',
+    (writeSync) =>
+      ((...given: Parameters<typeof writeSync>) => {
+        if (readlinkSync(`/proc/self/fd/${given[0]}`).endsWith('/big')) onWrite.hook();
+        return writeSync(...given);
+      }) as typeof writeSync,
+  );
 });
 
 afterEach(() => {

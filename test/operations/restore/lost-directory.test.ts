@@ -20,11 +20,15 @@ test('a directory that cannot be created is reported once, and everything else i
   }
   await repository.backup();
   let firedCount = 0;
-  replaceCall('mkdirSync', (mkdir) => ((path: PathLike, options?: MakeDirectoryOptions) => {
-    if (!String(path).endsWith('/lost')) return mkdir(path, options);
-    firedCount += 1;
-    throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
-  }) as typeof mkdirSync);
+  replaceCall(
+    'mkdirSync',
+    (mkdir) =>
+      ((path: PathLike, options?: MakeDirectoryOptions) => {
+        if (!String(path).endsWith('/lost')) return mkdir(path, options);
+        firedCount += 1;
+        throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
+      }) as typeof mkdirSync,
+  );
   const progress = createProgress();
   const result = await restore({ ...context, progress }, { selector: 'latest', target });
   expect(firedCount).toBe(1);

@@ -120,30 +120,27 @@ describe.each([
   ['in one plan', NO_FILLER, 1],
   ['over several plans', PLAN_FILLER, 2],
 ])('if the first name of a hard-linked file cannot be restored or reached, %s', (_, filler, planCount) => {
-  it(
-    'the other names are written once and linked to each other',
-    async () => {
-      const repository = await makeTestRepository();
-      const { source } = repository;
-      fill(source, filler);
-      await repository.backup();
-      const target = prepareTarget(repository);
-      const outcome = await withoutPrivileges(async () => repository.restore({ target }));
-      expectProblems(outcome);
-      expectLinked(target);
-      for (const place of [...EARLY, ...LATE, '4-directories', ...(isRoot ? ['1-closed'] : [])]) {
-        expect(diffTrees(join(source, place), join(target, 'source', place))).toEqual([]);
-      }
-      expect(readFileSync(join(target, 'source', '1', 'refused'), 'utf8')).toBe('mine');
-      const fillerCount = filler.links + filler.directories;
-      expect(lstatSync(join(target, 'source', '4', 'first')).nlink).toBe(fillerCount + 1);
-      expect(readdirSync(join(target, 'source', '4'))).toHaveLength(filler.links + 1);
-      expect(readFileSync(join(target, 'source', '7'), 'utf8')).toBe('last');
-      // All content is in one block. Each plan reads it once, and once more for groups whose first name has failed.
-      expect([outcome.blocksNeeded, outcome.blocksRead]).toEqual([1, (isRoot ? 2 : 1) * planCount]);
-      expect(outcome.filesRestored).toBe(
-        groups.flatMap(({ places }) => places).length + (isRoot ? 2 : 0) + fillerCount + 2,
-      );
-    },
-  );
+  it('the other names are written once and linked to each other', async () => {
+    const repository = await makeTestRepository();
+    const { source } = repository;
+    fill(source, filler);
+    await repository.backup();
+    const target = prepareTarget(repository);
+    const outcome = await withoutPrivileges(async () => repository.restore({ target }));
+    expectProblems(outcome);
+    expectLinked(target);
+    for (const place of [...EARLY, ...LATE, '4-directories', ...(isRoot ? ['1-closed'] : [])]) {
+      expect(diffTrees(join(source, place), join(target, 'source', place))).toEqual([]);
+    }
+    expect(readFileSync(join(target, 'source', '1', 'refused'), 'utf8')).toBe('mine');
+    const fillerCount = filler.links + filler.directories;
+    expect(lstatSync(join(target, 'source', '4', 'first')).nlink).toBe(fillerCount + 1);
+    expect(readdirSync(join(target, 'source', '4'))).toHaveLength(filler.links + 1);
+    expect(readFileSync(join(target, 'source', '7'), 'utf8')).toBe('last');
+    // All content is in one block. Each plan reads it once, and once more for groups whose first name has failed.
+    expect([outcome.blocksNeeded, outcome.blocksRead]).toEqual([1, (isRoot ? 2 : 1) * planCount]);
+    expect(outcome.filesRestored).toBe(
+      groups.flatMap(({ places }) => places).length + (isRoot ? 2 : 0) + fillerCount + 2,
+    );
+  });
 });

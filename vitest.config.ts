@@ -71,7 +71,10 @@ class LongestFirst extends BaseSequencer {
 const config: ViteUserConfig = defineConfig({
   test: {
     environment: 'node',
+    // By content, so that a run transforms only what has changed since the last one.
     experimental: { fsModuleCache: true },
+    // As Node imports them. Otherwise each call of Node would go through a proxy.
+    deps: { interopDefault: false },
     globalSetup: ['test/support/ensure-built.ts'],
     setupFiles: ['test/support/test-cost.ts', 'test/support/cheap-passwords.ts', 'test/support/heap-of-tests.ts'],
     pool: 'forks',
@@ -86,7 +89,10 @@ const config: ViteUserConfig = defineConfig({
     // The runner sorts projects by name: the short files of the second project fill the idle time of the first.
     projects: [
       { extends: true, test: { name: 'own process', include: alone } },
-      { extends: true, test: { name: 'shared process', include: ['test/**/*.test.ts'], exclude: alone, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'shared process', include: ['test/**/*.test.ts'], exclude: alone, isolate: false },
+      },
     ],
   },
 });

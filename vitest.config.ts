@@ -54,6 +54,7 @@ const alone = [
   'operations/backup*',
   'operations/backup/*',
   'operations/own-repository',
+  'operations/realm-cache',
   'operations/restore*',
   'operations/restore/*',
 ].map((name) => `test/${name}.test.ts`);

@@ -16,7 +16,7 @@ import { takeThreadsAway } from '../support/test-threads.ts';
 
 /** LDM_TEST_SEED runs the same steps again. */
 const SEED = Number(process.env['LDM_TEST_SEED'] ?? Date.now() % 2 ** 31);
-const STEP_COUNT = inSoak(20_000, 1000);
+const STEP_COUNT = inSoak(20_000, 300);
 const TIMEOUT_MS = inSoak(3_600_000, 240_000);
 const TINY_CAPACITY = 64;
 

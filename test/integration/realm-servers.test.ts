@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 
 import { Redis } from 'ioredis';
 
+import type * as AnswerCache from '../../src/realm/answer-cache.ts';
 import type * as OpenCoordinator from '../../src/realm/open-coordinator.ts';
 import { RealmScene } from '../support/realm-servers.ts';
 import { redisProblem, startRedis } from '../support/redis-server.ts';
@@ -16,13 +17,20 @@ const problem = [zooKeeperProblem(), redisProblem()].find((each) => each !== und
 /** After so long without contact, an agent is no longer announced. */
 const SESSION_MS = 2000;
 
-/** While a server is down, a command need not wait for it as long as usual. */
+/** How long a command waits for ZooKeeper. Less than usual while it is down. */
 const deadline = vi.hoisted((): { ms: number | undefined } => ({ ms: undefined }));
 vi.mock('../../src/realm/open-coordinator.ts', async (importOriginal) => {
   const original = await importOriginal<typeof OpenCoordinator>();
   const openCoordinator: typeof original.openCoordinator = async (place, options) =>
     original.openCoordinator(place, { deadlineMs: deadline.ms, ...options });
   return { ...original, openCoordinator };
+});
+/** And for Redis: longer than any pause of a busy machine. */
+vi.mock('../../src/realm/answer-cache.ts', async (importOriginal) => {
+  const original = await importOriginal<typeof AnswerCache>();
+  const openAnswerCache: typeof original.openAnswerCache = async (url, options) =>
+    original.openAnswerCache(url, { ...options, deadlineMs: 60_000 });
+  return { ...original, openAnswerCache };
 });
 
 let zooKeeper: ZooKeeperServer;
@@ -42,7 +50,7 @@ beforeEach(async ({ skip }) => {
   skip(problem !== undefined, problem);
   scene = new RealmScene(makeTemporaryDirectory());
   const coordinator = `zookeeper://127.0.0.1:${zooKeeper.port}/${scene.directory.slice(-6)}`;
-  await scene.create(['a', 'b', 'c'], ['--coordinator', coordinator, '--cache', redis.url]);
+  await scene.create(['a', 'b', 'c'], { coordinator, cache: redis.url });
 });
 afterEach(async () => {
   deadline.ms = undefined;
@@ -186,9 +194,10 @@ it.each([-20, 20])('a clock that is wrong by %i years changes nothing', async (y
   vi.stubGlobal(
     'Date',
     class extends Right {
-      constructor(...given: [] | [number]) {
-        super(...(given.length === 0 ? [Right.now() + shiftMs] : given));
+      constructor(value: string | number | Date = Right.now() + shiftMs) {
+        super(value);
       }
+
       static override now(): number {
         return Right.now() + shiftMs;
       }

@@ -1,6 +1,6 @@
 import type * as ChildProcess from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Transform } from 'node:stream';
 
 import { sizeValue } from '../../src/cli/option-values.ts';
 import { serve } from '../../src/serve/serve.ts';
@@ -14,10 +14,17 @@ export function spawnOrServe(spawn: Spawn): Spawn {
   return replaced as Spawn;
 }
 
+/** Passes each piece on in a turn of its own, as a pipe between processes does: the protocol class is not reentrant. */
+function pipe(): Transform {
+  return new Transform({
+    transform: (bytes: Buffer, _encoding, done) => void setImmediate(() => done(null, Buffer.from(bytes))),
+  });
+}
+
 /** What looks to `SftpConnection` like the process of a server. */
 class ServerHere extends EventEmitter {
-  readonly stdin: PassThrough = new PassThrough();
-  readonly stdout: PassThrough = new PassThrough();
+  readonly stdin: Transform = pipe();
+  readonly stdout: Transform = pipe();
   readonly stderr: PassThrough = new PassThrough();
   readonly #end = new AbortController();
 

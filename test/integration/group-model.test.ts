@@ -5,7 +5,7 @@ import { MODEL_NAMES, runGroupModel } from '../support/group-model.ts';
 import { makeGrouped } from '../support/grouped-repository.ts';
 import { inSoak, seedsFrom } from '../support/soak.ts';
 
-const COMMAND_COUNT = 40;
+const COMMAND_COUNT = inSoak(40, 25);
 const seedGiven = process.env['LDM_TEST_SEED'];
 const seeds =
   seedGiven === undefined ? [...seedsFrom(1, inSoak(50, 2)), Date.now() % 2 ** 32] : seedGiven.split(',').map(Number);

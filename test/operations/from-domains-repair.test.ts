@@ -5,16 +5,7 @@ import { LdmError, RefusedError } from '../../src/errors.ts';
 import { repair } from '../../src/operations/repair.ts';
 import type { RepairOptions, RepairResult } from '../../src/operations/repair.ts';
 import type { Stage } from '../support/crash-stage.ts';
-import {
-  checkAll,
-  filesIn,
-  flip,
-  missing,
-  packsOfKind,
-  presentIds,
-  spoil,
-  tryRestoreAll,
-} from '../support/damage.ts';
+import { checkAll, filesIn, flip, missing, packsOfKind, presentIds, spoil, tryRestoreAll } from '../support/damage.ts';
 import type { Damage } from '../support/damage.ts';
 import { filesWith, makeDamageStage, riddled, spoilAtRandom, withDomain } from '../support/domains.ts';
 import { FaultyBackend, SimulatedCrash } from '../support/faulty-backend.ts';

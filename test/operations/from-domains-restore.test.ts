@@ -6,17 +6,17 @@ import { CancelledError, RefusedError } from '../../src/errors.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import type { ChunkSource } from '../../src/operations/realm/chunk-source.ts';
 import { SMALL_INIT, backupWork, setStage, BACKUP } from '../support/crash-stage.ts';
-import {
-  filesIn,
-  flip,
-  missing,
-  packsOfKind,
-  presentIds,
-  spoil,
-  tryRestore,
-} from '../support/damage.ts';
+import { filesIn, flip, missing, packsOfKind, presentIds, spoil, tryRestore } from '../support/damage.ts';
 import type { Damage } from '../support/damage.ts';
-import { filesWith, makeDamageStage, newestOf, riddled, restoreWith, spoilAtRandom, withDomain } from '../support/domains.ts';
+import {
+  filesWith,
+  makeDamageStage,
+  newestOf,
+  riddled,
+  restoreWith,
+  spoilAtRandom,
+  withDomain,
+} from '../support/domains.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { contents } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';

@@ -7,12 +7,7 @@ import type { Coordinator } from '../../src/realm/coordinator.ts';
 import { openCoordinator } from '../../src/realm/open-coordinator.ts';
 import { describeCoordinator } from '../contracts/coordinator-contract.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
-import {
-  LONG_SESSION_MS,
-  SHORT_SESSION_MS,
-  startZooKeeper,
-  zooKeeperProblem,
-} from '../support/zookeeper-server.ts';
+import { LONG_SESSION_MS, SHORT_SESSION_MS, startZooKeeper, zooKeeperProblem } from '../support/zookeeper-server.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import type { ZooKeeperServer } from '../support/zookeeper-server.ts';
 

@@ -36,7 +36,11 @@ export async function makeGrouped(
 ): Promise<GroupedRepository> {
   const place = (name: string): string => buckets[name]?.place ?? join(directory, `group-${name}`);
   const groups = names.map((name) => ({ name, place: place(name) }));
-  const made = await makeTestRepository({ groups, chunker: TINY_CHUNKS, capacity: SMALL_CAPACITY, ...options }, directory, openPlaces(buckets));
+  const made = await makeTestRepository(
+    { groups, chunker: TINY_CHUNKS, capacity: SMALL_CAPACITY, ...options },
+    directory,
+    openPlaces(buckets),
+  );
   Object.assign(made.context, { storeSizes: SMALL_SIZES });
   const away = (name: string): string => `${place(name)}-away`;
   return {

@@ -181,13 +181,17 @@ export async function makeSetting(kind: Kind = 'plain'): Promise<Setting> {
 
 /** A realm of three members, of which one relies on both others. `other`: what the third one has. */
 export async function makeTwoLoans(): Promise<Setting & { readonly third: Member; readonly other: string }> {
-  const { realm, members } = await makeKept('plain', ['owner', 'holder', 'third'], async (made, [owner, holder, third]) => {
-    const [source, other] = [made.files(5, 1), made.files(2, 9)];
-    await owner!.backUp(source);
-    await third!.backUp(other);
-    await holder!.backUp(source, { reliesOn: 'owner' });
-    await holder!.backUp(other, { reliesOn: 'third' });
-  });
+  const { realm, members } = await makeKept(
+    'plain',
+    ['owner', 'holder', 'third'],
+    async (made, [owner, holder, third]) => {
+      const [source, other] = [made.files(5, 1), made.files(2, 9)];
+      await owner!.backUp(source);
+      await third!.backUp(other);
+      await holder!.backUp(source, { reliesOn: 'owner' });
+      await holder!.backUp(other, { reliesOn: 'third' });
+    },
+  );
   const [owner, holder, third] = members as [Member, Member, Member];
   const [source, other] = ['source-1', 'source-9'].map((name) => join(realm.directory, name)) as [string, string];
   return { realm, owner, holder, third, source, other };

@@ -42,7 +42,7 @@ export class ServerProcess {
     const child = spawn(program!, rest, { stdio: 'ignore' });
     this.#child = child;
     const deadline = performance.now() + START_MS;
-    for (let isUp = false; !isUp; ) {
+    for (let isUp = false; !isUp;) {
       isUp = await this.#answers();
       if (child.exitCode !== null) throw new ServerEndedError(`${program} ended with ${child.exitCode}`);
       if (!isUp && performance.now() > deadline) throw new Error(`${program} does not answer`);

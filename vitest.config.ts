@@ -33,6 +33,7 @@ const alone = [
   `integration/!(${sharedIntegration.join('|')})`,
   'package/**/*',
   'realm/**/*',
+  'operations/realm-cache',
   // They replace what a module has stored, or need one that nothing has used.
   'files/nameless-file',
   'files/without-statx',

@@ -74,7 +74,9 @@ it('a backup makes the packs of every group durable before the segment', async (
     const segment = stage.log.indexOf('publish index', lastStage);
     expect(lastStage).toBeGreaterThan(0);
     expect(segment).toBeGreaterThan(lastStage);
-    expect(stage.log.slice(lastStage, segment)).toContain(`${group} barrier`);
+    expect(stage.log.slice(lastStage, segment), JSON.stringify(stage.log.slice(lastStage - 8, segment + 30))).toContain(
+      `${group} barrier`,
+    );
   }
 });
 

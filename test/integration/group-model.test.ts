@@ -6,7 +6,7 @@ import { makeGrouped } from '../support/grouped-repository.ts';
 import { seedsOf } from '../support/seeds.ts';
 import { inSoak } from '../support/soak.ts';
 
-const COMMAND_COUNT = inSoak(40, 20);
+const COMMAND_COUNT = inSoak(40, 25);
 const SEEDS = seedsOf(2, 50);
 
 let deathCount = 0;

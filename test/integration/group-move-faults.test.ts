@@ -5,7 +5,7 @@ import type { BackendErrorKind } from '../../src/errors.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { drainGroup, rebalanceGroups } from '../../src/operations/group-moves.ts';
 import { addGroup, listGroups } from '../../src/operations/groups.ts';
-import { backupInto, makeGrouped, packsAt } from '../support/grouped-repository.ts';
+import { backupInto, keepGrouped, makeGrouped, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
 import { inSoak } from '../support/soak.ts';
 import { steppedPlaces } from '../support/stepped-groups.ts';
@@ -35,12 +35,12 @@ const FAULTS: Readonly<Record<string, Omit<Fault, 'at'>>> = {
 
 const WRITES = new Set(['stage', 'append', 'publish']);
 
-async function makeStage(): Promise<GroupedRepository> {
+const makeStage = keepGrouped(async () => {
   const repository = await makeGrouped(['a', 'b']);
   await backupInto(repository, 'a', 90_000);
   await addGroup(repository.context, { name: 'c', place: repository.place('c'), weight: 20 });
   return repository;
-}
+});
 
 /** Runs an act with a fault. Returns what it threw, how many operations there were, and whether the fault fired. */
 async function runWith(

@@ -10,13 +10,14 @@ import { createPrng } from '../support/prng.ts';
 import { PLANE_FAULTS } from '../support/realm-faults.ts';
 import { RealmModel } from '../support/realm-model.ts';
 import { seedsOf } from '../support/seeds.ts';
+import { inSoak } from '../support/soak.ts';
 import { takeThreadsAway } from '../support/test-threads.ts';
 
 // Three domains of a realm against a model of Maps and Sets: what look-ups say while operations and faults go on.
 
 const SEEDS = seedsOf(1, 20);
-const STEP_COUNT = 1000;
-const TIMEOUT_MS = 240_000;
+const STEP_COUNT = inSoak(1000, 300);
+const TIMEOUT_MS = inSoak(3_600_000, 300_000);
 const TINY_CAPACITY = 64;
 
 let giveThreadsBack: () => void;

@@ -4,7 +4,10 @@ import type { MemoryBackend } from './memory-backend.ts';
 import { scheduledDirectory } from './scheduled-process.ts';
 import type { Lie, ModelProcess } from './scheduled-process.ts';
 
-/** Orders of lending that lose chunks, those first that are found soon. The model of lending must find each. Every call returns one that was never used. */
+/**
+ * Orders of lending that lose chunks, those first that are found soon. The model of lending must find each. Every call
+ * returns one that was never used.
+ */
 export const BROKEN_ORDERS: readonly (readonly [order: string, make: () => OpenSide])[] = [
   ['a lender says that it keeps chunks, and its manifest is never written', () => lenderRenames(async () => undefined)],
   ['a lender keeps chunks without a lock', () => lies('owner', /^holder backup$/, withoutLock)],

@@ -15,7 +15,7 @@ export class ServerEndedError extends Error {}
 /** A port of the loopback address that was free a moment ago. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = FIRST_PORT + (process.pid * PORTS_PER_PROCESS + portCount) % PORT_COUNT;
+    const port = FIRST_PORT + ((process.pid * PORTS_PER_PROCESS + portCount) % PORT_COUNT);
     portCount += 1;
     if (await isFree(port)) return port;
   }

@@ -27,7 +27,7 @@ export class KeptTree {
 
   /** Makes them again where they were, which must not exist. */
   restore(): string {
-    for (const { path, mode, time, bytes } of this.#entries) {
+    for (const { path, mode, bytes } of this.#entries) {
       if (bytes === undefined) mkdirSync(path, { mode });
       else writeFileSync(path, bytes, { mode });
     }

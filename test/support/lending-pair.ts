@@ -22,7 +22,7 @@ import type { SnapshotListing } from '../../src/operations/snapshots.ts';
 import { diffTrees } from './compare-trees.ts';
 import { createPrng } from './prng.ts';
 import { KeptTree } from './kept-tree.ts';
-import { OPTIONS, newRealm, realmFile } from './realm.ts';
+import { OPTIONS, SMALL_CAPACITY, newRealm, realmFile } from './realm.ts';
 import type { Kind } from './realm.ts';
 import { SMALL_SIZES } from './simulated-process.ts';
 import { memoryDirectory, removeTree } from './temp-directory.ts';
@@ -79,7 +79,7 @@ function realmAt(directory: string, kind: Kind, password: Password): TestRealm {
   return {
     directory,
     coordinator,
-    join: async (name, capacity = 256) => {
+    join: async (name, capacity = SMALL_CAPACITY) => {
       const member = makeMember(name, join(directory, name), password);
       await initRepository(member.context, { capacity, ...OPTIONS[kind], realm: { file: realmFile(directory) } });
       await joinRealm(member.context, { coordinator, name });

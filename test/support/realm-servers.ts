@@ -4,11 +4,19 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { createRealm } from '../../src/operations/realm/create.ts';
+import { joinRealm } from '../../src/operations/realm/join.ts';
+import type { JoinOptions } from '../../src/operations/realm/join.ts';
 import { createPrng } from './prng.ts';
+import { SMALL_CAPACITY, realmFile } from './realm.ts';
 import { runLdmHere } from './run-ldm-here.ts';
 import { cleanEnvironment, ldmProgram, runLdm } from './run-ldm.ts';
 import type { RunLdmResult } from './run-ldm.ts';
 import { waitUntil } from './wait-until.ts';
+
+type Membership = Pick<JoinOptions, 'coordinator' | 'cache'>;
 
 /** Shows what is wrong before the test is ended. */
 const GUARD_MS = 250_000;
@@ -52,14 +60,16 @@ export class RealmScene {
     return assertCode(args, [0], await runLdm(args, { cwd: this.directory, env: this.#env }));
   }
 
-  async create(names: readonly string[], membership: readonly string[]): Promise<void> {
-    await this.ok(['realm', 'create', 'work.realm', '--no-encryption']);
+  async create(names: readonly string[], membership: Membership): Promise<void> {
+    await createRealm({ file: realmFile(this.directory), isEncrypted: false });
     for (const name of names) await this.add(name, membership);
   }
 
-  async add(name: string, membership: readonly string[]): Promise<void> {
-    await this.ok(['-r', name, 'init', '--realm', 'work.realm', '--no-encryption']);
-    await this.ok(['-r', name, 'realm', 'join', '--name', name, ...membership]);
+  async add(name: string, membership: Membership): Promise<void> {
+    const context = { backend: new LocalBackend(join(this.directory, name)) };
+    const realm = { file: realmFile(this.directory) };
+    await initRepository(context, { capacity: SMALL_CAPACITY, encryption: 'never', realm });
+    await joinRealm(context, { name, ...membership });
   }
 
   /** A new file of random bytes. Returns its name. */

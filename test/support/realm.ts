@@ -15,6 +15,9 @@ export type Kind = 'plain' | 'encrypted';
 export const KINDS = ['plain', 'encrypted'] as const;
 export const OPTIONS = { plain: { encryption: 'never' }, encrypted: { encryption: 'always' } } as const;
 
+/** Every opening reads the whole filter, which grows if it has to. */
+export const SMALL_CAPACITY = 256;
+
 export function newPlace(): OperationContext & { readonly notices: Notice[] } {
   const place = join(memoryDirectory(), 'repository');
   const notices: Notice[] = [];
@@ -42,6 +45,6 @@ export async function newMember(
   options: InitOptions = {},
 ): Promise<ReturnType<typeof newPlace>> {
   const context = newPlace();
-  await initRepository(context, { ...OPTIONS[kind], realm: { file }, ...options });
+  await initRepository(context, { capacity: SMALL_CAPACITY, ...OPTIONS[kind], realm: { file }, ...options });
   return context;
 }

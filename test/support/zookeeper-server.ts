@@ -31,7 +31,7 @@ export interface ZooKeeperServer {
  * Starts one on loopback, with an empty directory of its own. `sessionMaxMs`: so early end the sessions of clients that
  * cannot be told to want short ones.
  */
-export async function startZooKeeper(sessionMaxMs = LONG_SESSION_MS): Promise<ZooKeeperServer> {
+export async function startZooKeeper(sessionMaxMs: number = LONG_SESSION_MS): Promise<ZooKeeperServer> {
   const directory = makeTemporaryDirectory();
   mkdirSync(join(directory, 'data'));
   const config = join(directory, 'zoo.cfg');

@@ -66,15 +66,15 @@ function parts(files, count) {
     least.minutes += minutesOf(file);
     least.files.push(file);
   }
-  return all.map((each) => each.files.toSorted());
+  return all.map((each) => files.filter((file) => each.files.includes(file)));
 }
 
 function soakFiles() {
-  const names = readdirSync(join(root, 'test'), { recursive: true }).map((name) => `test/${name}`);
+  const names = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map((name) => `test/${name}`);
   const usesMore = createSearch();
   return names
-    .filter((name) => /\.soak\.ts$/.test(name) || (/\.test\.ts$/.test(name) && usesMore(join(root, name))))
-    .toSorted();
+    .filter((name) => name.endsWith('.soak.ts') || (name.endsWith('.test.ts') && usesMore(join(root, name))))
+    .sort();
 }
 
 /** Returns whether a file below `test` imports, directly or not, a module of `more`. */

@@ -4,6 +4,9 @@ import { join, relative } from 'node:path';
 const TESTS = join(import.meta.dirname, '..');
 const KEPT_FILE = join(import.meta.dirname, '../../fixtures/seeds.json');
 
+/** The random seeds of the soak are no less; those below are the fixed ones of the suite. */
+export const RANDOM_SEEDS_MIN = 1000;
+
 /** Seeds that failed in a soak, by test file (`integration/model`). The suite runs them from then on. */
 export type KeptSeeds = Readonly<Record<string, readonly number[]>>;
 
@@ -37,6 +40,11 @@ const SEEDS_IN_NAME = /\(seeds? (\d+(?:(?:, | to )\d+)*)\)/g;
 /** Whether a test has its seeds in its name, so that running it again would only repeat it. */
 export function isSeeded(testName: string): boolean {
   return testName.search(SEEDS_IN_NAME) >= 0;
+}
+
+/** The name of a test with any seed. */
+export function withoutSeeds(testName: string): string {
+  return testName.replaceAll(SEEDS_IN_NAME, '');
 }
 
 /** Where a test failed: with the only seed of its name, or with those of many that its error names. */

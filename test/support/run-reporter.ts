@@ -4,7 +4,7 @@ import { dirname, relative } from 'node:path';
 import type { TestError } from 'vitest';
 import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
 
-import { failedSeeds, isSeeded, keepSeeds, keyOfTestFile } from './kept-seeds.ts';
+import { RANDOM_SEEDS_MIN, failedSeeds, isSeeded, keepSeeds, keyOfTestFile, withoutSeeds } from './kept-seeds.ts';
 import { inSoak } from './soak.ts';
 
 /** Where `.ci/run` wants the outcome of a run, so that it can sum up several. */
@@ -12,6 +12,8 @@ const RESULTS_FILE = 'LDM_TEST_RESULTS';
 const NO_REASON = 'condition of the test';
 const MESSAGE_CHARACTERS_MAX = 2000;
 const STACK_LINES_MAX = 8;
+/** Of one test in one run: a bug that every seed finds needs no hundred of them. */
+const KEPT_SEEDS_MAX = 3;
 
 /** One line of the file, as JSON. */
 export interface TestOutcome {
@@ -65,12 +67,15 @@ export class RunReporter implements Reporter {
     if (this.#keepSeeds === undefined) return;
     const failed: Record<string, number[]> = {};
     for (const module of modules) {
+      const found = new Map<string, number[]>();
       for (const test of module.children.allTests('failed')) {
         if (!isSeeded(test.fullName)) continue;
         const seeds = failedSeeds(test.fullName, describeErrors(test.result().errors ?? []));
         if (seeds.length === 0) this.#write(`\n No seed is kept of ${test.fullName}: its error names none\n`);
-        else (failed[keyOfTestFile(module.moduleId)] ??= []).push(...seeds);
+        const title = withoutSeeds(test.fullName);
+        found.set(title, [...(found.get(title) ?? []), ...seeds.filter((seed) => seed >= RANDOM_SEEDS_MIN)]);
       }
+      failed[keyOfTestFile(module.moduleId)] = [...found.values()].flatMap((seeds) => seeds.slice(0, KEPT_SEEDS_MAX));
     }
     for (const [key, seeds] of Object.entries(this.#keepSeeds(failed)))
       this.#write(`\n Kept in fixtures/seeds.json for ${key}: ${seeds.join(', ')}\n`);

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 
 import { expect } from 'vitest';
 
-import { keyOfTestFile, readKeptSeeds } from './kept-seeds.ts';
+import { RANDOM_SEEDS_MIN, keyOfTestFile, readKeptSeeds } from './kept-seeds.ts';
 import { inSoak } from './soak.ts';
 
 // The seeds of random tests. In the suite they are the same in each run, so that a failure is repeated and never lost:
@@ -21,7 +21,7 @@ function keptSeeds(): readonly number[] {
 export function seedsOf(suiteCount: number, soakCount: number): readonly number[] {
   if (given !== undefined) return given;
   const fixed = Array.from({ length: suiteCount }, (_, index) => 1 + index);
-  const drawn = Array.from({ length: inSoak(soakCount, 0) }, () => randomInt(suiteCount + 1, SEED_LIMIT));
+  const drawn = Array.from({ length: inSoak(soakCount, 0) }, () => randomInt(RANDOM_SEEDS_MIN, SEED_LIMIT));
   return [...new Set([...fixed, ...keptSeeds(), ...drawn])];
 }
 
@@ -42,7 +42,7 @@ export function fixedRange(count: number, first = 1, others: readonly number[] =
 
 /** From 1 on and those that are kept; in the soak from a random seed on. `LDM_TEST_SEED` is where it begins instead. */
 export function seedRange(count: number): SeedRange {
-  const first = given?.[0] ?? inSoak(randomInt(1, SEED_LIMIT - count), 1);
+  const first = given?.[0] ?? inSoak(randomInt(RANDOM_SEEDS_MIN, SEED_LIMIT - count), 1);
   const others = given === undefined ? keptSeeds().filter((seed) => seed < first || seed >= first + count) : [];
   return fixedRange(count, first, others);
 }

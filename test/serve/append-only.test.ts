@@ -6,6 +6,7 @@ import { DIRECTORIES, EMPTY, FORBIDDEN, STORED, TRANSIENT, id, temporary } from 
 import { createPrng } from '../support/prng.ts';
 import type { Prng } from '../support/prng.ts';
 import { FLAGS, RawClient } from '../support/serve-client.ts';
+import { inSoak, seedsFrom } from '../support/soak.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
 const NAMES = [...STORED, ...FORBIDDEN, ...TRANSIENT, 'packs', 'snapshots', '.', `snapshots/${id('6')}`];
@@ -117,36 +118,39 @@ class Attacker {
 }
 
 describe('an append-only directory', () => {
-  test.each([1, 2, 3])('keeps every file as it is, whatever two connections do (seed %i)', async (seed) => {
-    const directory = temporaryDirectory();
-    const admin = await RawClient.connect(directory);
-    const clients = [
-      await RawClient.connect(directory, '--append-only'),
-      await RawClient.connect(directory, '--append-only'),
-    ];
-    const prng = createPrng(seed);
-    let doneCount = 0;
-    let addedCount = 0;
-    for (let round = 0; round < 12; round += 1) {
-      const repository = `laptop${round}`;
-      await makeRepository(admin, repository);
-      const attacker = new Attacker(prng, clients, repository);
-      let before = storedIn(join(directory, repository));
-      for (let step = 0; step < 150; step += 1) {
-        if (await attacker.act()) doneCount += 1;
-        const after = storedIn(join(directory, repository));
-        for (const [name, content] of before)
-          expect(after.get(name), `${repository}/${name}, step ${step}`).toBe(content);
-        for (const name of after.keys()) expect(FORBIDDEN).not.toContain(name);
-        addedCount += after.size - before.size;
-        before = after;
+  test.each(seedsFrom(1, inSoak(3, 1)))(
+    'keeps every file as it is, whatever two connections do (seed %i)',
+    async (seed) => {
+      const directory = temporaryDirectory();
+      const admin = await RawClient.connect(directory);
+      const clients = [
+        await RawClient.connect(directory, '--append-only'),
+        await RawClient.connect(directory, '--append-only'),
+      ];
+      const prng = createPrng(seed);
+      let doneCount = 0;
+      let addedCount = 0;
+      for (let round = 0; round < 12; round += 1) {
+        const repository = `laptop${round}`;
+        await makeRepository(admin, repository);
+        const attacker = new Attacker(prng, clients, repository);
+        let before = storedIn(join(directory, repository));
+        for (let step = 0; step < 150; step += 1) {
+          if (await attacker.act()) doneCount += 1;
+          const after = storedIn(join(directory, repository));
+          for (const [name, content] of before)
+            expect(after.get(name), `${repository}/${name}, step ${step}`).toBe(content);
+          for (const name of after.keys()) expect(FORBIDDEN).not.toContain(name);
+          addedCount += after.size - before.size;
+          before = after;
+        }
+        await attacker.end();
       }
-      await attacker.end();
-    }
-    // The attacks are worth something only if much of it succeeds.
-    expect(doneCount).toBeGreaterThan(300);
-    expect(addedCount).toBeGreaterThan(12);
-  });
+      // The attacks are worth something only if much of it succeeds.
+      expect(doneCount).toBeGreaterThan(300);
+      expect(addedCount).toBeGreaterThan(12);
+    },
+  );
 
   test('refuses what would change it, and says why', async () => {
     const directory = temporaryDirectory();

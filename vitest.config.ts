@@ -35,6 +35,7 @@ const alone = [
   'realm/**/*',
   'operations/realm-cache',
   // They replace what a module has stored, or need one that nothing has used.
+  'backend/failed-fsync',
   'files/nameless-file',
   'files/without-statx',
 ].map((name) => `test/${name}.test.ts`);
@@ -74,8 +75,6 @@ const config: ViteUserConfig = defineConfig({
     environment: 'node',
     // By content, so that a run transforms only what has changed since the last one.
     experimental: { fsModuleCache: true },
-    // As Node imports them. Otherwise each call of Node would go through a proxy.
-    deps: { interopDefault: false },
     globalSetup: ['test/support/ensure-built.ts'],
     setupFiles: ['test/support/test-cost.ts', 'test/support/cheap-passwords.ts', 'test/support/heap-of-tests.ts'],
     pool: 'forks',

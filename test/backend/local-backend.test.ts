@@ -155,25 +155,6 @@ describe('a disk that fails', () => {
     });
   });
 
-  test('a failed fsync is an error, and nobody may try again', async () => {
-    const writer = await backend.create('packs/a');
-    await writer.append(Buffer.from('x'));
-    const failures: NodeJS.ErrnoException[] = [systemError('EIO')];
-    replaceCall(
-      'fsync',
-      (fsync) =>
-        ((descriptor, callback) => {
-          const failure = failures.pop();
-          if (failure === undefined) fsync(descriptor, callback);
-          else callback(failure);
-        }) as typeof fsync,
-    );
-    await expectErrno(writer.sync(), 'EIO');
-    await expect(writer.sync()).rejects.toThrow(assert.AssertionError);
-    await expect(writer.append(Buffer.from('x'))).rejects.toThrow(assert.AssertionError);
-    await writer.close();
-  });
-
   test('a file that is not as long as what was written is an error', async () => {
     const writer = await backend.create('packs/a');
     await writer.append(Buffer.from('0123456789'));

@@ -128,7 +128,7 @@ class Attacker {
 }
 
 describe('an append-only directory', () => {
-  test.each(seedsOf(3, 20))('keeps every file as it is, whatever two connections do (seed %i)', async (seed) => {
+  test.each(seedsOf(1, 20))('keeps every file as it is, whatever two connections do (seed %i)', async (seed) => {
     const directory = memoryDirectory();
     const admin = await RawClient.connect(directory);
     const clients = [
@@ -152,12 +152,11 @@ describe('an append-only directory', () => {
         addedCount += after.size - before.size;
         before = after;
       }
-      await attacker.end();
-    }
-    // The attacks are worth something only if much of it succeeds.
-    expect(doneCount).toBeGreaterThan(300);
-    expect(addedCount).toBeGreaterThan(12);
-  });
+      // The attacks are worth something only if much of it succeeds.
+      expect(doneCount).toBeGreaterThan(300);
+      expect(addedCount).toBeGreaterThan(12);
+    },
+  );
 
   test('refuses what would change it, and says why', async () => {
     const directory = memoryDirectory();

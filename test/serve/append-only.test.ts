@@ -152,6 +152,7 @@ describe('an append-only directory', () => {
         addedCount += after.size - before.size;
         before = after;
       }
+      await attacker.end();
     }
     // The attacks are worth something only if much of it succeeds.
     expect(doneCount).toBeGreaterThan(300);

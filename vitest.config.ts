@@ -34,7 +34,6 @@ const alone = [
   'package/**/*',
   'realm/**/*',
   // They replace modules of Node.
-  'backend/failed-fsync',
   'serve/append-only',
   'serve/served-directory',
   'operations/realm-cache',

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
 import {
   PLANE_FILE_VERSION,
+  concurrentPlaneChecksum,
   decodePlaneBase,
   decodePlaneDelta,
   encodePlaneBase,
@@ -149,6 +150,12 @@ test('the examples of the document are plane files', () => {
   expect(encodePlaneDelta(delta)).toEqual(bytesOfDump('hex plane delta'));
   expect(delta).toMatchObject({ domainId: base.domainId, generation: base.generation, from: base.sequence });
   expect(planeChecksum(Uint8Array.of(0x01, 0x00, 0x51))).toBe(delta.checksum);
+});
+
+test.each([0, 65_536, 65_537])('the checksum of a plane of %i bytes is the same in another thread', async (size) => {
+  const plane = new Uint8Array(size).fill(0x2d);
+  expect(await concurrentPlaneChecksum(plane)).toBe(planeChecksum(plane));
+  expect(planeChecksum(plane)).toBe(hash('sha256', plane, 'hex'));
 });
 
 /** With a right checksum at the end. */

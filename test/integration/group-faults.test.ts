@@ -69,14 +69,13 @@ it('a backup makes the packs of every group durable before the segment', async (
     },
   });
   await runWith({ ...stage, context: { ...stage.context, backend: logged } }, undefined, ACTS['backup']!(stage));
+  // Packs are written while an earlier segment is published: the last one is in the last segment.
+  const segment = stage.log.lastIndexOf('publish index');
   for (const group of ['a', 'b']) {
     const lastStage = stage.log.lastIndexOf(`${group} stage`);
-    const segment = stage.log.indexOf('publish index', lastStage);
     expect(lastStage).toBeGreaterThan(0);
     expect(segment).toBeGreaterThan(lastStage);
-    expect(stage.log.slice(lastStage, segment), JSON.stringify(stage.log.slice(lastStage - 8, segment + 30))).toContain(
-      `${group} barrier`,
-    );
+    expect(stage.log.slice(lastStage, segment)).toContain(`${group} barrier`);
   }
 });
 

@@ -149,7 +149,7 @@ test.each(['crash', 'error'] as const)(
     let count = inSoak(0, mode === 'crash' ? 0 : 1);
     await withDomain(stage.backend.copy(), async (domain) => {
       for (let hasEnded = false; !hasEnded;) {
-        count += inSoak(1, 3);
+        count += inSoak(1, 5);
         const disk = await spoil(stage, ...makeDamages());
         const faulty = new FaultyBackend(disk, { failAt: count, mode, only: isChange });
         const ending = await runs.run(async () => outcomeOf(repairWith(faulty, { fromDomains: domain })));

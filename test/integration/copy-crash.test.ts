@@ -12,7 +12,7 @@ import type { Interruption } from '../support/interruption.ts';
 import { LimitedBackend, usedBytesOf } from '../support/limited-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { PowerCutBackend } from '../support/power-cut-backend.ts';
-import { durableSnapshots } from '../support/power-cut-loop.ts';
+import { durableSnapshots, seedsAt } from '../support/power-cut-loop.ts';
 import { RepeatableRuns } from '../support/repeatable-runs.ts';
 import { seedsOf } from '../support/seeds.ts';
 import { inSoak } from '../support/soak.ts';
@@ -109,6 +109,7 @@ it.each(inSoak(DESTINATIONS, DESTINATIONS.slice(0, 1)))(
     const aftermath = new CopyAftermath(stage);
     const whole = (await runInterrupted({ ...given, fault: {} })).faulty;
     let durableCount = 0;
+    let round = 0;
     for (const failAt of aThird(chooseSteps(whole, 'crash').numbers, whole, true)) {
       const disk = new PowerCutBackend(stage.backend);
       const fault = { mode: 'crash', failAt } as const;
@@ -116,12 +117,13 @@ it.each(inSoak(DESTINATIONS, DESTINATIONS.slice(0, 1)))(
       const originals = originalsById(disk);
       const durable = durableSnapshots(faulty).flatMap((id) => originals.get(id) ?? []);
       durableCount = Math.max(durableCount, ending.succeeded ? 0 : durable.length);
-      for (const seed of SEEDS) {
+      for (const seed of seedsAt(SEEDS, faulty, { failAt, round })) {
         const present = ending.succeeded ? stage.snapshotIds : durable;
         const failures = await aftermath.examine(disk.cut(seed < 2 ? seed : seed + 3 * failAt), present);
         expect(failures, `cut after operation ${failAt - 1}, seed ${seed}`).toEqual([]);
       }
       if (!faulty.fired) break;
+      round += 1;
     }
     expect(durableCount).toBe(3);
   },

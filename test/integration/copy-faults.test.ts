@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 
 import type { Backend } from '../../src/backend/backend.ts';
@@ -9,6 +10,7 @@ import { rebalanceGroups } from '../../src/operations/group-moves.ts';
 import { listGroups } from '../../src/operations/groups.ts';
 import { FaultyGroup, makeStage, runWith } from '../support/faulty-group.ts';
 import type { Stage } from '../support/faulty-group.ts';
+import { keepDirectory } from '../support/kept-directory.ts';
 import { inSoak } from '../support/soak.ts';
 
 /** How many of the operations fail, one in each run. */
@@ -19,12 +21,13 @@ function backupOf({ source }: Stage): (context: OperationContext) => Promise<unk
 }
 
 it.each(['vanish', 'full'] as const)('a backup with two copies does without a group that fails (%s)', async (kind) => {
-  const whole = await makeStage(2);
-  const { count } = await runWith(whole, undefined, backupOf(whole));
+  const stage = await makeStage(2);
+  const reset = keepDirectory(dirname(stage.source));
+  const { count } = await runWith(stage, undefined, backupOf(stage));
   let firedCount = 0;
   let shortCount = 0;
   for (let at = 1; at <= count; at += Math.ceil(count / STEPS_MAX)) {
-    const stage = await makeStage(2);
+    reset();
     const { error, hasFired } = await runWith(stage, { at, kind }, backupOf(stage));
     expect(error, `at ${at}`).toBeUndefined();
     firedCount += hasFired ? 1 : 0;

@@ -57,7 +57,7 @@ const PLACES: readonly {
   {
     name: 'a real directory',
     problem: undefined,
-    roundCount: inSoak(60, 3),
+    roundCount: inSoak(60, 2),
     open: onDisk((path) => new LocalBackend(path)),
   },
   {
@@ -69,7 +69,7 @@ const PLACES: readonly {
   {
     name: 'a store of objects',
     problem: undefined,
-    roundCount: inSoak(1000, 9),
+    roundCount: inSoak(1000, 6),
     open: (stage, fault) => {
       const disk = stage.backend.copy();
       const faulty = new FaultyStore(disk, fault);

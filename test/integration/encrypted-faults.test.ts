@@ -59,7 +59,7 @@ async function expectReported(
 /** A bit of each byte in the headers of a checkpoint and of a pack: most of them are not encrypted. */
 function headerBits(file: string): number[] {
   const isChosen = [inDirectory('filter'), inDirectory('packs')].some((isIn) => file === names.find(isIn));
-  return isChosen ? Array.from({ length: 56 }, (_, index) => index * 8 + (index % 8)) : [];
+  return isChosen ? sample(56, inSoak(1, 3), 0).map((index) => index * 8 + (index % 8)) : [];
 }
 
 /** Every `step`-th number below `count`, from an offset that differs from file to file. */

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import type { Backend } from '../../src/backend/backend.ts';
@@ -14,6 +14,7 @@ import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { makeStage, runWith } from '../support/faulty-group.ts';
 import type { Stage } from '../support/faulty-group.ts';
 import { createPrng } from '../support/prng.ts';
+import { keepDirectory } from '../support/kept-directory.ts';
 import { inSoak } from '../support/soak.ts';
 
 /** How many of the operations fail, one in each run. */
@@ -32,11 +33,12 @@ const ACTS: Readonly<Record<string, (stage: Stage) => (context: OperationContext
 
 describe.each(Object.keys(ACTS))('a %s', (name) => {
   it.each(['vanish', 'full'] as const)('loses nothing if a group fails at any operation (%s)', async (kind) => {
-    const whole = await makeStage();
-    const { count } = await runWith(whole, undefined, ACTS[name]!(whole));
+    const stage = await makeStage();
+    const reset = keepDirectory(dirname(stage.source));
+    const { count } = await runWith(stage, undefined, ACTS[name]!(stage));
     let firedCount = 0;
     for (let at = 1; at <= count; at += Math.ceil(count / STEPS_MAX)) {
-      const stage = await makeStage();
+      reset();
       const before = (await listSnapshots(stage.context)).map(({ id }) => id);
       const { error, hasFired } = await runWith(stage, { at, kind }, ACTS[name]!(stage));
       firedCount += hasFired ? 1 : 0;

@@ -7,7 +7,7 @@ import { BACKUP, setStage } from '../support/crash-stage.ts';
 import { checkAll } from '../support/damage.ts';
 import { aThird, chooseSteps } from '../support/fault-steps.ts';
 import { fingerprint, judgeEnding, runInterrupted } from '../support/interruption.ts';
-import { PowerCutBackend } from '../support/power-cut-backend.ts';
+import { NEWEST_ONLY, PowerCutBackend } from '../support/power-cut-backend.ts';
 import { REPLACING_ACTS, setReplacingStage } from '../support/replacing-acts.ts';
 import { ReplacedSnapshots } from '../support/replacing-aftermath.ts';
 import { RepeatableRuns } from '../support/repeatable-runs.ts';
@@ -25,8 +25,11 @@ const SEEDS = seedsOf(FIXED_SEEDS, 15);
 /** Of the power cuts at one operation; see `PowerCutBackend`. The suite takes one of the fixed seeds at each. */
 function seedsAt(failAt: number): readonly number[] {
   const fixed = SEEDS.slice(0, FIXED_SEEDS);
-  return inSoak([0, ...SEEDS], [[0, ...fixed][failAt % (FIXED_SEEDS + 1)]!, ...SEEDS.slice(FIXED_SEEDS)]);
+  const one = failAt % 2 === 0 ? NEWEST_ONLY : [0, ...fixed][failAt % (FIXED_SEEDS + 1)]!;
+  return inSoak([0, ...SEEDS], [one, ...SEEDS.slice(FIXED_SEEDS)]);
 }
+
+const KINDS: readonly ('error' | 'crash' | 'power cut')[] = ['error', 'crash', 'power cut'];
 
 let giveThreadsBack: () => void;
 
@@ -46,7 +49,8 @@ describe('a change of manifests loses and doubles no snapshot', () => {
       const whole = await runInterrupted({ stage, act, fault: {}, runs });
       expect(whole.ending.error).toBeUndefined();
       const examined = new Set<string>();
-      for (const kind of ['error', 'crash', 'power cut'] as const) {
+      // A power cut that keeps every name leaves what a crash does.
+      for (const kind of inSoak(KINDS, ['error', 'power cut'])) {
         const mode = kind === 'error' ? 'error' : 'crash';
         let firedCount = 0;
         for (const failAt of aThird(chooseSteps(whole.faulty, mode).numbers, whole.faulty, mode === 'crash')) {

@@ -9,6 +9,7 @@ import { AftermathMemory, expectationOf, judgeEnding, runInterrupted } from './i
 import type { Ending, Wrap } from './interruption.ts';
 import { NEWEST_ONLY, PowerCutBackend } from './power-cut-backend.ts';
 import { RepeatableRuns } from './repeatable-runs.ts';
+import { inSoak } from './soak.ts';
 import { UNREPEATABLE_OPERATIONS } from './test-password.ts';
 
 /** Cuts the power after one operation of an act, after a later one, and so on (`chooseSteps`); in the suite after a third. */
@@ -26,7 +27,7 @@ export class PowerCutLoop {
     this.#memory = new AftermathMemory(given.stage);
   }
 
-  /** Until the act runs through; the last cut is right after it. Each cut is tried with every seed. */
+  /** Until the act runs through; the last cut is right after it. Each cut is tried with seeds of these (`seedsAt`). */
   async run(
     seeds: readonly number[],
     options: LoopOptions = {},
@@ -44,7 +45,7 @@ export class PowerCutLoop {
       assert(faulty.fired || failAt > end - UNREPEATABLE_OPERATIONS, `operation ${failAt} was never reached`);
       failures.push(...judgeEnding(given, faulty, ending));
       const expected = this.#expect(faulty, ending);
-      for (const seed of changesName(lastChange(faulty.operations, failAt)) ? [NEWEST_ONLY, ...seeds] : seeds) {
+      for (const seed of seedsAt(seeds, faulty, { failAt, round: firedCount })) {
         // A mixture of its own for every operation that changed anything.
         const cutSeed = seed < 2 ? seed : seed + countChanges(faulty) * 1_000_003;
         const found = await this.#memory.examine(disk.cut(cutSeed), expected);
@@ -61,6 +62,17 @@ export class PowerCutLoop {
     const expected = expectationOf({ act: this.#act, stage: this.#stage }, ending);
     return { ...expected, present: [...new Set([...expected.present, ...durableSnapshots(faulty)])] };
   }
+}
+
+/** With the newest name alone where one has just changed. In the suite, mixtures in every third round only. */
+export function seedsAt(
+  seeds: readonly number[],
+  { operations }: FaultyBackend,
+  { failAt, round }: { readonly failAt: number; readonly round: number },
+): number[] {
+  const isMixed = inSoak(true, round % 3 === 0);
+  const newest = changesName(lastChange(operations, failAt)) ? [NEWEST_ONLY] : [];
+  return [...newest, ...seeds.filter((seed) => seed < 2 || isMixed)];
 }
 
 /** Of the operations that were done before the process died. */

@@ -12,6 +12,7 @@ import { startFaultProxy } from '../../support/fault-proxy.ts';
 import type { Fault } from '../../support/fault-proxy.ts';
 import { createPrng } from '../../support/prng.ts';
 import { seedsOf } from '../../support/seeds.ts';
+import { inSoak } from '../../support/soak.ts';
 import { server } from './server.ts';
 
 let count = 0;
@@ -127,10 +128,11 @@ describe('a repository in a bucket', () => {
     expect((await backend.examine()).names).toEqual(['index']);
   });
 
-  test('is listed in pages', async () => {
+  // A page of Ceph has 1000 names.
+  test.each(inSoak([1100], []))('is listed in pages: %i names', async (nameCount) => {
     const backend = s3Backend();
     await backend.prepare();
-    const names = Array.from({ length: 1100 }, (_, index) => `packs/${String(index).padStart(4, '0')}`);
+    const names = Array.from({ length: nameCount }, (_, index) => `packs/${String(index).padStart(4, '0')}`);
     for (const name of names) await backend.publish(name, Buffer.from('x'));
     await backend.barrier();
     expect((await backend.list('packs')).map(({ name }) => name)).toEqual(names);
@@ -138,7 +140,7 @@ describe('a repository in a bucket', () => {
 });
 
 describe('a server that fails', () => {
-  test.each(seedsOf(2, 20))('at any request loses nothing and repeats nothing wrongly (seed %i)', async (seed) => {
+  test.each(seedsOf(1, 20))('at any request loses nothing and repeats nothing wrongly (seed %i)', async (seed) => {
     const prng = createPrng(seed);
     const kinds: readonly Fault[] = ['lost request', 'lost answer', 'half answer', 'busy'];
     const { endpoint, counts } = await startFaultProxy(server().endpoint, () =>

@@ -14,6 +14,7 @@ import { MODEL_NAMES, runGroupModel } from '../../support/group-model.ts';
 import { makeGrouped } from '../../support/grouped-repository.ts';
 import { createPrng } from '../../support/prng.ts';
 import { seedsOf } from '../../support/seeds.ts';
+import { inSoak } from '../../support/soak.ts';
 import { server } from './server.ts';
 
 let count = 0;
@@ -219,7 +220,7 @@ describe('groups of which one is in a bucket', () => {
         },
       };
       const repository = await makeGrouped(MODEL_NAMES, { buckets: { c: bucket } });
-      await runGroupModel(repository, seed, 20);
+      await runGroupModel(repository, seed, inSoak(20, 8));
     },
   );
 });

@@ -41,6 +41,8 @@ const alone = [
   'backend/failed-fsync',
   'files/nameless-file',
   'files/without-statx',
+  // It looks at the threads of its process.
+  'workers/thread-priority',
 ].map((name) => `test/${name}.test.ts`);
 
 /** These take far longer than the rest, so they run first: a core would stay idle if one started last. */

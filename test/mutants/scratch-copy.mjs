@@ -21,11 +21,11 @@ export class ScratchCopy {
   constructor(root) {
     const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
     const listed = execFileSync('git', list, { cwd: root, encoding: 'utf8', maxBuffer: 1e8 }).split('\0');
-    const names = new Set([...listed, 'dist']);
+    const names = new Set(listed);
     // It may be a symlink, which git does not ignore.
     for (const name of ['', 'node_modules']) names.delete(name);
     process.on('exit', () => rmSync(this.path, { recursive: true, force: true }));
-    // With their times, so that a program that is up to date need not be built again.
+    // The program is built by the first tests that run. The sources keep their times, which are older than that.
     for (const name of [...names].filter((each) => existsSync(join(root, each)))) {
       cpSync(join(root, name), join(this.path, name), { recursive: true, preserveTimestamps: true });
     }

@@ -53,6 +53,10 @@ describe('a hold', () => {
     await copySnapshots(owner.context, { destination: copy });
     const copies = await listSnapshots(copy);
     expect(copies.map(({ snapshot }) => [snapshot.hold, snapshot.hostname])).toEqual([[undefined, hostname()]]);
+    // By name, what is held is copied, but nobody relies on the copy.
+    const { snapshots } = await copySnapshots(owner.context, { destination: copy, selectors: [hold!.id] });
+    expect(snapshots).toHaveLength(1);
+    expect((await listSnapshots(copy)).map(({ snapshot }) => snapshot.hold)).toEqual([undefined, undefined]);
   });
 
   test('ends when a compaction has removed the last pack that needs it, and not before', async () => {

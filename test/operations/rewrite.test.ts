@@ -12,6 +12,7 @@ import { rewriteSnapshots } from '../../src/operations/rewrite.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { pinSnapshots } from '../../src/operations/tag.ts';
 import { restoreOne } from '../support/aftermath.ts';
+import { makeCondemnedInUse } from '../support/condemned-stage.ts';
 import { BACKUP, setStage } from '../support/crash-stage.ts';
 import type { Stage } from '../support/crash-stage.ts';
 import { filesIn, missing } from '../support/damage.ts';
@@ -23,7 +24,6 @@ import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
-import { makeTwoSnapshots } from '../support/two-snapshots.ts';
 
 const PATTERNS = { patterns: { exact: ['*.iso', 'cache'] } };
 
@@ -117,14 +117,8 @@ it('two commands that replace a snapshot at once do not make two of it', async (
 });
 
 it('a snapshot that needs what a compaction has condemned is not rewritten: the new one would need it too', async () => {
-  const { disk, first } = await makeTwoSnapshots();
+  const { disk, first } = await makeCondemnedInUse();
   const context = simulatedProcess(disk);
-  await deleteSnapshots(context, { selectors: [first], reclaim: false });
-  const isRemoval = (operation: string, name: string): boolean => operation === 'remove' && !/^(locks|tmp)/.test(name);
-  const dying = new FaultyBackend(disk, { failAt: 2, mode: 'crash', only: isRemoval });
-  await expect(compact(simulatedProcess(dying), { maxUnusedPercent: 0 })).rejects.toThrow(SimulatedCrash);
-  // A process that had looked before the condemnation brings the snapshot back.
-  await disk.rename(`deleted/${first}`, `snapshots/${first}`);
   const rewrite = async (): ReturnType<typeof rewriteSnapshots> =>
     rewriteSnapshots(context, { selectors: [first], patterns: { exact: ['file-1'] } });
   const before = await listSnapshots(context);

@@ -85,6 +85,15 @@ it('random files of patterns mean what they mean to git', { timeout: 60_000 }, (
   expect(ignoredCount).toBeGreaterThan(300);
 });
 
+it.each([
+  ['x/1[+-9]2', 'x/', '1.2', true],
+  ['x/1[+-9]2', 'x/1/', '2', undefined],
+  ['x/1[^a]2', 'x/1/', '2', undefined],
+])('a class matches a byte of a name, not the slash between two: %s on %s%s', (pattern, directory, name, isIgnored) => {
+  const patterns = new IgnorePatterns(latin1(pattern));
+  expect(patterns.decide(directory as ByteString, name as ByteString, false)).toBe(isIgnored);
+});
+
 it('a pattern with many wildcards takes little time', () => {
   const patterns = new IgnorePatterns(latin1(`${'**/*a*'.repeat(30)}b\n${'*a'.repeat(100)}\n`));
   const path = `${'a'.repeat(20)}/`.repeat(100) as ByteString;

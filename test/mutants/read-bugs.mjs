@@ -11,6 +11,7 @@ import { pathToFileURL } from 'node:url';
  * - `replace`: what stands there instead;
  * - `tests`: the test files that should notice, without `test/` and `.test.ts`;
  * - `note`: what goes wrong;
+ * - `built: true` if these tests run the built program, which is then built with the bug;
  * - `hangs: true` if a test that waits in vain is the only possible sign;
  * - `equivalent`: why nothing can notice, if so.
  *

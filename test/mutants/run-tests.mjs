@@ -3,7 +3,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 const TEST_MS = 60_000;
-const RUN_MS = 1_200_000;
+/** Of one file: a loop without an end keeps the timers from firing. */
+const FILE_MS = 300_000;
 const TIMED_OUT = /timed out in \d+ms/;
 
 /** Runs test files of a copy of the project: `outcome` is one of passed, caught, hangs and broken. */
@@ -12,8 +13,9 @@ export async function runTests(root, files, { stopsEarly }) {
   rmSync(report, { force: true });
   const limits = [`--testTimeout=${TEST_MS}`, `--hookTimeout=${TEST_MS}`, ...(stopsEarly ? ['--bail=1'] : [])];
   const reporting = ['--reporter=json', `--outputFile=${report}`];
-  const { status, output } = await run(root, ['vitest', 'run', ...files, ...limits, ...reporting]);
-  if (status === undefined) return { outcome: 'hangs', detail: `the tests did not end within ${RUN_MS / 1000} s` };
+  const limitMs = files.length * FILE_MS;
+  const { status, output } = await run(root, ['vitest', 'run', ...files, ...limits, ...reporting], limitMs);
+  if (status === undefined) return { outcome: 'hangs', detail: `the tests did not end within ${limitMs / 1000} s` };
   if (status === 0) return { outcome: 'passed', detail: '' };
   const results = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
   return judge(root, results) ?? { outcome: 'broken', detail: output.slice(-2000) };
@@ -39,25 +41,27 @@ function failuresOf({ status, message, assertionResults }, file) {
 }
 
 /** The tests may leave programs behind when they are stopped, so all of them form a process group. */
-async function run(root, args) {
+async function run(root, args, limitMs) {
   const env = { ...process.env, NO_COLOR: '1' };
   delete env.LDM_SOAK;
   const child = spawn('npx', args, { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const stop = () => {
+    if (child.pid === undefined) return;
     try {
       process.kill(-child.pid, 'SIGKILL');
     } catch {
       // All have ended.
     }
   };
-  process.on('exit', stop);
+  // Before the copy is removed.
+  process.prependListener('exit', stop);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
     stop();
-  }, RUN_MS);
+  }, limitMs);
   const status = await new Promise((done) => child.on('exit', done));
   clearTimeout(timer);
   process.off('exit', stop);

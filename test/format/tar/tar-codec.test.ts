@@ -7,6 +7,7 @@ import { paddedBytes } from '../../../src/format/tar/tar-member.ts';
 import { TarReader } from '../../../src/format/tar/tar-reader.ts';
 import { byteStringFromBytes } from '../../../src/util/byte-string.ts';
 import type { ByteString } from '../../../src/util/byte-string.ts';
+import { encodeSample } from '../../support/tar-archive.ts';
 
 function bytes(minLength: number, maxLength: number): fc.Arbitrary<ByteString> {
   return fc
@@ -221,5 +222,10 @@ describe('a tar archive', () => {
     expect(await new TarReader([encodeTarMember(large)]).next()).toEqual(large);
     const sparse = { ...large, dataRuns: [{ offset: 2 ** 43, lengthBytes: 2 ** 34 }], sizeBytes: 2 ** 44 };
     expect(await new TarReader([encodeTarMember(sparse)]).next()).toEqual(sparse);
+  });
+
+  it('that ends between two members is incomplete', async () => {
+    const archive = Buffer.concat([encodeSample({ path: 'a', content: 'a' }), encodeSample({ path: 'b' })]);
+    await expect(readAll(archive, 512)).rejects.toThrow(`it has no end after ${archive.length} bytes`);
   });
 });

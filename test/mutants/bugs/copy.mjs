@@ -2,8 +2,8 @@ export const bugs = [
   {
     id: 'C1',
     file: 'operations/copy/copies-there.ts',
-    find: '!this.#damagedIds.has(id) || snapshot.tree === stored',
-    replace: 'true || snapshot.tree === stored',
+    find: 'if (destination.damage.isWhole) return;',
+    replace: 'return;',
     tests: ['operations/copy/damage', 'operations/copy'],
     note: 'a damaged copy of a snapshot counts as one: it is not copied again',
   },

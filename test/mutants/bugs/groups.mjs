@@ -40,6 +40,7 @@ export const bugs = [
     replace: '[GROUPS_NAME, GROUPS_COPY_NAME]',
     tests: ['operations/groups'],
     note: 'the list of groups is written before its copy: an interruption leaves no old one',
+    equivalent: 'both are read, and the one with the larger version counts: their names are interchangeable',
   },
   {
     id: 'G6',

@@ -18,11 +18,11 @@ export const bugs = [
   },
   {
     id: 'R3',
-    file: 'operations/rewrite.ts',
-    find: 'return isWhole ? earlier : undefined;',
-    replace: 'return earlier;',
+    file: 'operations/rewrite/tree-rewriter.ts',
+    find: '    await this.#distrustUnreadable(id);\n',
+    replace: '',
     tests: ['operations/rewrite'],
-    note: 'an earlier result that is damaged is used again, and the good original is deleted',
+    note: 'damaged trees of an earlier rewrite are used again, and the good original is deleted',
   },
   {
     id: 'R4',

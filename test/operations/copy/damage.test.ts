@@ -155,6 +155,17 @@ describe.each([
   });
 });
 
+test('a copy with a damaged manifest is not made again: the second copy of the manifest says what it is', async () => {
+  const stage = await setStage(memoryDirectory(), BACKUP);
+  const destination = await emptyDestination();
+  await copyTo(stage.backend, destination);
+  const manifests = filesIn(destination, 'snapshots');
+  for (const name of manifests) await flip(destination, name, 40).apply(destination);
+  const { snapshots, problems } = await copyTo(stage.backend, destination);
+  expect([snapshots.map(({ added }) => added), problems]).toEqual([[undefined, undefined, undefined], []]);
+  expect(filesIn(destination, 'snapshots')).toEqual(manifests);
+});
+
 test('a failure of the other repository is none of the source, and ends the copy', async () => {
   const stage = await setStage(memoryDirectory(), BACKUP);
   const destination = await emptyDestination();

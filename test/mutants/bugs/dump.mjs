@@ -107,6 +107,7 @@ export const bugs = [
     find: '    file.discard();\n',
     replace: '',
     tests: DUMP,
+    built: true,
     note: 'a dump that fails leaves its temporary file',
   },
 ];

@@ -31,6 +31,7 @@ export const bugs = [
     find: 'const isWritten = writes || (flags & (OPEN.CREAT | OPEN.TRUNC | OPEN.APPEND)) !== 0;',
     replace: 'const isWritten = writes;',
     tests: FOLDER,
+    built: true,
     note: 'a client of an append-only server creates any file by opening it to read',
   },
   {
@@ -47,6 +48,7 @@ export const bugs = [
     find: 'else if (haveSameBytes(source, target)) {',
     replace: 'else if (source.stats.size === target.stats.size) {',
     tests: FOLDER,
+    built: true,
     note: 'a file of the same size counts as the same: the new one is removed, and the client is told that it is stored',
   },
   {

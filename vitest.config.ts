@@ -33,6 +33,9 @@ const alone = [
   `integration/!(${sharedIntegration.join('|')})`,
   'package/**/*',
   'realm/**/*',
+  // They replace modules of Node.
+  'serve/append-only',
+  'serve/served-directory',
   'operations/realm-cache',
   // They replace what a module has stored, or need one that nothing has used.
   'backend/failed-fsync',

@@ -16,13 +16,14 @@ import type { PackedChunk } from '../support/brute-force.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { SMALL_SIZES } from '../support/simulated-process.ts';
+import { inSoak } from '../support/soak.ts';
 import { SmallSource } from '../support/small-source.ts';
 import { memoryDirectory, withTemporaryDirectory } from '../support/temp-directory.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 
 const SEED = 20261120;
 const SNAPSHOT_COUNT = 12;
-const SET_COUNT = 300;
+const SET_COUNT = inSoak(1000, 300);
 
 describe('what a delete says it frees', () => {
   let backend: MemoryBackend;

@@ -41,7 +41,7 @@ describe.each(DESTINATIONS)(
         const whole = (await runInterrupted({ ...given, fault: { mode } })).faulty;
         const { numbers } = chooseSteps(whole, mode);
         let [firedCount, partlyCount] = [0, 0];
-        for (const failAt of aThird(numbers, whole)) {
+        for (const failAt of aThird(numbers, whole, mode === 'crash')) {
           const backend = stage.backend.copy();
           const fault = { mode, failAt, torn: true };
           const { faulty, ending } = await runInterrupted({ ...given, fault, backend });
@@ -109,7 +109,7 @@ it.each(inSoak(DESTINATIONS, DESTINATIONS.slice(0, 1)))(
     const aftermath = new CopyAftermath(stage);
     const whole = (await runInterrupted({ ...given, fault: {} })).faulty;
     let durableCount = 0;
-    for (const failAt of aThird(chooseSteps(whole, 'crash').numbers, whole)) {
+    for (const failAt of aThird(chooseSteps(whole, 'crash').numbers, whole, true)) {
       const disk = new PowerCutBackend(stage.backend);
       const fault = { mode: 'crash', failAt } as const;
       const { faulty, ending } = await runInterrupted({ ...given, fault, backend: disk });

@@ -26,6 +26,7 @@ import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import { seedsOf } from '../support/seeds.ts';
+import { inSoak } from '../support/soak.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 import { NEEDS_ROOT, isRoot } from '../support/unprivileged.ts';
@@ -93,7 +94,7 @@ describe('a mount', () => {
 
   it('lists a large directory completely and in steps, with several programs at once', async () => {
     const repository = await makeTestRepository();
-    const names = Array.from({ length: 3000 }, (_, index) => `${index}-${'n'.repeat(index % 200)}`);
+    const names = Array.from({ length: inSoak(10_000, 3000) }, (_, index) => `${index}-${'n'.repeat(index % 200)}`);
     for (const name of names) writeFileSync(join(repository.source, name), '');
     await repository.backup();
     const mounted = await mountRepository(repository.directory);

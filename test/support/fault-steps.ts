@@ -51,17 +51,35 @@ export function chooseSteps(
   return { numbers: [...numbers.filter((number) => number >= start), end + 1], end };
 }
 
-/** In the suite, of these operations the first, the fourth and so on of each kind. In the soak all. */
-export function aThird(numbers: Iterable<number>, { operations }: Pick<FaultyBackend, 'operations'>): Iterable<number> {
+/**
+ * In the suite, of these operations the first, the fourth and so on of each kind; with `byPrevious`, of each kind of the
+ * change before it, which is the last one that a crash leaves. In the soak all.
+ */
+export function aThird(
+  numbers: Iterable<number>,
+  { operations }: Pick<FaultyBackend, 'operations'>,
+  byPrevious = false,
+): Iterable<number> {
   if (inSoak(true, false)) return numbers;
   const counts = new Map<string, number>();
   return [...numbers].filter((number) => {
-    const step = operations[number - 1];
-    if (step === undefined) return true;
-    const count = counts.get(classOf(step)) ?? 0;
-    counts.set(classOf(step), count + 1);
+    if (number > operations.length) return true;
+    const step = byPrevious ? lastChange(operations, number) : operations[number - 1];
+    const kind = step === undefined ? '' : classOf(step);
+    const count = counts.get(kind) ?? 0;
+    counts.set(kind, count + 1);
     return count % 3 === 0;
   });
+}
+
+/** The last operation before that with this number which changed something. */
+export function lastChange(operations: readonly LoggedOperation[], number: number): LoggedOperation | undefined {
+  return operations.slice(0, number - 1).findLast((step) => !isRead(step));
+}
+
+/** Whether an operation gave or took a name that others may rely on. */
+export function changesName(step: LoggedOperation | undefined): boolean {
+  return step !== undefined && /^(?:rename|remove) (?!tmp$|locks$)/.test(kindOf(step));
 }
 
 /** What is done, and in which directory. */

@@ -125,7 +125,7 @@ export class InterruptionLoop {
     let firedCount = 0;
     const whole = await runInterrupted({ ...this.#given, fault });
     const { numbers, end } = chooseSteps(whole.faulty, fault.mode ?? 'error', options);
-    for (const failAt of aThird(numbers, whole.faulty)) {
+    for (const failAt of aThird(numbers, whole.faulty, fault.mode === 'crash')) {
       const { fired, found } = await this.#interrupt({ ...fault, failAt });
       assert(fired || failAt > end - UNREPEATABLE_OPERATIONS, `operation ${failAt} was never reached`);
       failures.push(...found.map((failure) => `operation ${failAt}: ${failure}`));

@@ -2,6 +2,9 @@ import { MemoryBackend, MemoryFile, parentOf } from './memory-backend.ts';
 import { createPrng } from './prng.ts';
 import type { Prng } from './prng.ts';
 
+/** A seed of a power cut that shows best what relies on a name that is not durable. */
+export const NEWEST_ONLY = -1;
+
 /** A change of names that is not durable yet. */
 type PendingChange =
   | { readonly kind: 'add'; readonly name: string; readonly file: MemoryFile; readonly oldName?: string }
@@ -39,14 +42,15 @@ export class PowerCutBackend extends MemoryBackend {
 
   /**
    * What a machine finds after the power was cut now. Seed 0: everything that is not durable is lost. Seed 1: every name
-   * is as it was last, but bytes that were not synced are lost. Any other seed: a mixture of both, the same for the same seed.
+   * is as it was last, but bytes that were not synced are lost. `NEWEST_ONLY`: of the names, only the last change is kept.
+   * Any other seed: a mixture, the same for the same seed.
    */
   cut(seed = 0): MemoryBackend {
     const prng = createPrng(seed);
     const isKept = (): boolean => seed !== 0 && (seed === 1 || prng.int(2) === 0);
     const names = new Map(this.#durableNames);
     for (const change of this.#pending) {
-      if (isKept()) applyChange(names, change);
+      if (seed === NEWEST_ONLY ? change === this.#pending.at(-1) : isKept()) applyChange(names, change);
     }
     const found = new MemoryBackend();
     for (const directory of this.directories) {

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import type { Expectation } from './aftermath.ts';
 import type { Act, Stage } from './crash-stage.ts';
 import type { FaultyBackend } from './faulty-backend.ts';
-import { aThird, chooseSteps, isRead } from './fault-steps.ts';
+import { aThird, changesName, chooseSteps, isRead, lastChange } from './fault-steps.ts';
 import type { LoopOptions } from './fault-steps.ts';
 import { AftermathMemory, expectationOf, judgeEnding, runInterrupted } from './interruption.ts';
 import type { Ending, Wrap } from './interruption.ts';
-import { PowerCutBackend } from './power-cut-backend.ts';
+import { NEWEST_ONLY, PowerCutBackend } from './power-cut-backend.ts';
 import { RepeatableRuns } from './repeatable-runs.ts';
 import { UNREPEATABLE_OPERATIONS } from './test-password.ts';
 
@@ -36,7 +36,7 @@ export class PowerCutLoop {
     const wrapped = { stage: this.#stage, act: this.#act, wrap: this.#wrap, runs: this.#runs };
     const whole = await runInterrupted({ ...wrapped, fault: {} });
     const { numbers, end } = chooseSteps(whole.faulty, 'crash', options);
-    for (const failAt of aThird(numbers, whole.faulty)) {
+    for (const failAt of aThird(numbers, whole.faulty, true)) {
       const disk = new PowerCutBackend(this.#stage.backend);
       // The operation at which the process dies is not done, not even half: `failAt - 1` of them were.
       const given = { ...wrapped, fault: { mode: 'crash', failAt } as const };
@@ -44,7 +44,7 @@ export class PowerCutLoop {
       assert(faulty.fired || failAt > end - UNREPEATABLE_OPERATIONS, `operation ${failAt} was never reached`);
       failures.push(...judgeEnding(given, faulty, ending));
       const expected = this.#expect(faulty, ending);
-      for (const seed of seeds) {
+      for (const seed of changesName(lastChange(faulty.operations, failAt)) ? [NEWEST_ONLY, ...seeds] : seeds) {
         // A mixture of its own for every operation that changed anything.
         const cutSeed = seed < 2 ? seed : seed + countChanges(faulty) * 1_000_003;
         const found = await this.#memory.examine(disk.cut(cutSeed), expected);

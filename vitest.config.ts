@@ -6,31 +6,16 @@ import { RunReporter } from './test/support/run-reporter.ts';
 // On the two-core machines that this suite is made for, more processes than cores do not help.
 const workerCountMax = 2;
 
-/**
- * Many files share a process, since importing the program takes as long as most of them run: for these folders a
- * quarter of the processor time. Every other file has its own process: those that start programs, replace modules of
- * Node, change what belongs to the process, or depend on task pools and memory pools that nothing has used before.
- */
-const sharedFolders = [
-  'backend',
-  'chunking',
-  'cli',
-  'crypto',
-  'filter-family',
-  'format',
-  'fuse',
-  'ldm',
-  'operations',
-  'repository',
-  'store',
-  'util',
-];
 /** Short tests of repositories in memory. */
 const sharedIntegration = [
   'accounting',
   'compact-full',
   'compact-leftovers',
   'condemned',
+  'frozen-features',
+  'frozen-lending',
+  'frozen-removals',
+  'frozen-repositories',
   'invariants',
   'late-renames',
   'manifest-copies',
@@ -39,23 +24,25 @@ const sharedIntegration = [
   'tree-as-file',
   'twin-copies',
 ];
-const shared = [
-  ...sharedFolders.map((folder) => `test/${folder}/**/*.test.ts`),
-  ...sharedIntegration.map((name) => `test/integration/${name}.test.ts`),
-];
+/**
+ * The files that have a process of their own. All others share two, since importing the program takes as long as most
+ * of them run: what a file changes in its process it must put back. To replace a call of Node, see `replaceCall`.
+ */
 const alone = [
-  'backend/local-backend',
-  'cli/failing-sync',
-  'cli/raw-paths',
-  'cli/signals',
-  'cli/startup',
-  'cli/surroundings',
-  'cli/terminal',
-  'operations/backup*',
-  'operations/backup/*',
-  'operations/own-repository',
-  'operations/restore*',
-  'operations/restore/*',
+  'bench/**/*',
+  `integration/!(${sharedIntegration.join('|')})`,
+  'package/**/*',
+  'realm/**/*',
+  // They replace modules of Node.
+  'serve/append-only',
+  'serve/served-directory',
+  'operations/realm-cache',
+  // They replace what a module has stored, or need one that nothing has used.
+  'backend/failed-fsync',
+  'files/nameless-file',
+  'files/without-statx',
+  // It looks at the threads of its process.
+  'workers/thread-priority',
 ].map((name) => `test/${name}.test.ts`);
 
 /** These take far longer than the rest, so they run first: a core would stay idle if one started last. */
@@ -91,21 +78,26 @@ class LongestFirst extends BaseSequencer {
 const config: ViteUserConfig = defineConfig({
   test: {
     environment: 'node',
+    // By content, so that a run transforms only what has changed since the last one.
+    experimental: { fsModuleCache: true },
     globalSetup: ['test/support/ensure-built.ts'],
-    setupFiles: ['test/support/test-cost.ts', 'test/support/cheap-passwords.ts'],
+    setupFiles: ['test/support/test-cost.ts', 'test/support/cheap-passwords.ts', 'test/support/heap-of-tests.ts'],
     pool: 'forks',
     reporters: ['default', new RunReporter()],
     maxWorkers: workerCountMax,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Against tests that hang; what a test takes is no assertion.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     teardownTimeout: 10_000,
     restoreMocks: true,
     sequence: { sequencer: LongestFirst },
     // The runner sorts projects by name: the short files of the second project fill the idle time of the first.
     projects: [
-      { extends: true, test: { name: 'own process', include: ['test/**/*.test.ts'], exclude: shared } },
-      { extends: true, test: { name: 'own process too', include: alone } },
-      { extends: true, test: { name: 'shared process', include: shared, exclude: alone, isolate: false } },
+      { extends: true, test: { name: 'own process', include: alone } },
+      {
+        extends: true,
+        test: { name: 'shared process', include: ['test/**/*.test.ts'], exclude: alone, isolate: false },
+      },
     ],
   },
 });

@@ -45,14 +45,19 @@ interface SourceFile {
   readonly lines: readonly string[];
 }
 
-const files: readonly SourceFile[] = ['src', 'test', 'bin'].flatMap((folder) => listFiles(folder)).map(readSource);
+const files: readonly SourceFile[] = ['src', 'test', 'bin', 'tools']
+  .flatMap((folder) => listFiles(folder))
+  .map(readSource);
 const sourceFiles = files.filter((file) => sources.test(file.path));
 
 function listFiles(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((name) => `${folder}/${name}`)
     .filter((path) => /\.(ts|js|mjs)$/.test(path))
-    .filter((path) => !/^src\/chunking\/wasm\/|\.generated\.ts$|^test\/(tidy\.test|support\/bans)\.ts$/.test(path))
+    .filter(
+      (path) =>
+        !/\/node_modules\/|^tools\/wasm\/scan\.ts$|\.generated\.ts$|^test\/(tidy\.test|support\/bans)\.ts$/.test(path),
+    )
     .sort();
 }
 

@@ -56,8 +56,12 @@ export function planeChecksum(plane: Uint8Array): string {
   return hash('sha256', plane, 'hex');
 }
 
-/** The same, computed by another thread while this one goes on. */
+/** Hashed in less time than another thread needs to begin. */
+const SMALL_PLANE_BYTES = 65_536;
+
+/** The same, computed by another thread while this one goes on, if that takes long. */
 export async function concurrentPlaneChecksum(plane: Uint8Array): Promise<string> {
+  if (plane.length <= SMALL_PLANE_BYTES) return planeChecksum(plane);
   return Buffer.from(await webcrypto.subtle.digest('SHA-256', plane as Uint8Array<ArrayBuffer>)).toString('hex');
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createChunker } from '../chunking/create-chunker.ts';
 import { DEFAULT_CHUNKER } from '../chunking/chunker.ts';
 import type { ChunkerParameters } from '../chunking/chunker.ts';
-import { NoPasswordError, RefusedError, UsageError } from '../errors.ts';
+import { NoPasswordError, RefusedError, RepositoryChangedError, UsageError } from '../errors.ts';
 import { planFilter } from '../ldm/formulas.ts';
 import type { FilterPlan, PlanOptions } from '../ldm/formulas.ts';
 import type { RepositoryConfig } from '../format/config.ts';
@@ -220,8 +220,9 @@ export async function initRepositoryIfMissing(
   try {
     return { isNew: true, created: await initRepository(context, options) };
   } catch (error) {
-    // Another process may have been faster.
-    const other = error instanceof RefusedError ? await findRepository(context) : undefined;
+    // Another process may have been faster, and this machine may remember its repository already.
+    const isRefused = error instanceof RefusedError || error instanceof RepositoryChangedError;
+    const other = isRefused ? await findRepository(context) : undefined;
     if (other === undefined) throw error;
     return { isNew: false, existing: assertAsWanted(other, options) };
   }

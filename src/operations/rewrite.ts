@@ -15,7 +15,6 @@ import { RepositoryChunkSaver } from './backup/repository-chunk-saver.ts';
 import { commitSnapshots, withLenders } from './commit-snapshots.ts';
 import { Pacer, beginPhase, waitingContext, withRepository } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { findMissing } from './live-walk.ts';
 import { assertUnprotected } from './protection.ts';
 import type { FreedBytes } from './remove-snapshots.ts';
 import { deleteReplaced } from './replace-snapshots.ts';
@@ -143,7 +142,7 @@ class RewriteRun {
     const { snapshot } = old;
     if (treeId === snapshot.tree && newHost === snapshot.hostname && newTime === snapshot.time) return;
     const changes = { tree: treeId, hostname: newHost, time: newTime };
-    const earlier = await this.#findEarlier(old, changes);
+    const earlier = this.#findEarlier(old, changes);
     if (earlier !== undefined) {
       const newId = this.#options.dryRun === true ? undefined : earlier.id;
       this.#rewritten.push({ old, newId, snapshot: earlier.snapshot, leftOut });
@@ -156,14 +155,11 @@ class RewriteRun {
     this.#rewritten.push({ old, newId: undefined, snapshot: { ...made, ...mark }, leftOut });
   }
 
-  /** Returns the whole snapshot that the same rewrite of `old` has made before. */
-  async #findEarlier(old: SnapshotListing, { tree, hostname, time }: Changes): Promise<SnapshotListing | undefined> {
-    const earlier = this.#replacers.get(old.id)?.find(({ snapshot }) => {
+  /** Returns what the same rewrite of `old` has made before. What its trees lacked was stored again by this one. */
+  #findEarlier(old: SnapshotListing, { tree, hostname, time }: Changes): SnapshotListing | undefined {
+    return this.#replacers.get(old.id)?.find(({ snapshot }) => {
       return snapshot.tree === tree && snapshot.hostname === hostname && snapshot.time === time;
     });
-    if (earlier === undefined) return undefined;
-    const isWhole = (await findMissing(this.#opened, Buffer.from(tree, 'hex'))) === undefined;
-    return isWhole ? earlier : undefined;
   }
 
   async finish(): Promise<Pick<RewriteResult, 'rewritten' | 'freed' | 'excludesUnmatched'>> {

@@ -155,9 +155,17 @@ describe('uploads of packs', () => {
     const store = new MemoryStore();
     const backend = objectBackend(store);
     await backend.claim('locks/a');
+    let open: (() => void) | undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    store.onRequest = async (request, done) => {
+      if (request === 'put packs/a' && !done) await gate;
+    };
     await backend.publish('packs/a', Buffer.from('x'));
-    await backend.release('locks/a');
-    expect(store.requests.indexOf('put packs/a')).toBeLessThan(store.requests.indexOf('remove locks/a'));
+    const releasing = backend.release('locks/a');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([...store.objects.keys()]).toEqual(['locks/a']);
+    open?.();
+    expect(await releasing).toBe(true);
     expect([...store.objects.keys()]).toEqual(['packs/a']);
   });
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import * as http from 'node:http';
+import type * as http from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -9,34 +9,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { StoreError } from '../../src/backend/objects/object-store.ts';
 import { readAwsProfile } from '../../src/backend/s3/aws-files.ts';
 import { CredentialSource } from '../../src/backend/s3/credentials.ts';
-import { S3Client } from '../../src/backend/s3/s3-client.ts';
-import { S3Connection } from '../../src/backend/s3/s3-connection.ts';
 import { S3Store } from '../../src/backend/s3/s3-store.ts';
 import { UsageError } from '../../src/errors.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
+import { KEYS, clientOf, fixedKeys, serve } from './s3-support.ts';
 
-const KEYS = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' };
 const NOW_MS = 1_800_000_000_000;
-
-async function serve(listener: http.RequestListener): Promise<string> {
-  const server = http.createServer(listener);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-function clientOf(endpoint: string, credentials: CredentialSource, silenceMs?: number): S3Client {
-  const settings = { endpoint, bucket: 'bucket', prefix: '', region: 'us-east-1', isPathStyle: true };
-  const client = new S3Client(settings, new S3Connection({ silenceMs }), credentials);
-  onTestFinished(() => client.close());
-  return client;
-}
-
-const fixedKeys = (): CredentialSource => new CredentialSource(KEYS, {}, false);
 
 describe('a client of S3', () => {
   test('takes the time from a server whose clock differs', async () => {

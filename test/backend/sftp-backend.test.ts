@@ -127,7 +127,7 @@ describe('a repository on an SFTP server', () => {
 });
 
 /** Each loses the connection about once. */
-const ROUNDS = inSoak(40, 14);
+const ROUNDS = inSoak(40, 9);
 
 describe('a connection', () => {
   test('does not get the password of the repository', async () => {

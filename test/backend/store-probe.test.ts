@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { ObjectBackend } from '../../src/backend/objects/object-backend.ts';
-import type { PutOptions, StoredObject } from '../../src/backend/objects/object-store.ts';
+import type { ObjectStatus, PutOptions, StoredObject } from '../../src/backend/objects/object-store.ts';
 import { MemoryStore, failure } from '../support/memory-store.ts';
 
 async function prepare(store: MemoryStore, isSingleWriter = false): Promise<void> {
@@ -26,6 +26,22 @@ class Replacing extends MemoryStore {
   override async replace(key: string, bytes: Uint8Array): Promise<boolean> {
     await super.put(key, bytes);
     return true;
+  }
+}
+
+/** Replaces an object first, and then says whether it should have done so. */
+class ReplacingTooEarly extends MemoryStore {
+  readonly #versions = new Set<string>();
+
+  override async head(key: string): Promise<ObjectStatus | undefined> {
+    const status = await super.head(key);
+    if (status?.version !== undefined) this.#versions.add(status.version);
+    return status;
+  }
+
+  override async replace(key: string, bytes: Uint8Array, version: string): Promise<boolean> {
+    await super.put(key, bytes);
+    return this.#versions.has(version);
   }
 }
 
@@ -78,6 +94,7 @@ describe('the probe of a store', () => {
   test.each([
     [new Overwriting(), /cannot be used by several clients: an object that exists can be created once more/],
     [new Replacing(), /several clients: it replaces an object although it has changed/],
+    [new ReplacingTooEarly(), /several clients: it replaces an object although it has changed/],
     [new NeverReplacing(), /several clients: it does not replace an object that is unchanged/],
   ])('accepts one without conditions only for a single writer (%#)', async (store, message) => {
     await expect(prepare(store)).rejects.toThrow(message);

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { FastCdcParameters } from '../../src/chunking/chunker.ts';
 import { createChunker } from '../../src/chunking/create-chunker.ts';
 import { createPublicGear } from '../../src/chunking/gear.ts';
@@ -9,6 +9,7 @@ import { createReferenceChunker } from '../../src/chunking/reference-chunker.ts'
 import { createKeyedGear } from '../../src/chunking/keyed-gear.ts';
 import { createPrng } from '../support/prng.ts';
 import { programBytes } from '../support/program-bytes.ts';
+import { testProperty } from '../support/property.ts';
 import { streamCuts } from '../support/stream-cuts.ts';
 
 /**
@@ -90,9 +91,9 @@ const anyRealBytes = fc
   .tuple(fc.constantFrom(...realFiles), fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 8000 }))
   .map(([file, share, sizeBytes]) => file.subarray(Math.floor(share * (file.length - 1))).subarray(0, sizeBytes));
 
-test('the cut points are the documented ones, with any key or none, for any bytes', () => {
+testProperty('the cut points are the documented ones, with any key or none, for any bytes', (check) => {
   const anyBytes = fc.oneof(anyRandomBytes, anyRealBytes);
-  fc.assert(
+  check(
     fc.property(fc.option(anyKey, { nil: undefined }), anySizes, anyBytes, (key, sizes, data) => {
       const cuts = documentedCuts(sizes, key)(data);
       expect(streamCuts(createChunker(sizes, key?.toString('hex')), data)).toEqual(cuts);

@@ -8,6 +8,7 @@ import { createReferenceChunker } from '../../src/chunking/reference-chunker.ts'
 import { createWasmChunker } from '../../src/chunking/wasm-chunker.ts';
 import { runChunkerContract } from '../contracts/chunker-contract.ts';
 import { createPrng } from '../support/prng.ts';
+import { testProperty } from '../support/property.ts';
 import { streamCuts } from '../support/stream-cuts.ts';
 
 const SIZES: FastCdcParameters = { kind: 'fastcdc', minSizeBytes: 256, averageSizeBytes: 1024, maxSizeBytes: 4096 };
@@ -55,8 +56,8 @@ const anyGear: fc.Arbitrary<Gear> = fc
   .option(fc.uint8Array({ minLength: 32, maxLength: 32 }))
   .map((key) => (key === null ? createPublicGear() : createKeyedGear(key)));
 
-test('the cut points are those of the reference, for any parameters, any key and any bytes', () => {
-  fc.assert(
+testProperty('the cut points are those of the reference, for any parameters, any key and any bytes', (check) => {
+  check(
     fc.property(anyParameters, anyGear, anyData, (parameters, gear, data) => {
       const cuts = streamCuts(createWasmChunker(parameters, gear), data);
       expect(cuts).toEqual(streamCuts(createReferenceChunker(parameters, gear), data));

@@ -8,9 +8,10 @@ import { createCommandRunner } from '../../src/cli/command-runner.ts';
 import { complete } from '../../src/cli/completion/candidates.ts';
 import { readCommandLine } from '../../src/cli/completion/command-line.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { ldmProgram, runLdm } from '../support/run-ldm.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
+import { ldmProgram } from '../support/run-ldm.ts';
 import { makeTemporaryDirectory } from '../support/temp-directory.ts';
-import { TERMINAL_TIMEOUT_MS, converse, hasTerminal } from '../support/terminal-conversation.ts';
+import { converse, hasTerminal } from '../support/terminal-conversation.ts';
 
 const home = makeTemporaryDirectory();
 const repository = join(home, 'repository');
@@ -22,8 +23,8 @@ beforeAll(async () => {
   symlinkSync(ldmProgram, join(home, 'bin', 'ldm'));
   mkdirSync(join(home, 'data', 'my photos'), { recursive: true });
   writeFileSync(join(home, 'data', 'my photos', 'a.jpg'), 'a');
-  await runLdm(['-r', repository, 'init', '--no-encryption']);
-  const { stdout } = await runLdm(['-r', repository, '--json', 'backup', join(home, 'data')]);
+  await runLdmHere(['-r', repository, 'init', '--no-encryption']);
+  const { stdout } = await runLdmHere(['-r', repository, '--json', 'backup', join(home, 'data')]);
   id = (JSON.parse(stdout.trim().split('\n').at(-1)!) as { snapshot_id: string }).snapshot_id.slice(0, 8);
 });
 
@@ -31,7 +32,7 @@ afterAll(() => rmSync(home, { recursive: true }));
 
 /** What `ldm` answers to fish, which takes complete words. */
 async function answer(...words: readonly string[]): Promise<string[]> {
-  const { stdout, stderr, code } = await runLdm(['complete', 'fish', '--', ...words]);
+  const { stdout, stderr, code } = await runLdmHere(['complete', 'fish', '--', ...words]);
   expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
   return stdout.split('\n').slice(0, -1);
 }
@@ -116,7 +117,7 @@ describe.each([
 ] as const)('in %s', (shell, options, load) => {
   const isInstalled = spawnSync(shell, ['--version']).status === 0;
 
-  it('a tabulator completes', { timeout: TERMINAL_TIMEOUT_MS }, async ({ skip }) => {
+  it('a tabulator completes', async ({ skip }) => {
     skip(!hasTerminal || !isInstalled, `${shell}, or the program script, is not installed`);
     const terminal = converse([shell, ...options].join(' '), environment);
     // The answer must differ from what is typed, which the terminal shows too.

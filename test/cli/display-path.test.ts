@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { displayPath, escapeForTerminal } from '../../src/cli/display-path.ts';
 import { byteStringFromBytes, byteStringFromText } from '../../src/util/byte-string.ts';
 import { bytes } from '../files/sample-entry.ts';
+import { testProperty } from '../support/property.ts';
 
 describe('escapeForTerminal', () => {
   it.each([
@@ -29,8 +30,8 @@ describe('displayPath', () => {
     expect(displayPath(byteStringFromText('é\u001b'))).toBe('é\\x1b');
   });
 
-  it('never lets a control character through, nor a replacement', () => {
-    fc.assert(
+  testProperty('never lets a control character through, nor a replacement', (check) => {
+    check(
       fc.property(fc.uint8Array(), (name) => {
         const text = displayPath(byteStringFromBytes(name));
         expect(text).toBe(escapeForTerminal(text));

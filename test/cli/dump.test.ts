@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { createPrng } from '../support/prng.ts';
-import { cleanEnvironment, ldmProgram, runLdm } from '../support/run-ldm.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
+import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 import { encodeSample, sampleArchive } from '../support/tar-archive.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
@@ -17,7 +18,7 @@ interface Place {
 async function makePlace(): Promise<Place> {
   const directory = memoryDirectory();
   const run: Place['run'] = async (args, input) =>
-    runLdm(['-r', 'repository', ...args], { cwd: directory, ...(input === undefined ? {} : { input }) });
+    runLdmHere(['-r', 'repository', ...args], { cwd: directory, ...(input === undefined ? {} : { input }) });
   await run(['init', '--no-encryption']);
   return { directory, run };
 }

@@ -1,16 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
+import { testNeeding } from '../support/tools.ts';
 import { makeScenario } from './scenario.ts';
 
 /** strace would leave the program running if it were killed itself. */
-const LIMIT = ['timeout', '-s', 'KILL', '30'];
+const LIMIT = ['timeout', '-s', 'KILL', '300'];
 const hasStrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
-const noStrace = hasStrace ? '' : ' (skipped: strace is missing or not allowed)';
+const noStrace = hasStrace ? '' : 'strace is missing or not allowed';
 
 /** Runs ldm with stdout and stderr in files that cannot be synced, as on a full or failing disk. */
 function runUnsynced(args: readonly string[], env: Readonly<Record<string, string>>) {
@@ -31,8 +32,8 @@ function runUnsynced(args: readonly string[], env: Readonly<Record<string, strin
   };
 }
 
-describe.skipIf(!hasStrace)(`a command whose stdout and stderr cannot be synced${noStrace}`, () => {
-  test('ends with its result and exit code', async () => {
+describe('a command whose stdout and stderr cannot be synced', () => {
+  testNeeding(noStrace)('ends with its result and exit code', async () => {
     const { source, repository } = await makeScenario();
     const env = { LDM_REPOSITORY: repository };
     const saved = runUnsynced(['backup', source], env);

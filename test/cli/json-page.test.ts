@@ -16,7 +16,8 @@ it('docs/json.md has all messages of docs/schemas', async () => {
 
 describe.each([...commandSchemas.keys()])('the schema of %s', (file) => {
   it('accepts its examples, and nothing with a field that is wrong or missing', () => {
-    for (const { message, validate } of messagesOf(file)) {
+    for (const { message, validator } of messagesOf(file)) {
+      const validate = validator();
       for (const example of message.examples ?? []) {
         expect(validate(example), `${message.title}: ${JSON.stringify(validate.errors)}`).toBe(true);
         expect(validate({ ...example, unknown: 1 }), message.title).toBe(false);

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { PASSWORD, makeEncryptedRepository } from '../support/encrypted-repository.ts';
 import type { EncryptedRepository } from '../support/encrypted-repository.ts';
 import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
-import { TERMINAL_TIMEOUT_MS, converse, hasTerminal } from '../support/terminal-conversation.ts';
+import { converse, hasTerminal } from '../support/terminal-conversation.ts';
 import type { Conversation } from '../support/terminal-conversation.ts';
 
 function ldm({ place }: EncryptedRepository, args: string): Conversation {
@@ -15,7 +15,7 @@ function ldm({ place }: EncryptedRepository, args: string): Conversation {
 
 const keyCount = ({ place }: EncryptedRepository): number => readdirSync(join(place, 'keys')).length;
 
-describe('on a terminal', { timeout: TERMINAL_TIMEOUT_MS }, () => {
+describe('on a terminal', () => {
   beforeEach(({ skip }) => skip(!hasTerminal, 'script (of util-linux) is not installed'));
 
   it('a wrong password may be typed again, and the new one is asked for twice', async () => {

@@ -33,6 +33,7 @@ async function makeRemote(
   return {
     ...scenario,
     stage,
+    run: async (args, options = {}) => scenario.run(args, { ...options, env: { ...env, ...options.env } }),
     runBuilt: async (args, options = {}) => scenario.runBuilt(args, { ...options, env: { ...env, ...options.env } }),
   };
 }
@@ -66,15 +67,15 @@ describe('a repository in a remote of rclone', () => {
   });
 
   it('can be a group of a repository for one client at a time', async () => {
-    const { directory, source, stage, runBuilt } = await makeRemote('unused');
+    const { directory, source, stage, run } = await makeRemote('unused');
     const bytes = Buffer.from(createPrng(3).bytes(2_000_000));
     writeFileSync(join(source, 'large'), bytes);
-    const run = async (...args: string[]): Promise<RunLdmResult> => runBuilt([...args, '-r', join(directory, 'r')]);
+    const runIn = async (...args: string[]): Promise<RunLdmResult> => run([...args, '-r', join(directory, 'r')]);
     const init = ['init', '--no-encryption', '--group', 'drive=rclone:disk:group'];
-    expect(await run(...init)).toMatchObject({ code: 1, stderr: expect.stringMatching(/add --single-writer/) });
-    expect(await run(...init, '--single-writer')).toMatchObject({ code: 0, stderr: '' });
+    expect(await runIn(...init)).toMatchObject({ code: 1, stderr: expect.stringMatching(/add --single-writer/) });
+    expect(await runIn(...init, '--single-writer')).toMatchObject({ code: 0, stderr: '' });
     const expectSuccess = async (...args: string[]): Promise<void> => {
-      const { code, stderr } = await run(...args);
+      const { code, stderr } = await runIn(...args);
       expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
     };
     await expectSuccess('backup', 'source');
@@ -90,14 +91,14 @@ describe('a repository in a remote of rclone', () => {
     await expectSuccess('delete', 'latest');
     const shared = join(directory, 'shared');
     const local = ['init', '--no-encryption', '-r', shared, '--group', `disk=${join(directory, 'disk')}`];
-    expect(await runBuilt(local)).toMatchObject({ code: 0 });
-    const added = await runBuilt(['group', 'add', 'drive', 'rclone:disk:other', '-r', shared]);
+    expect(await run(local)).toMatchObject({ code: 0 });
+    const added = await run(['group', 'add', 'drive', 'rclone:disk:other', '-r', shared]);
     expect([added.code, added.stderr]).toEqual([1, expect.stringMatching(/Only a repository that was created with/)]);
   });
 
   it('outlives an rclone that is killed again and again', async () => {
     let countCuts = (): number => 0;
-    const { directory, source, runBuilt } = await makeRemote('rclone:disk:repository', ({ command }) => {
+    const { directory, source, run } = await makeRemote('rclone:disk:repository', ({ command }) => {
       // The same arguments as those that ldm adds.
       const serve = ['serve', 'restic', '--stdio', '--cache-objects=false', '--', 'disk:repository'];
       const server = cuttingServer(3_000_000, 3, [...command, ...serve]);
@@ -113,18 +114,18 @@ describe('a repository in a remote of rclone', () => {
       ['delete', 'latest'],
     ]) {
       if (command === 'backup') writeFileSync(join(source, 'large'), bytes.reverse());
-      expect(await runBuilt([command!, ...args]), command).toMatchObject({ code: 0, stderr: '' });
+      expect(await run([command!, ...args]), command).toMatchObject({ code: 0, stderr: '' });
     }
-    expect(await runBuilt(['check', '--read-data'])).toMatchObject({ code: 0 });
-    expect(await runBuilt(['restore', 'latest', '-t', 'out'])).toMatchObject({ code: 0 });
+    expect(await run(['check', '--read-data'])).toMatchObject({ code: 0 });
+    expect(await run(['restore', 'latest', '-t', 'out'])).toMatchObject({ code: 0 });
     expect(readFileSync(join(directory, 'out/source/large')).equals(bytes.reverse())).toBe(true);
     expect(countCuts()).toBe(3);
   });
 
   it('can be used again when a kill has left a part of a file anywhere', async () => {
-    const { directory, stage, runBuilt } = await makeRemote('rclone:disk:r');
-    await runBuilt(['init', '--no-encryption', '--single-writer']);
-    await runBuilt(['backup', 'source']);
+    const { directory, stage, run } = await makeRemote('rclone:disk:r');
+    await run(['init', '--no-encryption', '--single-writer']);
+    await run(['backup', 'source']);
     const [kept] = readdirSync(join(stage.directory, 'disk/r/snapshots'));
     // As of a backup that ends while it writes: the beginning of each kind of file, under a new name.
     for (const kind of ['index', 'manifests.bak', 'filter', 'packs', 'snapshots']) {
@@ -135,18 +136,18 @@ describe('a repository in a remote of rclone', () => {
       const other = path.slice(0, -1) + (path.endsWith('0') ? '1' : '0');
       writeFileSync(other, readFileSync(path).subarray(0, 40));
     }
-    expect(await runBuilt(['restore', kept!, '-t', 'out'])).toMatchObject({ code: 0 });
+    expect(await run(['restore', kept!, '-t', 'out'])).toMatchObject({ code: 0 });
     expect(readFileSync(join(directory, 'out/source/sub/b.txt'), 'utf8')).toBe('beta');
-    expect(await runBuilt(['check'])).toMatchObject({ code: 4 });
+    expect(await run(['check'])).toMatchObject({ code: 4 });
     // It says that a snapshot cannot be read, which no backup has reported as saved.
-    expect(await runBuilt(['repair'])).toMatchObject({ code: 4 });
-    expect(await runBuilt(['check', '--read-data'])).toMatchObject({ code: 0, stderr: '' });
-    expect(await runBuilt(['backup', 'source'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(['repair'])).toMatchObject({ code: 4 });
+    expect(await run(['check', '--read-data'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(['backup', 'source'])).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('is released when Ctrl+C reaches the whole group of processes during a backup', async () => {
-    const { directory, source, stage, runBuilt } = await makeRemote('rclone:disk:r');
-    await runBuilt(['init', '--no-encryption', '--single-writer']);
+    const { directory, source, stage, run } = await makeRemote('rclone:disk:r');
+    await run(['init', '--no-encryption', '--single-writer']);
     writeFileSync(join(source, 'large'), createPrng(3).bytes(30_000_000));
     const env = cleanEnvironment({ HOME: directory, LDM_REPOSITORY: 'rclone:disk:r', RCLONE_CONFIG: stage.config });
     // Slow enough that it never ends.
@@ -162,13 +163,13 @@ describe('a repository in a remote of rclone', () => {
   });
 
   it('that does not exist is an error with the words of rclone, and one of usage changes nothing', async () => {
-    const { runBuilt } = await makeRemote('rclone:disk:r');
-    expect(await runBuilt(['-r', 'rclone:other:x', 'snapshots'])).toMatchObject({
+    const { run } = await makeRemote('rclone:disk:r');
+    expect(await run(['-r', 'rclone:other:x', 'snapshots'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(`didn't find section in config file`),
     });
-    expect(await runBuilt(['-r', 'rclone:other', 'snapshots'])).toMatchObject({ code: 2 });
-    const missing = await runBuilt(['--rclone-command', '/nonexistent/rclone', 'snapshots']);
+    expect(await run(['-r', 'rclone:other', 'snapshots'])).toMatchObject({ code: 2 });
+    const missing = await run(['--rclone-command', '/nonexistent/rclone', 'snapshots']);
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('was not found') });
   });
 });

@@ -52,7 +52,7 @@ async function verdicts(run: Run, range: string, ...more: string[]): Promise<Rec
   };
 }
 
-it(`locate --range tells which domains may have such files, seed ${SEED}`, async () => {
+it(`locate --range tells which domains may have such files (seed ${SEED})`, async () => {
   const { run, directory } = await makeRealm();
   const nothing = { questions: 0, absent: 0, undetermined: 0 };
   expect(await verdicts(run, 'time=2020-01-01..2021-01-01')).toEqual({ ...nothing, a: 'maybe', b: 'none' });

@@ -2,10 +2,9 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PASSWORD, makeEncryptedRepository } from '../support/encrypted-repository.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 
-const SLOW = { timeout: 180_000 };
 const NEW_PASSWORD = 'quite another secret';
 const OTHER_PASSWORD = 'neither this one';
 
@@ -39,7 +38,7 @@ async function makeStage(): Promise<Stage> {
     ['the master key in latin1', key.toString('latin1')],
   ]);
   const run: Stage['run'] = async (args, env = {}) =>
-    await runLdm(args, { cwd: directory, env: { LDM_REPOSITORY: place, LDM_PASSWORD_FILE: 'password', ...env } });
+    await runLdmHere(args, { cwd: directory, env: { LDM_REPOSITORY: place, LDM_PASSWORD_FILE: 'password', ...env } });
   return { repository, secrets, run };
 }
 
@@ -69,7 +68,7 @@ const BADLY = [
   ['key', 'test', 'password'],
 ];
 
-test('no message, with or without --json and -v, has a password or the master key', SLOW, async () => {
+test('no message, with or without --json and -v, has a password or the master key', async () => {
   for (const options of [['-vv'], ['-v', '--json']]) {
     const { run, secrets } = await makeStage();
     await run(['init', '-r', 'copy'], { LDM_PASSWORD_FILE: 'other' });
@@ -81,7 +80,7 @@ test('no message, with or without --json and -v, has a password or the master ke
   }
 });
 
-test('a failure that nobody has foreseen shows none either', SLOW, async () => {
+test('a failure that nobody has foreseen shows none either', async () => {
   const { run, secrets, repository } = await makeStage();
   await run(['backup', 'work']);
   for (const name of ['config', 'config.bak', `keys/${repository.keyId}`]) {
@@ -98,7 +97,7 @@ test('a failure that nobody has foreseen shows none either', SLOW, async () => {
   }
 });
 
-test('neither is in the heap when everything is closed', SLOW, async () => {
+test('neither is in the heap when everything is closed', async () => {
   const { run, secrets, repository } = await makeStage();
   const preload = join(repository.directory, 'preload.cjs');
   writeFileSync(preload, PRELOAD);

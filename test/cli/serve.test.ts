@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 import { createPrng } from '../support/prng.ts';
@@ -15,7 +16,7 @@ import { memoryDirectory } from '../support/temp-directory.ts';
 interface Stage {
   readonly directory: string;
   readonly served: string;
-  /** Runs `ldm` on the repository that is served, with these options for the server. */
+  /** Runs `ldm` on the repository that is served, with these options for the server, which has a process of its own. */
   readonly run: (args: readonly string[], ...options: readonly string[]) => Promise<RunLdmResult>;
 }
 
@@ -34,7 +35,7 @@ function makeStage(): Stage {
       XDG_STATE_HOME: join(directory, 'state'),
       LDM_NO_PROGRESS: '1',
     };
-    return await runLdm(args, { cwd: directory, env });
+    return await runLdmHere(args, { cwd: directory, env });
   };
   return { directory, served, run };
 }

@@ -18,18 +18,19 @@ async function makeRemote(command: readonly string[]): Promise<Scenario> {
   };
   return {
     ...scenario,
+    run: async (args, options = {}) => scenario.run(args, { ...options, env: { ...env, ...options.env } }),
     runBuilt: async (args, options = {}) => scenario.runBuilt(args, { ...options, env: { ...env, ...options.env } }),
   };
 }
 
 describe('a repository on an SFTP server', () => {
   it.each([
-    ['of OpenSSH', () => cuttingServer(1, 0).command],
-    ['without extensions', plainServer],
-  ])('%s is used by every command like a directory', async (_name, server) => {
-    const { directory, runBuilt } = await makeRemote(server());
+    ['of OpenSSH', () => cuttingServer(1, 0).command, 'runBuilt'],
+    ['without extensions', plainServer, 'run'],
+  ] as const)('%s is used by every command like a directory', async (_name, server, run) => {
+    const { directory, ...remote } = await makeRemote(server());
     const expectSuccess = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await runBuilt(args);
+      const { code, stdout, stderr } = await remote[run](args);
       expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
       return stdout;
     };
@@ -48,7 +49,7 @@ describe('a repository on an SFTP server', () => {
 
   it('outlives a server that is killed again and again', async () => {
     const { command: server, countCuts } = cuttingServer(3_000_000, 3);
-    const { directory, source, runBuilt } = await makeRemote(server);
+    const { directory, source, run } = await makeRemote(server);
     const bytes = createPrng(7).bytes(5_000_000);
     for (const [command, ...args] of [
       ['init', '--no-encryption'],
@@ -57,35 +58,39 @@ describe('a repository on an SFTP server', () => {
       ['delete', 'latest'],
     ]) {
       if (command === 'backup') writeFileSync(join(source, 'large'), bytes.reverse());
-      expect(await runBuilt([command!, ...args]), command).toMatchObject({ code: 0, stderr: '' });
+      expect(await run([command!, ...args]), command).toMatchObject({ code: 0, stderr: '' });
     }
-    expect(await runBuilt(['check', '--read-data'])).toMatchObject({ code: 0 });
-    expect(await runBuilt(['restore', 'latest', '-t', 'out'])).toMatchObject({ code: 0 });
+    expect(await run(['check', '--read-data'])).toMatchObject({ code: 0 });
+    expect(await run(['restore', 'latest', '-t', 'out'])).toMatchObject({ code: 0 });
     expect(readFileSync(join(directory, 'out/source/large')).equals(bytes.reverse())).toBe(true);
     expect(countCuts()).toBe(3);
   });
 
   it('has a cache that can be shown, removed and left out', async () => {
-    const { directory, runBuilt } = await makeRemote(plainServer());
+    const { directory, run } = await makeRemote(plainServer());
     const env = { XDG_CACHE_HOME: join(directory, 'cache') };
-    const run = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await runBuilt(args, { env });
+    const runWell = async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await run(args, { env });
       expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
       return stdout;
     };
-    await run('init', '--no-encryption');
-    await run('backup', 'source', '--no-cache');
+    await runWell('init', '--no-encryption');
+    await runWell('backup', 'source', '--no-cache');
     mkdirSync(join(directory, 'ldm'));
     writeFileSync(join(directory, 'ldm/config.toml'), '[profiles.without]\nno-cache = true\n');
     const withoutCache = { XDG_CONFIG_HOME: directory, LDM_PROFILE: 'without', ...env };
-    expect(await runBuilt(['backup', 'source'], { env: withoutCache })).toMatchObject({ code: 0 });
-    expect(await run('cache')).toBe('0 caches, 0 B\n');
-    await run('snapshots');
-    expect(JSON.parse(await run('cache', '--json'))).toMatchObject({ message_type: 'cache', files: 2, removed: false });
-    expect(await run('cache', '--clean')).toContain('removed 1 cache, ');
-    expect(await run('cache')).toBe('0 caches, 0 B\n');
+    expect(await run(['backup', 'source'], { env: withoutCache })).toMatchObject({ code: 0 });
+    expect(await runWell('cache')).toBe('0 caches, 0 B\n');
+    await runWell('snapshots');
+    expect(JSON.parse(await runWell('cache', '--json'))).toMatchObject({
+      message_type: 'cache',
+      files: 2,
+      removed: false,
+    });
+    expect(await runWell('cache', '--clean')).toContain('removed 1 cache, ');
+    expect(await runWell('cache')).toBe('0 caches, 0 B\n');
     writeFileSync(join(directory, 'file'), '');
-    const unusable = await runBuilt(['backup', 'source'], { env: { XDG_CACHE_HOME: join(directory, 'file') } });
+    const unusable = await run(['backup', 'source'], { env: { XDG_CACHE_HOME: join(directory, 'file') } });
     expect(unusable).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(/^ldm: warning: the cache in .* is not used: .*\n$/),
@@ -93,31 +98,31 @@ describe('a repository on an SFTP server', () => {
   });
 
   it('is told about in numbers, and its line can be left to others', async () => {
-    const { source, runBuilt } = await makeRemote(plainServer());
+    const { source, run } = await makeRemote(plainServer());
     writeFileSync(join(source, 'large'), createPrng(8).bytes(500_000));
-    const run = async (...args: string[]): Promise<Record<string, number>> => {
-      const { stdout } = await runBuilt([...args, '--json']);
+    const runWell = async (...args: string[]): Promise<Record<string, number>> => {
+      const { stdout } = await run([...args, '--json']);
       return JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as Record<string, number>;
     };
-    await run('init', '--no-encryption');
-    const sent = await run('backup', 'source', '--limit-upload', '400K', '--connections', '1');
+    await runWell('init', '--no-encryption');
+    const sent = await runWell('backup', 'source', '--limit-upload', '400K', '--connections', '1');
     expect(sent['bytes_uploaded']).toBeGreaterThan(500_000);
     expect(sent['total_duration']).toBeGreaterThan(0.9);
-    const received = await run('restore', 'latest', '-t', 'out', '--limit-download', '400K');
+    const received = await runWell('restore', 'latest', '-t', 'out', '--limit-download', '400K');
     expect(received['bytes_downloaded']).toBeGreaterThan(500_000);
     expect(received['total_duration']).toBeGreaterThan(0.9);
     expect(received['requests']).toBeGreaterThan(5);
-    expect(await runBuilt(['backup', 'source', '--connections', '33'])).toMatchObject({ code: 2 });
-    expect(await runBuilt(['snapshots'], { env: { LDM_LIMIT_UPLOAD: '0' } })).toMatchObject({ code: 2 });
+    expect(await run(['backup', 'source', '--connections', '33'])).toMatchObject({ code: 2 });
+    expect(await run(['snapshots'], { env: { LDM_LIMIT_UPLOAD: '0' } })).toMatchObject({ code: 2 });
   });
 
   it('that cannot be reached is an error that says why', async () => {
-    const { runBuilt } = await makeRemote(plainServer());
+    const { run } = await makeRemote(plainServer());
     const env = { LDM_SSH_COMMAND: `sh -c 'echo Permission denied >&2; exit 255'` };
-    expect(await runBuilt(['snapshots'], { env })).toMatchObject({
+    expect(await run(['snapshots'], { env })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('remote: cannot connect to it: Permission denied\nConnect with `sftp` '),
     });
-    expect(await runBuilt(['snapshots', '-r', 'sftp:test:/absent/place'])).toMatchObject({ code: 10 });
+    expect(await run(['snapshots', '-r', 'sftp:test:/absent/place'])).toMatchObject({ code: 10 });
   });
 });

@@ -42,8 +42,8 @@ describe('--stdin-name', () => {
     [['--stdin-name', 'a/'], 2, 'not the name of a file'],
     [['--stdin-from-command'], 2, 'no command given'],
   ])('%j ends with %d', async (args, expected, message) => {
-    const { runBuilt } = await makeScenario();
-    const { code, stderr } = await runBuilt(['backup', ...args], { input: 'x' });
+    const { run } = await makeScenario();
+    const { code, stderr } = await run(['backup', ...args]);
     expect(code).toBe(expected);
     expect(stderr).toContain(message);
   });
@@ -71,16 +71,16 @@ describe('--stdin-from-command', () => {
     [['/'], 'cannot be run'],
   ])('makes no snapshot of %j', async (command, message) => {
     const scenario = await makeScenario();
-    const { code, stderr } = await scenario.runBuilt(['backup', '--stdin-from-command', '--', ...command]);
+    const { code, stderr } = await scenario.run(['backup', '--stdin-from-command', '--', ...command]);
     expect(stderr).toContain(`the command ${command[0]} ${message}`);
     expect(code).toBe(1);
     expect(await snapshotCount(scenario)).toBe(0);
   });
 
   it('does not start the command if the backup cannot begin', async () => {
-    const { directory, runBuilt } = await makeScenario();
+    const { directory, run } = await makeScenario();
     const args = ['backup', '--stdin-from-command', '-r', `${directory}/nowhere`, '--', 'sh', '-c', 'echo ran >&2'];
-    const { code, stderr } = await runBuilt(args);
+    const { code, stderr } = await run(args);
     expect(code).toBe(10);
     expect(stderr).not.toContain('ran');
   });

@@ -45,7 +45,7 @@ async function askUntil(running: RunningLdm, pid: number, until: RegExp): Promis
   }
 }
 
-describe('on a terminal', { timeout: RUN_TIMEOUT_MS }, () => {
+describe('on a terminal', () => {
   beforeEach(({ skip }) => skip(!hasScript, 'script (of util-linux) is not installed'));
 
   it('a spinner shows how far a backup is, and the cursor comes back', async () => {

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
 import { BackendError, CorruptDataError } from '../../src/errors.ts';
 import { expectErrno, writeFile } from '../support/backend-actions.ts';
+import { testProperty } from '../support/property.ts';
 
 /** What every backend must do. `makeBackend` is called in each test and gives an empty one; it cleans up after itself. */
 export function testBackendContract(backendName: string, makeBackend: () => FileSystemBackend): void {
@@ -18,9 +19,9 @@ export function testBackendContract(backendName: string, makeBackend: () => File
     });
 
     describe('writing and reading', () => {
-      test('what was appended is what is read, whatever the pieces', async () => {
+      testProperty('what was appended is what is read, whatever the pieces', async (check) => {
         let fileCount = 0;
-        await fc.assert(
+        await check(
           fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 8 }), async (pieces) => {
             const name = `packs/${(fileCount += 1)}`;
             const whole = Buffer.concat(pieces);
@@ -86,11 +87,11 @@ export function testBackendContract(backendName: string, makeBackend: () => File
     });
 
     describe('ranges', () => {
-      test('any range inside a file is read exactly', async () => {
+      testProperty('any range inside a file is read exactly', async (check) => {
         const bytes = Buffer.from(Array.from({ length: 5000 }, (_, index) => index % 251));
         await writeFile(backend, 'packs/a', bytes);
         const range = fc.tuple(fc.nat(5000), fc.nat(5000)).map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const);
-        await fc.assert(
+        await check(
           fc.asyncProperty(range, async ([start, end]) => {
             const target = Buffer.alloc(end - start);
             await backend.readRange('packs/a', start, target);

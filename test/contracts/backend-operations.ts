@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Backend } from '../../src/backend/backend.ts';
 import { CorruptDataError } from '../../src/errors.ts';
 import { DIRECTORIES } from '../../src/format/layout.ts';
+import { testProperty } from '../support/property.ts';
 
 /** What the repository expects of every place. `makeBackend` gives an empty one, and cleans up after itself. */
 export function testBackendOperations(backendName: string, makeBackend: () => Backend): void {
@@ -15,9 +16,9 @@ export function testBackendOperations(backendName: string, makeBackend: () => Ba
       await backend.prepare(['', ...DIRECTORIES, 'packs/ab']);
     });
 
-    test('what was appended is what is read, whatever the pieces', async () => {
+    testProperty('what was appended is what is read, whatever the pieces', async (check) => {
       let fileCount = 0;
-      await fc.assert(
+      await check(
         fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 6 }), async (pieces) => {
           const name = `${fileCount % 2 === 0 ? 'packs/ab' : 'index'}/${(fileCount += 1)}`;
           const file = await backend.stage();
@@ -36,12 +37,12 @@ export function testBackendOperations(backendName: string, makeBackend: () => Ba
       );
     });
 
-    test('megabytes arrive whole, and so does any range of them', async () => {
+    testProperty('megabytes arrive whole, and so does any range of them', async (check) => {
       const bytes = Buffer.from(Array.from({ length: 3_000_001 }, (_, index) => (index * 31) % 251));
       await backend.publish('packs/a', bytes);
       expect(Buffer.compare(await backend.read('packs/a'), bytes)).toBe(0);
       const range = fc.tuple(fc.nat(bytes.length), fc.nat(5000));
-      await fc.assert(
+      await check(
         fc.asyncProperty(range, async ([start, lengthBytes]) => {
           const target = Buffer.alloc(Math.min(lengthBytes, bytes.length - start));
           await backend.readRange('packs/a', start, target);

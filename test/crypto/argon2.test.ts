@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 
 import { hashPassword, newKdfParameters, openNativeArgon2, openPortableArgon2 } from '../../src/crypto/argon2.ts';
 import type { Argon2, KdfParameters } from '../../src/crypto/argon2.ts';
+import { testProperty } from '../support/property.ts';
 
 /** From test.c of the reference implementation: salt "somesalt" unless another is given. */
 const REFERENCE: readonly (readonly [KdfParameters, string, string, string])[] = [
@@ -67,21 +68,23 @@ describe.each([
   });
 });
 
-test.skipIf(native === undefined)('both give the same for any password, salt and parameters', async () => {
-  const bytes = (minLength: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength, maxLength: 100 });
-  const parameters = fc.record({
-    memoryKib: fc.integer({ min: 128, max: 1100 }),
-    passes: fc.integer({ min: 1, max: 4 }),
-    lanes: fc.integer({ min: 1, max: 16 }),
+describe.skipIf(native === undefined)('both implementations', () => {
+  testProperty('give the same for any password, salt and parameters', async (check) => {
+    const bytes = (minLength: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength, maxLength: 100 });
+    const parameters = fc.record({
+      memoryKib: fc.integer({ min: 128, max: 1100 }),
+      passes: fc.integer({ min: 1, max: 4 }),
+      lanes: fc.integer({ min: 1, max: 16 }),
+    });
+    await check(
+      fc.asyncProperty(bytes(1), bytes(8), parameters, async (password, salt, kdf) => {
+        const expected = Buffer.from(await portable(password, salt, kdf));
+        expect(Buffer.from(await native!(password, salt, kdf))).toEqual(expected);
+        expect(await hashPassword(password, salt, kdf)).toEqual(expected);
+      }),
+      { numRuns: 30 },
+    );
   });
-  await fc.assert(
-    fc.asyncProperty(bytes(1), bytes(8), parameters, async (password, salt, kdf) => {
-      const expected = Buffer.from(await portable(password, salt, kdf));
-      expect(Buffer.from(await native!(password, salt, kdf))).toEqual(expected);
-      expect(await hashPassword(password, salt, kdf)).toEqual(expected);
-    }),
-    { numRuns: 30 },
-  );
 });
 
 describe('the parameters of a new key', () => {

@@ -1,25 +1,23 @@
 import { mkdirSync } from 'node:fs';
-import type * as Fs from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { openDirectoryPath } from '../../src/files/directory-path.ts';
 import type { DirectoryPath } from '../../src/files/directory-path.ts';
 import { heldDirectoryCount } from '../../src/files/held-directories.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
+import { replaceCall } from '../support/replaced-call.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { bytes } from './sample-entry.ts';
 
-const calls = vi.hoisted(() => ({ openCount: 0 }));
+const calls = { openCount: 0 };
 
-vi.mock('node:fs', async (importOriginal) => {
-  const fs = await importOriginal<typeof Fs>();
-  const openSync: typeof Fs.openSync = (...given) => {
+beforeEach(() => {
+  replaceCall('openSync', (openSync) => (...given) => {
     calls.openCount += 1;
-    return fs.openSync(...given);
-  };
-  return { ...fs, openSync };
+    return openSync(...given);
+  });
 });
 
 const DEPTH = 300;

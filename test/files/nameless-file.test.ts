@@ -12,6 +12,7 @@ import { createNamelessFile } from '../../src/files/nameless-file.ts';
 import { nativeCalls } from '../../src/files/native.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
 import { byteStringFromBytes, byteStringFromText } from '../../src/util/byte-string.ts';
+import { testProperty } from '../support/property.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { sampleEntry } from './sample-entry.ts';
 
@@ -36,7 +37,7 @@ const nameBytes = fc
   .uint8Array({ minLength: 1, maxLength: 255, min: 1 })
   .filter((name) => !name.includes(0x2f) && !['.', '..'].includes(Buffer.from(name).toString('latin1')));
 
-it('creates a file with any name, content, mode and time', () => {
+testProperty('creates a file with any name, content, mode and time', (check) => {
   const file = {
     name: nameBytes,
     bytes: fc.uint8Array({ maxLength: 300_000 }),
@@ -46,7 +47,7 @@ it('creates a file with any name, content, mode and time', () => {
     mtimeSeconds: fc.integer({ min: 1 - 2 ** 31, max: 2 ** 31 }),
     mtimeNanoseconds: fc.integer({ min: 0, max: 999_999_999 }),
   };
-  fc.assert(
+  check(
     fc.property(fc.record(file), ({ name, bytes, ...metadata }) => {
       const inner = openDirectoryPath(byteStringFromText(temporaryDirectory()), { side: 'target', hold: 'always' });
       const path = inner.childPath(byteStringFromBytes(name));

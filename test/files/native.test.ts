@@ -4,10 +4,14 @@ import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 
 import { readMetadata } from '../../src/files/source-metadata.ts';
-import { hasNanosecondTimes, nativeCalls } from '../../src/files/native.ts';
+import * as native from '../../src/files/native.ts';
+import { createTargetPolicy } from '../../src/files/target-policy.ts';
+import { createSymlink, createTargetFile, finishTargetFile } from '../../src/files/target-writer.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { bytes, sampleEntry } from './sample-entry.ts';
+
+const { hasNanosecondTimes, nativeCalls } = native;
 
 it('is there wherever this suite runs, and leaves a time that is not given', () => {
   expect(hasNanosecondTimes()).toBe(true);
@@ -25,11 +29,9 @@ it('throws errors as Node does', () => {
   );
 });
 
-it('has a fallback that keeps times before 1970, rounded', async () => {
-  vi.resetModules();
-  vi.doMock('../../src/files/native.ts', () => ({ nativeCalls: () => undefined, hasNanosecondTimes: () => false }));
-  const { createSymlink, createTargetFile, finishTargetFile } = await import('../../src/files/target-writer.ts');
-  const { createTargetPolicy } = await import('../../src/files/target-policy.ts');
+it('has a fallback that keeps times before 1970, rounded', () => {
+  const missing = vi.spyOn(native, 'nativeCalls').mockReturnValue(undefined);
+  vi.spyOn(native, 'hasNanosecondTimes').mockReturnValue(false);
   const directory = temporaryDirectory();
   const policy = createTargetPolicy();
   const entry = sampleEntry({ mtimeSeconds: -100, mtimeNanoseconds: 250_000_000, linkTarget: bytes('file') });
@@ -37,7 +39,8 @@ it('has a fallback that keeps times before 1970, rounded', async () => {
   expect(finishTargetFile(createTargetFile(path, 0o600), entry, { path, policy })).toBeUndefined();
   const link = bytes(directory, '/link');
   expect(createSymlink(link, { ...entry, type: 'symlink' }, policy, link)).toBeUndefined();
-  vi.doUnmock('../../src/files/native.ts');
+  expect(missing).toHaveBeenCalled();
+  vi.restoreAllMocks();
   for (const name of ['file', 'link']) {
     expect(readMetadata(bytes(directory, '/', name))).toMatchObject({
       mtimeSeconds: -100,

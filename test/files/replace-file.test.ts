@@ -1,27 +1,23 @@
-import * as fs from 'node:fs';
 import { mkdirSync, readFileSync, readdirSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TargetError, UsageError } from '../../src/errors.ts';
 import { assertReplaceable, replaceFile } from '../../src/files/replace-file.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
+import { replaceCall } from '../support/replaced-call.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
-
-vi.mock('node:fs', async (importOriginal) => {
-  const original = await importOriginal<typeof fs>();
-  return { ...original, fsyncSync: vi.fn(original.fsyncSync), renameSync: vi.fn(original.renameSync) };
-});
 
 describe('replaceFile', () => {
   it('forces the new bytes to the disk before they take the place of the old ones', () => {
     const path = byteStringFromText(join(temporaryDirectory(), 'figures'));
     writeFileSync(path, 'old');
     const seen: string[] = [];
-    vi.mocked(fs.fsyncSync).mockImplementationOnce((descriptor) => {
-      const synced = fs.readlinkSync(`/proc/self/fd/${descriptor}`);
-      seen.push(readFileSync(synced, 'utf8'), readFileSync(path, 'utf8'));
+    replaceCall('fsyncSync', (fsyncSync) => (descriptor) => {
+      const synced = readlinkSync(`/proc/self/fd/${descriptor}`);
+      if (statSync(synced).isFile()) seen.push(readFileSync(synced, 'utf8'), readFileSync(path, 'utf8'));
+      fsyncSync(descriptor);
     });
-    vi.mocked(fs.renameSync).mockImplementationOnce(() => void seen.push('renamed'));
+    replaceCall('renameSync', () => () => void seen.push('renamed'));
     replaceFile(path, Buffer.from('new'));
     expect(seen).toEqual(['new', 'old', 'renamed']);
   });

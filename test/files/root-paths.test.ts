@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { absolutePath, commonParent, isWithin, mergeRoots } from '../../src/files/root-paths.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
+import { testProperty } from '../support/property.ts';
 
 const paths = (...texts: string[]): ByteString[] => texts as ByteString[];
 
@@ -36,8 +37,8 @@ describe('mergeRoots', () => {
   const name = fc.constantFrom('a', 'b', 'a-', 'a.b', 'a0', '\u00ff');
   const path = fc.array(name, { maxLength: 4 }).map((names) => `/${names.join('/')}` as ByteString);
 
-  it('keeps exactly the paths that lie under no other, sorted', () => {
-    fc.assert(
+  testProperty('keeps exactly the paths that lie under no other, sorted', (check) => {
+    check(
       fc.property(fc.array(path), (all) => {
         const expected = [...new Set(all)]
           .filter((one) => !all.some((other) => other !== one && isWithin(one, other)))
@@ -47,8 +48,8 @@ describe('mergeRoots', () => {
     );
   });
 
-  it('leaves roots that all lie under their common parent', () => {
-    fc.assert(
+  testProperty('leaves roots that all lie under their common parent', (check) => {
+    check(
       fc.property(fc.array(path, { minLength: 1 }), (all) => {
         const roots = mergeRoots(all);
         const parent = commonParent(roots);

@@ -1,32 +1,27 @@
 import { readdirSync, writeFileSync } from 'node:fs';
-import type * as Fs from 'node:fs';
 import { join } from 'node:path';
 
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { TargetError } from '../../src/errors.ts';
 import { TargetFile } from '../../src/files/target-file.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
 import { NO_ATTRIBUTES } from '../../src/format/tree-entry.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
+import { replaceCall } from '../support/replaced-call.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
 /** Whether closing a file fails, as on a full network file system, where bytes are written late. */
-const faults = vi.hoisted(() => ({ close: false, firedCount: 0 }));
+const faults = { close: false, firedCount: 0 };
 
-vi.mock('node:fs', async (importOriginal) => {
-  const fs = await importOriginal<typeof Fs>();
-  const closeSync: typeof Fs.closeSync = (descriptor) => {
-    fs.closeSync(descriptor);
+beforeEach(() => {
+  Object.assign(faults, { close: false, firedCount: 0 });
+  replaceCall('closeSync', (closeSync) => (descriptor) => {
+    closeSync(descriptor);
     if (!faults.close) return;
     faults.firedCount += 1;
     throw Object.assign(new Error('input/output error'), { code: 'EIO' });
-  };
-  return { ...fs, closeSync };
-});
-
-afterEach(() => {
-  Object.assign(faults, { close: false, firedCount: 0 });
+  });
 });
 
 const none = byteStringFromText('');

@@ -1,47 +1,41 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import type * as Fs from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { TargetError } from '../../src/errors.ts';
 import { TargetFile, writeTargetFile } from '../../src/files/target-file.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
 import { NO_ATTRIBUTES } from '../../src/format/tree-entry.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
+import { replaceCall } from '../support/replaced-call.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
 
 /** What goes wrong with the calls of a test, and how often it did. */
-const faults = vi.hoisted(() => ({ link: false, rename: false, unlink: false, firedCount: 0 }));
+const faults = { link: false, rename: false, unlink: false, firedCount: 0 };
 
-vi.mock('node:fs', async (importOriginal) => {
-  const fs = await importOriginal<typeof Fs>();
-  const failIf = (isFaulty: boolean): void => {
-    if (!isFaulty) return;
-    faults.firedCount += 1;
-    throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
-  };
-  const faulty: Partial<typeof Fs> = {
-    linkSync: (existing, name) => {
-      failIf(faults.link);
-      fs.linkSync(existing, name);
-    },
-    renameSync: (source, name) => {
-      failIf(faults.rename);
-      fs.renameSync(source, name);
-    },
-    unlinkSync: (path) => {
-      failIf(faults.unlink);
-      fs.unlinkSync(path);
-    },
-  };
-  return { ...fs, ...faulty };
-});
+function failIf(isFaulty: boolean): void {
+  if (!isFaulty) return;
+  faults.firedCount += 1;
+  throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
+}
 
 beforeEach(() => {
   Object.assign(faults, { link: false, rename: false, unlink: false, firedCount: 0 });
+  replaceCall('linkSync', (linkSync) => (existing, name) => {
+    failIf(faults.link);
+    linkSync(existing, name);
+  });
+  replaceCall('renameSync', (rename) => (source, name) => {
+    failIf(faults.rename);
+    rename(source, name);
+  });
+  replaceCall('unlinkSync', (unlinkSync) => (path) => {
+    failIf(faults.unlink);
+    unlinkSync(path);
+  });
 });
 
 const none = byteStringFromText('');

@@ -36,21 +36,18 @@ function theoreticalLongest(elements: number, cells: number): number {
 describe.each([
   { elements: 640, side: 26, positions: 6469 },
   { elements: 1600, side: 40, positions: 16_183 },
-])(
-  `the longest chain at n_max = $elements, mean of ${RUNS} runs with seed ${SEED}`,
-  ({ elements, side, positions }) => {
-    it('of the DIBF is what theory says', () => {
-      const options = { capacity: elements, falsePositiveRate: 0.01 };
-      expect(DibfFilter.forCapacity(options).side).toBe(side);
-      const { mean, error } = meanLongest(() => DibfFilter.forCapacity(options), elements);
-      expect(Math.abs(mean - theoreticalLongest(elements, side * side))).toBeLessThan(0.05 + 5 * error);
-    });
+])(`the longest chain at n_max = $elements, mean of ${RUNS} runs (seed ${SEED})`, ({ elements, side, positions }) => {
+  it('of the DIBF is what theory says', () => {
+    const options = { capacity: elements, falsePositiveRate: 0.01 };
+    expect(DibfFilter.forCapacity(options).side).toBe(side);
+    const { mean, error } = meanLongest(() => DibfFilter.forCapacity(options), elements);
+    expect(Math.abs(mean - theoreticalLongest(elements, side * side))).toBeLessThan(0.05 + 5 * error);
+  });
 
-    it('of the LDM filter is what theory says', () => {
-      const options = { capacity: elements, falsePositiveRate: 0.0079, hashes: 7 };
-      expect(LdmSet.forCapacity(options).plan.positions).toBe(positions);
-      const { mean, error } = meanLongest(() => LdmSet.forCapacity(options), elements);
-      expect(Math.abs(mean - theoreticalLongest(elements, positions))).toBeLessThan(0.05 + 5 * error);
-    });
-  },
-);
+  it('of the LDM filter is what theory says', () => {
+    const options = { capacity: elements, falsePositiveRate: 0.0079, hashes: 7 };
+    expect(LdmSet.forCapacity(options).plan.positions).toBe(positions);
+    const { mean, error } = meanLongest(() => LdmSet.forCapacity(options), elements);
+    expect(Math.abs(mean - theoreticalLongest(elements, positions))).toBeLessThan(0.05 + 5 * error);
+  });
+});

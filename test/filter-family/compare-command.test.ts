@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseJsonLines } from '../cli/scenario.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
@@ -24,7 +25,7 @@ describe('ldm filter compare', () => {
 
   it('prints the empty cells of the DIBF and the memory of both beside those of the LDM filter', async () => {
     const both = ['--structure', 'ldm', '--structure', 'dibf'];
-    const { code, stdout } = await runLdm(['filter', 'compare', '-n', '1e3', '--rounds', '1', ...both]);
+    const { code, stdout } = await runLdmHere(['filter', 'compare', '-n', '1e3', '--rounds', '1', ...both]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ {2}dibf +by cell +1,024 +\d+ \(3\d\.\d %\) +[\d.]+ +\d+ +[\d.]+ +\d+\.\d\d$/m);
     expect(stdout).toMatch(/^ {2}ldm +by link position +10,\d{3} +9,\d{3} \(9\d\.\d %\)/m);
@@ -34,7 +35,7 @@ describe('ldm filter compare', () => {
 
   it('gives a JSON line for each structure and a summary, and the same as CSV', async () => {
     const file = join(memoryDirectory(), 'figures.csv');
-    const { code, stdout } = await runLdm(['filter', 'compare', ...few, '--json', '--no-progress', '--csv', file]);
+    const { code, stdout } = await runLdmHere(['filter', 'compare', ...few, '--json', '--no-progress', '--csv', file]);
     expect(code).toBe(0);
     const messages = parseJsonLines(stdout);
     const settings = { elements: 1000, fpr_target: 0.01, seed: 1 };
@@ -75,7 +76,7 @@ describe('ldm filter compare', () => {
     ['--rounds', '0'],
     ['--csv', '.'],
   ])('refuses %s %s', async (option, value) => {
-    const { code, stdout, stderr } = await runLdm(['filter', 'compare', '-n', '100', option, value]);
+    const { code, stdout, stderr } = await runLdmHere(['filter', 'compare', '-n', '100', option, value]);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).not.toContain('internal error');
   });

@@ -15,7 +15,7 @@ const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0
 
 describe('help', () => {
   it.each(names)('of filter %s has an example, the exit codes and the global options', async (name) => {
-    const { code, stdout, stderr } = await runLdmHere(['filter', name, '--help']);
+    const { code, stdout, stderr } = await runLdm(['filter', name, '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(`Usage: ldm filter ${name}`);
     expect(stdout).toMatch(new RegExp(`Examples:\n  ldm filter ${name}`));
@@ -24,7 +24,7 @@ describe('help', () => {
   });
 
   it('goes to stderr with exit 2 when filter is given nothing to do', async () => {
-    const { code, stdout, stderr } = await runLdmHere(['filter']);
+    const { code, stdout, stderr } = await runLdm(['filter']);
     expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toContain('Usage: ldm filter [options] [command]');
@@ -43,7 +43,7 @@ describe('wrong usage of filter', () => {
     [['simulate', '--seed', '-1'], 'Give a whole number from 0 to 4294967295'],
     [['inspect', 'extra'], 'too many arguments'],
   ])('%j ends with exit 2, and any hint on its own line', async (args, expected) => {
-    const { code, stdout, stderr } = await runLdmHere(['filter', ...args]);
+    const { code, stdout, stderr } = await runLdm(['filter', ...args]);
     expect(stderr).toContain(expected);
     expect(stderr).toMatch(/^ldm: [^\n]+\n(?:[A-Z][^\n]+[.?]\n)?$/);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -69,8 +69,8 @@ describe('filter plan', () => {
   });
 
   it('shows the walk to a rate, and reads binary units alike', async () => {
-    const run = (capacity: string, chunkSize: string): ReturnType<typeof runLdm> =>
-      runLdm(['filter', 'plan', '--capacity', capacity, '--chunk-size', chunkSize, '--fpr', '1%']);
+    const run = (capacity: string, chunkSize: string): ReturnType<typeof runLdmHere> =>
+      runLdmHere(['filter', 'plan', '--capacity', capacity, '--chunk-size', chunkSize, '--fpr', '1%']);
     const { stdout } = await run('100GB', '64MB');
     expect(stdout.match(/rate too high/g)).toHaveLength(6);
     expect(stdout).toContain('k = 7, n_max = 1600, m = 16158, FPR 0.0078');
@@ -78,7 +78,7 @@ describe('filter plan', () => {
   });
 
   it('is one object with --json', async () => {
-    const { stdout } = await runLdm(['filter', 'plan', '--capacity', '1600', '--json', '--no-progress']);
+    const { stdout } = await runLdmHere(['filter', 'plan', '--capacity', '1600', '--json', '--no-progress']);
     const plan = JSON.parse(stdout) as Record<string, unknown>;
     expect(plan).toMatchObject({ message_type: 'plan', capacity: 1600, fpr_target: 0.01 });
     expect(plan).not.toHaveProperty('chunk_size');
@@ -94,10 +94,10 @@ describe('filter plan', () => {
 describe('filter simulate', () => {
   it('prints only ASCII where the locale has nothing else', async () => {
     const args = ['filter', 'simulate', '--runs', '1', '--samples', '2', '--seed', '1'];
-    const { stdout } = await runLdm(args, { env: { LC_ALL: 'C' } });
+    const { stdout } = await runLdmHere(args, { env: { LC_ALL: 'C' } });
     expect(stdout).toMatch(/^[ -~\n]+$/);
     expect(stdout).not.toContain('?');
-    expect((await runLdm(args, { env: { LC_ALL: 'C.UTF-8' } })).stdout).toContain('±');
+    expect((await runLdmHere(args, { env: { LC_ALL: 'C.UTF-8' } })).stdout).toContain('±');
   });
 
   it('writes tables, charts and files, the same for the same seed', async () => {
@@ -106,7 +106,7 @@ describe('filter simulate', () => {
     const run = async (name: string): Promise<{ stdout: string; files: Buffer[] }> => {
       const files = ['svg', 'png', 'csv'].map((kind) => `${name}.${kind}`);
       const options = files.flatMap((file) => [`--${file.split('.')[1]!}`, file]);
-      const { code, stdout, stderr } = await runLdm([...simulate, '5', ...options], { cwd: directory });
+      const { code, stdout, stderr } = await runLdmHere([...simulate, '5', ...options], { cwd: directory });
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       for (const file of files) expect(stdout).toContain(`wrote ${file}\n`);
       const contents = files.map((file) => readFileSync(join(directory, file)));
@@ -114,7 +114,7 @@ describe('filter simulate', () => {
     };
     const first = await run('first');
     expect(await run('second')).toEqual(first);
-    expect((await runLdm([...simulate, '6'])).stdout).not.toBe(first.stdout);
+    expect((await runLdmHere([...simulate, '6'])).stdout).not.toBe(first.stdout);
 
     expect(first.stdout).toContain('mean of 3 runs (k = 7, seed 5)');
     expect(first.stdout).toMatch(/^ +640 +100\.0 % +\d\.\d\d ± \d\.\d\d +2\.65 +\d\.\d\d ± \d\.\d\d +5\.17$/m);
@@ -138,7 +138,16 @@ describe('filter simulate', () => {
   });
 
   it('has every figure with --json', async () => {
-    const { stdout } = await runLdm(['filter', 'simulate', '--runs', '2', '--samples', '2', '--json', '--no-progress']);
+    const { stdout } = await runLdmHere([
+      'filter',
+      'simulate',
+      '--runs',
+      '2',
+      '--samples',
+      '2',
+      '--json',
+      '--no-progress',
+    ]);
     const message = JSON.parse(stdout) as { groups: { samples: unknown[] }[] };
     expect(message).toMatchObject({ message_type: 'simulation', seed: 1, runs: 2, hashes: 7, files: [] });
     expect(message.groups.map(({ samples }) => samples.length)).toEqual([2, 2]);
@@ -155,7 +164,7 @@ describe('filter simulate', () => {
 
   it('says which file it cannot write', async () => {
     const file = join(memoryDirectory(), 'absent', 'chains.csv');
-    const { code, stdout, stderr } = await runLdm(['filter', 'simulate', '--runs', '1', '--csv', file]);
+    const { code, stdout, stderr } = await runLdmHere(['filter', 'simulate', '--runs', '1', '--csv', file]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(`ldm: cannot write ${file}: no such file or directory (ENOENT)\n`);
     expect(existsSync(file)).toBe(false);
@@ -189,7 +198,7 @@ describe('filter inspect', () => {
   });
 
   it('ends with exit 10 where there is no repository', async () => {
-    const { code, stdout } = await runLdm(['-r', join(memoryDirectory(), 'none'), 'filter', 'inspect']);
+    const { code, stdout } = await runLdmHere(['-r', join(memoryDirectory(), 'none'), 'filter', 'inspect']);
     expect({ code, stdout }).toEqual({ code: 10, stdout: '' });
   });
 });

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 
 import {
   BITS_MAX,
@@ -9,6 +9,7 @@ import {
   remainderOf,
 } from '../../src/filter-family/guava-positions.ts';
 import { positionsOfHash } from './guava-support.ts';
+import { testProperty } from '../support/property.ts';
 
 const bitsOfAnySize = fc
   .oneof(
@@ -22,8 +23,8 @@ const word = fc.oneof(
   fc.constantFrom(0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1),
 );
 
-test('the remainder of 63 bits is exact for every number of bits that Guava allows', () => {
-  fc.assert(
+testProperty('the remainder of 63 bits is exact for every number of bits that Guava allows', (check) => {
+  check(
     fc.property(word, word, bitsOfAnySize, (high, low, bits) => {
       const expected = ((BigInt(high) << 32n) | BigInt(low)) % BigInt(bits);
       expect(remainderOf(high, low, bits)).toBe(Number(expected));
@@ -33,8 +34,8 @@ test('the remainder of 63 bits is exact for every number of bits that Guava allo
   expect(remainderOf(2 ** 31, 0, BITS_MAX)).toBe(Number(2n ** 63n % BigInt(BITS_MAX)));
 });
 
-test('the positions in filters of more than 2^31 bits are those of the definition', () => {
-  fc.assert(
+testProperty('the positions in filters of more than 2^31 bits are those of the definition', (check) => {
+  check(
     fc.property(fc.tuple(word, word, word, word), bitsOfAnySize, (hash, bits) => {
       const positions = new Float64Array(40);
       fillWidePositions(Uint32Array.from(hash), bits, remainderOf(2 ** 31, 0, bits), positions);
@@ -44,7 +45,7 @@ test('the positions in filters of more than 2^31 bits are those of the definitio
   );
 });
 
-test('the positions in filters of fewer bits are those of the definition', () => {
+testProperty('the positions in filters of fewer bits are those of the definition', (check) => {
   const narrow = fc.oneof(
     fc.integer({ min: 1, max: NARROW_BITS_MAX / 64 }).map((longs) => longs * 64),
     fc.integer({ min: 1, max: 100 }).map((longs) => longs * 64),
@@ -55,7 +56,7 @@ test('the positions in filters of fewer bits are those of the definition', () =>
     // Only the carry of the lower words makes these pass 2^63.
     fc.tuple(word, word, word).map(([low, high, step]) => [low, high, step, ~high & 0x7fff_ffff]),
   );
-  fc.assert(
+  check(
     fc.property(hashes, narrow, (hash, bits) => {
       const positions = new Int32Array(40);
       fillNarrowPositions(Uint32Array.from(hash), bits, remainderOf(2 ** 31, 0, bits), positions);

@@ -11,6 +11,7 @@ import { createPrng } from '../support/prng.ts';
 
 const options = { capacity: 1000, falsePositiveRate: 0.01 };
 const uniform = { ...options, idHash: takeUniformId };
+const SEED = 31;
 const REFUSED = 'can be neither saved nor merged';
 
 describe.each([
@@ -19,9 +20,8 @@ describe.each([
   ['cuckoo', CuckooFilter],
   ['dynamic-bloom', DynamicBloomFilter],
   ['dibf', DibfFilter],
-] as const)('%s with ids that are uniform', (_name, structure) => {
-  const seed = 31;
-  const random = createPrng(seed);
+] as const)(`%s with ids that are uniform (seed ${SEED})`, (_name, structure) => {
+  const random = createPrng(SEED);
   const members = Array.from({ length: options.capacity }, () => random.bytes(20));
   const absent = Array.from({ length: 20_000 }, () => random.bytes(20));
   const filter = structure.forCapacity(uniform);
@@ -30,7 +30,7 @@ describe.each([
   it('finds all of them, and absent ones as seldom as its rate says', () => {
     expect(members.every((id) => filter.has(id))).toBe(true);
     const rate = absent.filter((id) => filter.has(id)).length / absent.length;
-    expect(rate, `seed ${seed}`).toBeLessThan(0.015);
+    expect(rate, `seed ${SEED}`).toBeLessThan(0.015);
   });
 
   it('is neither saved nor merged, since its bytes would not tell how ids were put in', () => {

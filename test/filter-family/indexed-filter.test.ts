@@ -4,6 +4,7 @@ import { FilterFullError, UsageError } from '../../src/errors.ts';
 import { IndexedFilter } from '../../src/filter-family/indexed-filter.ts';
 import { describeMembership } from '../contracts/membership-contract.ts';
 import { createPrng } from '../support/prng.ts';
+import { testProperty } from '../support/property.ts';
 
 describeMembership('index-carrying filter', {
   make: ({ falsePositiveRate }) => IndexedFilter.withRate({ falsePositiveRate }),
@@ -18,11 +19,11 @@ function idsOf(count: number): Buffer[] {
   return Array.from({ length: count }, () => random.bytes(20));
 }
 
-describe(`locations, seed ${SEED}`, () => {
-  it('are those that ids were added with, also after saving, whatever their number', () => {
+describe(`locations (seed ${SEED})`, () => {
+  testProperty('are those that ids were added with, also after saving, whatever their number', (check) => {
     const sizes = fc.integer({ min: 0, max: 2000 });
     const locationBits = fc.integer({ min: 1, max: 22 });
-    fc.assert(
+    check(
       fc.property(sizes, locationBits, fc.nat(), (count, bits, seed) => {
         const random = createPrng(seed);
         const filter = IndexedFilter.withRate({ falsePositiveRate: 0.01, locationBits: bits });
@@ -32,7 +33,7 @@ describe(`locations, seed ${SEED}`, () => {
           for (const [id, location] of placed) expect(each.locate(id)).toBe(location);
         }
       }),
-      { seed: SEED, numRuns: 60 },
+      { numRuns: 60 },
     );
   });
 

@@ -7,6 +7,7 @@ import { LdmFilter, NO_PACK } from '../../src/ldm/ldm-filter.ts';
 import { ID_BYTES } from '../../src/ldm/positions.ts';
 import { fillRandomIds, randomWords } from '../../src/ldm/random-ids.ts';
 import { capacityFor, walkPlan } from '../../src/operations/filter/plan.ts';
+import { testProperty } from '../support/property.ts';
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
@@ -25,29 +26,32 @@ describe('plan', () => {
     }
   });
 
-  it('accepts the first number of hashes that reaches the rate, and what it accepts is what init would take', () => {
-    const requests = fc.record({
-      capacity: fc.integer({ min: 50, max: 1_000_000 }),
-      hashes: fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }),
-      fpr: fc.double({ min: 0.0005, max: 0.9, noNaN: true }),
-    });
-    fc.assert(
-      fc.property(requests, (request) => {
-        const { accepted, choices, fprTarget } = walkPlan(request);
-        expect(fprTarget).toBe(request.fpr);
-        expect(accepted.plan.fprPredicted).toBeLessThanOrEqual(request.fpr);
-        expect(accepted.plan).toEqual(planFilter({ ...request, hashes: accepted.hashes }));
-        const rejected = choices.filter(({ verdict }) => verdict === 'rejected');
-        expect(rejected).toHaveLength(accepted.hashes - (request.hashes ?? 1));
-        // A rate that was typed with two digits may be missed by a hundredth of it.
-        for (const { hashes } of rejected) expect(2 ** -hashes).toBeGreaterThan(request.fpr);
-        expect(choices.map(({ hashes }) => hashes)).toEqual(
-          choices.map((_choice, index) => choices[0]!.hashes + index),
-        );
-      }),
-      { numRuns: 50 },
-    );
-  });
+  testProperty(
+    'accepts the first number of hashes that reaches the rate, and what it accepts is what init would take',
+    (check) => {
+      const requests = fc.record({
+        capacity: fc.integer({ min: 50, max: 1_000_000 }),
+        hashes: fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }),
+        fpr: fc.double({ min: 0.0005, max: 0.9, noNaN: true }),
+      });
+      check(
+        fc.property(requests, (request) => {
+          const { accepted, choices, fprTarget } = walkPlan(request);
+          expect(fprTarget).toBe(request.fpr);
+          expect(accepted.plan.fprPredicted).toBeLessThanOrEqual(request.fpr);
+          expect(accepted.plan).toEqual(planFilter({ ...request, hashes: accepted.hashes }));
+          const rejected = choices.filter(({ verdict }) => verdict === 'rejected');
+          expect(rejected).toHaveLength(accepted.hashes - (request.hashes ?? 1));
+          // A rate that was typed with two digits may be missed by a hundredth of it.
+          for (const { hashes } of rejected) expect(2 ** -hashes).toBeGreaterThan(request.fpr);
+          expect(choices.map(({ hashes }) => hashes)).toEqual(
+            choices.map((_choice, index) => choices[0]!.hashes + index),
+          );
+        }),
+        { numRuns: 50 },
+      );
+    },
+  );
 
   it('says how much memory the filter takes when it is full', () => {
     const { accepted } = walkPlan({ capacity: 16_384, hashes: 7 });

@@ -4,13 +4,14 @@ import { describe, expect, test } from 'vitest';
 
 import { CorruptDataError } from '../../src/errors.ts';
 import { decodeSaved, encodeSaved } from '../../src/filter-family/saved-filter.ts';
+import { testProperty } from '../support/property.ts';
 
 const numbers = fc.array(fc.double(), { maxLength: 5 });
 const arrays = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 4 });
 
 describe('the saved form of a filter', () => {
-  test('gives back what was saved', () => {
-    fc.assert(
+  testProperty('gives back what was saved', (check) => {
+    check(
       fc.property(numbers, arrays, (numbersIn, arraysIn) => {
         const saved = decodeSaved('cuckoo', encodeSaved('cuckoo', numbersIn, arraysIn));
         expect(saved.numbers).toEqual(numbersIn);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { CorruptDataError } from '../../src/errors.ts';
 import { SortedIds, encodeSortedIds } from '../../src/filter-family/sorted-ids.ts';
 import { createPrng } from '../support/prng.ts';
+import { testProperty } from '../support/property.ts';
 
 /** Few different bytes, so that ids share their beginnings and buckets fill. */
 const idBytes = fc
@@ -11,8 +12,8 @@ const idBytes = fc
   .map((bytes) => Buffer.from(bytes));
 
 describe('sorted ids', () => {
-  it('are those that were put in, in byte order', () => {
-    fc.assert(
+  testProperty('are those that were put in, in byte order', (check) => {
+    check(
       fc.property(fc.uniqueArray(idBytes, { selector: (id) => id.toString('hex') }), idBytes, (ids, other) => {
         const bytes = Buffer.from(encodeSortedIds(Buffer.concat(ids)));
         const sorted = SortedIds.load(bytes);

@@ -12,6 +12,7 @@ import type { BlockHeader } from '../../src/format/block.ts';
 import { MAX_BLOCK_CHUNKS, MAX_BLOCK_RAW_BYTES, MAX_BLOCK_STORED_BYTES } from '../../src/format/constants.ts';
 import { arbBlock, arbKind } from './arbitraries.ts';
 import { expectNoSurprise, findSilentBytes, isReported } from './damage.ts';
+import { testProperty } from '../support/property.ts';
 
 const SAMPLE: BlockHeader = {
   kind: 'tree',
@@ -28,8 +29,8 @@ function withField(offset: number, value: number): Buffer {
 }
 
 describe('block header', () => {
-  test('reads back as it was written', () => {
-    fc.assert(
+  testProperty('reads back as it was written', (check) => {
+    check(
       fc.property(arbKind, arbBlock, (kind, { codec, rawBytes, storedBytes, chunkLengths }) => {
         const header = { kind, codec, rawBytes, storedBytes, chunkLengths };
         const bytes = encodeBlockHeader(header);
@@ -59,9 +60,9 @@ describe('block header', () => {
     }
   });
 
-  test('any bytes at all are read or reported', () => {
-    expectNoSurprise(encodeBlockHeader(SAMPLE), decodeBlockHeader);
-    expectNoSurprise(encodeBlockHeader(SAMPLE), decodeBlockPrefix);
+  testProperty('any bytes at all are read or reported', (check) => {
+    expectNoSurprise(check, encodeBlockHeader(SAMPLE), decodeBlockHeader);
+    expectNoSurprise(check, encodeBlockHeader(SAMPLE), decodeBlockPrefix);
   });
 
   test.each([

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CorruptDataError } from '../../src/errors.ts';
 import { ByteReader, checksumOf } from '../../src/format/byte-reader.ts';
+import { testProperty } from '../support/property.ts';
 
 describe('ByteReader', () => {
   test('reads little-endian values one after the other', () => {
@@ -45,8 +46,8 @@ describe('ByteReader', () => {
     expect(() => reader.view(0xffff_ffff)).toThrow(CorruptDataError);
   });
 
-  test('arrays are copied in both ways, from any offset', () => {
-    fc.assert(
+  testProperty('arrays are copied in both ways, from any offset', (check) => {
+    check(
       fc.property(fc.array(fc.nat({ max: 0xffff_ffff }), { maxLength: 150 }), fc.nat({ max: 3 }), (values, offset) => {
         const bytes = Buffer.alloc(offset + values.length * 4);
         for (const [i, value] of values.entries()) bytes.writeUInt32LE(value, offset + i * 4);

@@ -2,10 +2,11 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ByteReader } from '../../src/format/byte-reader.ts';
 import { ByteWriter } from '../../src/format/byte-writer.ts';
+import { testProperty } from '../support/property.ts';
 
 describe('ByteWriter', () => {
-  test('writes what ByteReader reads', () => {
-    fc.assert(
+  testProperty('writes what ByteReader reads', (check) => {
+    check(
       fc.property(fc.maxSafeNat(), fc.maxSafeInteger(), (natural, integer) => {
         const writer = new ByteWriter(16);
         writer.u64(natural);
@@ -17,8 +18,8 @@ describe('ByteWriter', () => {
     );
   });
 
-  test('writes any 64 bits', () => {
-    fc.assert(
+  testProperty('writes any 64 bits', (check) => {
+    check(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (value) => {
         const writer = new ByteWriter(8);
         writer.bigU64(value);

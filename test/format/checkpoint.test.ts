@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { CorruptDataError } from '../../src/errors.ts';
 import {
   CHECKPOINT_HEADER_BYTES,
@@ -14,6 +14,7 @@ import {
   encodeCheckpointSnapshot,
   encodeFileIds,
 } from '../../src/format/checkpoint.ts';
+import { testProperty } from '../support/property.ts';
 
 const u32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const u64 = fc.maxSafeNat();
@@ -37,8 +38,8 @@ const header = fc.record({
 });
 
 describe('the parts of a checkpoint', () => {
-  it('a header comes back, and no bit of it may change', () => {
-    fc.assert(
+  testProperty('a header comes back, and no bit of it may change', (check) => {
+    check(
       fc.property(header, fc.nat(CHECKPOINT_HEADER_BYTES * 8 - 1), (value, bit) => {
         const bytes = encodeCheckpointHeader(value);
         expect(bytes.length).toBe(CHECKPOINT_HEADER_BYTES);
@@ -49,7 +50,7 @@ describe('the parts of a checkpoint', () => {
     );
   });
 
-  it('lists of segments and packs come back', () => {
+  testProperty('lists of segments and packs come back', (check) => {
     const pack = fc.record({
       id: fileId,
       kind: fc.constantFrom<'data' | 'tree'>('data', 'tree'),
@@ -58,7 +59,7 @@ describe('the parts of a checkpoint', () => {
       storedBytes: u64,
       isBorrowed: fc.boolean(),
     });
-    fc.assert(
+    check(
       fc.property(fc.array(fileId), fc.array(pack), (ids, packs) => {
         expect(decodeFileIds(encodeFileIds(ids))).toEqual(ids);
         const bytes = encodeCheckpointPacks(packs);
@@ -68,28 +69,31 @@ describe('the parts of a checkpoint', () => {
     );
   });
 
-  it('snapshots come back with their manifests, and another number of them or of bytes is damage', () => {
-    const snapshot = fc.record({
-      id: fileId,
-      tree: fc.uint8Array({ minLength: 20, maxLength: 20 }),
-      manifest: fc.uint8Array({ maxLength: 100 }),
-    });
-    fc.assert(
-      fc.property(fc.array(snapshot, { minLength: 1, maxLength: 5 }), (snapshots) => {
-        const bytes = Buffer.concat(snapshots.map(encodeCheckpointSnapshot));
-        expect(decodeCheckpointSnapshots(bytes, snapshots.length)).toEqual(snapshots);
-        const wrong = [
-          [bytes, snapshots.length - 1],
-          [bytes, snapshots.length + 1],
-          [bytes.subarray(0, -1), snapshots.length],
-        ] as const;
-        for (const [part, count] of wrong) {
-          expect(() => decodeCheckpointSnapshots(part, count)).toThrow(CorruptDataError);
-        }
-        expect(encodeCheckpointSnapshot({ ...snapshots[0]!, manifest: new Uint8Array(0) })).toHaveLength(
-          CHECKPOINT_SNAPSHOT_BYTES,
-        );
-      }),
-    );
-  });
+  testProperty(
+    'snapshots come back with their manifests, and another number of them or of bytes is damage',
+    (check) => {
+      const snapshot = fc.record({
+        id: fileId,
+        tree: fc.uint8Array({ minLength: 20, maxLength: 20 }),
+        manifest: fc.uint8Array({ maxLength: 100 }),
+      });
+      check(
+        fc.property(fc.array(snapshot, { minLength: 1, maxLength: 5 }), (snapshots) => {
+          const bytes = Buffer.concat(snapshots.map(encodeCheckpointSnapshot));
+          expect(decodeCheckpointSnapshots(bytes, snapshots.length)).toEqual(snapshots);
+          const wrong = [
+            [bytes, snapshots.length - 1],
+            [bytes, snapshots.length + 1],
+            [bytes.subarray(0, -1), snapshots.length],
+          ] as const;
+          for (const [part, count] of wrong) {
+            expect(() => decodeCheckpointSnapshots(part, count)).toThrow(CorruptDataError);
+          }
+          expect(encodeCheckpointSnapshot({ ...snapshots[0]!, manifest: new Uint8Array(0) })).toHaveLength(
+            CHECKPOINT_SNAPSHOT_BYTES,
+          );
+        }),
+      );
+    },
+  );
 });

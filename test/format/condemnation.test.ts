@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
 import { decodeCondemnation, encodeCondemnation } from '../../src/format/condemnation.ts';
 import { expectNoSurprise, expectWholeOnly } from './damage.ts';
+import { testProperty } from '../support/property.ts';
 
 const NONCE = Buffer.alloc(16, 0xee);
 const SAMPLE = {
@@ -11,9 +12,9 @@ const SAMPLE = {
   damagedIds: ['01'.repeat(32)],
 };
 
-test('reads back as it was written', () => {
+testProperty('reads back as it was written', (check) => {
   const arbIds = fc.array(fc.uint8Array({ minLength: 32, maxLength: 32 }).map((id) => Buffer.from(id).toString('hex')));
-  fc.assert(
+  check(
     fc.property(arbIds, arbIds, (segmentIds, packIds) => {
       const damagedIds = [...segmentIds.slice(1), ...packIds.slice(2)];
       const condemned = { segmentIds, packIds, damagedIds };
@@ -22,9 +23,9 @@ test('reads back as it was written', () => {
   );
 });
 
-test('every truncation is reported, and any bytes at all are read or reported', () => {
+testProperty('every truncation is reported, and any bytes at all are read or reported', (check) => {
   expectWholeOnly(encodeCondemnation(SAMPLE, NONCE), decodeCondemnation);
-  expectNoSurprise(encodeCondemnation(SAMPLE, NONCE), decodeCondemnation);
+  expectNoSurprise(check, encodeCondemnation(SAMPLE, NONCE), decodeCondemnation);
 });
 
 test('another version is not guessed at', () => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
 import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
+import type { Check } from '../support/property.ts';
 
 /** Whether reading throws one of the two errors that damage may cause; any other error is passed on. */
 export function isReported(read: () => unknown): boolean {
@@ -41,14 +42,14 @@ export function expectWholeOnly(bytes: Uint8Array, read: (damaged: Buffer) => un
 }
 
 /** Random bytes, and the sample with random changes, must be read or reported; nothing else may happen. */
-export function expectNoSurprise(sample: Uint8Array, read: (damaged: Buffer) => unknown): void {
-  fc.assert(
+export function expectNoSurprise(check: Check, sample: Uint8Array, read: (damaged: Buffer) => unknown): void {
+  check(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
       isReported(() => read(Buffer.from(bytes)));
     }),
   );
   const change = fc.record({ offset: fc.nat({ max: sample.length - 1 }), bytes: fc.uint8Array({ maxLength: 8 }) });
-  fc.assert(
+  check(
     fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), fc.nat({ max: sample.length }), (changes, length) => {
       const damaged = Buffer.from(sample);
       for (const { offset, bytes } of changes) damaged.set(bytes.subarray(0, damaged.length - offset), offset);

@@ -5,6 +5,7 @@ import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
 import { KEY_ROLES, associatedDataOf, decodeKeyFile, encodeKeyFile } from '../../src/format/key-file.ts';
 import type { KeyHeader } from '../../src/format/key-file.ts';
 import { expectNoSurprise, expectWholeOnly, isReported } from './damage.ts';
+import { testProperty } from '../support/property.ts';
 
 const SEALED = Buffer.from(Array.from({ length: 60 }, (_, index) => index));
 
@@ -66,8 +67,8 @@ const headers = fc.record(
 );
 
 describe('a key file', () => {
-  test('reads back as it was written', () => {
-    fc.assert(
+  testProperty('reads back as it was written', (check) => {
+    check(
       fc.property(headers, fc.uint8Array({ minLength: 60, maxLength: 60 }), (header, sealed) => {
         const associatedData = associatedDataOf(header);
         expect(decodeKeyFile(encodeKeyFile(header, sealed))).toEqual({
@@ -101,11 +102,11 @@ describe('a key file', () => {
     }
   });
 
-  test('is whole or reported, and any bytes at all are read or reported', () => {
+  testProperty('is whole or reported, and any bytes at all are read or reported', (check) => {
     const bytes = encodeKeyFile(SAMPLE, SEALED);
     expectWholeOnly(bytes, decodeKeyFile);
-    expectNoSurprise(bytes, decodeKeyFile);
-    fc.assert(fc.property(fc.json(), (json) => void isReported(() => decodeKeyFile(Buffer.from(json)))));
+    expectNoSurprise(check, bytes, decodeKeyFile);
+    check(fc.property(fc.json(), (json) => void isReported(() => decodeKeyFile(Buffer.from(json)))));
   });
 
   test('of a newer version is no damage', () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { UnsupportedFormatError, UsageError } from '../../src/errors.ts';
 import { decodeKeyLine, decodeKeyPage, encodeKeyLines } from '../../src/format/key-page.ts';
 import { createPrng } from '../support/prng.ts';
+import { testProperty } from '../support/property.ts';
 
 const prng = createPrng(20261123);
 const REPOSITORY_ID = 'abcdef'.padEnd(64, '0');
@@ -16,13 +17,13 @@ function pageWith(changed: Readonly<Record<number, string>>): string {
 }
 
 describe('the lines of a key', () => {
-  test('read back as they were written', () => {
+  testProperty('read back as they were written', (check) => {
     const key = fc.record({
       epoch: fc.integer({ min: 1, max: 0xffff_ffff }),
       bytes: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes)),
     });
     const keys = fc.array(key, { minLength: 1, maxLength: 5 });
-    fc.assert(
+    check(
       fc.property(keys, fc.stringMatching(/^[0-9a-f]{64}$/), (written, repositoryId) => {
         const page = decodeKeyPage(encodeKeyLines(written, repositoryId).join('\n'));
         expect(page.keys.map(({ epoch, bytes }) => [epoch, Buffer.from(bytes).toString('hex')])).toEqual(
@@ -124,11 +125,11 @@ test('pages of two repositories are not mixed', () => {
   expect(() => decodeKeyPage(mixed)).toThrow('the lines belong to keys of different repositories');
 });
 
-test('any text at all is read or refused', () => {
+testProperty('any text at all is read or refused', (check) => {
   const words = fc.array(fc.constantFrom(...LINES, '1 ', '2', 'x', '\n', '\u0000', '1 0000 0000', ' '), {
     maxLength: 12,
   });
-  fc.assert(
+  check(
     fc.property(
       fc.oneof(
         fc.string({ unit: 'binary' }),

@@ -4,6 +4,7 @@ import { TreeEncoder, TreeReader, decodeTree, encodeTree } from '../../src/forma
 import type { EncodedTree, TreeEntry } from '../../src/format/tree.ts';
 import { byteStringFromText as text } from '../../src/util/byte-string.ts';
 import { arbTree, entryOf } from './arbitraries.ts';
+import { testProperty } from '../support/property.ts';
 
 /** More than are encoded at a time, with some owners. */
 const COUNT = 1000;
@@ -97,8 +98,8 @@ function encodeWithFound(entries: readonly TreeEntry[], before: Buffer, isFound:
 describe('a tree that is encoded from entries of the one before', () => {
   const changed = fc.record({ isKept: fc.boolean(), uid: fc.nat(2), isFound: fc.boolean() });
 
-  test('has the same bytes as one that is encoded from decoded entries', () => {
-    fc.assert(
+  testProperty('has the same bytes as one that is encoded from decoded entries', (check) => {
+    check(
       fc.property(
         arbTree,
         fc.array(changed, { minLength: 1, maxLength: 20 }),

@@ -16,6 +16,7 @@ import type { PackedBlock } from '../../src/format/packed-block.ts';
 import type { PackContents } from '../../src/format/pack.ts';
 import { arbBlock, arbPack, packOf, placeBlocks } from './arbitraries.ts';
 import { expectNoSurprise, expectWholeOnly, findSilentBytes, isReported } from './damage.ts';
+import { testProperty } from '../support/property.ts';
 
 const NONCE = Buffer.alloc(16, 0xee);
 
@@ -76,8 +77,8 @@ describe('pack header', () => {
 });
 
 describe('pack footer', () => {
-  test('reads back as it was written', () => {
-    fc.assert(
+  testProperty('reads back as it was written', (check) => {
+    check(
       fc.property(arbPack, (pack) => {
         const bytes = encodePackFooter(pack.blocks);
         const { sizeBytes } = pack;
@@ -104,10 +105,10 @@ describe('pack footer', () => {
     expectWholeOnly(encodePackFooter(SAMPLE.blocks), readSample);
   });
 
-  test('any bytes at all are read or reported', () => {
+  testProperty('any bytes at all are read or reported', (check) => {
     const bytes = encodePackFooter(SAMPLE.blocks);
-    expectNoSurprise(bytes, readSample);
-    expectNoSurprise(bytes.subarray(-PACK_TRAILER_BYTES), (damaged) => decodePackTrailer(damaged, 10_000));
+    expectNoSurprise(check, bytes, readSample);
+    expectNoSurprise(check, bytes.subarray(-PACK_TRAILER_BYTES), (damaged) => decodePackTrailer(damaged, 10_000));
   });
 
   test.each([
@@ -142,8 +143,8 @@ describe('pack footer', () => {
 });
 
 describe('shares of a block', () => {
-  test('add up to the whole block, one by one and in order', () => {
-    fc.assert(
+  testProperty('add up to the whole block, one by one and in order', (check) => {
+    check(
       fc.property(arbBlock, (fields) => {
         const [block] = placeBlocks([fields]) as [PackedBlock];
         let sum = 0;

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
 import {
   PLANE_FILE_VERSION,
+  concurrentPlaneChecksum,
   decodePlaneBase,
   decodePlaneDelta,
   encodePlaneBase,
@@ -14,6 +15,7 @@ import {
 import type { PlaneBase, PlaneDelta } from '../../src/format/plane-file.ts';
 import { expectNoSurprise, expectWholeOnly, findSilentBytes } from './damage.ts';
 import { bytesOfDump, fieldOf } from './format-document.ts';
+import { testProperty } from '../support/property.ts';
 
 const PLANE = Uint8Array.of(0x81, 0x00, 0x1f);
 const BASE: PlaneBase = {
@@ -37,7 +39,7 @@ const DELTA: PlaneDelta = {
 };
 
 describe('a base', () => {
-  test('reads back as it was written', () => {
+  testProperty('reads back as it was written', (check) => {
     const arbBase = fc.integer({ min: 1, max: 400 }).chain((positions) =>
       fc.record({
         domainId: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((id) => Buffer.from(id).toString('hex')),
@@ -49,7 +51,7 @@ describe('a base', () => {
         plane: fc.uint8Array({ minLength: Math.ceil(positions / 8), maxLength: Math.ceil(positions / 8) }),
       }),
     );
-    fc.assert(
+    check(
       fc.property(arbBase, (base) => {
         const { plane, positions } = base;
         if (positions % 8 > 0) plane[plane.length - 1]! &= (1 << (positions % 8)) - 1;
@@ -59,11 +61,11 @@ describe('a base', () => {
     );
   });
 
-  test('every damaged byte and every truncation is reported', () => {
+  testProperty('every damaged byte and every truncation is reported', (check) => {
     const bytes = encodePlaneBase(BASE);
     expect(findSilentBytes(bytes, decodePlaneBase)).toEqual([]);
     expectWholeOnly(bytes, decodePlaneBase);
-    expectNoSurprise(bytes, decodePlaneBase);
+    expectNoSurprise(check, bytes, decodePlaneBase);
   });
 
   test.each<[string, number, number]>([
@@ -90,8 +92,8 @@ describe('a base', () => {
 });
 
 describe('a delta', () => {
-  test('reads back as it was written, in as many bytes as announced', () => {
-    fc.assert(
+  testProperty('reads back as it was written, in as many bytes as announced', (check) => {
+    check(
       fc.property(fc.uniqueArray(fc.nat({ max: DELTA.positions - 1 })), (values) => {
         const flips = Uint32Array.from(values).sort();
         const bytes = encodePlaneDelta({ ...DELTA, flips });
@@ -102,11 +104,11 @@ describe('a delta', () => {
     expect(decodePlaneDelta(encodePlaneDelta(DELTA))).toEqual(DELTA);
   });
 
-  test('every damaged byte and every truncation is reported', () => {
+  testProperty('every damaged byte and every truncation is reported', (check) => {
     const bytes = encodePlaneDelta(DELTA);
     expect(findSilentBytes(bytes, decodePlaneDelta)).toEqual([]);
     expectWholeOnly(bytes, decodePlaneDelta);
-    expectNoSurprise(bytes, decodePlaneDelta);
+    expectNoSurprise(check, bytes, decodePlaneDelta);
   });
 
   test('a count of flips beyond the file is damage before memory is taken for it', () => {
@@ -148,6 +150,12 @@ test('the examples of the document are plane files', () => {
   expect(encodePlaneDelta(delta)).toEqual(bytesOfDump('hex plane delta'));
   expect(delta).toMatchObject({ domainId: base.domainId, generation: base.generation, from: base.sequence });
   expect(planeChecksum(Uint8Array.of(0x01, 0x00, 0x51))).toBe(delta.checksum);
+});
+
+test.each([0, 65_536, 65_537])('the checksum of a plane of %i bytes is the same in another thread', async (size) => {
+  const plane = new Uint8Array(size).fill(0x2d);
+  expect(await concurrentPlaneChecksum(plane)).toBe(planeChecksum(plane));
+  expect(planeChecksum(plane)).toBe(hash('sha256', plane, 'hex'));
 });
 
 /** With a right checksum at the end. */

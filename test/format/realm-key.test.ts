@@ -7,6 +7,7 @@ import type { RealmHeader, RealmKeyFile, RealmSeal, RealmSecrets } from '../../s
 import { decodeRealmMembership, encodeRealmMembership } from '../../src/format/realm-membership.ts';
 import { openRealmKey, sealRealmKey } from '../../src/realm/realm-key-seal.ts';
 import { expectNoSurprise, expectWholeOnly, findSilentBytes, isReported } from './damage.ts';
+import { testProperty } from '../support/property.ts';
 
 type Json = Record<string, unknown>;
 type Sealed = Extract<RealmKeyFile, { readonly secrets: undefined }>;
@@ -47,8 +48,8 @@ const headers = fc.record(
 );
 
 describe('a realm key file', () => {
-  test('reads back as it was written', () => {
-    fc.assert(
+  testProperty('reads back as it was written', (check) => {
+    check(
       fc.property(headers, key, key, (header, idKey, chunkerKey) => {
         const secrets = { idKey, chunkerKey: header.isEncrypted ? chunkerKey : undefined };
         expect(decodeRealmKey(encodeRealmKey(header, secrets))).toEqual({ header, secrets });
@@ -56,8 +57,8 @@ describe('a realm key file', () => {
     );
   });
 
-  test('that is sealed has no key as text, and reads back as it was written', () => {
-    fc.assert(
+  testProperty('that is sealed has no key as text, and reads back as it was written', (check) => {
+    check(
       fc.property(headers, fc.uint8Array({ minLength: 92, maxLength: 92 }), (header, bytes) => {
         const sealed = Buffer.from(bytes.subarray(0, header.isEncrypted ? 92 : 60));
         const file = encodeSealedRealmKey(header, SEAL, sealed);
@@ -67,10 +68,10 @@ describe('a realm key file', () => {
     );
   });
 
-  test('reports each damage, and all that is missing', () => {
+  testProperty('reports each damage, and all that is missing', (check) => {
     for (const file of [encodeRealmKey(HEADER, SECRETS), encodeSealedRealmKey(HEADER, SEAL, Buffer.alloc(92))]) {
       expectWholeOnly(file, decodeRealmKey);
-      expectNoSurprise(file, decodeRealmKey);
+      expectNoSurprise(check, file, decodeRealmKey);
       const silent = findSilentBytes(file, decodeRealmKey);
       // A change of white space changes nothing.
       expect(silent.filter((offset) => !/\s/.test(String.fromCharCode(file[offset]!)))).toEqual([]);
@@ -136,11 +137,11 @@ describe('the membership in a realm', () => {
     cache: 'redis://127.0.0.1:6379',
   });
 
-  test('reads back as it was written', () => {
+  testProperty('reads back as it was written', (check) => {
     const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 100 });
     const places = text.filter((place) => !place.includes('\0'));
     const caches = fc.option(places, { nil: undefined });
-    fc.assert(
+    check(
       fc.property(text, places, caches, (name, coordinator, cache) => {
         const membership = { ...ids, name, coordinator, cache };
         expect(decodeRealmMembership(encodeRealmMembership(membership), { ...ids, what })).toEqual(
@@ -156,9 +157,9 @@ describe('the membership in a realm', () => {
     expect(() => decodeRealmMembership(sample, { ...ids, realmId: other, what })).toThrow('another realm');
   });
 
-  test('reports each damage', () => {
+  testProperty('reports each damage', (check) => {
     const read = (bytes: Buffer): unknown => decodeRealmMembership(bytes, { ...ids, what });
     expectWholeOnly(sample, read);
-    expectNoSurprise(sample, read);
+    expectNoSurprise(check, sample, read);
   });
 });

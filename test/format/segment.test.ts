@@ -4,6 +4,7 @@ import { CorruptDataError, UnsupportedFormatError } from '../../src/errors.ts';
 import { decodeSegment, encodeSegment, forEachPack } from '../../src/format/segment.ts';
 import { arbPack, packOf, placeBlocks } from './arbitraries.ts';
 import { expectNoSurprise, expectWholeOnly, findSilentBytes } from './damage.ts';
+import { testProperty } from '../support/property.ts';
 
 const NONCE = Buffer.alloc(16, 0xee);
 
@@ -24,8 +25,8 @@ const SAMPLE = [
 ];
 
 describe('segment', () => {
-  test('reads back as it was written', () => {
-    fc.assert(
+  testProperty('reads back as it was written', (check) => {
+    check(
       fc.property(fc.array(arbPack, { maxLength: 4 }), (packs) => {
         expect(decodeSegment(encodeSegment(packs, NONCE))).toEqual(packs);
       }),
@@ -49,8 +50,8 @@ describe('segment', () => {
     expectWholeOnly(encodeSegment(SAMPLE, NONCE), decodeSegment);
   });
 
-  test('any bytes at all are read or reported', () => {
-    expectNoSurprise(encodeSegment(SAMPLE, NONCE), decodeSegment);
+  testProperty('any bytes at all are read or reported', (check) => {
+    expectNoSurprise(check, encodeSegment(SAMPLE, NONCE), decodeSegment);
   });
 
   test('another version is not guessed at', () => {

@@ -6,6 +6,7 @@ import type { Snapshot } from '../../src/format/snapshot.ts';
 import { byteStringFromBytes, byteStringFromText as text, joinPath } from '../../src/util/byte-string.ts';
 import { arbName } from './arbitraries.ts';
 import { expectNoSurprise, isReported } from './damage.ts';
+import { testProperty } from '../support/property.ts';
 
 const SAMPLE: Snapshot = {
   formatVersion: 1,
@@ -59,8 +60,8 @@ describe('snapshot', () => {
     `);
   });
 
-  test('paths of any bytes read back', () => {
-    fc.assert(
+  testProperty('paths of any bytes read back', (check) => {
+    check(
       fc.property(
         arbName,
         fc.uniqueArray(arbName, { minLength: 1, maxLength: 4 }),
@@ -153,9 +154,9 @@ describe('snapshot', () => {
     }
   });
 
-  test('any bytes at all are read or reported', () => {
-    expectNoSurprise(encodeSnapshot(SAMPLE), decodeSnapshot);
-    fc.assert(fc.property(fc.json(), (json) => void isReported(() => decodeSnapshot(Buffer.from(json)))));
+  testProperty('any bytes at all are read or reported', (check) => {
+    expectNoSurprise(check, encodeSnapshot(SAMPLE), decodeSnapshot);
+    check(fc.property(fc.json(), (json) => void isReported(() => decodeSnapshot(Buffer.from(json)))));
     const deep = Buffer.from('['.repeat(1_000_000));
     expect(isReported(() => decodeSnapshot(deep))).toBe(true);
     expect(isReported(() => decodeSnapshot(Buffer.from('{"__proto__":{"format_version":1}}')))).toBe(true);

@@ -5,6 +5,7 @@ import { decodeTree, encodeTree } from '../../src/format/tree.ts';
 import type { TreeEntry } from '../../src/format/tree.ts';
 import { forEachCounterpart, rewriteTree } from '../../src/format/tree-copy.ts';
 import { arbTree, entryOf } from './arbitraries.ts';
+import { testProperty } from '../support/property.ts';
 
 /** The ids of a copy whose chunks are other ones: `factor` chunks for each, or half as many. */
 function idsOfCopy(factor: number): { treeId: (id: Uint8Array) => Buffer; chunkIds: (ids: Uint8Array) => Buffer } {
@@ -32,8 +33,8 @@ const arbFactor = fc.constantFrom(0.5, 1, 3, 200);
 const allocate = (sizeBytes: number): Buffer => Buffer.alloc(sizeBytes, 0xee);
 
 describe('a tree with the ids of a copy', () => {
-  test('is the one that its entries give', () => {
-    fc.assert(
+  testProperty('is the one that its entries give', (check) => {
+    check(
       fc.property(arbTree, arbFactor, (entries, factor) => {
         const { bytes, memory } = rewriteTree(encodeTree(entries), idsOfCopy(factor), allocate);
         expect(bytes).toEqual(encodeTree(entriesOfCopy(entries, factor)));
@@ -51,8 +52,8 @@ describe('a tree with the ids of a copy', () => {
 });
 
 describe('a tree and its copy', () => {
-  test('are visited side by side', () => {
-    fc.assert(
+  testProperty('are visited side by side', (check) => {
+    check(
       fc.property(arbTree, arbFactor, (entries, factor) => {
         const tree = encodeTree(entries);
         const copy = encodeTree(entriesOfCopy(entries, factor));
@@ -74,9 +75,9 @@ describe('a tree and its copy', () => {
     );
   });
 
-  test('are told from trees of other entries, whatever byte differs', () => {
+  testProperty('are told from trees of other entries, whatever byte differs', (check) => {
     const nothing = { tree: () => undefined, file: () => undefined };
-    fc.assert(
+    check(
       fc.property(arbTree, arbTree, (entries, others) => {
         fc.pre(entries.length > 0);
         const tree = encodeTree(entries);

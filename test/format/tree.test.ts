@@ -7,6 +7,7 @@ import type { TreeEntry } from '../../src/format/tree.ts';
 import { byteStringFromText as text } from '../../src/util/byte-string.ts';
 import { arbTree, entryOf } from './arbitraries.ts';
 import { expectNoSurprise, expectWholeOnly, findSilentBytes, isReported } from './damage.ts';
+import { testProperty } from '../support/property.ts';
 
 const ids = (count: number): Uint8Array => Uint8Array.from({ length: count * 20 }, (_, i) => i);
 
@@ -56,8 +57,8 @@ function childrenByEntries(bytes: Uint8Array): Child[] {
 }
 
 describe('tree', () => {
-  test('reads back as it was written', () => {
-    fc.assert(
+  testProperty('reads back as it was written', (check) => {
+    check(
       fc.property(arbTree, (entries) => {
         const bytes = encodeTree(entries);
         expect(decodeTree(bytes)).toEqual(entries);
@@ -140,10 +141,10 @@ describe('tree', () => {
     expectWholeOnly(encodeTree(SAMPLE), decodeTree);
   });
 
-  test('any bytes at all are read or reported', () => {
-    expectNoSurprise(encodeTree(SAMPLE), decodeTree);
-    expectNoSurprise(encodeTree(SAMPLE), childrenByVisit);
-    expectNoSurprise(encodeTree(WITH_ATTRIBUTES), decodeTree);
+  testProperty('any bytes at all are read or reported', (check) => {
+    expectNoSurprise(check, encodeTree(SAMPLE), decodeTree);
+    expectNoSurprise(check, encodeTree(SAMPLE), childrenByVisit);
+    expectNoSurprise(check, encodeTree(WITH_ATTRIBUTES), decodeTree);
     expectWholeOnly(encodeTree(WITH_ATTRIBUTES), decodeTree);
   });
 
@@ -170,8 +171,8 @@ describe('tree', () => {
 });
 
 describe('children', () => {
-  test('agree with the entries', () => {
-    fc.assert(
+  testProperty('agree with the entries', (check) => {
+    check(
       fc.property(arbTree, (entries) => {
         const bytes = encodeTree(entries);
         expect(childrenByVisit(bytes)).toEqual(childrenByEntries(bytes));
@@ -185,10 +186,10 @@ describe('children', () => {
     expect(childrenByVisit(bytes)).toHaveLength(2);
   });
 
-  test('agree with the entries on which trees are damaged, and are not visited then', () => {
+  testProperty('agree with the entries on which trees are damaged, and are not visited then', (check) => {
     const bytes = encodeTree(SAMPLE);
     const change = fc.record({ offset: fc.nat({ max: bytes.length - 1 }), value: fc.nat({ max: 255 }) });
-    fc.assert(
+    check(
       fc.property(fc.array(change, { minLength: 1, maxLength: 2 }), (changes) => {
         const damaged = Buffer.from(bytes);
         for (const { offset, value } of changes) damaged[offset] = value;

@@ -91,6 +91,15 @@ describe('a session', () => {
     expect(closed.errno).toBe(ERRNO.EBADF);
   });
 
+  it('lists an entry into room that it fills exactly', async () => {
+    const { ask } = startSession(new MemoryNode({ children: { child: new MemoryNode() } }));
+    const handle = Number((await ask(OPCODES.opendir, ROOT_NODE_ID, u32(0, 0))).body.readBigUInt64LE(0));
+    const list = async (opcode: number, sizeBytes: number): Promise<number> =>
+      (await ask(opcode, ROOT_NODE_ID, readRequest(handle, 2, sizeBytes))).body.length;
+    expect([await list(OPCODES.readdir, 31), await list(OPCODES.readdir, 32)]).toEqual([0, 32]);
+    expect([await list(OPCODES.readdirplus, 159), await list(OPCODES.readdirplus, 160)]).toEqual([0, 160]);
+  });
+
   it('counts a lookup for each entry that is listed with its attributes', async () => {
     const child = new MemoryNode();
     const { ask } = startSession(new MemoryNode({ children: { child } }));
@@ -114,6 +123,31 @@ describe('a session', () => {
     expect((await ask(OPCODES.open, bad.nodeId, u32(0, 0))).errno).toBe(ERRNO.EIO);
     expect((await ask(OPCODES.readlink, good.nodeId)).errno).toBe(ERRNO.EIO);
     expect(failures).toHaveLength(2);
+  });
+
+  it('keeps reads apart that end later and in another order', async () => {
+    const reads: { readonly end: (byte: string) => void }[] = [];
+    const file = new MemoryNode();
+    file.open = async () => ({
+      sizeBytes: 8,
+      holes: new Float64Array(),
+      read: async (_offset, target) =>
+        new Promise((resolve) => reads.push({ end: (byte) => resolve(target.fill(byte.charCodeAt(0)).length) })),
+    });
+    const { ask } = startSession(new MemoryNode({ children: { file } }));
+    await ask(OPCODES.lookup, ROOT_NODE_ID, terminated('file'));
+    const handle = Number((await ask(OPCODES.open, file.nodeId, u32(0, 0))).body.readBigUInt64LE(0));
+    const read = async (): Promise<string> =>
+      (await ask(OPCODES.read, file.nodeId, readRequest(handle, 0, 4))).body.toString();
+    // One that has ended leaves its memory for the next ones.
+    const first = read();
+    reads[0]!.end('a');
+    expect(await first).toBe('aaaa');
+    const both = [read(), read()];
+    expect(reads).toHaveLength(3);
+    reads[1]!.end('b');
+    reads[2]!.end('c');
+    expect(await Promise.all(both)).toEqual(['bbbb', 'cccc']);
   });
 
   it('finds data and holes', async () => {
@@ -140,7 +174,7 @@ describe('a session', () => {
     const { ask } = startSession(new MemoryNode({ children: {}, attributes }));
     const get = async (name: string, sizeBytes: number): Promise<Reply> =>
       ask(OPCODES.getxattr, ROOT_NODE_ID, u32(sizeBytes, 0), terminated(name));
-    expect((await get('user.a', 10)).body).toEqual(Buffer.from([0, 255, 1]));
+    for (const sizeBytes of [3, 10]) expect((await get('user.a', sizeBytes)).body).toEqual(Buffer.from([0, 255, 1]));
     expect((await get('user.a', 0)).body.readUInt32LE(0)).toBe(3);
     expect((await get('user.a', 2)).errno).toBe(ERRNO.ERANGE);
     expect(await get('user.\u00ff', 10)).toEqual({ errno: 0, body: Buffer.alloc(0) });

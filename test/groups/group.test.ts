@@ -170,6 +170,27 @@ it('a pack that was written to a group that a barrier has given up goes to anoth
   expect(await placing).toEqual([other.group]);
 });
 
+it('a copy in a group that goes offline while the other one is written does not count', async () => {
+  const stages = ['2', '3', '4'].map((digit) => makeStage(digit));
+  const placer = new PackPlacer(
+    'test',
+    stages.map(({ group }) => group),
+    2,
+  );
+  const releases = stages.map(({ hold }) => hold());
+  const placing = placer.place(PACK, [Buffer.from('x')]);
+  for (let count = 0; count < 3; count += 1) await turn();
+  // The two that come first for this pack.
+  const [gone, ...kept] = stages.toSorted((a, b) => b.store.requests.length - a.store.requests.length);
+  releases[stages.indexOf(gone!)]!();
+  while (!gone!.store.objects.has(PACK)) await turn();
+  goAway(gone!);
+  expect(await gone!.group.verify()).toBe(false);
+  for (const release of releases) release();
+  expect(new Set(await placing)).toEqual(new Set(kept.map(({ group }) => group)));
+  expect(placer.shortCount).toBe(0);
+});
+
 it('a removal that is not durable fails every later barrier, also without packs that depend on it', async () => {
   const { group, store } = makeStage();
   const placer = new PackPlacer('test', [group], 1);

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 
 import { nativeCalls } from '../../src/files/native.ts';
 import { byteStringFromBytes, byteStringFromText, fsPath, joinPath } from '../../src/util/byte-string.ts';
@@ -12,9 +12,8 @@ import { bringBack, makeStage, save } from '../support/attribute-stage.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
 import type { Prng } from '../support/prng.ts';
+import { testProperty } from '../support/property.ts';
 import { isRoot } from '../support/unprivileged.ts';
-
-const SEED = Number(process.env['LDM_TEST_SEED'] ?? 20261123);
 
 /** Names and values of any bytes, on everything in a random tree. */
 function makeRandomTree(source: string, prng: Prng): void {
@@ -55,8 +54,8 @@ function withoutSlash(name: Buffer): Buffer {
   return Buffer.from(name.map((byte) => (byte === 0x2f ? 0x2d : byte)));
 }
 
-test(`random attributes of random trees survive (seed ${SEED})`, async () => {
-  await fc.assert(
+testProperty('random attributes of random trees survive', async (check) => {
+  await check(
     fc.asyncProperty(fc.nat(), async (seed) => {
       const stage = await makeStage();
       makeRandomTree(stage.source, createPrng(seed));
@@ -66,6 +65,6 @@ test(`random attributes of random trees survive (seed ${SEED})`, async () => {
       expect(diffTrees(stage.source, restored)).toEqual([]);
       if (NO_ATTRIBUTE_TOOLS === '') expect(dumpAttributes(restored)).toBe(dumpAttributes(stage.source));
     }),
-    { numRuns: 12, seed: SEED },
+    { numRuns: 12 },
   );
 });

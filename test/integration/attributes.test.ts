@@ -9,14 +9,14 @@ import { NO_ATTRIBUTE_TOOLS, dumpAttributes } from '../support/attribute-dump.ts
 import { bringBack, makeStage, makeTree, save } from '../support/attribute-stage.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { forgeSnapshot } from '../support/forge-snapshot.ts';
-import { runTool } from '../support/tools.ts';
-import { NEEDS_ROOT, giveToNobody, isRoot, withoutPrivileges } from '../support/unprivileged.ts';
+import { runTool, testNeeding } from '../support/tools.ts';
+import { NO_ROOT, giveToNobody, isRoot, withoutPrivileges } from '../support/unprivileged.ts';
 
 const MIB = 1024 * 1024;
-const needsTools = test.skipIf(NO_ATTRIBUTE_TOOLS !== '');
-const needsRoot = test.skipIf(NO_ATTRIBUTE_TOOLS !== '' || !isRoot);
+const needsTools = testNeeding(NO_ATTRIBUTE_TOOLS);
+const needsRoot = testNeeding(NO_ATTRIBUTE_TOOLS, NO_ROOT);
 
-needsTools(`everything is as it was, for the tools too (${NO_ATTRIBUTE_TOOLS})`, async () => {
+needsTools(`everything is as it was, for the tools too`, async () => {
   const stage = await makeStage();
   makeTree(stage);
   await save(stage);
@@ -28,7 +28,7 @@ needsTools(`everything is as it was, for the tools too (${NO_ATTRIBUTE_TOOLS})`,
   expect(dumpAttributes(restored)).toMatch(isRoot ? /trusted\.link[^]*cap_chown/ : /user\.empty/);
 });
 
-needsRoot(`a user gets what a user may set, and the rest is counted and named (${NEEDS_ROOT})`, async () => {
+needsRoot(`a user gets what a user may set, and the rest is counted and named`, async () => {
   const stage = await makeStage();
   makeTree(stage);
   giveToNobody(join(stage.source, 'directory/readable'));
@@ -54,7 +54,7 @@ needsRoot(`a user gets what a user may set, and the rest is counted and named ($
   expect(statSync(join(target, 'tree/directory/inner/x')).mode & 0o7777).toBe(0o755);
 });
 
-needsRoot(`nothing is set with xattr: false (${NEEDS_ROOT})`, async () => {
+needsRoot(`nothing is set with xattr: false`, async () => {
   const stage = await makeStage();
   makeTree(stage);
   await save(stage);
@@ -64,7 +64,7 @@ needsRoot(`nothing is set with xattr: false (${NEEDS_ROOT})`, async () => {
   expect(runTool('lsattr', '-d', join(stage.directory, 'target/tree/small'))).toMatch(/^[^i ]+ /);
 });
 
-needsRoot(`names of one immutable file stay one file (${NEEDS_ROOT})`, async () => {
+needsRoot(`names of one immutable file stay one file`, async () => {
   const stage = await makeStage();
   makeTree(stage);
   await save(stage);
@@ -77,7 +77,7 @@ needsRoot(`names of one immutable file stay one file (${NEEDS_ROOT})`, async () 
   expect(dumpAttributes(join(stage.directory, 'target/tree'))).toBe(dumpAttributes(stage.source));
 });
 
-needsRoot(`an immutable file in the way is an error that says so (${NEEDS_ROOT})`, async () => {
+needsRoot(`an immutable file in the way is an error that says so`, async () => {
   const stage = await makeStage();
   makeTree(stage);
   await save(stage);
@@ -87,33 +87,30 @@ needsRoot(`an immutable file in the way is an error that says so (${NEEDS_ROOT})
   expect(problems.find(({ path }) => path === 'tree/sparse')!.message).toContain('is immutable or append-only');
 });
 
-needsTools(
-  `new files do not inherit ACLs from an existing directory, which becomes as it was (${NO_ATTRIBUTE_TOOLS})`,
-  async () => {
-    const stage = await makeStage();
-    const { source, directory } = stage;
-    mkdirSync(join(source, 'sub/deep'), { recursive: true });
-    for (const name of ['file', 'sub/file', 'sub/deep/file']) writeFileSync(join(source, name), name);
-    runTool('setfattr', '-n', 'user.kept', '-v', 'x', source);
-    const id = await save(stage);
-    const existing = join(directory, 'target/tree');
-    const prepare = (): void => {
-      mkdirSync(existing, { recursive: true });
-      runTool('setfacl', '-d', '-m', 'u:65534:rwx', existing);
-      runTool('setfattr', '-n', 'user.foreign', '-v', 'y', existing);
-    };
-    prepare();
-    await bringBack(stage);
-    expect(dumpAttributes(existing)).toBe(dumpAttributes(source));
-    // A snapshot that does not know all attributes says nothing about what is missing in it.
-    await forgeSnapshot(stage.backend, id, () => ({}), { attributes: undefined as never });
-    prepare();
-    await bringBack(stage);
-    expect(runTool('getfattr', '-d', '--absolute-names', existing)).toMatch(/user\.foreign[^]*user\.kept/);
-  },
-);
+needsTools(`new files do not inherit ACLs from an existing directory, which becomes as it was`, async () => {
+  const stage = await makeStage();
+  const { source, directory } = stage;
+  mkdirSync(join(source, 'sub/deep'), { recursive: true });
+  for (const name of ['file', 'sub/file', 'sub/deep/file']) writeFileSync(join(source, name), name);
+  runTool('setfattr', '-n', 'user.kept', '-v', 'x', source);
+  const id = await save(stage);
+  const existing = join(directory, 'target/tree');
+  const prepare = (): void => {
+    mkdirSync(existing, { recursive: true });
+    runTool('setfacl', '-d', '-m', 'u:65534:rwx', existing);
+    runTool('setfattr', '-n', 'user.foreign', '-v', 'y', existing);
+  };
+  prepare();
+  await bringBack(stage);
+  expect(dumpAttributes(existing)).toBe(dumpAttributes(source));
+  // A snapshot that does not know all attributes says nothing about what is missing in it.
+  await forgeSnapshot(stage.backend, id, () => ({}), { attributes: undefined as never });
+  prepare();
+  await bringBack(stage);
+  expect(runTool('getfattr', '-d', '--absolute-names', existing)).toMatch(/user\.foreign[^]*user\.kept/);
+});
 
-needsTools(`a file whose content is right gets its attributes too (${NO_ATTRIBUTE_TOOLS})`, async () => {
+needsTools(`a file whose content is right gets its attributes too`, async () => {
   const stage = await makeStage();
   writeFileSync(join(stage.source, 'file'), 'content');
   writeFileSync(join(stage.source, 'plain'), 'content');
@@ -127,30 +124,27 @@ needsTools(`a file whose content is right gets its attributes too (${NO_ATTRIBUT
   expect(dumpAttributes(restored)).toBe(dumpAttributes(stage.source));
 });
 
-needsTools(
-  `an attribute that cannot be set is a problem, up to 20 times, and counted (${NO_ATTRIBUTE_TOOLS})`,
-  async () => {
-    const stage = await makeStage();
-    for (let index = 0; index < 25; index += 1) {
-      mkdirSync(join(stage.source, `d${index}`));
-      runTool('setfattr', '-n', 'user.name', '-v', 'x', join(stage.source, `d${index}`));
-    }
-    await save(stage);
-    const set = vi.spyOn(nativeCalls()!.attributes!, 'set').mockReturnValue(-28);
-    const full = await bringBack(stage);
-    expect(set).toHaveBeenCalledTimes(25);
-    expect(full.problems).toHaveLength(20);
-    expect(full.problems[0]).toMatchObject({ code: 'ATTRIBUTES', message: 'restored without user.name (ENOSPC)' });
-    expect(full).toMatchObject({ attributesIncomplete: 25, attributesUnset: [{ reason: 'ENOSPC', count: 25 }] });
-    expect(exitCodeOfRestore(full)).toBe(3);
-    set.mockReturnValue(-95);
-    const unsupported = await bringBack(stage, { target: join(stage.directory, 'other') });
-    expect(unsupported.problems.map(({ message }) => message)).toEqual([
-      'restored without user.name (the file system does not have it)',
-    ]);
-    expect(unsupported.attributesUnset).toEqual([{ name: 'user.name', reason: 'unsupported', count: 25 }]);
-  },
-);
+needsTools(`an attribute that cannot be set is a problem, up to 20 times, and counted`, async () => {
+  const stage = await makeStage();
+  for (let index = 0; index < 25; index += 1) {
+    mkdirSync(join(stage.source, `d${index}`));
+    runTool('setfattr', '-n', 'user.name', '-v', 'x', join(stage.source, `d${index}`));
+  }
+  await save(stage);
+  const set = vi.spyOn(nativeCalls()!.attributes!, 'set').mockReturnValue(-28);
+  const full = await bringBack(stage);
+  expect(set).toHaveBeenCalledTimes(25);
+  expect(full.problems).toHaveLength(20);
+  expect(full.problems[0]).toMatchObject({ code: 'ATTRIBUTES', message: 'restored without user.name (ENOSPC)' });
+  expect(full).toMatchObject({ attributesIncomplete: 25, attributesUnset: [{ reason: 'ENOSPC', count: 25 }] });
+  expect(exitCodeOfRestore(full)).toBe(3);
+  set.mockReturnValue(-95);
+  const unsupported = await bringBack(stage, { target: join(stage.directory, 'other') });
+  expect(unsupported.problems.map(({ message }) => message)).toEqual([
+    'restored without user.name (the file system does not have it)',
+  ]);
+  expect(unsupported.attributesUnset).toEqual([{ name: 'user.name', reason: 'unsupported', count: 25 }]);
+});
 
 test('a hole map that is wrong costs no byte', async () => {
   const stage = await makeStage();

@@ -122,6 +122,18 @@ test('rewrites as many packs at a time as there is room for, with the room of th
   }
 });
 
+test('keeps its copies if their segment has its name, though it may not be durable', async () => {
+  const { disk } = await setStage({ isAnyPackDead: false });
+  const before = filesIn(disk, 'index');
+  const only = (operation: string, name: string): boolean => operation === 'syncDirectory' && name === 'index';
+  const faulty = new FaultyBackend(disk, { failAt: 1, mode: 'error', errno: 'ENOSPC', only });
+  await expect(compact(simulatedProcess(faulty), { maxUnusedPercent: 0 })).rejects.toThrow('no space left');
+  faulty.assertFired();
+  expect(filesIn(disk, 'index').length).toBe(before.length + 1);
+  expect((await checkAll(disk)).findings).toEqual([]);
+  expect(await compactLimited(new LimitedBackend(disk, Infinity))).toBe('complete');
+});
+
 test('leaves a filter image behind if there is room at the end', async () => {
   const images: number[] = [];
   for (let freeBytes = 0; freeBytes < 9000; freeBytes += inSoak(500, 1500)) {

@@ -8,16 +8,16 @@ import { CorruptDataError, RefusedError } from '../../src/errors.ts';
 import { decodeCondemnation } from '../../src/format/condemnation.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
+import { undeleteSnapshots } from '../../src/operations/delete.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { restore } from '../../src/operations/restore.ts';
+import { makeCondemned } from '../support/condemned-stage.ts';
 import { checkAll, filesIn, flip, packsOfKind } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { makeTwoSnapshots } from '../support/two-snapshots.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 // What a compaction condemned and did not come to remove.
@@ -27,14 +27,8 @@ let source: string;
 let first: string;
 let second: string;
 
-/** Two snapshots; the first is deleted, and a compaction that gives its space back dies after its condemnation. */
 beforeEach(async () => {
-  ({ disk, source, first, second } = await makeTwoSnapshots());
-  await deleteSnapshots(simulatedProcess(disk), { selectors: [first], reclaim: false });
-  const isRemoval = (operation: string, name: string): boolean => operation === 'remove' && !/^(locks|tmp)/.test(name);
-  const dying = new FaultyBackend(disk, { failAt: 2, mode: 'crash', only: isRemoval });
-  await expect(compact(simulatedProcess(dying), { maxUnusedPercent: 0 })).rejects.toThrow('simulated crash');
-  dying.assertFired();
+  ({ disk, source, first, second } = await makeCondemned());
   expect(filesIn(disk, 'condemned')).toHaveLength(1);
 });
 

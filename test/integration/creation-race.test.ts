@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { check } from '../../src/operations/check.ts';
-import { initRepository } from '../../src/operations/init.ts';
+import { initRepository, initRepositoryIfMissing } from '../../src/operations/init.ts';
+import type { RepositoryMemory } from '../../src/operations/repository-memory.ts';
 import { withRepository } from '../../src/operations/context.ts';
 import { repositoryExists } from '../../src/repository/create-repository.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
@@ -105,6 +106,26 @@ test('two that are both suspended do not leave the copy of one beside the config
   expect((await check(simulatedProcess(disk), { readData: true })).findings).toEqual([]);
 });
 
+test('a first backup uses the repository that another one creates and remembers right before it asks the memory', async () => {
+  const [disk, rival] = [new MemoryBackend(), new MemoryBackend()];
+  const password = testPassword('one');
+  const created = await initRepository({ ...simulatedProcess(rival), password }, { capacity: 64 });
+  const memory: RepositoryMemory = {
+    tracesOfId: () => [],
+    recall: () => undefined,
+    update: () => undefined,
+    forgetPlace: () => undefined,
+    tracesOfPlace: () => {
+      for (const name of rival.directoryNames()) disk.pokeDirectory(name);
+      for (const name of rival.names()) disk.poke(name, rival.view(name));
+      return ['trace'];
+    },
+  };
+  const outcome = await initRepositoryIfMissing({ ...simulatedProcess(disk), password, memory });
+  expect(outcome).toMatchObject({ isNew: false });
+  expect(await idOf({ ...simulatedProcess(disk), password })).toBe(created.repositoryId);
+});
+
 test('several first backups at the same moment share one repository', SLOW, async () => {
   for (const password of [undefined, 'secret']) {
     const directory = memoryDirectory();
@@ -113,7 +134,7 @@ test('several first backups at the same moment share one repository', SLOW, asyn
     const env = { XDG_DATA_HOME: join(directory, 'data'), LDM_PASSWORD: password };
     const run = async (...args: string[]): Promise<RunLdmResult> => await runLdm(args, { cwd: directory, env });
     const results = await Promise.all([1, 2, 3, 4].map(async () => run('backup', 'work')));
-    for (const { code, stderr } of results) expect({ code, stderr }).toMatchObject({ code: 0 });
+    for (const { code, stderr } of results) expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) });
     expect(results.filter(({ stdout }) => stdout.includes('created repository'))).toHaveLength(1);
     const repository = join(directory, 'data', 'ldm', 'repository');
     expect(readdirSync(join(repository, 'snapshots'))).toHaveLength(4);

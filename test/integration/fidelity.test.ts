@@ -16,6 +16,7 @@ import type { TreeEntry } from '../../src/format/tree.ts';
 import { listFiles } from '../../src/operations/ls.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 
@@ -27,7 +28,7 @@ const FIXED_CHUNKS = { kind: 'fixed', sizeBytes: 64 * KIB } as const;
 const DEFAULT_EDGES = [256 * KIB, MIB, 4 * MIB, 8 * MIB, 16 * MIB];
 
 describe('a tree comes back with everything', () => {
-  it.each([1, 2, 3, 4])('that a home directory has, seed %i', async (seed) => {
+  it.each(seedsOf(4, 20))('that a home directory has (seed %i)', async (seed) => {
     const repository = await makeTestRepository({ chunker: TINY_CHUNKS }, temporaryDirectory());
     makeRandomTree(repository.source, { seed, fileCount: 80, fileSizeBytesMax: 200_000 });
     await repository.backup();

@@ -7,6 +7,8 @@ import { readMetadata } from '../../src/files/source-metadata.ts';
 import { SourceStream } from '../../src/files/source-stream.ts';
 import { byteStringFromText } from '../../src/util/byte-string.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
+import { testNeeding } from '../support/tools.ts';
+import { NO_ROOT } from '../support/unprivileged.ts';
 
 const OWN = `/proc/${process.pid}`;
 /** Every file of sysfs has a size of 4096, whatever it holds. */
@@ -48,7 +50,7 @@ describe.runIf(existsSync('/proc/self/pagemap'))('files that the kernel generate
     stream.close();
   });
 
-  it.runIf(process.geteuid?.() === 0 && existsSync('/proc/kmsg'))('are not waited for', async () => {
+  testNeeding(NO_ROOT, existsSync('/proc/kmsg') ? '' : 'there is no /proc/kmsg')('are not waited for', async () => {
     const repository = await makeTestRepository();
     // This reads the log of the kernel, and then waits for more if it is allowed to.
     const sources = ['/proc/kmsg', join(OWN, 'comm')];

@@ -5,9 +5,8 @@ import type { BackendErrorKind } from '../../src/errors.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { drainGroup, rebalanceGroups } from '../../src/operations/group-moves.ts';
 import { addGroup, listGroups } from '../../src/operations/groups.ts';
-import { backupInto, makeGrouped, packsAt } from '../support/grouped-repository.ts';
+import { backupInto, keepGrouped, makeGrouped, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
-import { keepDirectory } from '../support/kept-directory.ts';
 import { inSoak } from '../support/soak.ts';
 import { steppedPlaces } from '../support/stepped-groups.ts';
 
@@ -36,12 +35,12 @@ const FAULTS: Readonly<Record<string, Omit<Fault, 'at'>>> = {
 
 const WRITES = new Set(['stage', 'append', 'publish']);
 
-async function makeStage(): Promise<GroupedRepository> {
+const makeStage = keepGrouped(async () => {
   const repository = await makeGrouped(['a', 'b']);
   await backupInto(repository, 'a', 90_000);
   await addGroup(repository.context, { name: 'c', place: repository.place('c'), weight: 20 });
   return repository;
-}
+});
 
 /** Runs an act with a fault. Returns what it threw, how many operations there were, and whether the fault fired. */
 async function runWith(
@@ -67,14 +66,12 @@ async function runWith(
 
 describe.each(Object.keys(ACTS))('a %s', (name) => {
   it.each(Object.keys(FAULTS))('loses nothing if an operation %s', async (how) => {
-    const stage = await makeStage();
-    const reset = keepDirectory(stage.directory);
-    const { count } = await runWith(stage, undefined, ACTS[name]!);
-    const stepsMax = inSoak(80, 6);
+    const { count } = await runWith(await makeStage(), undefined, ACTS[name]!);
+    const stepsMax = inSoak(80, 12);
     let firedCount = 0;
     let surplusCount = 0;
     for (let at = 1; at <= count; at += Math.ceil(count / stepsMax)) {
-      reset();
+      const stage = await makeStage();
       const { error, hasFired } = await runWith(stage, { at, ...FAULTS[how]! }, ACTS[name]!);
       firedCount += hasFired ? 1 : 0;
       if (error !== undefined) expect(error, `at ${at}`).toBeInstanceOf(LdmError);

@@ -25,6 +25,7 @@ import { Compressor } from '../../src/workers/compression.ts';
 import { TaskPool } from '../../src/workers/task-pool.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { inSoak } from '../support/soak.ts';
 import { writeImage } from '../support/spoil-counts.ts';
@@ -33,6 +34,7 @@ import { PLAIN } from '../../src/crypto/seals.ts';
 import { plainPlace } from '../support/plain-place.ts';
 
 const REFS_WORD = 10;
+const SEEDS = seedsOf(1, 20);
 
 /** A repository with live and dead chunks whose only checkpoint covers all of it. */
 let directory: string;
@@ -102,36 +104,37 @@ describe('a checkpoint with any word changed and its digest made right', () => {
     (_, random) => random,
   ];
 
-  test('is rejected, or gives the same state; only reference counts are left to check and repair', async () => {
-    const seed = Date.now() % 1_000_000;
-    const prng = createPrng(seed);
-    const parts = partsOf(image);
-    const expected = describeRest(recounted.state);
-    let rejectedCount = 0;
-    let trustedRefs = 0;
-    for (const offset of wordsOf(parts).filter((_, index) => index % inSoak(1, 3) === 0)) {
-      const change = prng.pick(CHANGES);
-      const mutated = Buffer.from(image);
-      mutated.writeUInt32LE(change(mutated.readUInt32LE(offset), prng.int(2 ** 31)) >>> 0, offset);
-      if (mutated.equals(image)) continue;
-      const opened = await open(withImage(resign(mutated)));
-      const what = `seed ${seed}, offset ${offset} in ${JSON.stringify(parts)}`;
-      if (opened.checkpoint === undefined) {
-        expect(opened.damage.checkpoints.has(name) || opened.damage.lostSegments.length > 0, what).toBe(true);
-        rejectedCount += 1;
+  test.each(SEEDS)(
+    'is rejected, or gives the same state; only reference counts are left to check and repair (seed %i)',
+    async (seed) => {
+      const prng = createPrng(seed);
+      const parts = partsOf(image);
+      const expected = describeRest(recounted.state);
+      let rejectedCount = 0;
+      let trustedRefs = 0;
+      for (const offset of wordsOf(parts).filter((_, index) => index % inSoak(1, 3) === 0)) {
+        const change = prng.pick(CHANGES);
+        const mutated = Buffer.from(image);
+        mutated.writeUInt32LE(change(mutated.readUInt32LE(offset), prng.int(2 ** 31)) >>> 0, offset);
+        if (mutated.equals(image)) continue;
+        const opened = await open(withImage(resign(mutated)));
+        const what = `seed ${seed}, offset ${offset} in ${JSON.stringify(parts)}`;
+        if (opened.checkpoint === undefined) {
+          expect(opened.damage.checkpoints.has(name) || opened.damage.lostSegments.length > 0, what).toBe(true);
+          rejectedCount += 1;
+        }
+        if (!isDeepStrictEqual(describeRest(opened.state), expected)) expect.fail(what);
+        const { count } = compareStates(opened.state, recounted.state);
+        const isRefs = offset >= parts.entries && ((offset - parts.entries) / 4) % 12 === REFS_WORD;
+        if (!isRefs) expect(count, what).toBe(0);
+        trustedRefs += count;
       }
-      if (!isDeepStrictEqual(describeRest(opened.state), expected)) expect.fail(what);
-      const { count } = compareStates(opened.state, recounted.state);
-      const isRefs = offset >= parts.entries && ((offset - parts.entries) / 4) % 12 === REFS_WORD;
-      if (!isRefs) expect(count, what).toBe(0);
-      trustedRefs += count;
-    }
-    expect(rejectedCount).toBeGreaterThan(inSoak(800, 260));
-    expect(trustedRefs).toBeLessThan(parts.header.liveCount + 1);
-  });
+      expect(rejectedCount).toBeGreaterThan(inSoak(800, 260));
+      expect(trustedRefs).toBeLessThan(parts.header.liveCount + 1);
+    },
+  );
 
-  test('is never relied on by a backup, and repair rebuilds it', async () => {
-    const seed = Date.now() % 1_000_000;
+  test.each(SEEDS)('is never relied on by a backup, and repair rebuilds it (seed %i)', async (seed) => {
     const prng = createPrng(seed);
     const parts = partsOf(image);
     for (let run = 0; run < inSoak(20, 7); run += 1) {

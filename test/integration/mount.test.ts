@@ -25,6 +25,7 @@ import { fuseProblem, isMounted, mountRepository } from '../support/fuse.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
 import { runLdm } from '../support/run-ldm.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { inSoak } from '../support/soak.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
@@ -39,10 +40,8 @@ async function outputOf(program: string, ...args: readonly string[]): Promise<st
 }
 
 /** A repository with one snapshot of random files. Its tree has everything that the tests look for. */
-async function makeMountable(): Promise<TestRepository> {
+async function makeMountable(seed: number): Promise<TestRepository> {
   const repository = await makeTestRepository();
-  const seed = Math.floor(performance.now() * 1000);
-  process.stdout.write(`mount seed ${seed}\n`);
   makeRandomTree(repository.source, { seed, fileCount: 60 });
   mkdirSync(join(repository.source, 'links'));
   writeFileSync(join(repository.source, 'links', 'first'), 'one file');
@@ -54,22 +53,25 @@ async function makeMountable(): Promise<TestRepository> {
 beforeEach(({ skip }) => skip(fuseProblem !== undefined, fuseProblem));
 
 describe('a mount', () => {
-  it('shows files, metadata, links and names of any bytes as they were backed up', async () => {
-    const repository = await makeMountable();
-    await repository.backup();
-    const mounted = await mountRepository(repository.directory);
-    const root = join(mounted.directory, 'latest', 'source');
-    expect(diffTrees(repository.source, root)).toEqual([]);
-    const [first, second] = ['first', 'second'].map((name) => lstatSync(join(root, 'links', name), { bigint: true }));
-    expect(first).toEqual(second);
-    expect(first!.nlink).toBe(2n);
-    expect(readlinkSync(join(root, 'links', 'symlink'))).toBe('../\u00e9');
-    await expect(outputOf('diff', '-r', '--no-dereference', repository.source, root)).resolves.toBe('');
-    expect(() => statSync(join(root, 'absent'))).toThrow(/ENOENT/);
-    expect(() => writeFileSync(join(root, 'new'), '')).toThrow(/EROFS/);
-    expect(await mounted.stop()).toBe(0);
-    expect(isMounted(mounted.directory)).toBe(false);
-  });
+  it.each(seedsOf(1, 20))(
+    'shows files, metadata, links and names of any bytes as they were backed up (seed %i)',
+    async (seed) => {
+      const repository = await makeMountable(seed);
+      await repository.backup();
+      const mounted = await mountRepository(repository.directory);
+      const root = join(mounted.directory, 'latest', 'source');
+      expect(diffTrees(repository.source, root)).toEqual([]);
+      const [first, second] = ['first', 'second'].map((name) => lstatSync(join(root, 'links', name), { bigint: true }));
+      expect(first).toEqual(second);
+      expect(first!.nlink).toBe(2n);
+      expect(readlinkSync(join(root, 'links', 'symlink'))).toBe('../\u00e9');
+      await expect(outputOf('diff', '-r', '--no-dereference', repository.source, root)).resolves.toBe('');
+      expect(() => statSync(join(root, 'absent'))).toThrow(/ENOENT/);
+      expect(() => writeFileSync(join(root, 'new'), '')).toThrow(/EROFS/);
+      expect(await mounted.stop()).toBe(0);
+      expect(isMounted(mounted.directory)).toBe(false);
+    },
+  );
 
   it('shows special files and owners', async ({ skip }) => {
     skip(!isRoot, NEEDS_ROOT);

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 
 import { mutateTree } from '../support/mutate-tree.ts';
 import { createPrng } from '../support/prng.ts';
@@ -8,7 +8,9 @@ import { makeRandomTree } from '../support/random-tree.ts';
 import { hasRestic, initRestic } from '../support/restic.ts';
 import type { Restic } from '../support/restic.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { testNeeding } from '../support/tools.ts';
 
 interface Message {
   readonly message_type?: string;
@@ -52,40 +54,41 @@ async function ldmChanges(
   return { changes: changes.filter((change) => isText(change)).toSorted(), moved };
 }
 
-it.skipIf(!hasRestic)('diff lists what restic lists, moves aside', async () => {
-  const seed = 91;
-  const prng = createPrng(seed);
-  const directory = memoryDirectory();
-  const source = join(directory, 'source');
-  const repository = join(directory, 'ldm');
-  mkdirSync(source);
-  makeRandomTree(join(source, 'tree'), { seed, fileCount: 60, fileSizeBytesMax: 30_000 });
-  const restic = initRestic(directory);
-  await runLdmHere(['-r', repository, 'init', '--no-encryption']);
-  const saveBoth = async (): Promise<void> => {
-    restic.run(['backup', '--quiet', source]);
-    expect((await runLdmHere(['-r', repository, '-q', 'backup', source])).code).toBe(0);
-  };
-  await saveBoth();
-  let changeCount = 0;
-  for (let round = 0; round < 3; round += 1) {
-    const log = mutateTree(source, prng, { changeCount: 14 });
+const testWithRestic = testNeeding(hasRestic ? '' : 'restic is not installed');
+for (const seed of seedsOf(1, 10))
+  testWithRestic(`diff lists what restic lists, moves aside (seed ${seed})`, async () => {
+    const prng = createPrng(seed);
+    const directory = memoryDirectory();
+    const source = join(directory, 'source');
+    const repository = join(directory, 'ldm');
+    mkdirSync(source);
+    makeRandomTree(join(source, 'tree'), { seed, fileCount: 60, fileSizeBytesMax: 30_000 });
+    const restic = initRestic(directory);
+    await runLdmHere(['-r', repository, 'init', '--no-encryption']);
+    const saveBoth = async (): Promise<void> => {
+      restic.run(['backup', '--quiet', source]);
+      expect((await runLdmHere(['-r', repository, '-q', 'backup', source])).code).toBe(0);
+    };
     await saveBoth();
-    const ids = (JSON.parse(restic.run(['snapshots', '--json'])) as { id: string; time: string }[])
-      .toSorted((a, b) => (a.time < b.time ? -1 : 1))
-      .map(({ id }) => id)
-      .slice(-2);
-    for (const options of [[], ['--metadata']]) {
-      const { changes, moved } = await ldmChanges([...options, 'latest~1', 'latest'], repository);
-      const isInMoved = (change: string): boolean =>
-        moved.some((path) => change.slice(2).startsWith(path) && change.length > path.length + 2);
-      const theirs = resticChanges(restic, [...options, ...ids], source).filter((change) => !isInMoved(change));
-      // restic also lists changes of inode, ctime and link count.
-      const ours = changes.filter((change) => change.slice(2).startsWith(`${source}/`));
-      if (options.length === 0) expect(ours, `seed ${seed}: ${log.join('; ')}`).toEqual(theirs);
-      else expect(theirs).toEqual(expect.arrayContaining(ours));
-      changeCount += ours.length;
+    let changeCount = 0;
+    for (let round = 0; round < 3; round += 1) {
+      const log = mutateTree(source, prng, { changeCount: 14 });
+      await saveBoth();
+      const ids = (JSON.parse(restic.run(['snapshots', '--json'])) as { id: string; time: string }[])
+        .toSorted((a, b) => (a.time < b.time ? -1 : 1))
+        .map(({ id }) => id)
+        .slice(-2);
+      for (const options of [[], ['--metadata']]) {
+        const { changes, moved } = await ldmChanges([...options, 'latest~1', 'latest'], repository);
+        const isInMoved = (change: string): boolean =>
+          moved.some((path) => change.slice(2).startsWith(path) && change.length > path.length + 2);
+        const theirs = resticChanges(restic, [...options, ...ids], source).filter((change) => !isInMoved(change));
+        // restic also lists changes of inode, ctime and link count.
+        const ours = changes.filter((change) => change.slice(2).startsWith(`${source}/`));
+        if (options.length === 0) expect(ours, `seed ${seed}: ${log.join('; ')}`).toEqual(theirs);
+        else expect(theirs).toEqual(expect.arrayContaining(ours));
+        changeCount += ours.length;
+      }
     }
-  }
-  expect(changeCount).toBeGreaterThan(40);
-});
+    expect(changeCount).toBeGreaterThan(40);
+  });

@@ -12,6 +12,7 @@ import { randomMoments, randomPolicy, listingOf, resticSnapshotOf } from '../sup
 import type { Moment } from '../support/random-retention.ts';
 import { ResticRepository, hasRestic, keepsOldest } from '../support/restic-repository.ts';
 import type { ResticGroup } from '../support/restic-repository.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 const RUNS = 30;
@@ -84,24 +85,26 @@ function byGroup(outcomes: readonly Outcome[]): Outcome[] {
   return outcomes.toSorted((a, b) => (a.group < b.group ? -1 : 1));
 }
 
-it('random policies keep the same snapshots as restic, for the same reasons', ({ skip }) => {
-  skip(!hasRestic, 'restic is not installed');
-  const seed = Math.floor(performance.now() * 1000);
-  const prng = createPrng(seed);
-  const moments = Array.from({ length: HOSTS }, (_, host) => randomMoments(prng, `host${host}`)).flat();
-  const restic = new ResticRepository(memoryDirectory());
-  for (const moment of moments) restic.addSnapshot(resticSnapshotOf(moment));
-  let caseCount = 0;
-  let keptCount = 0;
-  let removedCount = 0;
-  for (let run = 0; run < RUNS; run += 1) {
-    const { args, ...given } = randomPolicy(prng, HOSTS);
-    const expected = byGroup(restic.forget(args).map(outcomeOfRestic));
-    expect(byGroup(outcomesOfLdm(moments, given)), JSON.stringify({ seed, args })).toEqual(expected);
-    caseCount += expected.length;
-    keptCount += expected.flatMap(({ kept }) => kept).length;
-    removedCount += expected.flatMap(({ removed }) => removed).length;
-  }
-  // The cases must not be trivial.
-  expect([caseCount > 150, keptCount > 500, removedCount > 500]).toEqual([true, true, true]);
-});
+it.for(seedsOf(1, 20))(
+  'random policies keep the same snapshots as restic, for the same reasons (seed %i)',
+  (seed, { skip }) => {
+    skip(!hasRestic, 'restic is not installed');
+    const prng = createPrng(seed);
+    const moments = Array.from({ length: HOSTS }, (_, host) => randomMoments(prng, `host${host}`)).flat();
+    const restic = new ResticRepository(memoryDirectory());
+    for (const moment of moments) restic.addSnapshot(resticSnapshotOf(moment));
+    let caseCount = 0;
+    let keptCount = 0;
+    let removedCount = 0;
+    for (let run = 0; run < RUNS; run += 1) {
+      const { args, ...given } = randomPolicy(prng, HOSTS);
+      const expected = byGroup(restic.forget(args).map(outcomeOfRestic));
+      expect(byGroup(outcomesOfLdm(moments, given)), JSON.stringify({ seed, args })).toEqual(expected);
+      caseCount += expected.length;
+      keptCount += expected.flatMap(({ kept }) => kept).length;
+      removedCount += expected.flatMap(({ removed }) => removed).length;
+    }
+    // The cases must not be trivial.
+    expect([caseCount > 150, keptCount > 500, removedCount > 500]).toEqual([true, true, true]);
+  },
+);

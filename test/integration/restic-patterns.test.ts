@@ -6,6 +6,7 @@ import { createPrng } from '../support/prng.ts';
 import { hasRestic, initRestic, resticSelection } from '../support/restic.ts';
 import { randomName, randomPattern, resticExcludes } from '../support/restic-filter.ts';
 import type { Restic } from '../support/restic.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import { listPaths } from '../operations/source-tree.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
@@ -32,9 +33,8 @@ function resticFiles(restic: Restic, root: string, patterns: readonly string[]):
   return resticSelection(restic, root, [...excludes, '--', root]).filter((path) => !path.endsWith('/'));
 }
 
-it('random patterns save the same files as restic', async ({ skip }) => {
+it.for(seedsOf(1, 20))('random patterns save the same files as restic (seed %i)', async (seed, { skip }) => {
   skip(!hasRestic, 'restic is not installed');
-  const seed = Math.floor(performance.now() * 1000);
   const prng = createPrng(seed);
   const root = join(realpathSync(memoryDirectory()), 'root');
   writeRandomTree(root, seed);

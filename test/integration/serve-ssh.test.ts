@@ -1,16 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
-import { isRoot } from '../support/unprivileged.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { ServerEndedError, onFreePort } from '../support/free-port.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { serveCommand } from '../support/serve-client.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { missingTools } from '../support/tools.ts';
+import { isRoot } from '../support/unprivileged.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const DAEMON = '/usr/sbin/sshd';
@@ -19,14 +18,6 @@ beforeEach(({ skip }) => {
   const missing = missingTools(DAEMON, 'sftp', 'ssh-keygen');
   skip(missing !== '', missing);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 interface Server {
   readonly directory: string;
@@ -48,30 +39,9 @@ async function startServer({
   for (const name of ['host', 'client']) {
     expect(spawnSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(directory, name)]).status).toBe(0);
   }
-  const port = await freePort();
   const keys = join(directory, 'authorized_keys');
   writeFileSync(keys, `${keyOptions}${readFileSync(join(directory, 'client.pub'), 'utf8')}`);
-  const settings = [
-    `Port ${port}`,
-    'ListenAddress 127.0.0.1',
-    `HostKey ${directory}/host`,
-    'PidFile none',
-    'UsePAM no',
-  ];
-  const access = [`AuthorizedKeysFile ${keys}`, 'StrictModes no', 'PasswordAuthentication no', 'PermitRootLogin yes'];
-  writeFileSync(
-    join(directory, 'sshd_config'),
-    [...settings, ...access, 'Subsystem sftp internal-sftp', ...lines, ''].join('\n'),
-  );
-  const daemon = spawn(DAEMON, ['-D', '-e', '-f', join(directory, 'sshd_config')], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  onTestFinished(() => void daemon.kill());
-  let messages = '';
-  daemon.stderr.on('data', (bytes: Buffer) => {
-    messages += bytes.toString();
-  });
-  await waitUntil(() => messages.includes('Server listening'), 'the start of the SSH server');
+  const port = await onFreePort(async (free) => startDaemon(directory, free, [`AuthorizedKeysFile ${keys}`, ...lines]));
   const config = join(directory, 'ssh_config');
   const known = [`UserKnownHostsFile ${directory}/known`, 'StrictHostKeyChecking accept-new', 'LogLevel ERROR'];
   writeFileSync(
@@ -79,6 +49,33 @@ async function startServer({
     [`User ${userInfo().username}`, `IdentityFile ${directory}/client`, 'IdentitiesOnly yes', ...known, ''].join('\n'),
   );
   return { directory, port, config };
+}
+
+/** Returns the port. */
+async function startDaemon(directory: string, port: number, lines: readonly string[]): Promise<number> {
+  const settings = [
+    `Port ${port}`,
+    'ListenAddress 127.0.0.1',
+    `HostKey ${directory}/host`,
+    'PidFile none',
+    'UsePAM no',
+    'StrictModes no',
+    'PasswordAuthentication no',
+    'PermitRootLogin yes',
+    'Subsystem sftp internal-sftp',
+  ];
+  const file = join(directory, 'sshd_config');
+  writeFileSync(file, [...settings, ...lines, ''].join('\n'));
+  const daemon = spawn(DAEMON, ['-D', '-e', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  onTestFinished(() => void daemon.kill());
+  let messages = '';
+  daemon.stderr.on('data', (bytes: Buffer) => {
+    messages += bytes.toString();
+  });
+  const isUp = (): boolean => messages.includes('Server listening');
+  await waitUntil(() => isUp() || daemon.exitCode !== null, 'the start of the SSH server');
+  if (!isUp()) throw new ServerEndedError(messages);
+  return port;
 }
 
 function sftp(
@@ -108,7 +105,7 @@ describe('ldm serve behind an SSH server', () => {
       LDM_SSH_COMMAND: `ssh -F ${server.config}`,
       LDM_NO_PROGRESS: '1',
     };
-    const run = async (...args: string[]): Promise<unknown> => await runLdm(args, { cwd: server.directory, env });
+    const run = async (...args: string[]): Promise<unknown> => await runLdmHere(args, { cwd: server.directory, env });
     expect(await run('init', '--no-encryption')).toMatchObject({ code: 0, stderr: '' });
     expect(await run('backup', 'file')).toMatchObject({ code: 0, stderr: '' });
     expect(await run('check', '--read-data')).toMatchObject({ code: 0, stderr: '' });

@@ -12,6 +12,8 @@ import type { OpenSide, Pair } from '../support/lending-model.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { scheduledDirectory } from '../support/scheduled-process.ts';
+import { fixedRange, seedRange, seedsIn } from '../support/seeds.ts';
+import type { SeedRange } from '../support/seeds.ts';
 import { optionsOfTests } from '../support/simulated-process.ts';
 import { inSoak } from '../support/soak.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
@@ -20,9 +22,7 @@ import { takeThreadsAway } from '../support/test-threads.ts';
 
 // A model check of the real operations of two domains, of which one relies on the other.
 
-/** LDM_TEST_SEED runs the schedules from that seed on again. */
-const FIRST_SEED = Number(process.env['LDM_TEST_SEED'] ?? Date.now() % 2 ** 31);
-const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(20_000, 60));
+const SEEDS = seedRange(Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(20_000, 60)));
 const TIMEOUT_MS = 6 * 60 * 60_000;
 
 let giveThreadsBack: () => void;
@@ -68,8 +68,7 @@ interface Plan {
 }
 
 async function runSchedules(
-  first: number,
-  count: number,
+  seeds: SeedRange,
   open: OpenSide,
   { isEnough = () => true, isOwnerBusy = false }: Partial<Plan> = {},
 ): Promise<RunResult> {
@@ -81,8 +80,7 @@ async function runSchedules(
   const sources = makeSources();
   const outcomes = new Map<string, number>();
   let result: RunResult = { loss: undefined, outcomes, borrowedCount: 0, lostLockCount: 0 };
-  for (let seed = first; seed < first + count * 10; seed += 1) {
-    if (seed >= first + count && isEnough(result)) break;
+  for (const seed of seedsIn(seeds, 10, () => isEnough(result))) {
     rmSync(coordinator, { recursive: true });
     cpSync(atFirst, coordinator, { recursive: true });
     const pair = { owner: empty.owner.copy(), holder: empty.holder.copy() };
@@ -103,30 +101,28 @@ async function runSchedules(
 const KINDS = ['owner compact', 'owner delete', 'holder backup', 'holder delete', 'holder compact', 'holder adopt'];
 
 test(
-  `no snapshot loses a chunk that another domain keeps, whoever sleeps when (from seed ${FIRST_SEED})`,
+  `no snapshot loses a chunk that another domain keeps, whoever sleeps when ${SEEDS.name}`,
   async () => {
     const isDone = ({ outcomes, borrowedCount }: RunResult): boolean =>
       borrowedCount > 0 && KINDS.every((kind) => outcomes.has(`${kind} done`));
-    const { loss, outcomes, borrowedCount, lostLockCount } = await runSchedules(
-      FIRST_SEED,
-      SCHEDULE_COUNT,
-      () => scheduledDirectory(),
-      { isEnough: isDone },
-    );
+    const { loss, outcomes, borrowedCount, lostLockCount } = await runSchedules(SEEDS, () => scheduledDirectory(), {
+      isEnough: isDone,
+    });
     expect(loss).toBeUndefined();
-    expect(borrowedCount).toBeGreaterThan(SCHEDULE_COUNT / 4);
-    expect(lostLockCount).toBeGreaterThan(SCHEDULE_COUNT / 2);
+    expect(borrowedCount).toBeGreaterThan(SEEDS.count / 4);
+    expect(lostLockCount).toBeGreaterThan(SEEDS.count / 2);
     for (const kind of KINDS) expect(outcomes.get(`${kind} done`) ?? 0, kind).toBeGreaterThan(0);
   },
   TIMEOUT_MS,
 );
 
 describe('a loss is found where', () => {
+  const LOSING = fixedRange(2000);
   // Two of them in each run of the suite, which need few schedules; all of them in a soak, with those that need many.
   test.each(inSoak(BROKEN_ORDERS, BROKEN_ORDERS.slice(0, 2)))(
-    '%s',
+    `%s ${LOSING.name}`,
     async (_, make) => {
-      const { loss } = await runSchedules(1, 2000, make(), { isOwnerBusy: inSoak(true, false) });
+      const { loss } = await runSchedules(LOSING, make(), { isOwnerBusy: inSoak(true, false) });
       expect(loss).toMatch(/lost chunk .* of the owner|the last compaction of the owner failed/);
     },
     TIMEOUT_MS,

@@ -8,14 +8,13 @@ import { compact } from '../../src/operations/compact.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { drainGroup, rebalanceGroups } from '../../src/operations/group-moves.ts';
 import { listGroups, setCopies, setGroupState } from '../../src/operations/groups.ts';
-import { backupInto, fill, makeGrouped } from '../support/grouped-repository.ts';
+import { backupInto, fill, keepGrouped, makeGrouped } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
-import { keepDirectory } from '../support/kept-directory.ts';
 import { inSoak } from '../support/soak.ts';
 import { steppedPlaces } from '../support/stepped-groups.ts';
 
 /** At how many of the steps a process is suspended, once in each run. */
-const STEPS_MAX = inSoak(1000, 8);
+const STEPS_MAX = inSoak(1000, 15);
 
 type Act = (context: OperationContext) => Promise<unknown>;
 
@@ -38,11 +37,24 @@ const MEANWHILE: Readonly<Record<string, Act>> = {
   },
 };
 
-async function makeStage(): Promise<GroupedRepository> {
+const makeStage = keepGrouped(async () => {
   const repository = await makeGrouped();
   await backupInto(repository, 'a', 60_000);
   return repository;
-}
+});
+
+const makeCopied = keepGrouped(async () => {
+  const repository = await makeGrouped(['a', 'b', 'c'], { copies: 2 });
+  await backupInto(repository, 'a', 30_000);
+  // One pack in a single group.
+  repository.unmount('c');
+  repository.unmount('b');
+  fill(repository, 'single', 99, 20_000);
+  await repository.backup();
+  repository.mount('b');
+  repository.mount('c');
+  return repository;
+});
 
 function takeLocksOver({ directory }: GroupedRepository): void {
   const locks = join(directory, 'repository', 'locks');
@@ -74,13 +86,11 @@ async function runSuspended(
 
 describe('a drain that is suspended at any step, while another process', () => {
   it.each(Object.keys(MEANWHILE))('%s', async (name) => {
-    const stage = await makeStage();
-    const reset = keepDirectory(stage.directory);
-    const { count } = await runSuspended(stage, 0, async () => undefined);
+    const { count } = await runSuspended(await makeStage(), 0, async () => undefined);
     let refusedCount = 0;
     let suspendedCount = 0;
     for (let at = 1; at <= count; at += Math.ceil(count / STEPS_MAX)) {
-      reset();
+      const stage = await makeStage();
       const { error, wasSuspended } = await runSuspended(stage, at, MEANWHILE[name]!);
       if (!wasSuspended) continue;
       suspendedCount += 1;
@@ -128,24 +138,10 @@ const WITH_COPIES: readonly { readonly act: Act; readonly meanwhile: Act; readon
 
 describe('suspended at any step, nothing is lost by', () => {
   it.each(WITH_COPIES)('$name', async ({ act, meanwhile }) => {
-    const makeCopied = async (): Promise<GroupedRepository> => {
-      const stage = await makeGrouped(['a', 'b', 'c'], { copies: 2 });
-      await backupInto(stage, 'a', 30_000);
-      // One pack in a single group.
-      stage.unmount('c');
-      stage.unmount('b');
-      fill(stage, 'single', 99, 20_000);
-      await stage.backup();
-      stage.mount('b');
-      stage.mount('c');
-      return stage;
-    };
-    const stage = await makeCopied();
-    const reset = keepDirectory(stage.directory);
-    const { count } = await runSuspended(stage, 0, async () => undefined, act);
+    const { count } = await runSuspended(await makeCopied(), 0, async () => undefined, act);
     let suspendedCount = 0;
     for (let at = 1; at <= count; at += Math.ceil(count / STEPS_MAX)) {
-      reset();
+      const stage = await makeCopied();
       const { error, wasSuspended } = await runSuspended(stage, at, meanwhile, act);
       if (error !== undefined) expect(error, `at ${at}`).toBeInstanceOf(RefusedError);
       suspendedCount += wasSuspended ? 1 : 0;

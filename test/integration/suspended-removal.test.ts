@@ -7,6 +7,8 @@ import { initRepository } from '../../src/operations/init.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { optionsOfTests } from '../support/simulated-process.ts';
+import { fixedRange, seedRange, seedsIn } from '../support/seeds.ts';
+import type { SeedRange } from '../support/seeds.ts';
 import { inSoak } from '../support/soak.ts';
 import { LEFT_OUT, SuspensionModel } from '../support/suspension-model.ts';
 import { scheduledDirectory, scheduledStore } from '../support/scheduled-process.ts';
@@ -19,8 +21,8 @@ import { takeThreadsAway } from '../support/test-threads.ts';
 /** `npm run soak` asks for 100,000. */
 const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(100_000, 50));
 const IS_SOAK = inSoak(true, process.env['LDM_TEST_SCHEDULES'] !== undefined);
-/** LDM_TEST_SEED runs the schedules from that seed on again. */
-const FIRST_SEED = Number(process.env['LDM_TEST_SEED'] ?? Date.now() % 2 ** 31);
+const SEEDS = seedRange(SCHEDULE_COUNT);
+const STORE_SEEDS = seedRange(inSoak(SCHEDULE_COUNT, Math.ceil(SCHEDULE_COUNT / 3)));
 
 const TIMEOUT_MS = 6 * 60 * 60_000;
 
@@ -36,12 +38,7 @@ afterAll(() => giveThreadsBack());
 const KINDS = ['compact', 'undelete', 'repair', 'tag', 'rewrite'];
 
 /** Runs a schedule per seed, and then more, up to twenty times as many, until an operation of each of `kinds` is done. */
-async function runSchedules(
-  first: number,
-  scheduleCount: number,
-  open: OpenScheduled,
-  kinds: readonly string[] = [],
-): Promise<RunResult> {
+async function runSchedules(seeds: SeedRange, open: OpenScheduled, kinds: readonly string[] = []): Promise<RunResult> {
   // Records of unfinished backups are written when it is time.
   vi.spyOn(performance, 'now').mockReturnValue(0);
   const empty = new MemoryBackend();
@@ -50,8 +47,7 @@ async function runSchedules(
   const outcomes = new Map<string, number>();
   let lostLockCount = 0;
   const isEnough = (): boolean => kinds.every((kind) => outcomes.has(`${kind} done`));
-  for (let seed = first; seed < first + scheduleCount * 20; seed += 1) {
-    if (seed >= first + scheduleCount && isEnough()) break;
+  for (const seed of seedsIn(seeds, 20, isEnough)) {
     const model = new SuspensionModel({ disk: empty.copy(), seed, sources, open });
     await model.run();
     lostLockCount += model.lostLockCount;
@@ -79,12 +75,13 @@ interface RunResult {
 }
 
 test.each([
-  ['a directory', scheduledDirectory(), SCHEDULE_COUNT],
-  ['a store of objects', scheduledStore(), inSoak(SCHEDULE_COUNT, Math.ceil(SCHEDULE_COUNT / 3))],
+  ['a directory', SEEDS.name, scheduledDirectory(), SEEDS],
+  ['a store of objects', STORE_SEEDS.name, scheduledStore(), STORE_SEEDS],
 ] as const)(
-  `nothing that was reported as saved is lost in %s, whoever sleeps when (from seed ${FIRST_SEED})`,
-  async (_name, open, scheduleCount) => {
-    const { loss, outcomes, lostLockCount } = await runSchedules(FIRST_SEED, scheduleCount, open, KINDS);
+  'nothing that was reported as saved is lost in %s, whoever sleeps when %s',
+  async (_place, _name, open, seeds) => {
+    const { loss, outcomes, lostLockCount } = await runSchedules(seeds, open, KINDS);
+    const scheduleCount = seeds.count;
     expect(loss).toBeUndefined();
     // The faults must have happened, and the operations must have come to an end beside them.
     expect(lostLockCount).toBeGreaterThan(scheduleCount);
@@ -102,6 +99,7 @@ test.each([
 // Listing the snapshots again is not among them: it is a second line of defence behind the renewed lock, and 20,000
 // schedules without it lose nothing. condemned.test.ts tests it.
 describe('a loss is found where', () => {
+  const LOSING = fixedRange(20_000);
   const has = ({ calls }: ModelProcess, start: string): boolean => calls.some((call) => call.startsWith(start));
   const isLock = (name: string): boolean => name.startsWith('locks/');
   const isSnapshot = (name: string): boolean => name.startsWith('snapshots/');
@@ -145,18 +143,18 @@ describe('a loss is found where', () => {
 
   // One of them in each run of the suite, all of them in a soak.
   test.each(IS_SOAK ? orders : orders.slice(0, 1))(
-    '%s',
+    `%s ${LOSING.name}`,
     async (_, lie) => {
-      const { loss } = await runSchedules(1, 20_000, scheduledDirectory(lie));
+      const { loss } = await runSchedules(LOSING, scheduledDirectory(lie));
       expect(loss).toMatch(/lost chunk|reported without/);
     },
     TIMEOUT_MS,
   );
 
   test(
-    `${orders[0]![0]}, in a store of objects`,
+    `${orders[0]![0]}, in a store of objects ${LOSING.name}`,
     async () => {
-      const { loss } = await runSchedules(1, 20_000, scheduledStore(orders[0]![1]));
+      const { loss } = await runSchedules(LOSING, scheduledStore(orders[0]![1]));
       expect(loss).toMatch(/lost chunk|reported without/);
     },
     TIMEOUT_MS,

@@ -20,6 +20,7 @@ import {
   tree,
   treeReader,
 } from './fold-support.ts';
+import { testProperty } from '../support/property.ts';
 
 /** The ids that `stateOf` gives its snapshots. */
 function snapshotIds(...indexes: readonly number[]): string[] {
@@ -59,8 +60,8 @@ describe('releaseSnapshot', () => {
     expect([...state.snapshots.keys()]).toEqual([fileId(11)]);
   });
 
-  it('gives the state that the remaining snapshots would have built', async () => {
-    await fc.assert(
+  testProperty('gives the state that the remaining snapshots would have built', async (check) => {
+    await check(
       fc.asyncProperty(
         fc.array(fc.array(fc.nat(25), { maxLength: 5 }), { minLength: 2, maxLength: 15 }),
         fc.nat(63),
@@ -169,8 +170,8 @@ describe('measureRelease', () => {
     expect(both.rawBytes).toBe(first.rawBytes + second.rawBytes + sharedBytes);
   });
 
-  it('is what the release then frees, and changes nothing', async () => {
-    await fc.assert(
+  testProperty('is what the release then frees, and changes nothing', async (check) => {
+    await check(
       fc.asyncProperty(
         fc.array(fc.array(fc.nat(25), { maxLength: 5 }), { minLength: 2, maxLength: 15 }),
         fc.nat(63),

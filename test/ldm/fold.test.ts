@@ -4,6 +4,7 @@ import { BackendError } from '../../src/errors.ts';
 import { RebuildNeededError } from '../../src/ldm/filter-state.ts';
 import type { FilterState } from '../../src/ldm/filter-state.ts';
 import { addSegment, retainSnapshot } from '../../src/ldm/fold.ts';
+import { testProperty } from '../support/property.ts';
 import type { Chunk } from './fold-support.ts';
 import * as support from './fold-support.ts';
 import {
@@ -152,30 +153,32 @@ describe('retainSnapshot', () => {
     expect([root, leaf(2)].map((chunk) => refsOf(state, chunk))).toEqual([2, 1]);
   });
 
-  it.each([false, true])('gives the counts of a recount from the roots, reads with promises: %s', async (pauses) => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.array(fc.nat(30), { maxLength: 6 }), { minLength: 1, maxLength: 20 }),
-        async (plan) => {
-          const made: Chunk[] = [leaf(0)];
-          for (const children of plan) {
-            made.push(tree(...children.map((child) => (child < made.length ? made[child]! : leaf(child)))));
-          }
-          const roots = made.filter((chunk, index) => chunk.kind === 'tree' && index % 2 === 1);
-          const state = emptyState();
-          const chunks = closureOf(...roots);
-          addSegment(state, fileId(1), [pack(fileId(2), chunks)], ALL);
-          for (const [index, root] of roots.entries()) {
-            await retainSnapshot(state, fileId(10 + index), snapshotOf(root), treeReader(state, chunks, pauses));
-          }
-          const expected = support.recount(roots);
-          for (const chunk of chunks) expect(refsOf(state, chunk)).toBe(expected.get(chunk.hex));
-          expect(state.filter.liveCount).toBe(expected.size);
-        },
-      ),
-      { numRuns: 60 },
-    );
-  });
+  for (const pauses of [false, true]) {
+    testProperty(`gives the counts of a recount from the roots, reads with promises: ${pauses}`, async (check) => {
+      await check(
+        fc.asyncProperty(
+          fc.array(fc.array(fc.nat(30), { maxLength: 6 }), { minLength: 1, maxLength: 20 }),
+          async (plan) => {
+            const made: Chunk[] = [leaf(0)];
+            for (const children of plan) {
+              made.push(tree(...children.map((child) => (child < made.length ? made[child]! : leaf(child)))));
+            }
+            const roots = made.filter((chunk, index) => chunk.kind === 'tree' && index % 2 === 1);
+            const state = emptyState();
+            const chunks = closureOf(...roots);
+            addSegment(state, fileId(1), [pack(fileId(2), chunks)], ALL);
+            for (const [index, root] of roots.entries()) {
+              await retainSnapshot(state, fileId(10 + index), snapshotOf(root), treeReader(state, chunks, pauses));
+            }
+            const expected = support.recount(roots);
+            for (const chunk of chunks) expect(refsOf(state, chunk)).toBe(expected.get(chunk.hex));
+            expect(state.filter.liveCount).toBe(expected.size);
+          },
+        ),
+        { numRuns: 60 },
+      );
+    });
+  }
 
   it('goes 10,000 directories deep', async () => {
     let root = tree(leaf('bottom'));

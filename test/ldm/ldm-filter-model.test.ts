@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { FilterState } from '../../src/ldm/filter-state.ts';
 import { planFilter } from '../../src/ldm/formulas.ts';
 import { readImage } from '../../src/ldm/image-reader.ts';
@@ -8,6 +8,7 @@ import { PackTable } from '../../src/ldm/pack-table.ts';
 import { FilterModel } from './filter-model.ts';
 import { locationOf } from './filter-support.ts';
 import { imageOf, sourceOf } from './image-support.ts';
+import { testProperty } from '../support/property.ts';
 
 type Command = (model: FilterModel) => void;
 
@@ -57,7 +58,7 @@ function reserve(count: number): Command {
 }
 
 describe('LdmFilter', () => {
-  it('does what a plain Map does, whatever is done to it', () => {
+  testProperty('does what a plain Map does, whatever is done to it', (check) => {
     const property = fc.property(
       fc.record({ capacity: fc.integer({ min: 1, max: 8 }), hashes: fc.integer({ min: 1, max: 9 }), seed: fc.nat() }),
       fc.array(commands, { maxLength: 120, size: 'max' }),
@@ -67,10 +68,10 @@ describe('LdmFilter', () => {
         model.expectAgreement();
       },
     );
-    fc.assert(property, { numRuns: 200 });
+    check(property, { numRuns: 200 });
   });
 
-  it('that is loaded, changed and saved is byte for byte one that was filled anew', async () => {
+  testProperty('that is loaded, changed and saved is byte for byte one that was filled anew', async (check) => {
     const plans = fc.record({ capacity: fc.integer({ min: 1, max: 60 }), hashes: fc.integer({ min: 1, max: 9 }) });
     const property = fc.asyncProperty(
       plans,
@@ -87,7 +88,7 @@ describe('LdmFilter', () => {
         }
       },
     );
-    await fc.assert(property, { numRuns: 40 });
+    await check(property, { numRuns: 40 });
   });
 });
 

@@ -11,6 +11,7 @@ import { compact } from '../../src/operations/compact.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { filesOf, letSettle, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 import { writeFiles } from './source-tree.ts';
@@ -151,9 +152,8 @@ describe('a killed backup', () => {
     return await backup(context, { sources: [repository.source], cwd: repository.directory });
   }
 
-  it('is continued from its last record', async () => {
+  it.each(seedsOf(1, 20))('is continued from its last record (seed %i)', async (seed) => {
     const repository = await makeSource();
-    const seed = Date.now() % 1_000_000;
     const count = 2 + createPrng(seed).int(NAMES.length - 2);
     const context = await copyAt(repository, count);
     const { continued } = await again(repository, context);

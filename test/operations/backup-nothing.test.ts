@@ -1,19 +1,22 @@
 import { chmodSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { MockInstance } from 'vitest';
 
 import { SourceError } from '../../src/errors.ts';
-import { openSource } from '../../src/files/source-files.ts';
+import * as sourceFiles from '../../src/files/source-files.ts';
 import { writeFiles as write } from './source-tree.ts';
 import { filesOf, letSettle, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
 import { shownNotice } from '../support/shown-notice.ts';
 
-vi.mock('../../src/files/source-files.ts', { spy: true });
+let opened: MockInstance<typeof sourceFiles.openSource>;
 
-const opened = vi.mocked(openSource);
+beforeEach(() => {
+  opened = vi.spyOn(sourceFiles, 'openSource');
+});
 
 const NO_FILES = { kind: 'warning', message: expect.stringContaining('no files') as string };
 

@@ -1,16 +1,19 @@
 import { renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { MockInstance } from 'vitest';
 
-import { openSource } from '../../src/files/source-files.ts';
+import * as sourceFiles from '../../src/files/source-files.ts';
 import { writeFiles as write } from './source-tree.ts';
 import { letSettle, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
-vi.mock('../../src/files/source-files.ts', { spy: true });
+let opened: MockInstance<typeof sourceFiles.openSource>;
 
-const opened = vi.mocked(openSource);
+beforeEach(() => {
+  opened = vi.spyOn(sourceFiles, 'openSource');
+});
 
 async function makeRoots(): Promise<TestRepository> {
   const repository = await makeTestRepository();

@@ -1,10 +1,11 @@
 import { chmodSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { MockInstance } from 'vitest';
 
 import { UsageError } from '../../src/errors.ts';
-import { openSource } from '../../src/files/source-files.ts';
+import * as sourceFiles from '../../src/files/source-files.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { textOf } from '../../src/util/byte-string.ts';
@@ -13,9 +14,11 @@ import { describeTree } from '../support/compare-trees.ts';
 import { filesOf, letSettle, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
-vi.mock('../../src/files/source-files.ts', { spy: true });
+let opened: MockInstance<typeof sourceFiles.openSource>;
 
-const opened = vi.mocked(openSource);
+beforeEach(() => {
+  opened = vi.spyOn(sourceFiles, 'openSource');
+});
 
 /** What a restore of the newest snapshot puts under the target. */
 async function restoredNames(repository: TestRepository): Promise<string[]> {

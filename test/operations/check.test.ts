@@ -30,6 +30,7 @@ import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { spoilCounts } from '../support/spoil-counts.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 const READERS: Readonly<Record<string, (context: OperationContext) => Promise<unknown>>> = {
@@ -144,8 +145,7 @@ test('both configurations damaged, or both gone, end every command with an error
   }
 });
 
-test('reads that are wrong at random never become wrong files', async () => {
-  const seed = Date.now() % 1_000_000;
+test.each(seedsOf(1, 20))('reads that are wrong at random never become wrong files (seed %i)', async (seed) => {
   const prng = createPrng(seed);
   const stage = await setDamageStage(memoryDirectory());
   let flipCount = 0;
@@ -163,8 +163,7 @@ test('reads that are wrong at random never become wrong files', async () => {
   expect(refusalCount).toBeGreaterThan(5);
 });
 
-test('a repair with wrong reads at random loses nothing', async () => {
-  const seed = Date.now() % 1_000_000;
+test.each(seedsOf(1, 20))('a repair with wrong reads at random loses nothing (seed %i)', async (seed) => {
   const prng = createPrng(seed);
   const stage = await setDamageStage(memoryDirectory());
   let flipCount = 0;

@@ -24,6 +24,7 @@ import { contents, copyOf } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { spoilCounts, writeImage } from '../support/spoil-counts.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { makeTwoSnapshots } from '../support/two-snapshots.ts';
 
 const images = (disk: MemoryBackend): Damage[] => filesIn(disk, 'filter').map((file) => missing(file));
 const copies = (disk: MemoryBackend): Damage[] => filesIn(disk, 'manifests.bak').map((file) => missing(file));
@@ -147,6 +148,23 @@ test('with file chunks missing it still works, but leaves packs alone that nobod
   disk.poke(`packs/ff/${stranger}`, Buffer.from('put back by a person, and not named yet'));
   await compact(simulatedProcess(disk));
   expect(disk.peek(`packs/ff/${stranger}`)).toBeDefined();
+});
+
+test('removes nothing if a process that was suspended brings a snapshot back before it begins', async () => {
+  const { disk, first } = await makeTwoSnapshots();
+  await deleteSnapshots(simulatedProcess(disk), { selectors: [first], reclaim: false });
+  const rename = disk.rename.bind(disk);
+  disk.rename = async (source, target) => {
+    await rename(source, target);
+    if (target.startsWith('condemned/')) await rename(`deleted/${first}`, `snapshots/${first}`);
+  };
+  const compaction = compact(simulatedProcess(disk), { maxUnusedPercent: 0 });
+  await expect(compaction).rejects.toThrow('appeared meanwhile; the removal has not begun');
+  disk.rename = rename;
+  expect((await checkAll(disk)).findings).toEqual([]);
+  await compact(simulatedProcess(disk), { maxUnusedPercent: 0 });
+  expect(filesIn(disk, 'snapshots')).toHaveLength(2);
+  expect((await checkAll(disk)).findings).toEqual([]);
 });
 
 async function expectRefused(disk: MemoryBackend, message: RegExp): Promise<void> {

@@ -17,7 +17,7 @@ import { filesOf, letSettle } from '../support/test-repository.ts';
 describe.each([...DESTINATIONS])('a copy to a repository %s', (_, other) => {
   test('has all snapshots, with the same files, and all that is known of them', async () => {
     const { source, destination, copy, expectCopied } = await makeCopyPair(other);
-    makeRandomTree(join(source.source, 'tree'), { seed: 1, fileSizeBytesMax: 200_000 });
+    makeRandomTree(join(source.source, 'tree'), { seed: 1, fileCount: 25, fileSizeBytesMax: 200_000 });
     await source.backup({ tags: ['first', 'tag'], time: '2020-01-02T03:04:05Z', hostname: 'elsewhere' });
     const large = createPrng(2).bytes(150_000);
     writeFileSync(join(source.source, 'large'), large);
@@ -86,7 +86,7 @@ describe.each([...DESTINATIONS])('a copy to a repository %s', (_, other) => {
 
   test('has what the next backup finds, and the next copy back', async () => {
     const { source, destination, copy } = await makeCopyPair(other);
-    makeRandomTree(source.source, { seed: 5, fileSizeBytesMax: 100_000 });
+    makeRandomTree(source.source, { seed: 5, fileCount: 25, fileSizeBytesMax: 100_000 });
     await letSettle(...readdirSync(source.source).map((name) => join(source.source, name)));
     await source.backup();
     await copy();
@@ -101,7 +101,7 @@ describe.each([...DESTINATIONS])('a copy to a repository %s', (_, other) => {
 
   test('can be predicted, which changes nothing', async () => {
     const { source, destination, copy } = await makeCopyPair(other);
-    makeRandomTree(source.source, { seed: 6, fileSizeBytesMax: 50_000 });
+    makeRandomTree(source.source, { seed: 6, fileCount: 25, fileSizeBytesMax: 50_000 });
     await source.backup();
     writeFileSync(join(source.source, 'more'), createPrng(7).bytes(9000));
     await source.backup();

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { UsageError } from '../../src/errors.ts';
 import { diffSnapshots } from '../../src/operations/diff.ts';
@@ -9,10 +9,11 @@ import type { DiffOptions, DiffResult } from '../../src/operations/diff.ts';
 import { mutateTree } from '../support/mutate-tree.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 import { mountTmpfs } from '../support/tmpfs.ts';
-import { missingTools, runTool } from '../support/tools.ts';
+import { missingTools, runTool, testNeeding } from '../support/tools.ts';
 
 function linesOf({ changes }: DiffResult): string[] {
   return changes.map(({ modifier, path, sourcePath }) => [modifier, sourcePath, path].join(' '));
@@ -23,8 +24,7 @@ async function diffLive({ context }: TestRepository, options: Partial<DiffOption
 }
 
 describe('diffSnapshots of a snapshot and live files with excludes', () => {
-  it('gives what a backup with the same excludes would then find', async () => {
-    const seed = 91;
+  it.each(seedsOf(1, 10))('gives what a backup with the same excludes would then find (seed %i)', async (seed) => {
     const prng = createPrng(seed);
     const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
     makeRandomTree(join(repository.source, 'tree'), { seed, fileCount: 60, fileSizeBytesMax: 60_000 });
@@ -128,7 +128,7 @@ describe('diffSnapshots of a snapshot and live files with excludes', () => {
 
 const NO_TOOLS = missingTools('setfattr', 'setfacl', 'chattr');
 
-test.skipIf(NO_TOOLS !== '')(`a diff of metadata compares attributes, of each kind (${NO_TOOLS})`, async () => {
+testNeeding(NO_TOOLS)(`a diff of metadata compares attributes, of each kind`, async () => {
   const repository = await makeTestRepository();
   const { source } = repository;
   const file = join(source, 'file');

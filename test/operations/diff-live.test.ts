@@ -14,6 +14,7 @@ import { bytesOf } from '../../src/util/byte-string.ts';
 import { mutateTree } from '../support/mutate-tree.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
@@ -27,8 +28,7 @@ describe('diffSnapshots of a snapshot and live files', () => {
     return { result, lines };
   };
 
-  it('gives what a backup would then find', async () => {
-    const seed = 43;
+  it.each(seedsOf(1, 10))('gives what a backup would then find (seed %i)', async (seed) => {
     const prng = createPrng(seed);
     const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
     makeRandomTree(join(repository.source, 'tree'), { seed, fileCount: 50, fileSizeBytesMax: 60_000 });

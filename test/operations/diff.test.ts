@@ -13,6 +13,7 @@ import { makeManySnapshots } from '../support/many-snapshots.ts';
 import type { ManySnapshots } from '../support/many-snapshots.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 
 type Contents = ReadonlyMap<ByteString, TreeEntry>;
@@ -70,8 +71,7 @@ function expectAllPaired({ changes }: DiffResult, before: Contents, after: Conte
 }
 
 describe('diffSnapshots of two snapshots', () => {
-  it('gives what their lists show, for any two snapshots', async () => {
-    const seed = 41;
+  it.each(seedsOf(1, 10))('gives what their lists show, for any two snapshots (seed %i)', async (seed) => {
     const stage = await makeManySnapshots(seed, { snapshotCount: 6, fileCount: 50, changeCount: 12 });
     let moveCount = 0;
     const pairs = stage.snapshots.flatMap((one) => stage.snapshots.map((other) => [one, other] as const));

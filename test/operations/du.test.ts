@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -7,11 +7,13 @@ import { SnapshotNotFoundError, UsageError } from '../../src/errors.ts';
 import type { TreeEntry } from '../../src/format/tree.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { measureUsage } from '../../src/operations/du.ts';
+import { tagSnapshots } from '../../src/operations/tag.ts';
 import { Repository } from '../../src/repository/repository.ts';
 import type { ByteString } from '../../src/util/byte-string.ts';
 import { makeManySnapshots } from '../support/many-snapshots.ts';
 import type { ManySnapshots } from '../support/many-snapshots.ts';
 import { createPrng } from '../support/prng.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { unlockOfTests } from '../support/test-password.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 
@@ -96,15 +98,17 @@ async function expectExact(stage: ManySnapshots, sets: readonly (readonly string
 }
 
 describe('measureUsage', () => {
-  it('gives for each directory what brute force gives, for single snapshots and for sets', async () => {
-    const seed = 61;
-    const stage = await makeManySnapshots(seed, { snapshotCount: 5, fileCount: 90, changeCount: 4 });
-    const prng = createPrng(seed);
-    const ids = stage.snapshots.map(({ id }) => id);
-    const sets = Array.from({ length: 6 }, () => ids.filter(() => prng.int(3) === 0)).filter((set) => set.length > 0);
-    const rowCount = await expectExact(stage, [...ids.slice(0, 3).map((id) => [id]), ...sets, ids], 9);
-    expect(rowCount, `seed ${seed}`).toBeGreaterThan(40);
-  });
+  it.each(seedsOf(1, 10))(
+    'gives for each directory what brute force gives, for single snapshots and for sets (seed %i)',
+    async (seed) => {
+      const stage = await makeManySnapshots(seed, { snapshotCount: 5, fileCount: 90, changeCount: 4 });
+      const prng = createPrng(seed);
+      const ids = stage.snapshots.map(({ id }) => id);
+      const sets = Array.from({ length: 6 }, () => ids.filter(() => prng.int(3) === 0)).filter((set) => set.length > 0);
+      const rowCount = await expectExact(stage, [...ids.slice(0, 3).map((id) => [id]), ...sets, ids], 9);
+      expect(rowCount, `seed ${seed}`).toBeGreaterThan(40);
+    },
+  );
 
   it('lists the directories of each snapshot, one level by default', async () => {
     const repository = await makeTestRepository();
@@ -201,5 +205,46 @@ describe('measureUsage', () => {
     expect(usage!.rows[0]).toEqual(walked!.rows[0]);
     expect(usage!.rows[0]!.referencedBytes).toBeGreaterThan(usage!.rows[0]!.onlyHere.storedBytes);
     expect(usage!.rows[0]!.onlyHere).toEqual((await deleteSnapshots(stage.context, { selectors, dryRun: true })).freed);
+  });
+
+  it('takes several directories of a snapshot, and lists each once', async () => {
+    const repository = await makeTestRepository();
+    for (const name of ['a', 'a.b', 'a/c']) mkdirSync(join(repository.source, name));
+    await repository.backup();
+    const { source, context } = repository;
+    const selectors = ['latest:source/a', 'latest:source/a.b', `latest:${source}/./a/`];
+    const usages = await measureUsage(context, { selectors, depth: 0 });
+    expect(usages.map(({ rows }) => rows.map(({ path }) => path))).toEqual([[`${source}/a`], [`${source}/a.b`]]);
+    // What is in a directory follows it, whatever the names beside it.
+    const [all] = await measureUsage(context, { depth: 2 });
+    expect(all!.rows.slice(1).map(({ path }) => path.slice(source.length))).toEqual(['', '/a', '/a/c', '/a.b']);
+  });
+
+  it('counts levels from the nearest path that was backed up', async () => {
+    const repository = await makeTestRepository();
+    const { source, directory } = repository;
+    mkdirSync(join(source, 'a', 'b'), { recursive: true });
+    await repository.backup({ sources: [join(source, 'a')] });
+    await repository.backup();
+    const selectors = ['latest', 'latest~1'];
+    const [usage] = await measureUsage(repository.context, { selectors, asOne: true, depth: 1 });
+    expect(usage!.rows.map(({ path }) => path)).toEqual([directory, source, `${source}/a`, `${source}/a/b`]);
+  });
+
+  it('counts a changed snapshot whose earlier version is left with what deleting it frees', async () => {
+    const repository = await makeTestRepository();
+    writeFileSync(join(repository.source, 'file'), createPrng(1).bytes(10_000));
+    const { snapshotId } = await repository.backup();
+    const manifest = join(repository.directory, 'repository', 'snapshots', snapshotId!);
+    const bytes = readFileSync(manifest);
+    await tagSnapshots(repository.context, { selectors: ['latest'], add: ['x'] });
+    expect(existsSync(manifest)).toBe(false);
+    // The change was interrupted before it removed the old manifest.
+    writeFileSync(manifest, bytes);
+    const { freed } = await deleteSnapshots(repository.context, { selectors: ['latest'], dryRun: true });
+    expect(freed).toMatchObject({ chunkCount: 1, treeCount: 2 });
+    const [usage] = await measureUsage(repository.context, { depth: 0 });
+    expect(usage!.rows.map(({ onlyHere }) => onlyHere.chunkCount)).toEqual([1, 1]);
+    expect(usage!.rows[0]!.onlyHere).toEqual(freed);
   });
 });

@@ -6,26 +6,25 @@ import { CancelledError, RefusedError } from '../../src/errors.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import type { ChunkSource } from '../../src/operations/realm/chunk-source.ts';
 import { SMALL_INIT, backupWork, setStage, BACKUP } from '../support/crash-stage.ts';
-import {
-  filesIn,
-  flip,
-  missing,
-  packsOfKind,
-  presentIds,
-  setDamageStage,
-  spoil,
-  tryRestore,
-} from '../support/damage.ts';
+import { filesIn, flip, missing, packsOfKind, presentIds, spoil, tryRestore } from '../support/damage.ts';
 import type { Damage } from '../support/damage.ts';
-import { filesWith, newestOf, riddled, restoreWith, spoilAtRandom, withDomain } from '../support/domains.ts';
+import {
+  filesWith,
+  makeDamageStage,
+  newestOf,
+  riddled,
+  restoreWith,
+  spoilAtRandom,
+  withDomain,
+} from '../support/domains.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { contents } from '../support/repair-aftermath.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
-import { inSoak, seedsFrom } from '../support/soak.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
-test.each(seedsFrom(1, inSoak(200, 12)))('whatever is damaged is fetched: seed %i', async (seed) => {
-  const stage = await setDamageStage(memoryDirectory());
+test.each(seedsOf(12, 200))('whatever is damaged is fetched (seed %i)', async (seed) => {
+  const stage = await makeDamageStage();
   const disk = await spoilAtRandom(stage, seed);
   const before = contents(disk);
   await withDomain(stage.backend.copy(), async (domain) => {
@@ -42,7 +41,7 @@ test.each(seedsFrom(1, inSoak(200, 12)))('whatever is damaged is fetched: seed %
 
 describe('everything of one kind', () => {
   test.each(['data', 'tree'] as const)('without %s packs', async (kind) => {
-    const stage = await setDamageStage(memoryDirectory());
+    const stage = await makeDamageStage();
     const disk = await spoil(stage, ...packsOfKind(stage.backend, kind).map(missing));
     await withDomain(stage.backend.copy(), async (domain) => {
       const id = newestOf(stage);
@@ -79,7 +78,7 @@ describe('everything of one kind', () => {
 });
 
 test('a sound repository asks for nothing', async () => {
-  const stage = await setDamageStage(memoryDirectory());
+  const stage = await makeDamageStage();
   await withDomain(stage.backend.copy(), async (domain) => {
     const { result } = await restoreWith(stage.backend, { selector: newestOf(stage), fromDomains: domain });
     expect([result.fetched, domain.asked]).toEqual([{ chunks: 0, bytes: 0, byDomain: [] }, []]);
@@ -87,7 +86,7 @@ test('a sound repository asks for nothing', async () => {
 });
 
 test('only what a path or a pattern needs is fetched', async () => {
-  const stage = await setDamageStage(memoryDirectory());
+  const stage = await makeDamageStage();
   const disk = await spoil(stage, ...filesIn(stage.backend, 'packs').map(missing));
   const id = newestOf(stage);
   await withDomain(stage.backend.copy(), async (domain, opened) => {
@@ -109,7 +108,7 @@ test('only what a path or a pattern needs is fetched', async () => {
 test.each(['missing', 'damaged'] as const)(
   'what no domain has and is %s is reported as lost, and only that',
   async (how) => {
-    const stage = await setDamageStage(memoryDirectory());
+    const stage = await makeDamageStage();
     const { backend } = stage;
     const spoilOne = (file: string): Damage => (how === 'missing' ? missing(file) : riddled(backend, file));
     const disk = await spoil(stage, ...packsOfKind(backend, 'data').map(spoilOne));
@@ -143,7 +142,7 @@ test.each(['missing', 'damaged'] as const)(
 
 describe('a source', () => {
   const brokenStage = async () => {
-    const stage = await setDamageStage(memoryDirectory());
+    const stage = await makeDamageStage();
     const disk = await spoil(stage, ...filesIn(stage.backend, 'packs').map((file) => flip(stage.backend, file, 200)));
     return { stage, disk, id: newestOf(stage) };
   };
@@ -166,7 +165,7 @@ describe('a source', () => {
   });
 
   test('that has nothing but lies restores nothing wrong', async () => {
-    const stage = await setDamageStage(memoryDirectory());
+    const stage = await makeDamageStage();
     const id = newestOf(stage);
     const damages = packsOfKind(stage.backend, 'data').map((file) => flip(stage.backend, file, 200));
     const disk = await spoil(stage, ...damages);
@@ -211,7 +210,7 @@ describe('a source', () => {
 });
 
 test('a repository that can only be read is enough, and nothing is left on this machine', async () => {
-  const stage = await setDamageStage(memoryDirectory());
+  const stage = await makeDamageStage();
   const disk = await spoil(stage, ...filesIn(stage.backend, 'packs').map(missing));
   const refuse = vi.fn(async () => {
     throw backendFailure({ location: disk.location, operation: 'create', name: 'x', errno: 'EROFS' });

@@ -17,11 +17,12 @@ import { drainGroup, removeGroup } from '../../src/operations/group-moves.ts';
 import { addGroup, listGroups, setGroupState } from '../../src/operations/groups.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
-import { makeBucketStage, packsIn } from '../support/bucket-stage.ts';
+import { keepBucketStage, makeBucketStage, packsIn } from '../support/bucket-stage.ts';
 import type { BucketStage } from '../support/bucket-stage.ts';
 import { memoryBucket } from '../support/buckets.ts';
 import { fill, makeGrouped, openPlaces } from '../support/grouped-repository.ts';
 import { failure } from '../support/memory-store.ts';
+import { inSoak } from '../support/soak.ts';
 
 describe('a group in a bucket', () => {
   it('takes its share, gives it back, and can be left', async () => {
@@ -154,12 +155,16 @@ describe('a bucket that does not answer', () => {
       drain: async ({ context }) => drainGroup(context, 'b'),
     };
     for (const [name, act] of Object.entries(acts)) {
+      const makeStage = keepBucketStage(async () => {
+        const made = await makeBucketStage();
+        fill(made, 'two', 2, 100_000);
+        if (name !== 'backup') await made.backup();
+        return made;
+      });
       let hasFired = true;
-      for (let at = 0; hasFired; at += 7) {
+      for (let at = 0; hasFired; at += inSoak(7, 21)) {
         hasFired = false;
-        const stage = await makeBucketStage();
-        fill(stage, 'two', 2, 100_000);
-        if (name !== 'backup') await stage.backup();
+        const stage = await makeStage();
         const before = (await listSnapshots(stage.context)).map(({ id }) => id);
         let left = at;
         stage.bucket.store.onRequest = (_request, isDone) => {

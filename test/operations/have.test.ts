@@ -9,6 +9,7 @@ import type { HaveResult, SoughtFile } from '../../src/operations/have.ts';
 import { bytesOf } from '../../src/util/byte-string.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
@@ -24,27 +25,29 @@ async function find(
 }
 
 describe('findContent', () => {
-  it('finds every file of a tree that was backed up, under any name, and none that changed', async () => {
-    const seed = 71;
-    const prng = createPrng(seed);
-    const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
-    const tree = join(repository.source, 'tree');
-    const paths = makeRandomTree(tree, { seed, fileCount: 40, fileSizeBytesMax: 100_000, hasSpecialEntries: false });
-    await repository.backup();
-    const copy = join(repository.directory, 'copy');
-    await repository.restore({ target: copy });
-    const copied = await find(repository, copy);
-    expect(copied.result).toMatchObject({ files: paths.length, missingFiles: 0, missingBytes: 0, unreadable: 0 });
-    const changed = new Set<string>();
-    for (const [index, path] of paths.entries()) {
-      if (index % 3 !== 0) continue;
-      writeFileSync(Buffer.from(path, 'latin1'), prng.bytes(1 + prng.int(30_000)));
-      changed.add(path);
-    }
-    const { files } = await find(repository, repository.source);
-    expect(new Set(files.filter(({ isThere }) => !isThere).map(({ path }) => path))).toEqual(changed);
-    expect(files.map(({ path }) => path)).toHaveLength(paths.length);
-  });
+  it.each(seedsOf(1, 10))(
+    'finds every file of a tree that was backed up, under any name, and none that changed (seed %i)',
+    async (seed) => {
+      const prng = createPrng(seed);
+      const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+      const tree = join(repository.source, 'tree');
+      const paths = makeRandomTree(tree, { seed, fileCount: 40, fileSizeBytesMax: 100_000, hasSpecialEntries: false });
+      await repository.backup();
+      const copy = join(repository.directory, 'copy');
+      await repository.restore({ target: copy });
+      const copied = await find(repository, copy);
+      expect(copied.result).toMatchObject({ files: paths.length, missingFiles: 0, missingBytes: 0, unreadable: 0 });
+      const changed = new Set<string>();
+      for (const [index, path] of paths.entries()) {
+        if (index % 3 !== 0) continue;
+        writeFileSync(Buffer.from(path, 'latin1'), prng.bytes(1 + prng.int(30_000)));
+        changed.add(path);
+      }
+      const { files } = await find(repository, repository.source);
+      expect(new Set(files.filter(({ isThere }) => !isThere).map(({ path }) => path))).toEqual(changed);
+      expect(files.map(({ path }) => path)).toHaveLength(paths.length);
+    },
+  );
 
   it('sees that a part of a file is missing', async () => {
     const repository = await makeTestRepository({ chunker: TINY_CHUNKS });

@@ -107,6 +107,20 @@ describe('findHistory', () => {
     expect(snapshotCount).toBe(2);
   });
 
+  it('gives versions of a directory above what was backed up', async () => {
+    const repository = await makeTestRepository();
+    for (const name of ['one', 'two']) mkdirSync(join(repository.source, name));
+    const sources = ['one', 'two'].map((name) => join(repository.source, name));
+    for (let count = 0; count < 2; count += 1) await repository.backup({ sources });
+    writeFileSync(join(repository.source, 'two', 'file'), 'x');
+    await repository.backup({ sources });
+    const { versions } = await findHistory(repository.context, { path: repository.source });
+    expect(versions.map(({ change, snapshotCount }) => [change, snapshotCount])).toEqual([
+      ['+', 2],
+      ['M', 1],
+    ]);
+  });
+
   it('takes a relative path from the root of the snapshots if there is none below the current directory', async () => {
     const repository = await makeTestRepository();
     writeFileSync(join(repository.source, 'file'), 'x');

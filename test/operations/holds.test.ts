@@ -19,6 +19,7 @@ import { joinRealm } from '../../src/operations/realm/join.ts';
 import { thisMachine, whyNotOriginal } from '../../src/operations/realm/own-place.ts';
 import { withRealm } from '../../src/operations/realm/realm.ts';
 import { forgetDomain, leaveRealm } from '../../src/operations/realm/leave.ts';
+import { rewriteSnapshots } from '../../src/operations/rewrite.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { ALL, borrowedIds, deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
 
@@ -35,7 +36,7 @@ describe('a hold', () => {
     expect(await owner.holds()).toEqual(holds);
   });
 
-  test('is no backup: not the latest, not deleted by rules or by name, not copied', async () => {
+  test('is no backup: not the latest, not deleted by rules or by name, not rewritten, not copied', async () => {
     const { realm, owner, holder, source } = await makeSetting();
     await holder.backUp(source, { reliesOn: 'owner' });
     await owner.expectRestored(source);
@@ -45,11 +46,17 @@ describe('a hold', () => {
     await expect(deleteSnapshots(owner.context, { selectors: [hold!.id] })).rejects.toThrow(
       'held for the domain holder',
     );
+    const rewriting = rewriteSnapshots(owner.context, { selectors: [hold!.id], newHost: 'other' });
+    await expect(rewriting).rejects.toThrow('held for the domain holder');
     const copy = { backend: new LocalBackend(join(realm.directory, 'copy')) };
     await initRepository(copy, { encryption: 'never' });
     await copySnapshots(owner.context, { destination: copy });
     const copies = await listSnapshots(copy);
     expect(copies.map(({ snapshot }) => [snapshot.hold, snapshot.hostname])).toEqual([[undefined, hostname()]]);
+    // By name, what is held is copied, but nobody relies on the copy.
+    const { snapshots } = await copySnapshots(owner.context, { destination: copy, selectors: [hold!.id] });
+    expect(snapshots).toHaveLength(1);
+    expect((await listSnapshots(copy)).map(({ snapshot }) => snapshot.hold)).toEqual([undefined, undefined]);
   });
 
   test('ends when a compaction has removed the last pack that needs it, and not before', async () => {

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
+import { encodePaxRecords } from '../../src/format/tar/pax-records.ts';
+import { writeChecksum } from '../../src/format/tar/tar-fields.ts';
+import { importTar } from '../../src/operations/import-tar.ts';
 import type { ImportTarOptions } from '../../src/operations/import-tar.ts';
 import { entryAt, importMembers } from '../support/imported-archive.ts';
-import { bs } from '../support/tar-archive.ts';
+import { bs, encodeSample, sampleArchive } from '../support/tar-archive.ts';
 import type { SampleMember } from '../support/tar-archive.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 
@@ -113,5 +116,27 @@ describe('the metadata of an entry', () => {
       'cannot import f: its ACL names the user no-such-user, who is not on this machine',
     ]);
     expect((await entryAt(repository, 'f')).xattrs).toEqual([]);
+  });
+
+  it('has what all global headers before it say, the last one first', async () => {
+    const repository = await makeTestRepository();
+    const global = (...records: Parameters<typeof encodePaxRecords>[0]): Buffer => {
+      const member = encodeSample({ path: 'global', content: encodePaxRecords(records).toString('latin1') });
+      const header = member.subarray(member.length - 1024, -512);
+      header.write('g', 156, 'latin1');
+      writeChecksum(header);
+      return member.subarray(-1024);
+    };
+    const plain = (path: string): Buffer => encodeSample({ path, mtime: { seconds: 5, nanoseconds: 0 } });
+    const archive = [
+      global(['uid', bs('70')], ['gid', bs('80')]),
+      plain('first'),
+      global(['uid', bs('71')]),
+      plain('second'),
+      sampleArchive([]),
+    ];
+    await importTar(repository.context, { archive });
+    expect(await entryAt(repository, 'first')).toMatchObject({ uid: 70, gid: 80 });
+    expect(await entryAt(repository, 'second')).toMatchObject({ uid: 71, gid: 80 });
   });
 });

@@ -1,10 +1,13 @@
 import { renameSync } from 'node:fs';
 import { afterEach, expect, test, vi } from 'vitest';
 
+import { withRepository } from '../../src/operations/context.ts';
 import { adopt } from '../../src/operations/realm/adopt.ts';
 import { placeHold } from '../../src/operations/realm/holds.ts';
 import { RepositoryPeer } from '../../src/operations/realm/repository-peer.ts';
+import { makeCondemnedInUse } from '../support/condemned-stage.ts';
 import { borrowedIds, deleteAll, kindsOf, makeSetting, makeTwoLoans } from '../support/lending-pair.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -50,6 +53,28 @@ test('borrowed chunks are not lent', async () => {
   expect(await holder.holds()).toEqual([]);
   const { borrowed } = await third.backUp(source, { reliesOn: 'holder' });
   expect([borrowed.chunks, kindsOf(third)]).toEqual([0, []]);
+});
+
+test('chunks in packs that are about to be removed are not lent', async () => {
+  const { disk } = await makeCondemnedInUse();
+  const ids = { lasting: [] as Uint8Array[], condemned: [] as Uint8Array[] };
+  await withRepository(simulatedProcess(disk), 'read', async (repository) => {
+    const { state, listing } = await repository.openState();
+    const { filter, packs } = state;
+    filter.forEachEntry((entry) => {
+      const pack = packs.get(filter.packIndexOf(entry));
+      if (pack.kind !== 'data') return;
+      const id = new Uint8Array(20);
+      filter.copyId(entry, id, 0);
+      ids[listing.condemned.packIds.has(pack.id) ? 'condemned' : 'lasting'].push(id);
+    });
+  });
+  expect([ids.lasting.length > 0, ids.condemned.length > 0]).toEqual([true, true]);
+  const hold = { domainId: 'ab'.repeat(32), name: 'other', holdId: 'cd'.repeat(32) };
+  const place = async (asked: readonly Uint8Array[]): Promise<Set<number>> =>
+    new Set(await placeHold(simulatedProcess(disk), hold, Buffer.concat(asked)));
+  expect(await place(ids.condemned)).toEqual(new Set([0]));
+  expect(await place(ids.lasting)).toEqual(new Set([1]));
 });
 
 test('only what one domain keeps can be adopted', async () => {

@@ -13,6 +13,7 @@ import { CountingBackend } from '../support/counting-backend.ts';
 import { filesIn, flip } from '../support/damage.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
@@ -52,8 +53,7 @@ describe('openSnapshot', () => {
     await expect(snapshot.stat('source')).rejects.toThrow('closed');
   });
 
-  it('gives every file back, as a whole and in any range', async () => {
-    const seed = 14;
+  it.each(seedsOf(1, 10))('gives every file back, as a whole and in any range (seed %i)', async (seed) => {
     const prng = createPrng(seed);
     const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
     const files = makeRandomTree(join(repository.source, 'tree'), { seed, fileCount: 40, fileSizeBytesMax: 300_000 });

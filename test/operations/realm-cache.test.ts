@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { backup } from '../../src/operations/backup.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
@@ -9,6 +9,7 @@ import { leaveRealm } from '../../src/operations/realm/leave.ts';
 import { locate } from '../../src/operations/realm/locate.ts';
 import type { LocateOptions, LocateResult, LocatedChunk } from '../../src/operations/realm/locate.ts';
 import { realmStatus } from '../../src/operations/realm/status.ts';
+import type * as AnswerCache from '../../src/realm/answer-cache.ts';
 import { createPrng } from '../support/prng.ts';
 import { newMember, newRealm } from '../support/realm.ts';
 import { useRedis } from '../support/redis-server.ts';
@@ -16,6 +17,15 @@ import { StallingProxy } from '../support/stalling-proxy.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 const SEED = 5;
+
+/** How long a command waits for Redis: longer than any pause of a busy machine, unless a test says otherwise. */
+const deadline = vi.hoisted(() => ({ ms: 60_000 }));
+vi.mock('../../src/realm/answer-cache.ts', async (importOriginal) => {
+  const original = await importOriginal<typeof AnswerCache>();
+  const openAnswerCache: typeof original.openAnswerCache = async (url, options) =>
+    original.openAnswerCache(url, { ...options, deadlineMs: deadline.ms });
+  return { ...original, openAnswerCache };
+});
 
 const redis = useRedis();
 
@@ -113,6 +123,8 @@ it('a server that is stalled or killed costs a moment, and nothing else', async 
   const { chunks } = await located(b, known);
   expect(await located(b, known)).toMatchObject({ questions: 0, remembered: chunks });
   proxy.stall();
+  deadline.ms = 200;
+  onTestFinished(() => void (deadline.ms = 60_000));
   expect(await located(b, known)).toMatchObject({ absent: 0, unknown: 0, questions: chunks });
   expect(proxy.stalledBytes).toBeGreaterThan(0);
   proxy.cut();

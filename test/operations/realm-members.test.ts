@@ -84,7 +84,7 @@ test('an agent announces itself again after its repository has left and joined a
     expect(before).toBeDefined();
     await leaveRealm(holder.context);
     await joinRealm(holder.context, { coordinator: realm.coordinator, name: 'holder' });
-    await vi.waitFor(async () => expect(await endpoint()).toEqual(before), { timeout: 20_000, interval: 50 });
+    await vi.waitFor(async () => expect(await endpoint()).toEqual(before), { timeout: 250_000, interval: 50 });
   });
 });
 

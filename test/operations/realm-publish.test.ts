@@ -21,7 +21,7 @@ async function expectPublished(context: OperationContext): Promise<void> {
   expect(own).toMatchObject({ isCurrent: true, unpublished: 0, problem: undefined });
 }
 
-it(`what an operation publishes with its own state is what another process finds, seed ${SEED}`, async () => {
+it(`what an operation publishes with its own state is what another process finds (seed ${SEED})`, async () => {
   const [file, source] = [await newRealm('plain'), memoryDirectory()];
   const context = await newMember('plain', file);
   await joinRealm(context, { coordinator: memoryDirectory(), name: 'a' });

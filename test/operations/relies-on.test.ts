@@ -8,7 +8,7 @@ import { adopt } from '../../src/operations/realm/adopt.ts';
 import { borrowedPacksOf } from '../../src/operations/realm/borrowed-packs.ts';
 import { rewriteSnapshots } from '../../src/operations/rewrite.ts';
 import { tagSnapshots } from '../../src/operations/tag.ts';
-import { makeSetting } from '../support/lending-pair.ts';
+import { makeSetting, makeTwoLoans } from '../support/lending-pair.ts';
 import type { Member, Setting } from '../support/lending-pair.ts';
 import { KINDS } from '../support/realm.ts';
 
@@ -26,6 +26,12 @@ async function backUpThird({ realm, holder, source }: Setting): Promise<Member> 
 /** Of each snapshot, by time. */
 async function lenders(member: Member): Promise<(string | undefined)[]> {
   return (await member.snapshots()).map(({ snapshot }) => snapshot.reliesOn?.map(({ name }) => name).join());
+}
+
+async function borrowedPackIds({ context }: Member): Promise<string[]> {
+  return await withRepository(context, 'read', async (repository) =>
+    borrowedPacksOf((await repository.openState()).state).map(({ id }) => id),
+  );
 }
 
 describe.each(KINDS)('in a realm of %s repositories, a manifest names the lenders of its snapshot', (kind) => {
@@ -71,10 +77,20 @@ test('a rewrite keeps the lenders if a pack of borrowed chunks is damaged', asyn
   const own = realm.files(2, 7);
   cpSync(source, join(own, 'borrowed'), { recursive: true });
   const { snapshotId } = await holder.backUp(own, { reliesOn: 'owner' });
-  const packIds = await withRepository(holder.context, 'read', async (repository) =>
-    borrowedPacksOf((await repository.openState()).state).map(({ id }) => id),
-  );
-  for (const id of packIds) rmSync(join(holder.place, 'packs', id.slice(0, 2), id));
+  for (const id of await borrowedPackIds(holder)) rmSync(join(holder.place, 'packs', id.slice(0, 2), id));
   await rewriteSnapshots(holder.context, { selectors: [snapshotId!], patterns: { exact: ['file-0'] } });
   expect(await lenders(holder)).toEqual(['owner', 'owner']);
+});
+
+test('a rewrite keeps all lenders if the packs of one of them are missing', async () => {
+  const { realm, holder, source, other } = await makeTwoLoans();
+  const own = realm.files(2, 7);
+  cpSync(source, join(own, 'one'), { recursive: true });
+  cpSync(other, join(own, 'two'), { recursive: true });
+  const { snapshotId } = await holder.backUp(own);
+  const [packId] = await borrowedPackIds(holder);
+  rmSync(join(holder.place, 'packs', packId!.slice(0, 2), packId!));
+  expect(await borrowedPackIds(holder)).toHaveLength(1);
+  await rewriteSnapshots(holder.context, { selectors: [snapshotId!], patterns: { exact: ['file-0'] } });
+  expect((await lenders(holder)).slice(2)).toEqual(['owner,third', 'owner,third']);
 });

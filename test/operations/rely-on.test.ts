@@ -129,7 +129,7 @@ test('an adoption that fails anywhere loses nothing, and goes on when it is repe
   const { owner, holder, source } = await makeSetting();
   await holder.backUp(source, { reliesOn: 'owner' });
   let failedCount = 0;
-  for (let at = 1; ; at += inSoak(1, 5)) {
+  for (let at = 1; ; at += inSoak(1, 8)) {
     const backend = new FaultyBackend(new LocalBackend(holder.place), { failAt: at });
     const failure = await adopt({ ...holder.context, backend }).catch((error: unknown) => error);
     if (!backend.fired) break;

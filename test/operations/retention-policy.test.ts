@@ -42,6 +42,16 @@ describe('a retention policy', () => {
     expect(keep(times, { counts: { daily: 2 } })).toHaveLength(2);
   });
 
+  it('lets weeks begin on Monday, and belong to the year of their Thursday', () => {
+    // A Sunday, the Monday after it, the Sunday of that week, and the next Monday.
+    const times = ['2025-12-28T10:00', '2025-12-29T10:00', '2026-01-04T10:00', '2026-01-05T10:00'];
+    expect(keep(times, { counts: { weekly: 3 } })).toEqual([
+      '2026-01-05T10:00: weekly snapshot',
+      '2026-01-04T10:00: weekly snapshot',
+      '2025-12-28T10:00: weekly snapshot',
+    ]);
+  });
+
   it('counts days by the clock of the backup', () => {
     const times = ['2026-01-01T22:30', '2026-01-01T23:30'];
     expect(keep(times, { counts: { daily: 5 } })).toEqual([

@@ -1,16 +1,27 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { RefusedError, UsageError } from '../../src/errors.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { copySnapshots } from '../../src/operations/copy.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { rewriteSnapshots } from '../../src/operations/rewrite.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { pinSnapshots } from '../../src/operations/tag.ts';
+import { restoreOne } from '../support/aftermath.ts';
+import { makeCondemnedInUse } from '../support/condemned-stage.ts';
+import { BACKUP, setStage } from '../support/crash-stage.ts';
+import type { Stage } from '../support/crash-stage.ts';
+import { filesIn, missing } from '../support/damage.ts';
+import { riddled } from '../support/domains.ts';
+import { FaultyBackend, SimulatedCrash } from '../support/faulty-backend.ts';
 import { createPrng } from '../support/prng.ts';
+import { withoutLeftOut } from '../support/replacing-acts.ts';
+import { simulatedProcess } from '../support/simulated-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
@@ -103,4 +114,47 @@ it('two commands that replace a snapshot at once do not make two of it', async (
   expect(endings.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   expect(await listSnapshots(context)).toHaveLength(2);
   await repository.expectClean();
+});
+
+it('a snapshot that needs what a compaction has condemned is not rewritten: the new one would need it too', async () => {
+  const { disk, first } = await makeCondemnedInUse();
+  const context = simulatedProcess(disk);
+  const rewrite = async (): ReturnType<typeof rewriteSnapshots> =>
+    rewriteSnapshots(context, { selectors: [first], patterns: { exact: ['file-1'] } });
+  const before = await listSnapshots(context);
+  await expect(rewrite()).rejects.toMatchObject({ code: 'REFUSED', advice: { code: 'repair-and-repeat' } });
+  expect(await listSnapshots(context)).toEqual(before);
+  await compact(context);
+  expect((await rewrite()).rewritten).toHaveLength(1);
+});
+
+describe('a rewrite that was interrupted before it deleted the old snapshot', () => {
+  const rewrite = async (context: OperationContext, snapshotId: string): ReturnType<typeof rewriteSnapshots> =>
+    rewriteSnapshots(context, { selectors: [snapshotId], patterns: { exact: ['deep'] }, forget: true });
+
+  /** `made`: the new snapshot, and the pack with its trees. */
+  async function interrupted(): Promise<{ stage: Stage; first: string; made: { id: string; pack: string } }> {
+    const stage = await setStage(memoryDirectory(), BACKUP);
+    const { backend, snapshotIds } = stage;
+    const [first = ''] = snapshotIds;
+    const before = new Set(backend.names());
+    const isDelete = (operation: string, name: string): boolean => operation === 'rename' && name.includes(first);
+    const faulty = new FaultyBackend(backend, { failAt: 1, mode: 'crash', only: isDelete });
+    await expect(rewrite(simulatedProcess(faulty), first)).rejects.toThrow(SimulatedCrash);
+    const [snapshot, ...others] = filesIn(backend, 'snapshots').filter((name) => !before.has(name));
+    const [pack, ...packs] = filesIn(backend, 'packs').filter((name) => !before.has(name));
+    expect([others, packs]).toEqual([[], []]);
+    return { stage, first, made: { id: snapshot!.slice('snapshots/'.length), pack: pack! } };
+  }
+
+  it.each(['whole', 'missing', 'damaged'] as const)('is not made again if its trees are %s by now', async (state) => {
+    const { stage, first, made } = await interrupted();
+    const { backend } = stage;
+    const damages = { whole: [], missing: [missing(made.pack)], damaged: [riddled(backend, made.pack)] };
+    for (const damage of damages[state]) await damage.apply(backend);
+    const { rewritten } = await rewrite(simulatedProcess(backend), first);
+    expect(rewritten).toMatchObject([{ newId: made.id }]);
+    expect(filesIn(backend, 'snapshots')).not.toContain(`snapshots/${first}`);
+    expect(await restoreOne(backend, made.id, withoutLeftOut(stage.trees.get(first)!))).toEqual([]);
+  });
 });

@@ -12,11 +12,13 @@ import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { pinSnapshots } from '../../src/operations/tag.ts';
 import { Repository } from '../../src/repository/repository.ts';
 import { createPrng } from '../support/prng.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { unlockOfTests } from '../support/test-password.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
 const SNAPSHOTS = 7;
+const SEEDS = seedsOf(1, 20);
 
 /** Snapshots of random versions of some files, in two groups. */
 async function makeRandom(seed: number): Promise<{ repository: TestRepository; ids: string[] }> {
@@ -37,8 +39,7 @@ async function makeRandom(seed: number): Promise<{ repository: TestRepository; i
   return { repository, ids };
 }
 
-it('what any set of snapshots frees is the sum of what its members share', async () => {
-  const seed = Math.floor(performance.now() * 1000);
+it.each(SEEDS)('what any set of snapshots frees is the sum of what its members share (seed %i)', async (seed) => {
   const { repository, ids } = await makeRandom(seed);
   const opened = await Repository.open({ backend: repository.context.backend, mode: 'shared', unlock: unlockOfTests });
   const { state, reader } = await opened.openState();
@@ -77,29 +78,31 @@ async function findLimit(context: OperationContext, beforeBytes: number): Promis
   throw new Error('nothing can be freed');
 }
 
-it('a repository fits after what frees the most is deleted, and nothing more is deleted', async () => {
-  const seed = Math.floor(performance.now() * 1000);
-  const { repository, ids } = await makeRandom(seed);
-  const { context } = repository;
-  const { size } = await forgetByPolicy(context, { policy: {}, keepSizeBytes: 1e9, dryRun: true });
-  expect(size).toMatchObject({ limitBytes: 1e9, beforeBytes: size!.expectedBytes });
-  const tooSmall = forgetByPolicy(context, { policy: {}, keepSizeBytes: 1 });
-  await expect(tooSmall).rejects.toThrow(/cannot be reduced to 1 B: the snapshots that must stay need \d/);
-  const { changed } = await pinSnapshots(context, { selectors: [ids[0]!] });
-  const keepSizeBytes = await findLimit(context, size!.beforeBytes);
-  const result = await forgetByPolicy(context, { policy: {}, keepSizeBytes });
-  const removed = result.groups.flatMap((group) => group.removed);
-  expect(removed.length, String(seed)).toBeGreaterThan(0);
-  expect(removed.every((each) => each.size !== undefined && each.size.freedBytes > 0)).toBe(true);
-  expect(result.size!.expectedBytes).toBeLessThanOrEqual(keepSizeBytes);
-  expect(result.size!.beforeBytes - result.size!.expectedBytes).toBe(result.freed.storedBytes);
-  // A compaction also gives back footers; only the image may grow a little.
-  expect(result.compaction!.bytesAfter).toBeLessThan(result.size!.expectedBytes + 20_000);
-  const left = (await listSnapshots(context)).map(({ id }) => id);
-  expect(left).toContain(changed[0]!.new.id);
-  expect(left).toContain(ids.at(-1));
-  await repository.expectClean();
-});
+it.each(SEEDS)(
+  'a repository fits after what frees the most is deleted, and nothing more is deleted (seed %i)',
+  async (seed) => {
+    const { repository, ids } = await makeRandom(seed);
+    const { context } = repository;
+    const { size } = await forgetByPolicy(context, { policy: {}, keepSizeBytes: 1e9, dryRun: true });
+    expect(size).toMatchObject({ limitBytes: 1e9, beforeBytes: size!.expectedBytes });
+    const tooSmall = forgetByPolicy(context, { policy: {}, keepSizeBytes: 1 });
+    await expect(tooSmall).rejects.toThrow(/cannot be reduced to 1 B: the snapshots that must stay need \d/);
+    const { changed } = await pinSnapshots(context, { selectors: [ids[0]!] });
+    const keepSizeBytes = await findLimit(context, size!.beforeBytes);
+    const result = await forgetByPolicy(context, { policy: {}, keepSizeBytes });
+    const removed = result.groups.flatMap((group) => group.removed);
+    expect(removed.length, String(seed)).toBeGreaterThan(0);
+    expect(removed.every((each) => each.size !== undefined && each.size.freedBytes > 0)).toBe(true);
+    expect(result.size!.expectedBytes).toBeLessThanOrEqual(keepSizeBytes);
+    expect(result.size!.beforeBytes - result.size!.expectedBytes).toBe(result.freed.storedBytes);
+    // A compaction also gives back footers; only the image may grow a little.
+    expect(result.compaction!.bytesAfter).toBeLessThan(result.size!.expectedBytes + 20_000);
+    const left = (await listSnapshots(context)).map(({ id }) => id);
+    expect(left).toContain(changed[0]!.new.id);
+    expect(left).toContain(ids.at(-1));
+    await repository.expectClean();
+  },
+);
 
 it('a size applies to what the rules keep, and never to the newest of a group', async () => {
   const { repository, ids } = await makeRandom(3);

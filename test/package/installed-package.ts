@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export const ROOT: string = join(import.meta.dirname, '..', '..');
@@ -31,19 +31,23 @@ export function productionPackages(): Map<string, LockedPackage> {
 }
 
 /**
- * Packs the project as `npm publish` would and installs it in a directory with its production dependencies and nothing
+ * Packs the project as `npm pack` does and installs it in a directory with its production dependencies and nothing
  * else. These are links to the project's own, so that no registry is needed. Returns the folder of the package.
  */
 export function installPackage(directory: string): string {
-  const run = (command: string, args: readonly string[]): string => {
-    const { status, stdout, stderr } = spawnSync(command, args, { cwd: ROOT, encoding: 'utf8' });
+  const run = (command: string, args: readonly string[], env = {}): string => {
+    const { status, stdout, stderr } = spawnSync(command, args, {
+      cwd: ROOT,
+      encoding: 'utf8',
+      env: { ...process.env, ...env },
+    });
     assert(status === 0, `${command} ${args.join(' ')}: ${stderr}`);
     return stdout;
   };
-  // The set-up of the suite has built it.
-  const packed = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', directory]);
-  const [{ filename }] = JSON.parse(packed) as [{ readonly filename: string }];
-  run('tar', ['-xzf', join(directory, filename), '-C', directory]);
+  // The last step of `npm pack`, which makes the package. The steps before it build, which the set-up of the suite did.
+  run('npm', ['run', '--silent', 'postpack'], { npm_config_pack_destination: directory });
+  const [filename] = readdirSync(directory).filter((name) => name.endsWith('.tgz'));
+  run('tar', ['-xzf', join(directory, filename!), '-C', directory]);
   const modules = join(directory, 'node_modules');
   mkdirSync(modules);
   const installed = join(modules, 'ldm-backup');

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import type { RequestOptions } from 'node:http';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import type { AgentPlace } from '../../src/realm/agent-place.ts';
 import { AgentServer, type AgentServerOptions } from '../../src/realm/agent-server.ts';
 import type { AgentService } from '../../src/realm/peer.ts';
 import { fakeService } from '../support/fake-agent-service.ts';
+import { selfSigned } from '../support/self-signed.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
 export const TOKEN: string = 'ab'.repeat(32);
@@ -28,10 +29,9 @@ export function socketPath(): string {
 export function tlsPlace(): AgentPlace {
   const directory = temporaryDirectory();
   const [certificateFile, keyFile] = [join(directory, 'certificate.pem'), join(directory, 'key.pem')];
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', keyFile];
-  execFileSync('openssl', ['req', '-x509', ...key, '-out', certificateFile, '-days', '2', '-subj', '/CN=agent'], {
-    stdio: 'pipe',
-  });
+  const { key, certificate } = selfSigned('agent');
+  writeFileSync(certificateFile, certificate);
+  writeFileSync(keyFile, key, { mode: 0o600 });
   return { kind: 'tls', host: '127.0.0.1', port: 0, certificateFile, keyFile };
 }
 

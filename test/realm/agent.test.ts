@@ -227,8 +227,8 @@ describe('a slow client', () => {
         () => true,
         () => false,
       );
-    const deadlineMs = performance.now() + 20_000;
-    while (!(await isAnswered())) expect(performance.now()).toBeLessThan(deadlineMs);
+    // The limit of the test ends it.
+    while (!(await isAnswered()));
     socket.destroy();
   });
 });

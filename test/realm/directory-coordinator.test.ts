@@ -7,6 +7,7 @@ import { CorruptDataError } from '../../src/errors.ts';
 import { CoordinatorError } from '../../src/realm/realm-errors.ts';
 import { DirectoryCoordinator } from '../../src/realm/directory-coordinator.ts';
 import { planeBaseName } from '../../src/realm/plane-names.ts';
+import { RealmRecords, createRealmKeys } from '../../src/realm/realm-records.ts';
 import { SharedFiles } from '../../src/realm/shared-files.ts';
 import { describeCoordinator } from '../contracts/coordinator-contract.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
@@ -86,4 +87,50 @@ it('keeps plane files of each domain by name', async () => {
   await planes.remove(DOMAIN, name);
   await planes.remove(DOMAIN, name);
   expect(await planes.read(DOMAIN, name, 100)).toBeUndefined();
+});
+
+it('an older record does not come back when a removal is interrupted', async () => {
+  const directory = memoryDirectory();
+  const files = new SharedFiles(directory);
+  // A writer has ended before it removed the first one.
+  for (const version of [1, 2]) files.writeNew(`state/${DOMAIN}.${version}`, Buffer.from(String(version)));
+  class InterruptedFiles extends SharedFiles {
+    #isFirst = true;
+
+    override remove(name: string): void {
+      if (!this.#isFirst) throw new CoordinatorError('interrupted');
+      this.#isFirst = false;
+      super.remove(name);
+    }
+  }
+  const interrupted = new DirectoryCoordinator(directory, { files: new InterruptedFiles(directory) });
+  await expect(interrupted.remove('state', DOMAIN)).rejects.toThrow('interrupted');
+  const coordinator = new DirectoryCoordinator(directory);
+  expect(Buffer.from((await coordinator.read('state', DOMAIN))!.bytes).toString()).toBe('2');
+  await coordinator.remove('state', DOMAIN);
+  expect(await coordinator.list('state')).toEqual([]);
+});
+
+it.each([0, 1, 2])('a domain can be forgotten again when that was interrupted after %i records', async (count) => {
+  const directory = memoryDirectory();
+  const realmId = 'cd'.repeat(32);
+  const keys = createRealmKeys('ef'.repeat(32), realmId);
+  const coordinator = new DirectoryCoordinator(directory);
+  const records = new RealmRecords(coordinator, realmId, keys);
+  const state = { generation: 1, sequence: 1, positions: 64, hashes: 3, liveCount: 0, checksum: 'ab'.repeat(32) };
+  await records.writeMember(DOMAIN, { name: 'a', host: 'here', place: '/a' }, undefined);
+  await records.writeState(DOMAIN, state, undefined);
+  await records.announce(DOMAIN, { kind: 'socket', path: '/a.sock', host: 'here' });
+  const removing = coordinator.remove.bind(coordinator);
+  let left = count;
+  coordinator.remove = async (kind, domainId) => {
+    if (left === 0) throw new CoordinatorError('interrupted');
+    left -= 1;
+    await removing(kind, domainId);
+  };
+  await expect(records.remove(DOMAIN)).rejects.toThrow('interrupted');
+  expect([...(await records.members()).members.keys()]).toEqual([DOMAIN]);
+  coordinator.remove = removing;
+  await records.remove(DOMAIN);
+  for (const kind of ['members', 'live', 'state'] as const) expect(await coordinator.list(kind)).toEqual([]);
 });

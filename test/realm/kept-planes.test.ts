@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
 
 import { PlaneSet } from '../../src/ldm/planes.ts';
+import type { AnswerCache } from '../../src/realm/answer-cache.ts';
+import { CachedAnswers } from '../../src/realm/cached-answers.ts';
 import { decodeHeldPlanes, encodeHeldPlanes, mayHave } from '../../src/realm/held-planes.ts';
 import type { HeldPlane } from '../../src/realm/held-planes.ts';
 import { KeptPlanes } from '../../src/realm/kept-planes.ts';
+import { fakeAnswer } from '../support/fake-agent-service.ts';
 import { createPrng } from '../support/prng.ts';
 import { DOMAIN, PublishingDomain } from './plane-support.ts';
+import { seedsOf } from '../support/seeds.ts';
 
-const SEEDS = [1, 2, 3, 4];
+const SEEDS = seedsOf(4, 40);
 const POSITIONS = 4096;
 
 function maskOf(plane: Uint8Array, ids: Uint8Array): Buffer {
@@ -73,6 +77,46 @@ describe('planes that are kept', () => {
     expect(kept.ask(new Uint8Array()).map(({ state }) => state.sequence)).toEqual([before!.sequence]);
     expect(kept.isCurrent(DOMAIN, domain.state)).toBe(false);
   });
+});
+
+/** Keeps everything, in memory. */
+function memoryCache(): AnswerCache {
+  const values = new Map<string, Uint8Array>();
+  return {
+    get: async (name) => values.get(name),
+    set: async (name, value) => void values.set(name, value),
+    close: () => undefined,
+  };
+}
+
+it('planes in a cache that are those of an earlier membership are read anew', async () => {
+  const cache = memoryCache();
+  const openCache = async (): Promise<AnswerCache> => cache;
+  const before = new PublishingDomain(1, POSITIONS);
+  before.add(50);
+  await before.publish();
+  const first = new KeptPlanes(() => before.files, openCache);
+  await first.load(DOMAIN, before.state);
+  expect(first.isCurrent(DOMAIN, before.state)).toBe(true);
+  // Its files have the same names.
+  const again = new PublishingDomain(2, POSITIONS);
+  again.add(50);
+  await again.publish();
+  expect([...again.files.stored.keys()]).toEqual([...before.files.stored.keys()]);
+  const kept = new KeptPlanes(() => again.files, openCache);
+  await kept.load(DOMAIN, again.state);
+  expect(kept.isCurrent(DOMAIN, again.state)).toBe(true);
+  expect(kept.ask(new Uint8Array()).map(({ state }) => state)).toEqual([again.state]);
+});
+
+it('of what domains have answered, only that is remembered which stays for a while', async () => {
+  const answers = new CachedAnswers(memoryCache());
+  const ids = [1, 2, 3, 4].map((byte) => Buffer.alloc(20, byte));
+  const given = [...(['live', 'dead', 'condemned'] as const).map((state) => ({ ...fakeAnswer(0), state })), undefined];
+  for (const [index, id] of ids.entries()) await answers.remember(DOMAIN, id, given[index]);
+  const recalled = await Promise.all(ids.map(async (id) => answers.recall(DOMAIN, id)));
+  expect(recalled).toEqual([{ place: given[0] }, undefined, undefined, { place: undefined }]);
+  expect(await answers.recall('ee'.repeat(32), ids[0]!)).toBeUndefined();
 });
 
 describe('what planes say', () => {

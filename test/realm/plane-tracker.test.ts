@@ -7,8 +7,9 @@ import type { PlaneState } from '../../src/realm/plane-state.ts';
 import { PlaneTracker } from '../../src/realm/plane-tracker.ts';
 import { createPrng, type Prng } from '../support/prng.ts';
 import { DOMAIN, MemoryPlaneFiles, PublishingDomain } from './plane-support.ts';
+import { seedsOf } from '../support/seeds.ts';
 
-const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8];
+const SEEDS = seedsOf(8, 40);
 const FAULTS = ['lost', 'torn', 'flipped', 'swapped', 'hidden', 'repeated', 'unreachable'] as const;
 type Fault = (typeof FAULTS)[number];
 

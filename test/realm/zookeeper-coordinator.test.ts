@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 
 import { CoordinatorError } from '../../src/realm/realm-errors.ts';
 import type { Coordinator } from '../../src/realm/coordinator.ts';
 import { openCoordinator } from '../../src/realm/open-coordinator.ts';
 import { describeCoordinator } from '../contracts/coordinator-contract.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
-import { SESSION_MS, startZooKeeper, zooKeeperProblem } from '../support/zookeeper-server.ts';
+import { LONG_SESSION_MS, SHORT_SESSION_MS, startZooKeeper, zooKeeperProblem } from '../support/zookeeper-server.ts';
+import { waitUntil } from '../support/wait-until.ts';
 import type { ZooKeeperServer } from '../support/zookeeper-server.ts';
 
 const problem = zooKeeperProblem();
@@ -19,13 +20,19 @@ let server: ZooKeeperServer;
 
 beforeAll(async () => {
   if (problem === undefined) server = await startZooKeeper();
-}, 60_000);
+});
 afterAll(async () => server?.stop());
 beforeEach(({ skip }) => skip(problem !== undefined, problem));
 
-function open(realmId: string, port = server.port, deadlineMs = DEADLINE_MS): Promise<Coordinator> {
-  const options = { realmId, sessionTimeoutMs: SESSION_MS, deadlineMs };
-  return openCoordinator(`zookeeper://127.0.0.1:${port}/test`, options);
+interface Connection {
+  readonly port: number;
+  readonly deadlineMs: number;
+  readonly sessionTimeoutMs: number;
+}
+
+async function open(realmId: string, connection: Partial<Connection> = {}): Promise<Coordinator> {
+  const { port = server.port, deadlineMs = DEADLINE_MS, sessionTimeoutMs = LONG_SESSION_MS } = connection;
+  return await openCoordinator(`zookeeper://127.0.0.1:${port}/test`, { realmId, sessionTimeoutMs, deadlineMs });
 }
 
 function newRealm(): string {
@@ -60,16 +67,21 @@ async function until(coordinator: Coordinator, condition: () => Promise<boolean>
   end();
 }
 
-it('a server that cannot be reached is an error, within the deadline', async () => {
-  const realmId = newRealm();
-  const client = await open(realmId, 1);
-  const start = performance.now();
-  await expect(client.list('members')).rejects.toThrow(CoordinatorError);
-  expect(performance.now() - start).toBeLessThan(DEADLINE_MS * 2);
+it('a server that cannot be reached is an error at the deadline', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const client = await open(newRealm(), { port: 1 });
+  const onError = vi.fn<(error: unknown) => void>();
+  const listing = client.list('members').catch(onError);
+  await vi.advanceTimersByTimeAsync(DEADLINE_MS - 1);
+  expect(onError).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  await listing;
+  expect(onError).toHaveBeenCalledWith(expect.any(CoordinatorError));
   await client.close();
 });
 
-it('an announcement survives a server that is killed and started again', { timeout: 60_000 }, async () => {
+it('an announcement survives a server that is killed and started again', async () => {
   const realmId = newRealm();
   const [agent, reader] = [await open(realmId), await open(realmId)];
   await agent.announce(DOMAIN, HERE);
@@ -84,36 +96,32 @@ it('an announcement survives a server that is killed and started again', { timeo
   await reader.close();
 });
 
-it(
-  'after a partition in which it never learned of the expiry, a client is announced again and told',
-  { timeout: 60_000 },
-  async () => {
-    const realmId = newRealm();
-    await using proxy = await StallingProxy.start(server.port);
-    const agent = await open(realmId, proxy.port);
-    const reader = await open(realmId);
-    await agent.announce(DOMAIN, HERE);
-    let hear: () => void = () => undefined;
-    await agent.watch(() => hear());
-    proxy.stall();
-    // The server ends the session; the client hears nothing.
-    await until(reader, async () => (await reader.list('live')).length === 0);
-    expect(proxy.stalledBytes).toBeGreaterThan(0);
-    await reader.write('state', DOMAIN, Buffer.from('missed'), undefined);
-    const heard = new Promise<void>((resolve) => (hear = resolve));
-    proxy.resume();
-    await heard;
-    await until(reader, async () => (await reader.list('live')).length === 1);
-    expect(Buffer.from((await agent.read('state', DOMAIN))!.bytes).toString()).toBe('missed');
-    await agent.close();
-    await reader.close();
-  },
-);
+it('after a partition in which it never learned of the expiry, a client is announced again and told', async () => {
+  const realmId = newRealm();
+  await using proxy = await StallingProxy.start(server.port);
+  const agent = await open(realmId, { port: proxy.port, sessionTimeoutMs: SHORT_SESSION_MS });
+  const reader = await open(realmId);
+  await answered(async () => agent.announce(DOMAIN, HERE));
+  let hear: () => void = () => undefined;
+  await answered(async () => agent.watch(() => hear()));
+  proxy.stall();
+  // The server ends the session; the client hears nothing.
+  await until(reader, async () => (await reader.list('live')).length === 0);
+  await waitUntil(() => proxy.stalledBytes > 0, 'a byte that was held back');
+  await reader.write('state', DOMAIN, Buffer.from('missed'), undefined);
+  const heard = new Promise<void>((resolve) => (hear = resolve));
+  proxy.resume();
+  await heard;
+  await until(reader, async () => (await reader.list('live')).length === 1);
+  expect(Buffer.from((await answered(async () => agent.read('state', DOMAIN)))!.bytes).toString()).toBe('missed');
+  await agent.close();
+  await reader.close();
+});
 
 it('a watch that fails leaves nothing behind', async () => {
   const realmId = newRealm();
   await using proxy = await StallingProxy.start(server.port);
-  const [watcher, writer] = [await open(realmId, proxy.port, 500), await open(realmId)];
+  const [watcher, writer] = [await open(realmId, { port: proxy.port, deadlineMs: 500 }), await open(realmId)];
   // Connected, and the directories of the records exist.
   await answered(() => watcher.write('members', DOMAIN, HERE, undefined));
   proxy.stall();
@@ -131,13 +139,13 @@ it('a watch that fails leaves nothing behind', async () => {
   await writer.close();
 });
 
-it('what a killed process has announced is gone once its session has expired', { timeout: 60_000 }, async () => {
+it('what a killed process has announced is gone once its session has expired', async () => {
   const realmId = newRealm();
   await using proxy = await StallingProxy.start(server.port);
-  const agent = await open(realmId, proxy.port);
+  const agent = await open(realmId, { port: proxy.port, sessionTimeoutMs: SHORT_SESSION_MS });
   const reader = await open(realmId);
-  await agent.announce(DOMAIN, HERE);
-  expect(await reader.list('live')).toEqual([DOMAIN]);
+  await answered(async () => agent.announce(DOMAIN, HERE));
+  await until(reader, async () => (await reader.list('live')).length === 1);
   // To the server, a process that is killed is a connection that ends without the end of its session.
   proxy.cut();
   await until(reader, async () => (await reader.list('live')).length === 0);

@@ -17,7 +17,8 @@ import { createPrng } from '../support/prng.ts';
 import { optionsOfTests, simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { fakeClock, forgeLock } from '../support/forged-locks.ts';
-import { NEEDS_ROOT, giveToNobody, isRoot, withoutPrivileges } from '../support/unprivileged.ts';
+import { testNeeding } from '../support/tools.ts';
+import { NO_ROOT, giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
 
 /** Storage on which files can be created, and neither removed nor replaced, except in some directories. */
 class KeepingBackend extends FaultyBackend {
@@ -99,7 +100,7 @@ function takeOver(directory: string): void {
   }
 }
 
-test.skipIf(!isRoot)(`backups work in sticky directories, in files of another user (${NEEDS_ROOT})`, async () => {
+testNeeding(NO_ROOT)(`backups work in sticky directories, in files of another user`, async () => {
   const directory = memoryDirectory();
   chmodSync(directory, 0o755);
   const [repository, source] = [join(directory, 'repository'), join(directory, 'source')];

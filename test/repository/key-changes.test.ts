@@ -144,6 +144,22 @@ describe('a change of the password', () => {
     expect(step).toBeGreaterThan(6);
   });
 
+  test('whose new key file cannot be opened keeps the old password', async () => {
+    const repository = keyedRepository(new MemoryBackend());
+    const { backend } = repository;
+    await repository.add('old');
+    const { opened } = await unlock(backend, REPOSITORY_ID, Buffer.from('old'));
+    const rename = backend.rename.bind(backend);
+    // From now on, the disk keeps something else than what is written.
+    backend.rename = async (source, target) => {
+      await rename(source, target);
+      backend.poke(target, Buffer.from('something else'));
+    };
+    const failed = changePassword(repository, opened, { password: Buffer.from('new'), ...NEW }, held);
+    await expect(failed).rejects.toThrow('cannot be opened; the old password remains valid');
+    expect(await opens(backend, 'old')).toBe(true);
+  });
+
   test.each([
     ['before the new key', 0, [true, false]],
     ['after it', 1, [true, false]],

@@ -1,80 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { createMasterKey, keepMasterKey } from '../../src/crypto/master-key.ts';
-import { KeyRing } from '../../src/crypto/seals.ts';
-import { CorruptDataError, RefusedError, WrongPasswordError } from '../../src/errors.ts';
+import { createMasterKey } from '../../src/crypto/master-key.ts';
+import { CorruptDataError, WrongPasswordError } from '../../src/errors.ts';
 import { encodeConfig } from '../../src/format/config.ts';
-import type { RepositoryConfig } from '../../src/format/config.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, keyName } from '../../src/format/layout.ts';
-import { configSeals, openConfig } from '../../src/repository/config-file.ts';
-import type { OpenedConfig } from '../../src/repository/config-file.ts';
-import { DurableOrder } from '../../src/repository/durable-order.ts';
+import { configSeals } from '../../src/repository/config-file.ts';
 import { unlock } from '../../src/repository/key-files.ts';
-import { rotate } from '../../src/repository/key-rotation.ts';
-import type { Rotation } from '../../src/repository/key-rotation.ts';
 import { readSealedConfig } from '../../src/repository/sealed-config.ts';
-import { Unlocker } from '../../src/repository/unlocker.ts';
-import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
 import { chooseSteps } from '../support/fault-steps.ts';
 import { FaultyBackend, SimulatedCrash } from '../support/faulty-backend.ts';
-import { MemoryBackend } from '../support/memory-backend.ts';
-import { plainPlace } from '../support/plain-place.ts';
+import type { MemoryBackend } from '../support/memory-backend.ts';
 import { PowerCutBackend } from '../support/power-cut-backend.ts';
-import { NEW, REPOSITORY_ID, keyedRepository } from './key-files-support.ts';
-
-const CONFIG: RepositoryConfig = {
-  formatVersion: 1,
-  repositoryId: REPOSITORY_ID,
-  created: '2026-01-02T03:04:05Z',
-  chunker: { kind: 'fixed', sizeBytes: 4096 },
-  chunkHash: 'sha1',
-  packHash: 'blake3',
-  idKey: 'ab'.repeat(32),
-  ldm: { fprTarget: 0.01, hashes: 7, capacity: 1000 },
-  compression: { algorithm: 'zstd', level: 2 },
-  encryption: { chunkerKey: 'cd'.repeat(32), earlierKeys: [] },
-};
-
-const held = async (): Promise<void> => undefined;
-const lost = async (): Promise<void> => Promise.reject(new RefusedError('the lock is gone'));
-
-/** With the passwords `mine` and `hers`, and something that is sealed under the first master key. */
-const repository = keyedRepository(new MemoryBackend());
-const firstRing = new KeyRing(REPOSITORY_ID, [
-  keepMasterKey({ epoch: 1, bytes: Buffer.from(repository.masterKey.bytes) }),
-]);
-const sealedBefore = firstRing.seal('snapshots', Buffer.from('before'));
-for (const name of [CONFIG_NAME, CONFIG_COPY_NAME])
-  repository.backend.poke(name, encodeConfig(CONFIG, configSeals(firstRing)));
-await repository.add('mine', { label: 'laptop' });
-await repository.add('hers', { label: 'anna' });
-
-const mine = new Unlocker(async (use) => use(Buffer.from('mine')), {});
-const hers = new Unlocker(async (use) => use(Buffer.from('hers')), {});
-
-async function open(backend: MemoryBackend, password: string): Promise<OpenedConfig> {
-  return await openConfig(backend, (password === 'mine' ? mine : hers).unlock);
-}
-
-async function rotateIn(backend: FileSystemBackend, password = 'mine', verify = held): Promise<Rotation> {
-  const config = await readSealedConfig(backend);
-  const { opened } = await unlock(backend, REPOSITORY_ID, Buffer.from(password), { config });
-  const { epoch } = config;
-  const place = { backend, order: new DurableOrder(plainPlace(backend)), repositoryId: REPOSITORY_ID, epoch };
-  return await rotate(place, opened[0]!, { password: Buffer.from(password), ...NEW }, verify);
-}
-
-/** Opens what was sealed before, and what this opening seals after `change`, which may rotate. */
-async function expectUsable(backend: MemoryBackend, change: () => Promise<unknown> = held): Promise<OpenedConfig> {
-  const opened = await open(backend, 'mine');
-  expect(opened.seals.open('snapshots', sealedBefore).toString()).toBe('before');
-  const sealed = opened.seals.seal('snapshots', Buffer.from('meanwhile'));
-  await change();
-  const later = await open(backend, 'mine');
-  expect(later.seals.open('snapshots', sealed).toString()).toBe('meanwhile');
-  expect(later.config.idKey).toBe(CONFIG.idKey);
-  expect(later.config.encryption?.chunkerKey).toBe(CONFIG.encryption?.chunkerKey);
-  return later;
-}
+import { REPOSITORY_ID, keyedRepository } from './key-files-support.ts';
+import { CONFIG, expectUsable, firstRing, open, repository, rotateIn } from './key-rotation-support.ts';
 
 test('everything new is sealed under the new key, and only its password opens the repository', async () => {
   const backend = repository.backend.copy();
@@ -219,32 +156,4 @@ test('the epoch of a key file that another rotation left is not used again', asy
   await add('mine', { masterKey: createMasterKey(3) });
   // A process that was suspended may write its key late: of two keys of an epoch, the right one is found.
   await expectUsable(backend);
-});
-
-test('a lock that is lost at any moment stops it, and what others did meanwhile stays valid', async () => {
-  for (let count = 0; ; count += 1) {
-    const backend = repository.backend.copy();
-    let left = count;
-    const failed = await rotateIn(backend, 'mine', async () => (left-- > 0 ? held() : lost())).then(
-      () => false,
-      () => true,
-    );
-    if (failed) expect(backend.names().filter((name) => name.startsWith('keys/')).length).toBeGreaterThan(1);
-    await expectUsable(backend, async () => rotateIn(backend));
-    if (!failed) return expect(count).toBeGreaterThan(4);
-  }
-});
-
-test('a process that was suspended before it replaced config.bak puts it back', async () => {
-  const backend = repository.backend.copy();
-  const rename = backend.rename.bind(backend);
-  let isTaken = false;
-  backend.rename = async (source, target) => {
-    // Another process takes the lock over right before the rename.
-    isTaken ||= target === CONFIG_COPY_NAME;
-    await rename(source, target);
-  };
-  await expect(rotateIn(backend, 'mine', async () => (isTaken ? lost() : held()))).rejects.toThrow('the lock is gone');
-  expect(backend.peek(CONFIG_COPY_NAME)).toEqual(backend.peek(CONFIG_NAME));
-  for (const password of ['mine', 'hers']) expect((await open(backend, password)).seals.keys!.epoch).toBe(1);
 });

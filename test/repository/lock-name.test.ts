@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 
 import { decodeLockName, encodeLockName, fitOwner } from '../../src/repository/lock-name.ts';
 import type { LockName } from '../../src/repository/lock-name.ts';
+import { testProperty } from '../support/property.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 300 });
 const anyLock: fc.Arbitrary<LockName> = fc.record({
@@ -18,8 +19,8 @@ const anyLock: fc.Arbitrary<LockName> = fc.record({
   nonce: fc.stringMatching(/^[0-9a-f]{16}$/),
 });
 
-test('a name says what the lock says, with long fields cut', () => {
-  fc.assert(
+testProperty('a name says what the lock says, with long fields cut', (check) => {
+  check(
     fc.property(anyLock, (lock) => {
       const decoded = decodeLockName(encodeLockName(lock));
       expect(decoded).toEqual({ ...lock, owner: fitOwner(lock.owner) });
@@ -27,16 +28,16 @@ test('a name says what the lock says, with long fields cut', () => {
   );
 });
 
-test('a name fits every file system: at most 255 bytes, all of them plain', () => {
-  fc.assert(
+testProperty('a name fits every file system: at most 255 bytes, all of them plain', (check) => {
+  check(
     fc.property(anyLock, (lock) => {
       expect(encodeLockName(lock)).toMatch(/^(?:shared|exclusive)-[\w.~-]{1,240}$/);
     }),
   );
 });
 
-test('cutting an owner twice cuts no more', () => {
-  fc.assert(
+testProperty('cutting an owner twice cuts no more', (check) => {
+  check(
     fc.property(anyLock, ({ owner }) => {
       expect(fitOwner(fitOwner(owner))).toEqual(fitOwner(owner));
     }),

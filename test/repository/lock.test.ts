@@ -9,6 +9,7 @@ import type { LockMode, LockOwner } from '../../src/repository/lock.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { fakeClock, forgeLock } from '../support/forged-locks.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
+import { testProperty } from '../support/property.ts';
 
 const MINUTE_MS = 60_000;
 const self = currentLockOwner();
@@ -55,9 +56,9 @@ describe('two locks', () => {
     await expect(attempt).rejects.toThrow('on host a?[31m??b ');
   });
 
-  test('whatever the order of their steps, conflicting ones are never held together', async () => {
+  testProperty('whatever the order of their steps, conflicting ones are never held together', async (check) => {
     const modes = fc.array(fc.constantFrom<LockMode>('shared', 'exclusive'), { minLength: 2, maxLength: 4 });
-    await fc.assert(
+    await check(
       fc.asyncProperty(fc.scheduler(), modes, async (scheduler, contenders) => {
         const shared = new MemoryBackend();
         await shared.makeDirectory('locks');

@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { RefusedError } from '../../src/errors.ts';
+import { backup } from '../../src/operations/backup.ts';
 import { check } from '../../src/operations/check.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { initRepository } from '../../src/operations/init.ts';
@@ -21,14 +22,28 @@ test.each(['letter.txt', 'tmp/letter.txt', 'filter/letter', 'reserve', 'snapshot
   },
 );
 
-test('what an interrupted init has left is no obstacle, and a plain repository needs no directory for keys', async () => {
+test('a plain repository needs no directory for keys', async () => {
   const directory = memoryDirectory();
   await initRepository({ backend: new LocalBackend(directory) });
   expect(readdirSync(directory)).not.toContain('keys');
-  const interrupted = memoryDirectory();
-  mkdirSync(join(interrupted, 'keys'));
-  writeFileSync(join(interrupted, 'keys', 'ab'.repeat(32)), '{}');
-  await initRepository({ backend: new LocalBackend(interrupted) });
+});
+
+test('what an interrupted init has left is no obstacle, and goes', async () => {
+  const directory = memoryDirectory();
+  const backend = new LocalBackend(directory);
+  const left = [`keys/${'ab'.repeat(32)}`, `tmp/${'cd'.repeat(16)}`, 'filter/000000000009-0badcafe', 'config.bak'];
+  for (const name of left) {
+    mkdirSync(join(directory, name, '..'), { recursive: true });
+    writeFileSync(join(directory, name), '{}');
+  }
+  const source = join(memoryDirectory(), 'file');
+  writeFileSync(source, 'content');
+  await initRepository({ backend });
+  await backup({ backend }, { sources: [source], cwd: '/' });
+  await compact({ backend });
+  expect(await check({ backend }, { readData: true })).toMatchObject({ findings: [] });
+  for (const name of left.slice(0, 3)) expect(existsSync(join(directory, name)), name).toBe(false);
+  expect(readFileSync(join(directory, 'config.bak'))).toEqual(readFileSync(join(directory, 'config')));
 });
 
 test('an empty directory will do, and what comes to lie among the files of ldm is left alone', async () => {

@@ -95,6 +95,19 @@ export const bans: readonly Ban[] = [
   },
   { pattern: /\b(FIXME|TODO|XXX|HACK)\b/, instead: 'the work itself, or an issue', where: /./, except: /^$/ },
   {
+    pattern:
+      /\brandomInt\b|(seed|prng|first)\w*\b.*\b(Date\.now|performance\.now|hrtime)\b|\b(Date|performance)\.now\(\) [%*]/i,
+    instead: 'seedsOf or seedRange of test/support/seeds.ts: what a test finds must be found again',
+    where: /^test\//,
+    except: /^test\/support\/seeds\.ts$/,
+  },
+  {
+    pattern: /\bfc\.(assert|check|sample|statistics|configureGlobal)\(/,
+    instead: 'testProperty of test/support/property.ts, which gives fast-check its seed',
+    where: /^test\//,
+    except: /^test\/support\/property\.ts$/,
+  },
+  {
     pattern: /\b(describe|it|test)\.only\(|\bfit\(/,
     instead: 'the whole suite',
     where: /^test\//,

@@ -4,14 +4,17 @@ import type { MemoryBackend } from './memory-backend.ts';
 import { scheduledDirectory } from './scheduled-process.ts';
 import type { Lie, ModelProcess } from './scheduled-process.ts';
 
-/** Orders of lending that lose chunks. The model of lending must find each. Every call returns one that was never used. */
+/**
+ * Orders of lending that lose chunks, those first that are found soon. The model of lending must find each. Every call
+ * returns one that was never used.
+ */
 export const BROKEN_ORDERS: readonly (readonly [order: string, make: () => OpenSide])[] = [
   ['a lender says that it keeps chunks, and its manifest is never written', () => lenderRenames(async () => undefined)],
+  ['a lender keeps chunks without a lock', () => lies('owner', /^holder backup$/, withoutLock)],
   ['a holder ends holds that its packs need', () => lies('owner', HOLDER_RELEASE, greedyRelease)],
   ['a lender compacts by the holds that it knew before its lock', () => lies('owner', /^owner compact$/, oldManifests)],
   ['a backup commits before its hold is durable', () => lateManifests('snapshots/')],
   ['a backup publishes borrowed packs before its hold is durable', () => lateManifests('index/')],
-  ['a lender keeps chunks without a lock', () => lies('owner', /^holder backup$/, withoutLock)],
 ];
 
 const HOLDER_RELEASE = /^holder (compact|delete)$/;

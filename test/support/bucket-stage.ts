@@ -1,5 +1,5 @@
 import { memoryBucket } from './buckets.ts';
-import { fill, makeGrouped } from './grouped-repository.ts';
+import { fill, keepGrouped, makeGrouped } from './grouped-repository.ts';
 import type { GroupedRepository } from './grouped-repository.ts';
 
 export type MemoryBucket = ReturnType<typeof memoryBucket>;
@@ -15,6 +15,21 @@ export async function makeBucketStage(): Promise<BucketStage> {
   fill(repository, 'one', 1);
   await repository.backup();
   return { ...repository, bucket };
+}
+
+/** Gives the stage that `make` makes again and again as it was at first, as `keepGrouped` does. */
+export function keepBucketStage(make: () => Promise<BucketStage>): () => Promise<BucketStage> {
+  const makeAgain = keepGrouped(make);
+  let first: readonly (readonly [string, Buffer])[] | undefined;
+  return async () => {
+    const stage = await makeAgain();
+    const { store } = stage.bucket;
+    first ??= [...store.objects].map(([key, bytes]) => [key, Buffer.from(bytes)]);
+    store.objects.clear();
+    for (const [key, bytes] of first) store.objects.set(key, Buffer.from(bytes));
+    stage.mount('b');
+    return stage;
+  };
 }
 
 /** The names of the packs in a bucket. */

@@ -17,6 +17,7 @@ import { NEEDS_ROOT } from './unprivileged.ts';
 
 /** Where `.ci/install-ceph` unpacks it, beside the packages of the system. */
 const ROOT = process.env['LDM_TEST_CEPH'] ?? '/opt/ldm-ceph';
+const ATTEMPTS_MAX = 2;
 
 export const CEPH_KEYS = { AWS_ACCESS_KEY_ID: 'ldmkey', AWS_SECRET_ACCESS_KEY: 'ldmsecret0123456789' };
 export const BUCKET = 'ldm';
@@ -47,7 +48,17 @@ export class CephServer {
   }
 
   static async start(): Promise<CephServer> {
-    const [port, monitorPort] = await freePorts();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await CephServer.#startOn(...(await freePorts()));
+      } catch (error) {
+        // A port may have been taken since it was free.
+        if (attempt === ATTEMPTS_MAX) throw error;
+      }
+    }
+  }
+
+  static async #startOn(port: number, monitorPort: number): Promise<CephServer> {
     const root = existsSync(join(ROOT, 'usr/bin/radosgw')) ? [ROOT] : [];
     const script = join(import.meta.dirname, 'ceph-server.sh');
     const directory = `/dev/shm/ldm-ceph-${process.pid}-${port}`;
@@ -92,7 +103,7 @@ export function useCeph(): { readonly server: () => CephServer; readonly problem
   let started: CephServer | undefined;
   beforeAll(async () => {
     if (problem === undefined) started = await CephServer.start();
-  }, 120_000);
+  });
   afterAll(async () => started?.stop());
   return { server: () => started!, problem };
 }

@@ -15,7 +15,7 @@ import { walkSnapshot } from '../../src/repository/tree-walk.ts';
 import { pathOf } from '../../src/util/path-node.ts';
 import { describeTree } from './compare-trees.ts';
 import type { Stage, TreeDescription } from './crash-stage.ts';
-import { flip, filesIn, missing, presentIds, spoil } from './damage.ts';
+import { flip, filesIn, missing, presentIds, setDamageStage, spoil } from './damage.ts';
 import type { Damage } from './damage.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { createPrng } from './prng.ts';
@@ -144,6 +144,14 @@ function randomDamage(disk: MemoryBackend, file: string, seed: number): Damage {
   const changed = kind === 2 ? cut : Buffer.concat([cut, prng.bytes(bytes.length - cut.length)]);
   const name = `${file}: ${kind === 2 ? 'cut at' : 'random bytes from'} ${String(cut.length)}`;
   return { name, file, apply: async (other) => other.poke(file, changed) };
+}
+
+let damageStage: Stage | undefined;
+
+/** The stage of `setDamageStage`, made once for all tests. Its source directory is gone. */
+export async function makeDamageStage(): Promise<Stage> {
+  damageStage ??= await withTemporaryDirectory(setDamageStage);
+  return { ...damageStage, backend: damageStage.backend.copy() };
 }
 
 export async function spoilAtRandom(stage: Stage, seed: number): Promise<MemoryBackend> {

@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { onTestFinished } from 'vitest';
+
 import type { Backend, StagedFile } from '../../src/backend/backend.ts';
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { BackendError } from '../../src/errors.ts';
@@ -8,8 +10,10 @@ import type { BackendErrorKind } from '../../src/errors.ts';
 import { backup } from '../../src/operations/backup.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import { initRepository } from '../../src/operations/init.ts';
+import { packsAt } from './grouped-repository.ts';
+import { KeptTree } from './kept-tree.ts';
 import { createPrng } from './prng.ts';
-import { memoryDirectory } from './temp-directory.ts';
+import { memoryDirectory, removeTree } from './temp-directory.ts';
 import { TINY_CHUNKS } from './test-repository.ts';
 import { threadsOfTests } from './test-threads.ts';
 
@@ -83,19 +87,40 @@ export interface Stage {
   readonly log: string[];
 }
 
-/** A repository with two groups and a snapshot. */
+const kept = new Map<number, { readonly directory: string; readonly tree: KeptTree }>();
+
+/** A repository with two groups and a snapshot. It is made once for all tests, and then again from memory. */
 export async function makeStage(copies = 1): Promise<Stage> {
-  const directory = memoryDirectory();
-  const source = join(directory, 'source');
-  mkdirSync(source);
+  if (!kept.has(copies)) {
+    const { directory } = await makeFirst(copies);
+    kept.set(copies, { directory, tree: new KeptTree(directory) });
+  }
+  const { directory, tree } = kept.get(copies)!;
+  removeTree(directory);
+  tree.restore();
+  onTestFinished(() => removeTree(directory));
+  return stageAt(directory);
+}
+
+function stageAt(directory: string): Stage & { readonly directory: string } {
   const backend = new LocalBackend(join(directory, 'repository'));
   const context: OperationContext = { backend, threads: threadsOfTests(), storeSizes: SIZES };
+  return { directory, context, source: join(directory, 'source'), log: [] };
+}
+
+async function makeFirst(copies: number): Promise<ReturnType<typeof stageAt>> {
+  const stage = stageAt(memoryDirectory());
+  const { context, directory, source } = stage;
+  mkdirSync(source);
   const groups = ['a', 'b'].map((name) => ({ name, place: join(directory, `group-${name}`) }));
-  await initRepository(context, { groups, copies, chunker: TINY_CHUNKS, capacity: 4096, encryption: 'never' });
-  writeFileSync(join(source, 'one'), createPrng(1).bytes(60_000));
-  await backup(context, { sources: [source], cwd: source });
+  await initRepository(context, { groups, copies, chunker: TINY_CHUNKS, capacity: 256, encryption: 'never' });
+  // Which group gets a pack depends on random ids.
+  for (let number = 0; groups.some(({ place }) => packsAt(place).length < 2); number += 1) {
+    writeFileSync(join(source, `one-${number}`), createPrng(100 + number).bytes(60_000));
+    await backup(context, { sources: [source], cwd: source });
+  }
   writeFileSync(join(source, 'two'), createPrng(2).bytes(60_000));
-  return { context, source, log: [] };
+  return stage;
 }
 
 /** Runs an act while the group `b` fails. Returns what it threw, and how the fault went. */

@@ -36,7 +36,7 @@ export interface CommandSchema {
 /** A message of a command, and what says whether a line is one. */
 export interface DocumentedMessage {
   readonly message: MessageSchema;
-  readonly validate: ValidateFunction;
+  readonly validator: () => ValidateFunction;
   readonly isCommon: boolean;
 }
 
@@ -69,7 +69,8 @@ export function messagesOf(file: string): DocumentedMessage[] {
   return commandSchemas.get(file)!.oneOf.map((entry, index) => {
     const reference = '$ref' in entry ? entry.$ref : `${file}.json#/oneOf/${index}`;
     const message = '$ref' in entry ? common.$defs[entry.$ref.split('/').at(-1)!]! : entry;
-    return { message, validate: ajv.getSchema(reference)!, isCommon: '$ref' in entry };
+    // Compiled when it is used: most tests print few of the messages of a command.
+    return { message, validator: () => ajv.getSchema(reference)!, isCommon: '$ref' in entry };
   });
 }
 
@@ -93,7 +94,8 @@ function findProblem(command: string | undefined, line: string, isStderr: boolea
   const file = command === undefined ? 'version' : (FAMILIES[command] ?? command);
   const found = messagesOf(file).find(({ message }) => message.title === value.message_type);
   if (found === undefined) return `docs/schemas/${file}.json has no such message: ${line}`;
-  const { message, validate } = found;
+  const { message } = found;
+  const validate = found.validator();
   if ((message['x-stream'] === 'stderr') !== isStderr && message.title !== 'exported' && message.title !== 'status') {
     return `docs/schemas/${file}.json says another stream: ${line}`;
   }

@@ -1,5 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+
+import { onTestFinished } from 'vitest';
 
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
@@ -19,10 +21,11 @@ import { listSnapshots } from '../../src/operations/snapshots.ts';
 import type { SnapshotListing } from '../../src/operations/snapshots.ts';
 import { diffTrees } from './compare-trees.ts';
 import { createPrng } from './prng.ts';
-import { OPTIONS, newRealm } from './realm.ts';
+import { KeptTree } from './kept-tree.ts';
+import { OPTIONS, SMALL_CAPACITY, newRealm, realmFile } from './realm.ts';
 import type { Kind } from './realm.ts';
 import { SMALL_SIZES } from './simulated-process.ts';
-import { memoryDirectory } from './temp-directory.ts';
+import { memoryDirectory, removeTree } from './temp-directory.ts';
 import { testPassword } from './test-password.ts';
 import { threadsOfTests } from './test-threads.ts';
 
@@ -56,16 +59,29 @@ export interface TestRealm {
 /** A realm whose members have a directory in common, and the same password. */
 export async function makeRealm(kind: Kind): Promise<TestRealm> {
   const directory = memoryDirectory();
+  mkdirSync(join(directory, 'coordinator'));
+  await newRealm(kind, {}, directory);
+  return realmAt(directory, kind, passwordOf(kind));
+}
+
+/** In whole seconds, which a copy of a tree keeps. */
+const SOURCE_TIME = new Date('2026-01-02T03:04:05Z');
+
+type Password = OperationContext['password'];
+
+/** One for all members of a realm: what it has unlocked is remembered. */
+function passwordOf(kind: Kind): Password {
+  return kind === 'encrypted' ? testPassword('of all members') : undefined;
+}
+
+function realmAt(directory: string, kind: Kind, password: Password): TestRealm {
   const coordinator = join(directory, 'coordinator');
-  mkdirSync(coordinator);
-  const file = await newRealm(kind);
-  const password = kind === 'encrypted' ? testPassword('of all members') : undefined;
   return {
     directory,
     coordinator,
-    join: async (name, capacity = 4096) => {
+    join: async (name, capacity = SMALL_CAPACITY) => {
       const member = makeMember(name, join(directory, name), password);
-      await initRepository(member.context, { capacity, ...OPTIONS[kind], realm: { file } });
+      await initRepository(member.context, { capacity, ...OPTIONS[kind], realm: { file: realmFile(directory) } });
       await joinRealm(member.context, { coordinator, name });
       return member;
     },
@@ -73,14 +89,45 @@ export async function makeRealm(kind: Kind): Promise<TestRealm> {
       const source = join(directory, `source-${seed}`);
       mkdirSync(source);
       const prng = createPrng(seed);
-      for (let index = 0; index < count; index += 1)
-        writeFileSync(join(source, `file-${index}`), prng.bytes(sizeBytes));
+      const paths = Array.from({ length: count }, (_, index) => join(source, `file-${index}`));
+      for (const path of paths) writeFileSync(path, prng.bytes(sizeBytes));
+      for (const path of [...paths, source]) utimesSync(path, SOURCE_TIME, SOURCE_TIME);
       return source;
     },
   };
 }
 
-function makeMember(name: string, place: string, password: OperationContext['password']): Member {
+/** What was made once for all tests of a process, by kind and name. */
+const kept = new Map<string, KeptTree>();
+
+/**
+ * A realm of these members, which `fill` has filled. It is made once, and then made again from memory: at the same path,
+ * which the members have told the realm.
+ */
+export async function makeKept(
+  kind: Kind,
+  names: readonly string[],
+  fill: (realm: TestRealm, members: readonly Member[]) => Promise<unknown> = async () => undefined,
+): Promise<{ readonly realm: TestRealm; readonly members: readonly Member[] }> {
+  const key = [kind, ...names].join(' ');
+  if (!kept.has(key)) {
+    const made = await makeRealm(kind);
+    const members: Member[] = [];
+    for (const name of names) members.push(await made.join(name));
+    await fill(made, members);
+    kept.set(key, new KeptTree(made.directory));
+    removeTree(made.directory);
+  }
+  const directory = kept.get(key)!.restore();
+  onTestFinished(() => removeTree(directory));
+  const password = passwordOf(kind);
+  return {
+    realm: realmAt(directory, kind, password),
+    members: names.map((name) => makeMember(name, join(directory, name), password)),
+  };
+}
+
+function makeMember(name: string, place: string, password: Password): Member {
   const notices: Notice[] = [];
   const onNotice = (notice: Notice): void => void notices.push(notice);
   const options = {
@@ -126,24 +173,28 @@ export interface Setting {
 
 /** A realm of two members, of which one has a snapshot. */
 export async function makeSetting(kind: Kind = 'plain'): Promise<Setting> {
-  const realm = await makeRealm(kind);
-  const owner = await realm.join('owner');
-  const holder = await realm.join('holder');
-  const source = realm.files(5, 1);
-  await owner.backUp(source);
-  return { realm, owner, holder, source };
+  const { realm, members } = await makeKept(kind, ['owner', 'holder'], async (made, [owner]) =>
+    owner!.backUp(made.files(5, 1)),
+  );
+  return { realm, owner: members[0]!, holder: members[1]!, source: join(realm.directory, 'source-1') };
 }
 
 /** A realm of three members, of which one relies on both others. `other`: what the third one has. */
 export async function makeTwoLoans(): Promise<Setting & { readonly third: Member; readonly other: string }> {
-  const setting = await makeSetting();
-  const { realm, holder, source } = setting;
-  const third = await realm.join('third');
-  const other = realm.files(2, 9);
-  await third.backUp(other);
-  await holder.backUp(source, { reliesOn: 'owner' });
-  await holder.backUp(other, { reliesOn: 'third' });
-  return { ...setting, third, other };
+  const { realm, members } = await makeKept(
+    'plain',
+    ['owner', 'holder', 'third'],
+    async (made, [owner, holder, third]) => {
+      const [source, other] = [made.files(5, 1), made.files(2, 9)];
+      await owner!.backUp(source);
+      await third!.backUp(other);
+      await holder!.backUp(source, { reliesOn: 'owner' });
+      await holder!.backUp(other, { reliesOn: 'third' });
+    },
+  );
+  const [owner, holder, third] = members as [Member, Member, Member];
+  const [source, other] = ['source-1', 'source-9'].map((name) => join(realm.directory, name)) as [string, string];
+  return { realm, owner, holder, third, source, other };
 }
 
 /** Deletes all backups of a member, and reclaims their space. */

@@ -47,9 +47,9 @@ export class PowerCutLoop {
       const expected = this.#expect(faulty, ending);
       for (const seed of seedsAt(seeds, faulty, { failAt, round: firedCount })) {
         // A mixture of its own for every operation that changed anything.
-        const cutSeed = seed < 2 ? seed : seed + countChanges(faulty) * seeds.length;
+        const cutSeed = seed < 2 ? seed : seed + countChanges(faulty) * 1_000_003;
         const found = await this.#memory.examine(disk.cut(cutSeed), expected);
-        failures.push(...found.map((failure) => `cut after operation ${failAt - 1}, seed ${cutSeed}: ${failure}`));
+        failures.push(...found.map((failure) => `cut after operation ${failAt - 1}, seed ${seed}: ${failure}`));
       }
       if (!faulty.fired || (options.stopsAtFailure === true && failures.length > 0)) break;
       firedCount += 1;

@@ -1,5 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { chmodSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+
+import { nativeCalls } from '../../src/files/native.ts';
+import { byteStringFromBytes } from '../../src/util/byte-string.ts';
 import { createPrng, type Prng } from './prng.ts';
 import { bytesOf, latin1Of, makeText } from './tree-paths.ts';
 
@@ -44,14 +46,14 @@ const oddModes: readonly number[] = [
   ...(process.getuid?.() === 0 ? [0o000] : []),
 ];
 
-/** Seconds and nanoseconds as `touch -d @...` wants them: before 1970, after 2038, and with every digit used. */
-const oddTimes: readonly string[] = [
-  '-12345.987654321',
-  '0',
-  '1.000000001',
-  '1234567890.123456789',
-  '4102444800.999999999',
-];
+/** Before 1970, after 2038, and with every digit used. */
+const oddTimes = [
+  { seconds: -12_346, nanoseconds: 12_345_679 },
+  { seconds: 0, nanoseconds: 0 },
+  { seconds: 1, nanoseconds: 1 },
+  { seconds: 1_234_567_890, nanoseconds: 123_456_789 },
+  { seconds: 4_102_444_800, nanoseconds: 999_999_999 },
+] as const;
 
 /** Makes `directory` and fills it with a tree that has every kind of entry a home directory has; returns the paths of its files. */
 export function makeRandomTree(directory: string, options: RandomTreeOptions): string[] {
@@ -111,16 +113,10 @@ function addSpecialEntries(options: { prng: Prng; directories: readonly string[]
   setOddTimes(prng, paths);
 }
 
-/** Node's own calls keep no nanoseconds, so `touch` does it: one process per time, the names through `xargs -0`. */
+/** Node's own calls keep no nanoseconds. The tests of these calls say whether they do. */
 function setOddTimes(prng: Prng, paths: readonly string[]): void {
-  const pathsOfTime = new Map<string, string[]>();
   for (const path of paths) {
     const time = prng.pick(oddTimes);
-    pathsOfTime.set(time, [...(pathsOfTime.get(time) ?? []), path]);
-  }
-  for (const [time, group] of pathsOfTime) {
-    const input = bytesOf(group.map((path) => `${path}\0`).join(''));
-    const run = spawnSync('xargs', ['-0', 'touch', '-h', '-d', `@${time}`, '--'], { input });
-    if (run.status !== 0) throw new Error(`touch failed: ${run.stderr.toString()}`);
+    nativeCalls()!.lutimens(byteStringFromBytes(bytesOf(path)), time, time);
   }
 }

@@ -4,10 +4,23 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { createRealm } from '../../src/operations/realm/create.ts';
+import { joinRealm } from '../../src/operations/realm/join.ts';
+import type { JoinOptions } from '../../src/operations/realm/join.ts';
 import { createPrng } from './prng.ts';
+import { SMALL_CAPACITY, realmFile } from './realm.ts';
+import { runLdmHere } from './run-ldm-here.ts';
 import { cleanEnvironment, ldmProgram, runLdm } from './run-ldm.ts';
 import type { RunLdmResult } from './run-ldm.ts';
 import { waitUntil } from './wait-until.ts';
+
+type Membership = Pick<JoinOptions, 'coordinator' | 'cache'>;
+
+/** Shows what is wrong before the test is ended. */
+const GUARD_MS = 250_000;
+const PAUSE_MS = 50;
 
 /** What `realm status` says of one domain. */
 export interface StatusLine {
@@ -20,7 +33,7 @@ export interface StatusLine {
   readonly behind?: number;
 }
 
-/** Repositories of one realm below a directory, used through the built program. */
+/** Repositories of one realm below a directory. Their agents are processes of the built program. */
 export class RealmScene {
   readonly directory: string;
   readonly #env: Readonly<Record<string, string>>;
@@ -32,26 +45,31 @@ export class RealmScene {
     mkdirSync(join(directory, 'run'), { mode: 0o700 });
   }
 
-  async run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RunLdmResult> {
-    return await runLdm(args, { cwd: this.directory, env: { ...this.#env, ...env } });
+  /** In this process. */
+  async run(args: readonly string[]): Promise<RunLdmResult> {
+    return await runLdmHere(args, { cwd: this.directory, env: this.#env });
   }
 
   /** Fails unless the command ends with one of these exit codes. */
   async ok(args: readonly string[], codes: readonly number[] = [0]): Promise<RunLdmResult> {
-    const result = await this.run(args);
-    if (result.code === null || !codes.includes(result.code))
-      throw new Error(`${args.join(' ')} ended with ${result.code}: ${result.stdout}${result.stderr}`);
-    return result;
+    return assertCode(args, codes, await this.run(args));
   }
 
-  async create(names: readonly string[], membership: readonly string[]): Promise<void> {
-    await this.ok(['realm', 'create', 'work.realm', '--no-encryption']);
-    await Promise.all(names.map(async (name) => this.add(name, membership)));
+  /** The same by the built program: several of these run at the same time. */
+  async okBuilt(args: readonly string[]): Promise<RunLdmResult> {
+    return assertCode(args, [0], await runLdm(args, { cwd: this.directory, env: this.#env }));
   }
 
-  async add(name: string, membership: readonly string[]): Promise<void> {
-    await this.ok(['-r', name, 'init', '--realm', 'work.realm', '--no-encryption']);
-    await this.ok(['-r', name, 'realm', 'join', '--name', name, ...membership]);
+  async create(names: readonly string[], membership: Membership): Promise<void> {
+    await createRealm({ file: realmFile(this.directory), isEncrypted: false });
+    for (const name of names) await this.add(name, membership);
+  }
+
+  async add(name: string, membership: Membership): Promise<void> {
+    const context = { backend: new LocalBackend(join(this.directory, name)) };
+    const realm = { file: realmFile(this.directory) };
+    await initRepository(context, { capacity: SMALL_CAPACITY, encryption: 'never', realm });
+    await joinRealm(context, { name, ...membership });
   }
 
   /** A new file of random bytes. Returns its name. */
@@ -70,11 +88,12 @@ export class RealmScene {
 
   /** Asks for the status again and again until it is as expected. */
   async until(from: string, isExpected: (domains: ReadonlyMap<string, StatusLine>) => boolean): Promise<void> {
-    const deadline = performance.now() + 30_000;
+    const deadline = performance.now() + GUARD_MS;
     for (;;) {
       const domains = await this.status(from);
       if (isExpected(domains)) return;
       if (performance.now() > deadline) throw new Error(`still: ${JSON.stringify([...domains.values()])}`);
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
 
@@ -106,4 +125,9 @@ export class RealmScene {
     for (const agent of this.#agents)
       if (agent.exitCode === null && agent.signalCode === null) await this.end(agent, 'SIGKILL');
   }
+}
+
+function assertCode(args: readonly string[], codes: readonly number[], result: RunLdmResult): RunLdmResult {
+  if (result.code !== null && codes.includes(result.code)) return result;
+  throw new Error(`${args.join(' ')} ended with ${result.code}: ${result.stdout}${result.stderr}`);
 }

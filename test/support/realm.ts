@@ -15,6 +15,9 @@ export type Kind = 'plain' | 'encrypted';
 export const KINDS = ['plain', 'encrypted'] as const;
 export const OPTIONS = { plain: { encryption: 'never' }, encrypted: { encryption: 'always' } } as const;
 
+/** Every opening reads the whole filter, which grows if it has to. */
+export const SMALL_CAPACITY = 256;
+
 export function newPlace(): OperationContext & { readonly notices: Notice[] } {
   const place = join(memoryDirectory(), 'repository');
   const notices: Notice[] = [];
@@ -22,8 +25,16 @@ export function newPlace(): OperationContext & { readonly notices: Notice[] } {
   return { backend: new LocalBackend(place), password: testPassword(`of ${place}`), onNotice, notices };
 }
 
-export async function newRealm(kind: Kind, options: Partial<CreateRealmOptions> = {}): Promise<string> {
-  const file = join(memoryDirectory(), 'work.realm');
+export function realmFile(directory: string): string {
+  return join(directory, 'work.realm');
+}
+
+export async function newRealm(
+  kind: Kind,
+  options: Partial<CreateRealmOptions> = {},
+  directory: string = memoryDirectory(),
+): Promise<string> {
+  const file = realmFile(directory);
   await createRealm({ file, isEncrypted: kind === 'encrypted', chunker: TINY_CHUNKS, ...options });
   return file;
 }
@@ -34,6 +45,6 @@ export async function newMember(
   options: InitOptions = {},
 ): Promise<ReturnType<typeof newPlace>> {
   const context = newPlace();
-  await initRepository(context, { ...OPTIONS[kind], realm: { file }, ...options });
+  await initRepository(context, { capacity: SMALL_CAPACITY, ...OPTIONS[kind], realm: { file }, ...options });
   return context;
 }

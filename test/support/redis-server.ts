@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { makeTemporaryDirectory, removeTree } from './temp-directory.ts';
-import { freePort } from './free-port.ts';
 import { ServerProcess } from './server-process.ts';
 import { missingTools } from './tools.ts';
 
@@ -20,28 +19,14 @@ export interface RedisServer {
 /** Starts one on loopback that stores nothing on the disk. */
 export async function startRedis(): Promise<RedisServer> {
   const directory = makeTemporaryDirectory();
-  const port = await freePort();
-  const settings = [
-    '--bind',
-    '127.0.0.1',
-    '--port',
-    String(port),
-    '--dir',
-    directory,
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-  ];
-  const process = new ServerProcess({
-    port,
-    command: ['redis-server', ...settings],
-    ping: { question: 'PING\r\n', answer: '+PONG' },
+  const settings = ['--bind', '127.0.0.1', '--dir', directory, '--save', '', '--appendonly', 'no'];
+  const process = await ServerProcess.start((port) => ['redis-server', ...settings, '--port', String(port)], {
+    question: 'PING\r\n',
+    answer: '+PONG',
   });
-  await process.start();
   return {
     process,
-    url: `redis://127.0.0.1:${port}`,
+    url: `redis://127.0.0.1:${process.port}`,
     stop: async () => {
       await process.kill();
       removeTree(directory);

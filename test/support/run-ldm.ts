@@ -40,7 +40,7 @@ export async function runLdm(args: readonly string[], options: RunLdmOptions = {
     cwd: options.cwd,
     env: cleanEnvironment(options.env ?? {}),
     stdio: ['pipe', 'pipe', 'pipe'],
-    timeout: options.timeoutMs ?? 60_000,
+    timeout: options.timeoutMs ?? 300_000,
     killSignal: 'SIGKILL',
   });
   const stdout: Buffer[] = [];

@@ -3,25 +3,38 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
+import { ServerEndedError, onFreePort } from './free-port.ts';
+
 const RETRY_MS = 20;
-const START_MS = 30_000;
+/** A guard against a server that hangs. */
+const START_MS = 300_000;
+
+/** What a server answers once it works. */
+export interface Ping {
+  readonly question: string;
+  readonly answer: string;
+}
 
 /** A server on loopback, which tests start, kill and start again on the same port. */
 export class ServerProcess {
   readonly port: number;
   readonly #command: readonly string[];
-  readonly #ping: { readonly question: string; readonly answer: string };
+  readonly #ping: Ping;
   #child: ChildProcess | undefined;
 
-  /** `ping`: what the server answers once it works. */
-  constructor(given: {
-    readonly port: number;
-    readonly command: readonly string[];
-    readonly ping: { readonly question: string; readonly answer: string };
-  }) {
-    this.port = given.port;
-    this.#command = given.command;
-    this.#ping = given.ping;
+  private constructor(port: number, command: readonly string[], ping: Ping) {
+    this.port = port;
+    this.#command = command;
+    this.#ping = ping;
+  }
+
+  /** Starts a server on a free port. */
+  static async start(commandFor: (port: number) => readonly string[], ping: Ping): Promise<ServerProcess> {
+    return await onFreePort(async (port) => {
+      const server = new ServerProcess(port, commandFor(port), ping);
+      await server.start();
+      return server;
+    });
   }
 
   async start(): Promise<void> {
@@ -29,9 +42,10 @@ export class ServerProcess {
     const child = spawn(program!, rest, { stdio: 'ignore' });
     this.#child = child;
     const deadline = performance.now() + START_MS;
-    while (!(await this.#answers())) {
-      if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`);
-      if (performance.now() > deadline) throw new Error(`${program} does not answer`);
+    for (let isUp = false; !isUp;) {
+      isUp = await this.#answers();
+      if (child.exitCode !== null) throw new ServerEndedError(`${program} ended with ${child.exitCode}`);
+      if (!isUp && performance.now() > deadline) throw new Error(`${program} does not answer`);
     }
   }
 

@@ -4,8 +4,3 @@ const isSoak = process.env['LDM_SOAK'] !== undefined;
 export function inSoak<T>(soak: T, suite: T): T {
   return isSoak ? soak : suite;
 }
-
-/** From `first` on. */
-export function seedsFrom(first: number, count: number): number[] {
-  return Array.from({ length: count }, (_, index) => first + index);
-}

@@ -1,7 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { onTestFinished } from 'vitest';
 
-export const TERMINAL_TIMEOUT_MS = 60_000;
+/** Against a program that hangs. */
+const TERMINAL_TIMEOUT_MS = 300_000;
 
 /** Whether `script` of util-linux is installed, which has the terminal. */
 export const hasTerminal: boolean = spawnSync('script', ['--version']).status === 0;

@@ -89,13 +89,16 @@ export async function makeTestRepository(
   };
 }
 
+/** What the program takes for the coarsest clock tick of a file system. */
+const CLOCK_TICK_MS = 50;
+
 /**
  * Waits until a change of these files would show in their times: what changed within a tick of the file system's clock
  * before a backup is read again by the next one.
  */
 export async function letSettle(...paths: readonly string[]): Promise<void> {
   const newestMs = Math.max(...paths.map((path) => lstatSync(path).ctimeMs));
-  while (Date.now() < newestMs + 100) await new Promise((resolve) => setImmediate(resolve));
+  while (Date.now() <= newestMs + CLOCK_TICK_MS) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** The names of all files below a directory of a repository, such as 'packs'. */

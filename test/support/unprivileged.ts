@@ -13,6 +13,8 @@ const NOBODY = 65_534;
 export const isRoot: boolean = process.geteuid?.() === 0;
 /** Why a test is skipped for an ordinary user. CI runs those tests as root. */
 export const NEEDS_ROOT = 'needs root';
+/** The reason where it applies here, else nothing. */
+export const NO_ROOT: string = isRoot ? '' : NEEDS_ROOT;
 
 /** Makes the user that `withoutPrivileges` runs as the owner of a tree. */
 export function giveToNobody(path: string): void {

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 import { withRepository } from '../../src/operations/context.ts';
+import type { OperationContext } from '../../src/operations/context.ts';
 import { Domains } from '../../src/operations/realm/domains.ts';
 import { runAgent } from '../../src/operations/realm/agent.ts';
 import { connectRealm, readRealm } from '../../src/operations/realm/realm.ts';
@@ -14,7 +15,7 @@ import { temporaryDirectory } from './temp-directory.ts';
 
 /** Runs `work` while the agent of a member runs. Returns how many requests the agent has answered. */
 export async function withAgent<T>(
-  member: Member,
+  member: { readonly context: OperationContext },
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly requests: number }> {
   const end = new AbortController();

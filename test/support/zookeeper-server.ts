@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { freePort } from './free-port.ts';
 import { ServerProcess } from './server-process.ts';
 import { makeTemporaryDirectory, removeTree } from './temp-directory.ts';
 import { missingTools } from './tools.ts';
@@ -10,8 +9,10 @@ import { missingTools } from './tools.ts';
 const CLASSES = '/usr/share/java/zookeeper.jar';
 const TICK_MS = 200;
 
-/** The shortest session that the server grants. */
-export const SESSION_MS = 1000;
+/** The shortest session that the server grants, for clients whose session is to expire. */
+export const SHORT_SESSION_MS = 1000;
+/** The longest. It outlives every pause of a busy machine. */
+export const LONG_SESSION_MS = 30_000;
 
 /** Why there is no server for the test; undefined if there is one. */
 export function zooKeeperProblem(): string | undefined {
@@ -26,34 +27,34 @@ export interface ZooKeeperServer {
   stop(): Promise<void>;
 }
 
-/** Starts one on loopback, with an empty directory of its own. */
-export async function startZooKeeper(): Promise<ZooKeeperServer> {
+/**
+ * Starts one on loopback, with an empty directory of its own. `sessionMaxMs`: so early end the sessions of clients that
+ * cannot be told to want short ones.
+ */
+export async function startZooKeeper(sessionMaxMs: number = LONG_SESSION_MS): Promise<ZooKeeperServer> {
   const directory = makeTemporaryDirectory();
-  const port = await freePort();
   mkdirSync(join(directory, 'data'));
   const config = join(directory, 'zoo.cfg');
   const settings = [
     `tickTime=${TICK_MS}`,
-    `minSessionTimeout=${SESSION_MS}`,
+    `minSessionTimeout=${SHORT_SESSION_MS}`,
+    `maxSessionTimeout=${sessionMaxMs}`,
     `dataDir=${join(directory, 'data')}`,
-    `clientPort=${port}`,
     'clientPortAddress=127.0.0.1',
     'admin.enableServer=false',
     '4lw.commands.whitelist=ruok',
     'maxClientCnxns=1000',
   ];
-  writeFileSync(config, `${settings.join('\n')}\n`);
   const main = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
   const java = ['java', '-Xmx128m', `-Dzookeeper.log.dir=${directory}`, '-cp', `/etc/zookeeper/conf:${CLASSES}`];
-  const process = new ServerProcess({
-    port,
-    command: [...java, main, config],
-    ping: { question: 'ruok', answer: 'imok' },
-  });
-  await process.start();
+  const commandFor = (port: number): string[] => {
+    writeFileSync(config, [...settings, `clientPort=${port}`, ''].join('\n'));
+    return [...java, main, config];
+  };
+  const process = await ServerProcess.start(commandFor, { question: 'ruok', answer: 'imok' });
   return {
     process,
-    port,
+    port: process.port,
     stop: async () => {
       await process.kill();
       removeTree(directory);

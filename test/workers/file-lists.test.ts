@@ -1,11 +1,12 @@
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 
 import type { ListedFile } from '../../src/files/source-stream.ts';
 import type { FileToWrite } from '../../src/files/target-file.ts';
 import { createTargetPolicy } from '../../src/files/target-policy.ts';
 import { byteStringFromBytes, byteStringFromText } from '../../src/util/byte-string.ts';
 import { packFilesToWrite, packListed, unpackFilesToWrite, unpackListed } from '../../src/workers/file-lists.ts';
+import { testProperty } from '../support/property.ts';
 
 const bytes = fc.uint8Array({ min: 1, minLength: 1, maxLength: 30 });
 const path = bytes.map(byteStringFromBytes);
@@ -51,8 +52,8 @@ function sent<T>(value: T): T {
   return structuredClone(value);
 }
 
-test('files to read arrive as they were listed', () => {
-  fc.assert(
+testProperty('files to read arrive as they were listed', (check) => {
+  check(
     fc.property(fc.array(listed), (files) => {
       const packed = packListed(files);
       expect(packed.count).toBe(files.length);
@@ -61,8 +62,8 @@ test('files to read arrive as they were listed', () => {
   );
 });
 
-test('files to write arrive as they are to be', () => {
-  fc.assert(
+testProperty('files to write arrive as they are to be', (check) => {
+  check(
     fc.property(fc.array(written), (files) => {
       const packed = packFilesToWrite(
         files,

@@ -55,7 +55,7 @@ test.runIf(process.platform === 'linux')('a program that uses ldm as a library e
   const program = join(directory, 'program.mjs');
   writeFileSync(program, PROGRAM);
   const words = [program, LIBRARY, join(directory, 'repository'), source];
-  const { stdout, stderr, status, signal } = spawnSync(process.execPath, words, { encoding: 'utf8', timeout: 50_000 });
+  const { stdout, stderr, status, signal } = spawnSync(process.execPath, words, { encoding: 'utf8', timeout: 300_000 });
   expect({ stdout, stderr, status, signal }).toEqual({ stdout: 'with threads\n', stderr: '', status: 0, signal: null });
   expect(readdirSync(join(directory, 'repository', 'snapshots'))).toHaveLength(1);
 });

@@ -109,32 +109,39 @@ async function assertCacheUsable({ membership: { cache }, realmId, keys }: OpenR
 }
 
 /**
- * Two domains that take the same name at a time both see each other afterwards: the one with the larger id gives way.
+ * Of two domains that take the same name at a time, at least one sees the other after it has written its record. Whoever
+ * does gives way, because the other one may have looked before.
  */
 async function register({ records, domainId }: OpenRealm, member: DomainMember): Promise<void> {
   const own = (await records.members()).members.get(domainId);
-  await assertNameFree(records, domainId, member.name, () => true);
+  await assertNameFree(records, domainId, member.name);
   if (!(await records.writeMember(domainId, member, own?.version))) {
     throw new RefusedError('another process is joining the realm with this repository', {
       hint: 'Run the command again.',
     });
   }
   try {
-    await assertNameFree(records, domainId, member.name, (other) => other < domainId);
+    await assertNameFree(records, domainId, member.name);
   } catch (error) {
-    if (own === undefined) await records.remove(domainId);
+    await giveWay(records, domainId, own?.value);
     throw error;
   }
 }
 
-async function assertNameFree(
+/** Puts the record back that was there before. */
+async function giveWay(
   records: OpenRealm['records'],
   domainId: string,
-  name: string,
-  isBefore: (otherId: string) => boolean,
+  before: DomainMember | undefined,
 ): Promise<void> {
+  if (before === undefined) return await records.remove(domainId);
+  const { members } = await records.members();
+  await records.writeMember(domainId, before, members.get(domainId)?.version);
+}
+
+async function assertNameFree(records: OpenRealm['records'], domainId: string, name: string): Promise<void> {
   for (const [otherId, { value }] of (await records.members()).members) {
-    if (otherId === domainId || value.name !== name || !isBefore(otherId)) continue;
+    if (otherId === domainId || value.name !== name) continue;
     throw new RefusedError(`the realm has a domain ${name} already: ${value.place} on ${value.host}`, {
       advice: { code: 'choose-domain-name' },
     });

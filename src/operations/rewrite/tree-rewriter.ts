@@ -1,3 +1,4 @@
+import { isDamage } from '../../errors.ts';
 import type { PathPatterns } from '../../files/path-patterns.ts';
 import type { Snapshot } from '../../format/snapshot.ts';
 import { decodeTree, encodeTree } from '../../format/tree.ts';
@@ -79,8 +80,20 @@ export class TreeRewriter {
     const bytes = encodeTree(entries);
     const id = Uint8Array.from(this.#hasher.treeId(bytes));
     this.trees.set(Buffer.from(id).toString('hex'), bytes);
+    await this.#distrustUnreadable(id);
     await this.#chunks.put('tree', id, bytes);
     return id;
+  }
+
+  /** An earlier rewrite may have made the same tree, and the old snapshot may be deleted: a damaged one does not count. */
+  async #distrustUnreadable(id: Uint8Array): Promise<void> {
+    if (!this.#reader.has(id, 0)) return;
+    try {
+      await this.#reader.read(id, 0);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#chunks.distrust(id);
+    }
   }
 
   async #count(entry: TreeEntry, leftOut: LeftOut): Promise<void> {

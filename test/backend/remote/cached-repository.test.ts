@@ -61,7 +61,7 @@ function kindOf(copy: string): string {
 }
 
 beforeEach(async () => {
-  repository = await makeTestRepository();
+  repository = await makeTestRepository({ capacity: 256 });
   cacheDirectory = join(repository.directory, 'cache');
   troubles = [];
   targetCount = 0;

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 
 import { RateLimiter } from '../../../src/backend/remote/rate-limiter.ts';
 import type { RateClock } from '../../../src/backend/remote/rate-limiter.ts';
+import { testProperty } from '../../support/property.ts';
 
 /** A clock whose time passes only while something sleeps. */
 class VirtualClock implements RateClock {
@@ -36,8 +37,8 @@ class VirtualClock implements RateClock {
   }
 }
 
-it('never lets more pass than the rate and a quarter of a second', async () => {
-  await fc.assert(
+testProperty('never lets more pass than the rate and a quarter of a second', async (check) => {
+  await check(
     fc.asyncProperty(
       fc.integer({ min: 1000, max: 10_000_000 }),
       fc.array(fc.array(fc.nat(500_000), { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 4 }),

@@ -64,10 +64,10 @@ describe('a command', () => {
     const reading = expect(read({ options: { passwordCommand }, signal: controller.signal })).rejects.toThrow(
       CancelledError,
     );
-    const pid = await vi.waitFor(() => Number(/^\d+$/.exec(readFileSync(log, 'utf8'))![0]), { timeout: 30_000 });
+    const pid = await vi.waitFor(() => Number(/^\d+$/.exec(readFileSync(log, 'utf8'))![0]), { timeout: 300_000 });
     controller.abort(new CancelledError('SIGINT'));
     await reading;
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), { timeout: 30_000 });
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), { timeout: 300_000 });
   });
 
   test.each([
@@ -80,7 +80,7 @@ describe('a command', () => {
     const passwordCommand = `${NODE} -e 'const child = ${start}; ${script}; ${write}' '${log}'`;
     const controller = new AbortController();
     const reading = read({ options: { passwordCommand }, signal: controller.signal });
-    const written = async (): Promise<string> => vi.waitFor(() => /^.* $/.exec(readFileSync(log, 'utf8'))![0], 30_000);
+    const written = async (): Promise<string> => vi.waitFor(() => /^.* $/.exec(readFileSync(log, 'utf8'))![0], 300_000);
     if (password === undefined) {
       await written();
       controller.abort(new CancelledError('SIGINT'));

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 
 import { splitWords } from '../../../src/cli/password/split-words.ts';
 import { UsageError } from '../../../src/errors.ts';
+import { testProperty } from '../../support/property.ts';
 
 test.each<[string, readonly string[]]>([
   ['pass show backup', ['pass', 'show', 'backup']],
@@ -29,9 +30,9 @@ test.each([
   expect(() => splitWords(text, '--password-command')).toThrow(new UsageError(message));
 });
 
-test('words are split as by a shell', () => {
+testProperty('words are split as by a shell', (check) => {
   const parts = fc.constantFrom('a', 'b', ' ', '\t', "'", '"', '\\', 'ö');
-  fc.assert(
+  check(
     fc.property(fc.array(parts, { maxLength: 15 }), (characters) => {
       const text = `x ${characters.join('')}`;
       const { status, stdout } = spawnSync('sh', ['-c', `for w in ${text}\ndo printf '%s\\0' "$w"\ndone`], {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { compileForChild } from '../../support/compile-for-child.ts';
 import type { CompiledProgram } from '../../support/compile-for-child.ts';
-import { TERMINAL_TIMEOUT_MS as TIMEOUT_MS, converse, hasTerminal } from '../../support/terminal-conversation.ts';
+import { converse, hasTerminal } from '../../support/terminal-conversation.ts';
 import type { Conversation } from '../../support/terminal-conversation.ts';
 
 let program: CompiledProgram;
@@ -25,7 +25,7 @@ it('without a terminal, the answer comes at once', async () => {
   expect(stderr).toMatch(/^pid \d+\nNO_PASSWORD a password is needed, and there is no terminal to ask on\n$/);
 });
 
-describe('on a terminal', { timeout: TIMEOUT_MS }, () => {
+describe('on a terminal', () => {
   beforeEach(({ skip }) => skip(!hasTerminal, 'script (of util-linux) is not installed'));
 
   it('a password is asked for without being shown', async () => {

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { TypedLine } from '../../../src/cli/password/typed-line.ts';
+import { testProperty } from '../../support/property.ts';
 
 function typed(...keys: readonly string[]): { readonly state: string; readonly text: string; readonly rest: string } {
   const line = new TypedLine();
@@ -43,9 +44,9 @@ describe('a typed line', () => {
     expect(typed('a'.repeat(4097), '\r').state).toBe('too-long');
   });
 
-  test('does not depend on how the bytes arrive', () => {
+  testProperty('does not depend on how the bytes arrive', (check) => {
     const keys = fc.array(fc.constantFrom('a', 'ö', '🔑', BACKSPACE, '\u001b[A', '\u0015', ' '), { maxLength: 40 });
-    fc.assert(
+    check(
       fc.property(keys, fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 40 }), (pressed, sizes) => {
         const line = new TypedLine();
         let rest = Buffer.from(`${pressed.join('')}\r`);

@@ -7,6 +7,8 @@ import { paddedBytes } from '../../../src/format/tar/tar-member.ts';
 import { TarReader } from '../../../src/format/tar/tar-reader.ts';
 import { byteStringFromBytes } from '../../../src/util/byte-string.ts';
 import type { ByteString } from '../../../src/util/byte-string.ts';
+import { testProperty } from '../../support/property.ts';
+import { encodeSample } from '../../support/tar-archive.ts';
 
 function bytes(minLength: number, maxLength: number): fc.Arbitrary<ByteString> {
   return fc
@@ -136,11 +138,11 @@ async function readAll(archive: Buffer, pieceBytes: number): Promise<(readonly [
 }
 
 // Shrinking a large archive can take minutes.
-fc.configureGlobal({ interruptAfterTimeLimit: 20_000 });
+const UNSHRUNK = { endOnFailure: true };
 
 describe('a tar archive', () => {
-  it('gives back every member that was encoded', async () => {
-    await fc.assert(
+  testProperty('gives back every member that was encoded', async (check) => {
+    await check(
       fc.asyncProperty(
         fc.array(arbMember, { maxLength: 4 }),
         fc.integer({ min: 1, max: 2000 }),
@@ -149,22 +151,24 @@ describe('a tar archive', () => {
           expect(found).toEqual(members.map((member) => [member, contentOf(member)]));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 60, ...UNSHRUNK },
     );
   });
 
-  it('gives back a sparse file whose name in the header is cut behind a slash', async () => {
-    const [template] = fc.sample(
-      arbMember.filter(({ type, dataRuns }) => type === 'file' && dataRuns !== undefined),
-      1,
+  testProperty('gives back a sparse file whose name in the header is cut behind a slash', async (check) => {
+    const sparse = arbMember.filter(({ type, dataRuns }) => type === 'file' && dataRuns !== undefined);
+    await check(
+      fc.asyncProperty(sparse, async (template) => {
+        const member = { ...template, path: `${'x'.repeat(83)}/y` as ByteString };
+        expect(await readAll(archiveOf([member]), 512)).toEqual([[member, contentOf(member)]]);
+      }),
+      { numRuns: 5, ...UNSHRUNK },
     );
-    const member = { ...template!, path: `${'x'.repeat(83)}/y` as ByteString };
-    expect(await readAll(archiveOf([member]), 512)).toEqual([[member, contentOf(member)]]);
   });
 
-  it('is refused at whatever byte it is cut off', async () => {
+  testProperty('is refused at whatever byte it is cut off', async (check) => {
     const arbFile = arbMember.filter(({ type }) => type === 'file');
-    await fc.assert(
+    await check(
       fc.asyncProperty(
         fc.array(arbFile, { minLength: 1, maxLength: 2 }),
         fc.double({ min: 0, max: 1, noNaN: true }),
@@ -175,12 +179,12 @@ describe('a tar archive', () => {
           await expect(readAll(cut, 512)).rejects.toMatchObject({ code: 'ARCHIVE' });
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 100, ...UNSHRUNK },
     );
   });
 
-  it('with wrong bytes ends with an error that is expected, or with members', async () => {
-    await fc.assert(
+  testProperty('with wrong bytes ends with an error that is expected, or with members', async (check) => {
+    await check(
       fc.asyncProperty(
         fc.array(arbMember, { minLength: 1, maxLength: 3 }),
         fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 5 }),
@@ -194,7 +198,7 @@ describe('a tar archive', () => {
           expect(outcome).toBe('ARCHIVE');
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 100, ...UNSHRUNK },
     );
   });
 
@@ -212,14 +216,21 @@ describe('a tar archive', () => {
     await expect(readAll(archive, 512)).rejects.toThrow('more data follows the end of the archive');
   });
 
-  it('has sizes above 8 GiB', async () => {
-    const [member] = fc.sample(
-      arbMember.filter(({ type, dataRuns }) => type === 'file' && dataRuns === undefined),
-      1,
+  testProperty('has sizes above 8 GiB', async (check) => {
+    const whole = arbMember.filter(({ type, dataRuns }) => type === 'file' && dataRuns === undefined);
+    await check(
+      fc.asyncProperty(whole, async (member) => {
+        const large = { ...member, sizeBytes: 2 ** 33 + 5 };
+        expect(await new TarReader([encodeTarMember(large)]).next()).toEqual(large);
+        const sparse = { ...large, dataRuns: [{ offset: 2 ** 43, lengthBytes: 2 ** 34 }], sizeBytes: 2 ** 44 };
+        expect(await new TarReader([encodeTarMember(sparse)]).next()).toEqual(sparse);
+      }),
+      { numRuns: 5, ...UNSHRUNK },
     );
-    const large = { ...member!, sizeBytes: 2 ** 33 + 5 };
-    expect(await new TarReader([encodeTarMember(large)]).next()).toEqual(large);
-    const sparse = { ...large, dataRuns: [{ offset: 2 ** 43, lengthBytes: 2 ** 34 }], sizeBytes: 2 ** 44 };
-    expect(await new TarReader([encodeTarMember(sparse)]).next()).toEqual(sparse);
+  });
+
+  it('that ends between two members is incomplete', async () => {
+    const archive = Buffer.concat([encodeSample({ path: 'a', content: 'a' }), encodeSample({ path: 'b' })]);
+    await expect(readAll(archive, 512)).rejects.toThrow(`it has no end after ${archive.length} bytes`);
   });
 });

@@ -13,6 +13,7 @@ import { startFaultProxy } from '../../support/fault-proxy.ts';
 import { MODEL_NAMES, runGroupModel } from '../../support/group-model.ts';
 import { makeGrouped } from '../../support/grouped-repository.ts';
 import { createPrng } from '../../support/prng.ts';
+import { seedsOf } from '../../support/seeds.ts';
 import { inSoak } from '../../support/soak.ts';
 import { server } from './server.ts';
 
@@ -204,19 +205,22 @@ describe('groups of which one is in a bucket', () => {
     expect(restored.equals(readFileSync(join(directory, 'source/large')))).toBe(true);
   });
 
-  test('lose nothing in any order of commands, requests that fail, and deaths', async () => {
-    let isAway = false;
-    const { endpoint } = await startFaultProxy(server().endpoint, () => (isAway ? 'lost request' : undefined));
-    const prefix = `model-${(count += 1)}`;
-    const place = `s3:${endpoint}/${BUCKET}/${prefix}`;
-    const bucket: Bucket = {
-      place,
-      open: () => new ObjectBackend(place, new S3Store(s3Client(endpoint), prefix), { retryForMs: 0 }),
-      setAway: (given) => {
-        isAway = given;
-      },
-    };
-    const repository = await makeGrouped(MODEL_NAMES, { buckets: { c: bucket } });
-    await runGroupModel(repository, Date.now() % 2 ** 32, inSoak(20, 8));
-  });
+  test.each(seedsOf(1, 20))(
+    'lose nothing in any order of commands, requests that fail, and deaths (seed %i)',
+    async (seed) => {
+      let isAway = false;
+      const { endpoint } = await startFaultProxy(server().endpoint, () => (isAway ? 'lost request' : undefined));
+      const prefix = `model-${(count += 1)}`;
+      const place = `s3:${endpoint}/${BUCKET}/${prefix}`;
+      const bucket: Bucket = {
+        place,
+        open: () => new ObjectBackend(place, new S3Store(s3Client(endpoint), prefix), { retryForMs: 0 }),
+        setAway: (given) => {
+          isAway = given;
+        },
+      };
+      const repository = await makeGrouped(MODEL_NAMES, { buckets: { c: bucket } });
+      await runGroupModel(repository, seed, inSoak(20, 8));
+    },
+  );
 });

@@ -25,8 +25,8 @@ import { readPackedChunks } from '../../support/brute-force.ts';
 import { forgeSnapshot } from '../../support/forge-snapshot.ts';
 import { MemoryBackend } from '../../support/memory-backend.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
-import { missingTools, runTool } from '../../support/tools.ts';
-import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
+import { missingTools, runTool, testNeeding } from '../../support/tools.ts';
+import { NO_ROOT, isRoot } from '../../support/unprivileged.ts';
 
 const NO_TOOLS = missingTools('setfattr', 'setfacl', 'setcap', 'chattr', 'getfattr', 'lsattr');
 const MIB = 1024 * 1024;
@@ -84,7 +84,7 @@ function makeFiles(work: string): void {
   runTool('setfattr', '-h', '-n', 'trusted.link', '-v', 'x', join(work, 'link'));
 }
 
-test.skipIf(NO_TOOLS !== '')(`saves what getfattr and lsattr show, of each kind (${NO_TOOLS})`, async () => {
+testNeeding(NO_TOOLS)(`saves what getfattr and lsattr show, of each kind`, async () => {
   const stage = await makeStage();
   makeFiles(stage.work);
   const result = await stage.save();
@@ -128,57 +128,48 @@ test('records holes exactly, small and large, and files that are only holes', as
   expect(holes('end')).toEqual([4096, 16_384]);
 });
 
-test.skipIf(NO_TOOLS !== '')(
-  `an unchanged tree has the same id, and a new attribute is noticed (${NO_TOOLS})`,
-  async () => {
-    const stage = await makeStage();
-    makeFiles(stage.work);
-    const trees: string[] = [];
-    for (let round = 0; round < 2; round += 1) trees.push((await stage.save()).snapshot.tree);
-    expect(trees[1]).toBe(trees[0]);
-    for (const name of ['plain', 'directory', '.']) {
-      runTool('setfattr', '-n', 'user.later', '-v', name, join(stage.work, name));
-      const { snapshotId } = await stage.save();
-      const entry = (await entriesOf(stage, snapshotId!)).get(name === '.' ? 'work' : name)!;
-      expect(attributesOf(entry)).toMatchObject({ 'user.later': Buffer.from(name).toString('hex') });
-    }
-  },
-);
+testNeeding(NO_TOOLS)(`an unchanged tree has the same id, and a new attribute is noticed`, async () => {
+  const stage = await makeStage();
+  makeFiles(stage.work);
+  const trees: string[] = [];
+  for (let round = 0; round < 2; round += 1) trees.push((await stage.save()).snapshot.tree);
+  expect(trees[1]).toBe(trees[0]);
+  for (const name of ['plain', 'directory', '.']) {
+    runTool('setfattr', '-n', 'user.later', '-v', name, join(stage.work, name));
+    const { snapshotId } = await stage.save();
+    const entry = (await entriesOf(stage, snapshotId!)).get(name === '.' ? 'work' : name)!;
+    expect(attributesOf(entry)).toMatchObject({ 'user.later': Buffer.from(name).toString('hex') });
+  }
+});
 
-test.skipIf(NO_TOOLS !== '')(
-  `a parent without attributes is completed without reading contents (${NO_TOOLS})`,
-  async () => {
-    const stage = await makeStage();
-    makeFiles(stage.work);
-    const past = new Date(Date.now() - 3_600_000);
-    utimesSync(join(stage.work, 'file'), past, past);
-    const first = await stage.save();
-    const old = { ...decodeSnapshot(stage.backend.peek(`snapshots/${first.snapshotId!}`)!) } as { attributes?: 'all' };
-    expect(old.attributes).toBeDefined();
-    const forged = await forgeSnapshot(stage.backend, first.snapshotId!, () => NO_ATTRIBUTES, {
-      attributes: undefined as never,
-    });
-    const stripped = await entriesOf(stage, forged);
-    expect(stripped.get('file')).toMatchObject({ xattrs: [], inodeFlags: 0 });
-    const filled = vi.spyOn(SourceStream.prototype, 'fill');
-    const second = await stage.save();
-    expect(filled).not.toHaveBeenCalled();
-    expect(second.summary).toMatchObject({ filesUnmodified: 3, filesNew: 0, filesChanged: 0 });
-    expect(second.snapshot.tree).toBe(first.snapshot.tree);
-  },
-);
+testNeeding(NO_TOOLS)(`a parent without attributes is completed without reading contents`, async () => {
+  const stage = await makeStage();
+  makeFiles(stage.work);
+  const past = new Date(Date.now() - 3_600_000);
+  utimesSync(join(stage.work, 'file'), past, past);
+  const first = await stage.save();
+  const old = { ...decodeSnapshot(stage.backend.peek(`snapshots/${first.snapshotId!}`)!) } as { attributes?: 'all' };
+  expect(old.attributes).toBeDefined();
+  const forged = await forgeSnapshot(stage.backend, first.snapshotId!, () => NO_ATTRIBUTES, {
+    attributes: undefined as never,
+  });
+  const stripped = await entriesOf(stage, forged);
+  expect(stripped.get('file')).toMatchObject({ xattrs: [], inodeFlags: 0 });
+  const filled = vi.spyOn(SourceStream.prototype, 'fill');
+  const second = await stage.save();
+  expect(filled).not.toHaveBeenCalled();
+  expect(second.summary).toMatchObject({ filesUnmodified: 3, filesNew: 0, filesChanged: 0 });
+  expect(second.snapshot.tree).toBe(first.snapshot.tree);
+});
 
-test.skipIf(!isRoot || NO_TOOLS !== '')(
-  `root completes the snapshot of a user (${NEEDS_ROOT} ${NO_TOOLS})`,
-  async () => {
-    const stage = await makeStage();
-    makeFiles(stage.work);
-    const first = await stage.save();
-    const forget = (): Partial<TreeEntry> => ({ xattrs: [] });
-    await forgeSnapshot(stage.backend, first.snapshotId!, forget, { attributes: 'visible' });
-    expect((await stage.save()).snapshot.tree).toBe(first.snapshot.tree);
-  },
-);
+testNeeding(NO_TOOLS, NO_ROOT)(`root completes the snapshot of a user`, async () => {
+  const stage = await makeStage();
+  makeFiles(stage.work);
+  const first = await stage.save();
+  const forget = (): Partial<TreeEntry> => ({ xattrs: [] });
+  await forgeSnapshot(stage.backend, first.snapshotId!, forget, { attributes: 'visible' });
+  expect((await stage.save()).snapshot.tree).toBe(first.snapshot.tree);
+});
 
 test('attributes that cannot be read are counted and named, and are read again next time', async () => {
   const stage = await makeStage();

@@ -94,7 +94,7 @@ function runWithMounts(script: string, home: string): string | undefined {
   return stdout;
 }
 
-it('one file system: mount points are saved as empty directories', { timeout: 30_000 }, ({ skip }) => {
+it('one file system: mount points are saved as empty directories', ({ skip }) => {
   const place = memoryDirectory();
   mkdirSync(join(place, 'data/sub/mounted'), { recursive: true });
   const script = `

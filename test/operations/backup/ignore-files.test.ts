@@ -6,7 +6,7 @@ import type { BackupEntry, BackupOptions } from '../../../src/operations/backup.
 import { git, hasGit, ignoredByGit, randomIgnoreLine, randomIgnoredName } from '../../support/git-ignore.ts';
 import { createPrng } from '../../support/prng.ts';
 import type { Prng } from '../../support/prng.ts';
-import { seedsFrom, inSoak } from '../../support/soak.ts';
+import { seedsOf } from '../../support/seeds.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
@@ -165,18 +165,17 @@ describe('.ldmignore', () => {
   });
 });
 
-describe.skipIf(!hasGit)('--git-ignore', () => {
-  it.each(seedsFrom(Math.floor(performance.now() * 1000), inSoak(200, 8)))(
-    'saves what git does not ignore (seed %i)',
-    async (seed) => {
-      const prng = createPrng(seed);
-      const repository = await makeTestRepository();
-      const { inner } = makeWorkTree(repository.source, prng);
-      const expected = keptByGit(repository.source, inner);
-      expect(await savedPaths(repository, { gitIgnore: true })).toEqual(expected);
-      expect((await savedPaths(repository, {})).length).toBeGreaterThanOrEqual(expected.length);
-    },
-  );
+describe('--git-ignore', () => {
+  beforeEach(({ skip }) => skip(!hasGit, 'git is not installed'));
+
+  it.each(seedsOf(8, 200))('saves what git does not ignore (seed %i)', async (seed) => {
+    const prng = createPrng(seed);
+    const repository = await makeTestRepository();
+    const { inner } = makeWorkTree(repository.source, prng);
+    const expected = keptByGit(repository.source, inner);
+    expect(await savedPaths(repository, { gitIgnore: true })).toEqual(expected);
+    expect((await savedPaths(repository, {})).length).toBeGreaterThanOrEqual(expected.length);
+  });
 
   it('keeps .git, whatever the patterns say, and overrides nothing that .ldmignore keeps', async () => {
     const repository = await makeTestRepository();

@@ -6,6 +6,7 @@ import { CancelledError, UsageError } from '../../../src/errors.ts';
 import { backup } from '../../../src/operations/backup.ts';
 import type { BackupOptions, BackupResult } from '../../../src/operations/backup.ts';
 import { createPrng } from '../../support/prng.ts';
+import { seedsOf } from '../../support/seeds.ts';
 import { TINY_CHUNKS, filesOf, makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 
@@ -47,11 +48,10 @@ function stalledContent(): { content: AsyncIterable<Uint8Array>; stalled: Promis
   return { content: { [Symbol.asyncIterator]: () => ({ next, return: close }) }, stalled, isClosed: () => isClosed };
 }
 
-describe('a stream', () => {
+describe.each(seedsOf(1, 10))('a stream of random bytes (seed %i)', (seed) => {
   it.each([0, 1, 511, 512, 8192, 300_000])(
     'of %d bytes is a file with the chunks that a file would have',
     async (sizeBytes) => {
-      const seed = Math.floor(performance.now() * 1000);
       const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
       const bytes = createPrng(seed).bytes(sizeBytes);
       writeFileSync(join(repository.source, 'same'), bytes);
@@ -66,7 +66,9 @@ describe('a stream', () => {
       await repository.expectClean();
     },
   );
+});
 
+describe('a stream', () => {
   it('is compared with the last one of its name', async () => {
     const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
     const bytes = createPrng(1).bytes(100_000);

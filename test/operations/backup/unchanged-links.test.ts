@@ -3,18 +3,15 @@ import { join } from 'node:path';
 
 import { expect, it, vi } from 'vitest';
 
-import { readLinkTarget } from '../../../src/files/source-files.ts';
+import * as sourceFiles from '../../../src/files/source-files.ts';
 import { nativeCalls } from '../../../src/files/native.ts';
 import { letSettle, makeTestRepository } from '../../support/test-repository.ts';
 import { runTool } from '../../support/tools.ts';
 
-vi.mock('../../../src/files/source-files.ts', { spy: true });
-
-const read = vi.mocked(readLinkTarget);
-
 const hasAttributes = nativeCalls()?.attributes !== undefined;
 
 it.runIf(hasAttributes)('an unchanged symlink is not read again, and one that was made again is', async () => {
+  const read = vi.spyOn(sourceFiles, 'readLinkTarget');
   const repository = await makeTestRepository();
   const { source } = repository;
   const links = ['one', 'other'].map((name) => join(source, name));

@@ -7,6 +7,8 @@ import { CutMemo } from '../../../src/operations/copy/cut-memo.ts';
 import type { Content, Cut, Place } from '../../../src/operations/copy/cut-memo.ts';
 import { IdMap } from '../../../src/operations/copy/id-map.ts';
 import { createPrng } from '../../support/prng.ts';
+import { processorSecondsOf } from '../../support/processor-time.ts';
+import { testProperty } from '../../support/property.ts';
 
 /** The chunks of a source: the number of each is its index. */
 type Chunks = readonly Uint8Array[];
@@ -29,6 +31,10 @@ function cutLength(chunker: Chunker, bytes: Uint8Array): number {
   const pending = bytes.subarray(0, chunker.buffer.length);
   chunker.buffer.set(pending);
   return chunker.cut(0, pending.length);
+}
+
+function hexOf(ids: readonly Buffer[]): string[] {
+  return ids.map((id) => id.toString('hex'));
 }
 
 /** Where a content is cut if nothing is known. */
@@ -73,7 +79,8 @@ class Model {
       const end = found === undefined ? this.#cut(content, place, whole.subarray(offset)) : undefined;
       const record = found ?? this.memo.find(content, place)!;
       const next = this.memo.endOf(record, content, place.index);
-      if (end !== undefined) expect(next).toEqual(end);
+      // Not expect() each time: it takes longer than the rest.
+      if (end !== undefined && (end.index !== next.index || end.offset !== next.offset)) expect(next).toEqual(end);
       const id = Buffer.alloc(20);
       this.memo.copyId(record, id, 0);
       ids.push(id);
@@ -116,21 +123,23 @@ const arbContents = arbChunks.chain((chunks) =>
 );
 
 describe('the memo of cuts', () => {
-  test.each(CHUNKERS)('gives every content the chunks that it is cut into ($kind)', (parameters) => {
-    fc.assert(
-      fc.property(arbContents, ({ chunks, contents }) => {
-        const model = new Model(chunks, createChunker(parameters));
-        for (const content of contents) {
-          const whole = Buffer.concat(content.map((entry) => chunks[entry]!));
-          expect(model.copy(content)).toEqual(idsOfCuts(createChunker(parameters), whole));
-          const { cutBytes } = model;
-          expect(model.copy([...content]).length).toBeGreaterThan(0);
-          // Once is enough.
-          expect(model.cutBytes).toBe(cutBytes);
-        }
-      }),
-    );
-  });
+  for (const parameters of CHUNKERS) {
+    testProperty(`gives every content the chunks that it is cut into (${parameters.kind})`, (check) => {
+      check(
+        fc.property(arbContents, ({ chunks, contents }) => {
+          const model = new Model(chunks, createChunker(parameters));
+          for (const content of contents) {
+            const whole = Buffer.concat(content.map((entry) => chunks[entry]!));
+            expect(hexOf(model.copy(content))).toEqual(hexOf(idsOfCuts(createChunker(parameters), whole)));
+            const { cutBytes } = model;
+            expect(model.copy([...content]).length).toBeGreaterThan(0);
+            // Once is enough.
+            expect(model.cutBytes).toBe(cutBytes);
+          }
+        }),
+      );
+    });
+  }
 
   test('finds what two versions of a large file have in common, with one chunk changed', () => {
     const chunks = Array.from({ length: 401 }, (_, index) => createPrng(index).bytes(300 + (index % 7) * 50));
@@ -148,18 +157,19 @@ describe('the memo of cuts', () => {
   test('does not slow down where many contents begin alike', () => {
     const chunks = Array.from({ length: 20_001 }, (_, index) => createPrng(index).bytes(40));
     const model = new Model(chunks, createChunker({ kind: 'fixed', sizeBytes: 64 }));
-    const beganAt = performance.now();
-    for (let index = 1; index <= 20_000; index += 1) model.copy([0, index]);
+    const seconds = processorSecondsOf(() => {
+      for (let index = 1; index <= 20_000; index += 1) model.copy([0, index]);
+    });
     // Minutes, if each were compared with all others.
-    expect(performance.now() - beganAt).toBeLessThan(20_000);
+    expect(seconds).toBeLessThan(20);
     expect(model.memo.find([0, 20_000], START)).toBeDefined();
     expect(model.memo.find([0, 20_000, 1], START)).toBeDefined();
     expect(model.memo.find([20_000, 0], START)).toBeUndefined();
   });
 });
 
-test('a map of ids keeps ids in any order of their numbers', () => {
-  fc.assert(
+testProperty('a map of ids keeps ids in any order of their numbers', (check) => {
+  check(
     fc.property(fc.uniqueArray(fc.nat({ max: 200_000 }), { maxLength: 50 }), (entries) => {
       const map = new IdMap();
       for (const entry of entries) map.add(entry, idOf(Buffer.from(`${entry}`)));

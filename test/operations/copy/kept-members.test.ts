@@ -6,7 +6,7 @@ import type { TreeEntry } from '../../../src/format/tree.ts';
 import { initRepository } from '../../../src/operations/init.ts';
 import type { InitOptions } from '../../../src/operations/init.ts';
 import { BACKUP, SMALL_INIT, setStage } from '../../support/crash-stage.ts';
-import { copyAll } from '../../support/copy-stage.ts';
+import { copyAll, originalsIn } from '../../support/copy-stage.ts';
 import { forgeSnapshot } from '../../support/forge-snapshot.ts';
 import { MemoryBackend } from '../../support/memory-backend.ts';
 import { readPackedChunks } from '../../support/brute-force.ts';
@@ -53,4 +53,16 @@ test.each([
     extensions: [{ type: 76 }, { type: 77 }],
     hardlink: { linkCount: 2 },
   });
+});
+
+test('a copy of a copy is known as one of the first original', async () => {
+  const { backend, snapshotIds } = await setStage(memoryDirectory(), BACKUP);
+  const [first, second] = [new MemoryBackend(), new MemoryBackend()];
+  for (const disk of [first, second]) await initRepository(simulatedProcess(disk), SMALL_INIT);
+  await copyAll(backend, first);
+  await copyAll(first, second);
+  expect(originalsIn(second).toSorted()).toEqual(snapshotIds.toSorted());
+  const { snapshots } = await copyAll(backend, second);
+  expect(snapshots.map(({ added }) => added)).toEqual([undefined, undefined, undefined]);
+  expect(originalsIn(second)).toHaveLength(3);
 });

@@ -12,16 +12,16 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, it, test } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { NO_ATTRIBUTE_TOOLS, dumpAttributes } from '../../support/attribute-dump.ts';
 import { bringBack, makeStage, save } from '../../support/attribute-stage.ts';
 import { diffTrees } from '../../support/compare-trees.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
-import { runTool } from '../../support/tools.ts';
-import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
+import { runTool, testNeeding } from '../../support/tools.ts';
+import { NO_ROOT, isRoot } from '../../support/unprivileged.ts';
 
-const needsRoot = test.skipIf(NO_ATTRIBUTE_TOOLS !== '' || !isRoot);
+const needsRoot = testNeeding(NO_ATTRIBUTE_TOOLS, NO_ROOT);
 
 it('--overwrite if-changed corrects links and special files whose metadata differs, and no others', async () => {
   const { source, backup, restore } = await makeTestRepository();
@@ -104,7 +104,7 @@ it('--overwrite if-changed separates files whose metadata differs, and leaves na
   expect(await restore(options)).toMatchObject({ filesRestored: 0, filesUnchanged: 4 });
 });
 
-needsRoot(`--overwrite if-changed sets flags that a file has lost (${NEEDS_ROOT})`, async () => {
+needsRoot(`--overwrite if-changed sets flags that a file has lost`, async () => {
   const stage = await makeStage();
   for (const name of ['flagged', 'plain']) writeFileSync(join(stage.source, name), name);
   runTool('chattr', '+dA', join(stage.source, 'flagged'));
@@ -116,7 +116,7 @@ needsRoot(`--overwrite if-changed sets flags that a file has lost (${NEEDS_ROOT}
   expect(dumpAttributes(restored)).toBe(dumpAttributes(stage.source));
 });
 
-needsRoot(`replaces and corrects files with capabilities that the snapshot lacks (${NEEDS_ROOT})`, async () => {
+needsRoot(`replaces and corrects files with capabilities that the snapshot lacks`, async () => {
   const stage = await makeStage();
   const names = ['small', 'big'];
   for (const name of names) writeFileSync(join(stage.source, name), Buffer.alloc(name === 'big' ? 2 ** 21 : 5, name));
@@ -134,7 +134,7 @@ needsRoot(`replaces and corrects files with capabilities that the snapshot lacks
   }
 });
 
-needsRoot(`--delete deletes in directories before they become immutable (${NEEDS_ROOT})`, async () => {
+needsRoot(`--delete deletes in directories before they become immutable`, async () => {
   const stage = await makeStage();
   const flagged = join(stage.source, 'flagged');
   mkdirSync(join(flagged, 'inner'), { recursive: true });
@@ -157,7 +157,7 @@ needsRoot(`--delete deletes in directories before they become immutable (${NEEDS
   for (const { message } of problems) expect(message).toContain('is immutable or append-only');
 });
 
-needsRoot(`leaves no temporary file in a directory that is append-only (${NEEDS_ROOT})`, async () => {
+needsRoot(`leaves no temporary file in a directory that is append-only`, async () => {
   const stage = await makeStage();
   const inner = join(stage.source, 'inner');
   mkdirSync(inner);
@@ -181,7 +181,7 @@ needsRoot(`leaves no temporary file in a directory that is append-only (${NEEDS_
   }
 });
 
-needsRoot(`set-id bits that are left out without the owner are counted and named (${NEEDS_ROOT})`, async () => {
+needsRoot(`set-id bits that are left out without the owner are counted and named`, async () => {
   const stage = await makeStage();
   for (const name of ['small', 'own']) {
     writeFileSync(join(stage.source, name), name);

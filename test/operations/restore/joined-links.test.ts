@@ -1,22 +1,18 @@
 import { linkSync, lstatSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, it, test, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { CancelledError } from '../../../src/errors.ts';
-import { haveSameBytes } from '../../../src/files/same-bytes.ts';
+import * as sameBytes from '../../../src/files/same-bytes.ts';
 import { restore } from '../../../src/operations/restore.ts';
 import { NO_ATTRIBUTE_TOOLS } from '../../support/attribute-dump.ts';
 import { bringBack, makeStage, save } from '../../support/attribute-stage.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
-import { runTool } from '../../support/tools.ts';
-import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
+import { runTool, testNeeding } from '../../support/tools.ts';
+import { NO_ROOT } from '../../support/unprivileged.ts';
 
-vi.mock('../../../src/files/same-bytes.ts', { spy: true });
-
-const compared = vi.mocked(haveSameBytes);
-
-const needsRoot = test.skipIf(NO_ATTRIBUTE_TOOLS !== '' || !isRoot);
+const needsRoot = testNeeding(NO_ATTRIBUTE_TOOLS, NO_ROOT);
 
 it.each([
   ['of files that exist', (second: string): void => writeOld(second)],
@@ -33,8 +29,8 @@ it.each([
   makeAgain(second);
   const controller = new AbortController();
   const { signal } = controller;
-  const original = compared.getMockImplementation() ?? haveSameBytes;
-  compared.mockImplementationOnce(async (...given) => {
+  const original = sameBytes.haveSameBytes;
+  const compared = vi.spyOn(sameBytes, 'haveSameBytes').mockImplementationOnce(async (...given) => {
     controller.abort(new CancelledError('SIGINT'));
     return original(...given);
   });
@@ -47,7 +43,7 @@ it.each([
   expect(lstatSync(second).nlink).toBe(2);
 });
 
-needsRoot(`a name that cannot be linked to an immutable file is reported (${NEEDS_ROOT})`, async () => {
+needsRoot(`a name that cannot be linked to an immutable file is reported`, async () => {
   const stage = await makeStage();
   for (const name of ['a1', 'a2']) {
     if (name === 'a1') writeOld(join(stage.source, name));

@@ -1,16 +1,16 @@
 import { chmodSync, lstatSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 
 import { NO_ATTRIBUTE_TOOLS, dumpAttributes } from '../../support/attribute-dump.ts';
 import { bringBack, makeStage, save } from '../../support/attribute-stage.ts';
-import { runTool } from '../../support/tools.ts';
-import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
+import { runTool, testNeeding } from '../../support/tools.ts';
+import { NO_ROOT } from '../../support/unprivileged.ts';
 
-const needsRoot = test.skipIf(NO_ATTRIBUTE_TOOLS !== '' || !isRoot);
+const needsRoot = testNeeding(NO_ATTRIBUTE_TOOLS, NO_ROOT);
 
-needsRoot(`without its ACL, a file gives its group no more than before (${NEEDS_ROOT})`, async () => {
+needsRoot(`without its ACL, a file gives its group no more than before`, async () => {
   const stage = await makeStage();
   const file = join(stage.source, 'file');
   writeFileSync(file, 'private', { mode: 0o600 });
@@ -27,7 +27,7 @@ needsRoot(`without its ACL, a file gives its group no more than before (${NEEDS_
   expect(dumpAttributes(join(restored, '..'))).toBe(dumpAttributes(stage.source));
 });
 
-needsRoot(`makes an existing file immutable only if its metadata is right (${NEEDS_ROOT})`, async () => {
+needsRoot(`makes an existing file immutable only if its metadata is right`, async () => {
   const stage = await makeStage();
   for (const name of ['right', 'other']) {
     writeFileSync(join(stage.source, name), name);

@@ -9,7 +9,7 @@ import { StateReader } from '../../../src/repository/state-reader.ts';
 import { describeTree } from '../../support/compare-trees.ts';
 import { createPrng } from '../../support/prng.ts';
 import { randomName, randomPattern, resticExcludes } from '../../support/restic-filter.ts';
-import { inSoak } from '../../support/soak.ts';
+import { seedsOf } from '../../support/seeds.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 
@@ -128,28 +128,31 @@ it('refuses patterns of both kinds, and malformed ones, before anything is writt
   expect(lstatSync(target, { throwIfNoEntry: false })).toBeUndefined();
 });
 
-it.each(['include', 'exclude'] as const)('%s selects the same files as a model of restic', async (kind) => {
-  const seed = Math.floor(performance.now() * 1000);
-  const prng = createPrng(seed);
-  const files = Array.from({ length: 80 }, () =>
-    [...Array.from({ length: prng.int(4) }, () => randomName(prng)), `f${randomName(prng)}`].join('/'),
-  ).filter((path, _, all) => !all.some((other) => other !== path && other.startsWith(`${path}/`)));
-  const repository = await makeSaved([...new Set(files)]);
-  const { source } = repository;
-  for (let round = 0; round < inSoak(200, 20); round += 1) {
-    const patterns = Array.from({ length: 1 + prng.int(3) }, () => randomPattern(prng, prng.pick(['', `${source}/`])));
-    const isMatch = (path: string): boolean => resticExcludes(patterns, path);
-    const isSelected = (path: string): boolean => {
-      const whole = join(source, path);
-      if (kind === 'include') return isMatch(whole);
-      return !whole.split('/').some((_, index, names) => index > 0 && isMatch(names.slice(0, index + 1).join('/')));
-    };
-    const { target } = await repository.restore({ [kind]: patterns });
-    const found = namesBelow(target).flatMap((path) => {
-      const text = Buffer.from(path, 'latin1').toString();
-      return lstatSync(join(target, text)).isFile() ? [text.slice('source/'.length)] : [];
-    });
-    const expected = [...new Set(files)].filter(isSelected);
-    expect(found.toSorted(), JSON.stringify({ seed, patterns })).toEqual(expected.toSorted());
-  }
+describe.each(seedsOf(1, 10))('with random patterns (seed %i)', (seed) => {
+  it.each(['include', 'exclude'] as const)('%s selects the same files as a model of restic', async (kind) => {
+    const prng = createPrng(seed);
+    const files = Array.from({ length: 80 }, () =>
+      [...Array.from({ length: prng.int(4) }, () => randomName(prng)), `f${randomName(prng)}`].join('/'),
+    ).filter((path, _, all) => !all.some((other) => other !== path && other.startsWith(`${path}/`)));
+    const repository = await makeSaved([...new Set(files)]);
+    const { source } = repository;
+    for (let round = 0; round < 20; round += 1) {
+      const patterns = Array.from({ length: 1 + prng.int(3) }, () =>
+        randomPattern(prng, prng.pick(['', `${source}/`])),
+      );
+      const isMatch = (path: string): boolean => resticExcludes(patterns, path);
+      const isSelected = (path: string): boolean => {
+        const whole = join(source, path);
+        if (kind === 'include') return isMatch(whole);
+        return !whole.split('/').some((_, index, names) => index > 0 && isMatch(names.slice(0, index + 1).join('/')));
+      };
+      const { target } = await repository.restore({ [kind]: patterns });
+      const found = namesBelow(target).flatMap((path) => {
+        const text = Buffer.from(path, 'latin1').toString();
+        return lstatSync(join(target, text)).isFile() ? [text.slice('source/'.length)] : [];
+      });
+      const expected = [...new Set(files)].filter(isSelected);
+      expect(found.toSorted(), JSON.stringify({ seed, patterns })).toEqual(expected.toSorted());
+    }
+  });
 });

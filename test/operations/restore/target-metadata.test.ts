@@ -1,14 +1,14 @@
 import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, it, test, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { StateReader } from '../../../src/repository/state-reader.ts';
 import { restore } from '../../../src/operations/restore.ts';
 import { NO_ATTRIBUTE_TOOLS } from '../../support/attribute-dump.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
-import { runTool } from '../../support/tools.ts';
+import { runTool, testNeeding } from '../../support/tools.ts';
 import { isRoot } from '../../support/unprivileged.ts';
 
 /** Saves a directory `home`, which belongs to another user if we are root. */
@@ -112,8 +112,8 @@ it('the directory of a single file, of a whole snapshot, and of a dry run gets n
   expect(lstatSync(target, { throwIfNoEntry: false })).toBeUndefined();
 });
 
-test.skipIf(NO_ATTRIBUTE_TOOLS !== '')(
-  `a new target has the attributes of the directory, and not the ACL of the one above it (${NO_ATTRIBUTE_TOOLS})`,
+testNeeding(NO_ATTRIBUTE_TOOLS)(
+  `a new target has the attributes of the directory, and not the ACL of the one above it`,
   async () => {
     const { directory, restore: restoreTo } = await makeSaved({
       prepare: (home) => runTool('setfattr', '-n', 'user.kept', '-v', 'x', home),

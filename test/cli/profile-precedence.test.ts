@@ -1,0 +1,42 @@
+import { parse } from 'smol-toml';
+import { expect, test } from 'vitest';
+
+import { createCommandRunner } from '../../src/cli/command-runner.ts';
+import { applyToCommand, withProfile } from '../../src/cli/profile.ts';
+import type { Profile } from '../../src/cli/profile.ts';
+import { readTable } from '../../src/cli/profile-table.ts';
+import { createProgram } from '../../src/cli/program.ts';
+
+function profileOf(toml: string): Profile {
+  const program = createProgram(createCommandRunner());
+  const file = 'config.toml';
+  return { name: 'x', file, table: readTable(program, parse(toml), { file, key: 'profiles.x' }) };
+}
+
+test('what the command line gives comes before the profile, option by option', () => {
+  const profile = profileOf('repo = "/profile"\nlock-wait = "5m"\nlimit-upload = "2MiB"');
+  const given = { verbose: 0, progress: true };
+  const { lockWait, limitUpload } = withProfile(given, profile);
+  expect(withProfile(given, profile)).toMatchObject({ repo: '/profile', lockWait: 300_000, limitUpload: 2 ** 21 });
+  expect(withProfile({ ...given, repo: '/typed', lockWait: 7 }, profile)).toMatchObject({
+    repo: '/typed',
+    lockWait: 7,
+    limitUpload,
+  });
+  expect(lockWait).not.toBe(7);
+});
+
+test.each([
+  [[], ['/data']],
+  [['/typed'], ['/typed']],
+  [['--stdin-name', 'n'], []],
+  [['--files-from', 'list'], []],
+])('a backup with %j saves the paths %j', async (typed, expected) => {
+  const profile = profileOf('[backup]\npaths = ["/data"]\nexclude = "*.tmp"');
+  const backup = createProgram(createCommandRunner()).commands.find((each) => each.name() === 'backup')!;
+  const { operands } = backup.parseOptions(typed);
+  const received: unknown[] = [operands];
+  applyToCommand(profile, backup, received);
+  expect(received).toEqual([expected]);
+  expect(backup.opts()).toMatchObject({ exclude: ['*.tmp'] });
+});

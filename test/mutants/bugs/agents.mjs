@@ -1,0 +1,112 @@
+const AGENT = ['realm/agent', 'realm/agent-trust', 'operations/realm-agent', 'operations/realm-agent-planes'];
+const PLANES = ['realm/plane-tracker', 'realm/plane-publisher', 'realm/kept-planes', 'operations/realm-agent-planes'];
+const DIRECTORY = ['realm/directory-coordinator', 'operations/realm-membership'];
+
+export const bugs = [
+  {
+    id: 'AG1',
+    file: 'realm/agent-server.ts',
+    find: 'if (this.#runningCount > this.#requestsMax)',
+    replace: 'if (this.#runningCount >= this.#requestsMax)',
+    tests: AGENT,
+    note: 'an agent is busy one request too early',
+  },
+  {
+    id: 'AG2',
+    file: 'realm/agent-server.ts',
+    find: "      if (isOpen) await new Promise<void>((resolve) => response.once('close', () => resolve()));\n",
+    replace: '',
+    tests: AGENT,
+    note: 'answers that nobody reads do not count as requests: they fill the memory',
+  },
+  {
+    id: 'AG3',
+    file: 'realm/agent-client.ts',
+    find: 'if (answers.length === ids.length / ID_BYTES) return answers;',
+    replace: 'if (answers.length <= ids.length / ID_BYTES) return answers;',
+    tests: AGENT,
+    note: 'an agent that answers too few questions is believed',
+  },
+  {
+    id: 'AG4',
+    file: 'realm/agent-place.ts',
+    find: '((mode & 0o022) === 0 || (mode & 0o1000) !== 0)',
+    replace: '((mode & 0o002) === 0 || (mode & 0o1000) !== 0)',
+    tests: AGENT,
+    note: 'an agent listens where the users of a group can put a socket of theirs in its place',
+  },
+  {
+    id: 'AG5',
+    file: 'realm/held-planes.ts',
+    find: 'if (held === undefined || published === undefined || !isSamePlane(held.state, published)) return true;',
+    replace: 'if (held === undefined || published === undefined) return true;',
+    tests: PLANES,
+    note: 'a plane that is not up to date says that a domain lacks a chunk',
+  },
+  {
+    id: 'AG6',
+    file: 'realm/kept-planes.ts',
+    find: 'if (!tracker.isCurrent && files.wasUsed) {',
+    replace: 'if (!tracker.isCurrent && !files.wasUsed) {',
+    tests: PLANES,
+    note: 'plane files in a cache that lead nowhere are not read anew',
+  },
+  {
+    id: 'AG7',
+    file: 'realm/plane-tracker.ts',
+    find: `  // To flip once more is to undo.
+  for (const { flips } of deltas) applyFlips(plane, flips);
+`,
+    replace: '',
+    tests: PLANES,
+    note: 'a plane stays changed by files that do not lead to what was published',
+  },
+  {
+    id: 'AG8',
+    file: 'realm/plane-publisher.ts',
+    find: "if (parsed !== undefined) newest = Math.max(newest, parsed.kind === 'base' ? parsed.sequence : parsed.to);",
+    replace: "if (parsed?.kind === 'base') newest = Math.max(newest, parsed.sequence);",
+    tests: PLANES,
+    note: 'the name of a delta that a failed publication has left is used once more',
+  },
+  {
+    id: 'AG9',
+    file: 'realm/directory-coordinator.ts',
+    find: 'if (newest !== next) {',
+    replace: 'if (newest === undefined) {',
+    tests: DIRECTORY,
+    note: 'a process that was suspended says that its record counts, though there is a newer one',
+  },
+  {
+    id: 'AG10',
+    file: 'realm/directory-coordinator.ts',
+    find: 'for (const version of this.#versions(kind).get(domainId) ?? []) {',
+    replace: 'for (const version of this.#versions(kind).get(domainId)?.toReversed() ?? []) {',
+    tests: DIRECTORY,
+    note: 'an older record comes back where a removal is interrupted',
+  },
+  {
+    id: 'AG11',
+    file: 'realm/directory-coordinator.ts',
+    find: "if (this.#versions('live').get(domainId)?.at(-1) === version) await",
+    replace: 'await',
+    tests: DIRECTORY,
+    note: 'an agent that ends removes the announcement of the one that has taken over',
+  },
+  {
+    id: 'AG12',
+    file: 'realm/realm-records.ts',
+    find: "['live', 'state', 'members']",
+    replace: "['members', 'state', 'live']",
+    tests: ['operations/realm-members', 'operations/realm-membership', 'realm/directory-coordinator'],
+    note: 'a domain that is forgotten only in part cannot be forgotten again',
+  },
+  {
+    id: 'AG13',
+    file: 'realm/cached-answers.ts',
+    find: "    if (answer !== undefined && answer.state !== 'live') return;\n",
+    replace: '',
+    tests: ['realm/kept-planes', 'realm/answer-cache', 'operations/realm-cache'],
+    note: 'a chunk that may soon be gone is remembered for ten minutes',
+  },
+];

@@ -1,0 +1,45 @@
+export const bugs = [
+  {
+    id: 'T2',
+    file: 'format/tar/tar-reader.ts',
+    find: "throw this.#isFirst ? new ArchiveError('the archive is empty') : this.#withoutEnd();",
+    replace: "if (this.#isFirst) throw new ArchiveError('the archive is empty'); return undefined;",
+    tests: ['format/tar/tar-codec', 'operations/import-tar', 'operations/import-tar-odd'],
+    note: 'an archive that was cut between two members is imported as if it were whole',
+  },
+  {
+    id: 'T3',
+    file: 'format/tar/tar-header.ts',
+    find: 'if (id < -1 && id >=',
+    replace: 'if (id <= -1 && id >=',
+    tests: ['format/tar/tar-codec', 'operations/import-tar-metadata', 'operations/import-tar-odd'],
+    note: 'the owner -1 is accepted, which no system call can set',
+  },
+  {
+    id: 'T4',
+    file: 'operations/import/import-tree.ts',
+    find: `} else if (typeof before === 'object') {
+      before.count -= 1;
+    }`,
+    replace: '}',
+    tests: ['operations/import-tar', 'operations/import-tar-odd', 'operations/import-tar-metadata'],
+    note: 'the link count of a file is too high after one of its names was replaced',
+  },
+  {
+    id: 'T5',
+    file: 'operations/import/archive-run.ts',
+    find: `    this.#earlyLinks.delete(names.join('/'));
+`,
+    replace: '',
+    tests: ['operations/import-tar', 'operations/import-tar-odd', 'operations/import-tar-metadata'],
+    note: 'a hard link that came before its target replaces a later file of the same name',
+  },
+  {
+    id: 'T7',
+    file: 'format/tar/tar-reader.ts',
+    find: 'this.#globals = new Map([...this.#globals, ...records]);',
+    replace: 'this.#globals = new Map(records);',
+    tests: ['format/tar/tar-codec', 'operations/import-tar-metadata', 'operations/import-tar-odd'],
+    note: 'a second global header makes the reader forget the first',
+  },
+];

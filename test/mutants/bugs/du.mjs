@@ -1,0 +1,60 @@
+const DU = ['operations/du', 'operations/unreadable-trees', 'cli/du-have'];
+
+export const bugs = [
+  {
+    id: 'DU1',
+    file: 'operations/du/usage-meter.ts',
+    find: 'increase(trees.released, number, 1 + others.length);',
+    replace: 'increase(trees.released, number, 1);',
+    tests: DU,
+    note: 'a snapshot of which an earlier version is left seems to need nothing alone',
+  },
+  {
+    id: 'DU2',
+    file: 'operations/du/usage-meter.ts',
+    find: 'sizeBytes += each * count;',
+    replace: 'sizeBytes += each;',
+    tests: DU,
+    note: 'a file that is the same in several snapshots counts once in their size',
+  },
+  {
+    id: 'DU3',
+    file: 'operations/du/usage-meter.ts',
+    find: 'if (isReleased) increase(child.released, childNumber, 1);',
+    replace: 'if (isReleased) increase(child.released, childNumber, count);',
+    tests: DU,
+    note: 'a directory that several snapshots share releases more references than it has',
+  },
+  {
+    id: 'DU4',
+    file: 'operations/du/usage-of-set.ts',
+    find: "path.replaceAll('/', '\\0')",
+    replace: 'path',
+    tests: DU,
+    note: 'the rows of a directory are torn apart by one whose name continues it',
+  },
+  {
+    id: 'DU5',
+    file: 'operations/du/usage-of-set.ts',
+    find: 'depth = Math.min(depth, levelsBelow(path, root));',
+    replace: 'depth = levelsBelow(path, root);',
+    tests: DU,
+    note: 'directories are missing where the paths of snapshots are in each other',
+  },
+  {
+    id: 'DU6',
+    file: 'operations/du.ts',
+    find: "places.set(`${listing.id}:${place.path ?? ''}`, place);",
+    replace: 'places.set(listing.id, place);',
+    tests: DU,
+    note: 'of two directories of a snapshot only the last is measured',
+  },
+  {
+    id: 'DU7',
+    file: 'operations/du.ts',
+    find: '    assertCountable([name], damage.lostSnapshots);\n',
+    replace: '',
+    tests: DU,
+    note: '`latest` means an older snapshot because the newest one is lost',
+  },
+];

@@ -1,0 +1,77 @@
+const HISTORY = ['operations/history', 'operations/unreadable-trees', 'cli/find-history'];
+const FIND = ['operations/find', 'operations/unreadable-trees', 'cli/find-history'];
+
+export const bugs = [
+  {
+    id: 'HI1',
+    file: 'operations/history/path-lookup.ts',
+    find: "`${Buffer.from(id).toString('hex')} ${left}`",
+    replace: "Buffer.from(id).toString('hex')",
+    tests: HISTORY,
+    note: 'what one part of a path has led to in a tree counts for every part of it',
+  },
+  {
+    id: 'HI2',
+    file: 'operations/history.ts',
+    find: 'const { hostname } = listing.snapshot;',
+    replace: "const hostname = '';",
+    tests: HISTORY,
+    note: 'the versions of two machines are taken for those of one',
+  },
+  {
+    id: 'HI3',
+    file: 'operations/history.ts',
+    find: ' || !isSameTree(found.entry, before.entry)) return',
+    replace: ') return',
+    tests: HISTORY,
+    note: 'changes of what is in a directory are not noticed',
+  },
+  {
+    id: 'HI4',
+    file: 'operations/history.ts',
+    find: 'isWithin(absolute, each) || isWithin(each, absolute)',
+    replace: 'isWithin(absolute, each)',
+    tests: HISTORY,
+    note: 'a directory above what was backed up has no history',
+  },
+  {
+    id: 'HI5',
+    file: 'operations/history.ts',
+    find: 'if (result.versions.length > 0 || result.unreadableTrees > 0) return result;',
+    replace: 'if (result.versions.length > 0) return result;',
+    tests: HISTORY,
+    note: 'a path behind a damaged directory is said to be in no snapshot',
+  },
+  {
+    id: 'HI6',
+    file: 'operations/find/tree-search.ts',
+    find: "      this.#unreadable.add(Buffer.from(treeId).toString('hex'));\n",
+    replace: '',
+    tests: FIND,
+    note: 'a directory that cannot be read is reported and read once for each snapshot that has it',
+  },
+  {
+    id: 'HI7',
+    file: 'operations/find.ts',
+    find: 'const { hostname } = listing.snapshot;',
+    replace: "const hostname = '';",
+    tests: FIND,
+    note: 'the newest version of a path hides that of another machine',
+  },
+  {
+    id: 'HI8',
+    file: 'operations/find.ts',
+    find: 'return places.sort((a, b) => Date.parse(a.listing.snapshot.time) - Date.parse(b.listing.snapshot.time));',
+    replace: 'return places;',
+    tests: FIND,
+    note: 'the last snapshot that is named counts as the newest',
+  },
+  {
+    id: 'HI9',
+    file: 'operations/find/found-paths.ts',
+    find: 'item.below !== undefined && !path.hits.has(item.below)',
+    replace: 'item.below !== undefined && path.hits.size === 0',
+    tests: FIND,
+    note: 'new files in a directory that was seen before are not found by a search for the newest versions',
+  },
+];

@@ -1,0 +1,60 @@
+export const bugs = [
+  {
+    id: 'H1',
+    file: 'operations/realm/holds.ts',
+    find: "=== 'data' && !packs.get(packIndex).isBorrowed",
+    replace: "=== 'data'",
+    tests: ['operations/holds', 'operations/lender-checks', 'operations/rely-on'],
+    note: 'a borrowed chunk is lent on: two domains can each rely on the other for it',
+  },
+  {
+    id: 'H2',
+    file: 'operations/realm/holds.ts',
+    find: 'condemnedPackIds: condemned.packIds,',
+    replace: 'condemnedPackIds: new Set<string>(),',
+    tests: ['operations/holds', 'operations/held-space', 'operations/lender-checks'],
+    note: 'a hold relies on a condemned pack',
+  },
+  {
+    id: 'H3',
+    file: 'operations/realm/holds.ts',
+    find: 'snapshot.hold?.domainId === holderId',
+    replace: 'snapshot.hold?.domainId !== undefined',
+    tests: ['operations/holds', 'operations/hold-release'],
+    note: 'a domain ends the holds of another one',
+  },
+  {
+    id: 'H4',
+    file: 'operations/realm/hold-release.ts',
+    find: 'const needed = knowsAllLoans(opened) ? await readNeeded(repository, opened) : undefined;',
+    replace: 'const needed = await readNeeded(repository, opened);',
+    tests: ['operations/hold-release', 'operations/hold-release-races'],
+    note: 'holds are released though not all loans are known',
+  },
+  {
+    id: 'H5',
+    file: 'operations/realm/hold-release.ts',
+    find: `  await repository.assertLocked();
+  await holds.release`,
+    replace: '  await holds.release',
+    tests: ['operations/hold-release', 'operations/hold-release-races'],
+    note: 'a process that has lost its lock releases holds',
+  },
+  {
+    id: 'H6',
+    file: 'operations/realm/hold-release.ts',
+    find: `      await assertOriginal(context, realm);
+`,
+    replace: '',
+    tests: ['operations/hold-release', 'operations/lost-membership'],
+    note: 'a copy of the repository releases the holds of the original',
+  },
+  {
+    id: 'H7',
+    file: 'operations/realm/lenders-of.ts',
+    find: 'walk.isComplete && knowsAllLoans(opened) ?',
+    replace: 'true ?',
+    tests: ['operations/relies-on', 'operations/rewrite'],
+    note: 'while something is missing, the domains that it relies on are forgotten',
+  },
+];

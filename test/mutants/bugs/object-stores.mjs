@@ -1,0 +1,68 @@
+export const bugs = [
+  {
+    id: 'S1',
+    file: 'backend/s3/s3-store.ts',
+    find: "if ((await this.head(key)) !== undefined) throw new StoreError('it exists', { kind: 'exists', isAnswer: true });",
+    replace: '',
+    tests: ['backend/s3-client', 'backend/s3-place', 'backend/store-probe'],
+    note: 'where a server knows no conditions, a create replaces what is there',
+  },
+  {
+    id: 'S2',
+    file: 'backend/s3/s3-store.ts',
+    find: 'if (start !== String(offset)) {',
+    replace: 'if (false) {',
+    tests: ['backend/s3-client', 'backend/s3-place'],
+    note: 'bytes of another range are taken for those that were asked for',
+  },
+  {
+    id: 'S4',
+    file: 'backend/objects/object-backend.ts',
+    find: 'if (Buffer.compare(await this.#store.get(name), bytes) !== 0) throw error;',
+    replace: '',
+    tests: ['backend/object-backend'],
+    note: 'after a repeated request the lock of another process is taken for the own one',
+  },
+  {
+    id: 'S5',
+    file: 'backend/objects/object-backend.ts',
+    find: 'if (status === undefined) return false;',
+    replace: 'if (status === undefined) { await this.#store.put(name, token); return true; }',
+    tests: ['backend/object-backend'],
+    note: 'a lock that was removed comes back',
+  },
+  {
+    id: 'S6',
+    file: 'backend/objects/object-backend.ts',
+    find: `    if ((await this.sizeOf(target)) === undefined) await this.#put(target, bytes);
+`,
+    replace: '',
+    tests: ['backend/object-backend'],
+    note: 'a file is lost if another process undoes its move',
+  },
+  {
+    id: 'S7',
+    file: 'backend/objects/object-backend.ts',
+    find: `    await this.#uploads.settled();
+    return await this.remove(name);`,
+    replace: '    return await this.remove(name);',
+    tests: ['backend/object-backend'],
+    note: 'an upload arrives after its lock has been removed',
+  },
+  {
+    id: 'S8',
+    file: 'backend/s3/credentials.ts',
+    find: 'nowMs < keys.endMs - MARGIN_MS',
+    replace: 'nowMs < keys.endMs',
+    tests: ['backend/s3-client', 'backend/s3-place'],
+    note: 'temporary keys are renewed only after they have ended',
+  },
+  {
+    id: 'S9',
+    file: 'backend/objects/probe.ts',
+    find: 'if (isReplaced || !ONE.equals(await this.#read())) {',
+    replace: 'if (isReplaced) {',
+    tests: ['backend/store-probe'],
+    note: 'a server is accepted that replaces a file and says that it did not',
+  },
+];

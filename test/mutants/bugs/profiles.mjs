@@ -1,0 +1,28 @@
+export const bugs = [
+  {
+    id: 'Q1',
+    file: 'cli/profile.ts',
+    find: 'if (!readsStream && !LIST_OPTIONS.some(isGiven))',
+    replace: 'if (!LIST_OPTIONS.some(isGiven))',
+    tests: ['cli/profile'],
+    note: 'the paths of the profile are added to a backup of a stream',
+  },
+  {
+    id: 'Q2',
+    file: 'cli/profile.ts',
+    find: `    ...rest,
+    ...omitUndefined(given),`,
+    replace: `    ...omitUndefined(given),
+    ...rest,`,
+    tests: ['cli/profile'],
+    note: 'the profile overrides the command line',
+  },
+  {
+    id: 'Q3',
+    file: 'cli/profile-table.ts',
+    find: "throw invalid(origin, `is ${JSON.stringify(path)}`, ['Give an absolute path, or one that begins with ~/.']);",
+    replace: 'return path;',
+    tests: ['cli/profile'],
+    note: 'a relative path in a profile is accepted, and means another place in each directory',
+  },
+];

@@ -1,0 +1,150 @@
+const REALM = [
+  'operations/realm/guards',
+  'operations/realm/look-up',
+  'operations/realm',
+  'operations/realm-members',
+  'operations/hold-release',
+];
+const PUBLISH = ['operations/realm/guards', 'operations/realm-publish', 'operations/realm-status', 'cli/realm-ranges'];
+const LENDING = ['operations/realm/guards', 'operations/rely-on', 'operations/lender-checks', 'operations/relies-on'];
+
+export const bugs = [
+  {
+    id: 'RE1',
+    file: 'operations/realm/publish.ts',
+    find: 'if (!(await records.writeState(domainId, state, record?.version))) continue;',
+    replace: 'await records.writeState(domainId, state, record?.version);',
+    tests: PUBLISH,
+    note: 'a process that was overtaken removes plane files that the record of the other one needs',
+  },
+  {
+    id: 'RE2',
+    file: 'operations/realm/publish.ts',
+    find: 'if (!state.isComplete) {',
+    replace: 'if (state.isComplete === undefined) {',
+    tests: PUBLISH,
+    note: 'a damaged repository publishes that it lacks the chunks that it cannot count',
+  },
+  {
+    id: 'RE3',
+    file: 'operations/realm/publish-ranges.ts',
+    find: 'if (snapshots.length !== snapshotIds.length)',
+    replace: 'if (snapshots.length > snapshotIds.length)',
+    tests: PUBLISH,
+    note: 'ranges are published for snapshots of which one was deleted meanwhile',
+  },
+  {
+    id: 'RE4',
+    file: 'operations/realm/look-up.ts',
+    find: 'for (const domain of domains.all) if (!questions.has(domain, result)) late.add(domain, result);',
+    replace: 'for (const domain of domains.all) if (questions.has(domain, result)) late.add(domain, result);',
+    tests: REALM,
+    note: 'a chunk is said to be absent though a domain was not asked',
+  },
+  {
+    id: 'RE5',
+    file: 'operations/realm/look-up.ts',
+    find: 'isFound ? this.unanswered : new Map([...this.unanswered, ...unknown]);',
+    replace: 'this.unanswered;',
+    tests: REALM,
+    note: 'a chunk is said to be absent though the record of a domain is damaged',
+  },
+  {
+    id: 'RE6',
+    file: 'operations/realm/domain-source.ts',
+    find: '    if (failure !== undefined) throw failure;\n',
+    replace: '',
+    tests: ['operations/realm/guards', 'operations/realm-agent'],
+    note: 'a chunk counts as absent where its domain cannot be reached',
+  },
+  {
+    id: 'RE7',
+    file: 'operations/realm/repository-peer.ts',
+    find: 'if (answers.includes(undefined) && !opened.damage.isWhole)',
+    replace: 'if (answers.length === 0 && !opened.damage.isWhole)',
+    tests: REALM,
+    note: 'a damaged repository says that it lacks a chunk',
+  },
+  {
+    id: 'RE8',
+    file: 'operations/realm/lender.ts',
+    find: `      await noteHold(this.#repository, this.#domain.id, holdId);
+      const peer = await this.#domains.peerOf(this.#domain.id);
+      const kept = await peer.holds.place(
+        { domainId, name: membership.name, holdId },
+        Buffer.concat(chunks.map(({ id }) => id)),
+      );`,
+    replace: `      const peer = await this.#domains.peerOf(this.#domain.id);
+      const kept = await peer.holds.place(
+        { domainId, name: membership.name, holdId },
+        Buffer.concat(chunks.map(({ id }) => id)),
+      );
+      await noteHold(this.#repository, this.#domain.id, holdId);`,
+    tests: LENDING,
+    note: 'a backup that is interrupted leaves a hold that nobody ever ends',
+  },
+  {
+    id: 'RE9',
+    file: 'operations/realm/distrusted-loans.ts',
+    find: 'const lost = blocks.filter(({ holdId }) => !holds.has(holdId));',
+    replace: 'const lost: BorrowedBlock[] = [];',
+    tests: LENDING,
+    note: 'a snapshot relies on chunks whose hold has ended',
+  },
+  {
+    id: 'RE10',
+    file: 'operations/realm/leave.ts',
+    find: 'if (!knowsAllLoans(opened)) {',
+    replace: 'if (opened.needsCondemned) {',
+    tests: REALM,
+    note: 'a damaged repository leaves its realm, though others may keep chunks for it',
+  },
+  {
+    id: 'RE11',
+    file: 'operations/realm/leave.ts',
+    find: '    error instanceof RepositoryLockedError ||\n',
+    replace: '',
+    tests: REALM,
+    note: 'a domain is forgotten while its repository is in use',
+  },
+  {
+    id: 'RE12',
+    file: 'operations/realm/own-place.ts',
+    find: 'return isThisMachine(known) && (known.place === location || isSameFile(known.place, location));',
+    replace: 'return known.place === location || isSameFile(known.place, location);',
+    tests: REALM,
+    note: 'a copy of a repository on another machine counts as the original if its path is the same',
+  },
+  {
+    id: 'RE13',
+    file: 'operations/realm/join.ts',
+    find: '  try {\n    await assertNameFree(records, domainId, member.name);\n',
+    replace: '  try {\n',
+    tests: REALM,
+    note: 'two domains that join at a time get the same name',
+  },
+  {
+    id: 'RE14',
+    file: 'operations/realm/plane-watch.ts',
+    find: 'while (this.#isStale && !this.#isStopped) {',
+    replace: 'if (this.#isStale && !this.#isStopped) {',
+    tests: ['operations/realm/guards', 'operations/realm-agent'],
+    note: 'an agent does not notice a change that comes while it reads the records',
+  },
+  {
+    id: 'RE15',
+    file: 'operations/realm/adopt.ts',
+    find: '  if (!knowsAllLoans(opened)) return 0;\n',
+    replace: '',
+    tests: LENDING,
+    note: 'a manifest forgets a domain while a pack that needs it cannot be read',
+  },
+  {
+    id: 'RE16',
+    file: 'operations/realm/domain-chunks.ts',
+    find: 'if (Buffer.compare(this.#hasher.idOf(kind, offered.bytes), id) === 0) return offered;',
+    replace: "if (kind === 'data' || Buffer.compare(this.#hasher.idOf(kind, offered.bytes), id) === 0) return offered;",
+    tests: ['operations/from-domains-restore', 'operations/from-domains-repair'],
+    note: 'wrong bytes of a domain are restored',
+  },
+];

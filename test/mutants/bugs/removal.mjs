@@ -1,0 +1,69 @@
+export const bugs = [
+  {
+    id: 'D1',
+    file: 'operations/removal.ts',
+    find: 'if (this.#knownSnapshotIds.has(id)) continue;',
+    replace: 'continue;',
+    tests: ['operations/delete', 'operations/compact-refusal'],
+    note: 'the snapshot of a process that was suspended loses its packs',
+  },
+  {
+    id: 'D2',
+    file: 'operations/removal.ts',
+    find: `await this.#removeAll(segmentIds, segmentName, damaged, async (id) =>
+      order.quarantine(segmentName(id), assertLocked),
+    );
+    await this.#removeAll(packIds, packName, damaged, async (id) => quarantinePack(this.#repository, id));`,
+    replace: `await this.#removeAll(packIds, packName, damaged, async (id) => quarantinePack(this.#repository, id));
+    await this.#removeAll(segmentIds, segmentName, damaged, async (id) =>
+      order.quarantine(segmentName(id), assertLocked),
+    );`,
+    tests: ['integration/removal-order'],
+    note: 'packs go before the segments that name them: an interruption leaves chunks without data',
+  },
+  {
+    id: 'D3',
+    file: 'operations/compact/compaction.ts',
+    find: `    await verifyKeptCopies(this.#repository, this.#opened, condemned);
+`,
+    replace: '',
+    tests: ['integration/twin-copies', 'operations/live-copier'],
+    note: 'of two copies of a pack the good one is removed without a look at the other',
+  },
+  {
+    id: 'D4',
+    file: 'operations/compact/kept-copies.ts',
+    find: `  for await (const [, reading] of files.prefetch(left, readSound)) {
+    const pack = await reading;
+    if (pack !== undefined) visit(pack);
+  }
+`,
+    replace: '',
+    tests: ['integration/twin-copies'],
+    note: 'copies in packs without a segment are not looked at before others are removed',
+  },
+  {
+    id: 'D5',
+    file: 'operations/removal.ts',
+    find: 'if (!segmentIds.every((id) => known.has(id))) return;',
+    replace: '',
+    tests: ['integration/compact-full', 'integration/removal-order'],
+    note: 'copies are removed though the segment that needs them may be there',
+  },
+  {
+    id: 'D6',
+    file: 'operations/compact/compaction-guard.ts',
+    find: 'return checkpoint === undefined && snapshotIds',
+    replace: 'return false && snapshotIds',
+    tests: ['operations/compact-refusal', 'operations/lost-directories'],
+    note: 'if all snapshots are lost, all chunks are taken for garbage',
+  },
+  {
+    id: 'D7',
+    file: 'operations/compact/compaction.ts',
+    find: 'this.#opened.state.isComplete && !isNeeded ? condemned',
+    replace: 'this.#opened.state.isComplete ? condemned',
+    tests: ['integration/compact-full', 'integration/condemned', 'integration/removal-order'],
+    note: 'on a full disk, condemned packs are removed with chunks that are in use',
+  },
+];

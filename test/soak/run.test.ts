@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+
+function filesOf(...args: readonly string[]): string[] {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['test/soak/run.mjs', '--list', ...args], {
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([0, '']);
+  return stdout.trimEnd().split('\n');
+}
+
+it('the soak has each file with seeds, fault loops or a full size, and no other', () => {
+  const files = filesOf();
+  expect(files).toContain('test/integration/model.test.ts');
+  expect(files).toContain('test/soak/large-trees.soak.ts');
+  // By way of other modules: the first for its fault loops, the second for its properties.
+  expect(files).toContain('test/integration/broken-order.test.ts');
+  expect(files).toContain('test/backend/local-backend.test.ts');
+  expect(files).not.toContain('test/tidy.test.ts');
+  // It imports only types from a module with seeds.
+  expect(files).not.toContain('test/ci/summarize.test.ts');
+});
+
+it('each file of the soak is in exactly one of its parts, and all parts have some', () => {
+  const parts = ['1/4', '2/4', '3/4', '4/4'].map((part) => filesOf('--part', part));
+  expect(parts.flat().toSorted()).toEqual(filesOf());
+  for (const part of parts) expect(part.length).toBeGreaterThan(0);
+});
+
+it.each(['0/4', '5/4', '4', 'x/y'])('part %s does not exist', (part) => {
+  const { status, stderr } = spawnSync(process.execPath, ['test/soak/run.mjs', '--list', '--part', part]);
+  expect(status).toBe(1);
+  expect(stderr.toString()).toContain(`--part ${part} is not like 1/4`);
+});

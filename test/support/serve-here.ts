@@ -1,0 +1,58 @@
+import type * as ChildProcess from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { PassThrough, Transform } from 'node:stream';
+
+import { sizeValue } from '../../src/cli/option-values.ts';
+import { serve } from '../../src/serve/serve.ts';
+
+type Spawn = typeof ChildProcess.spawn;
+
+/** The `spawn` of Node, but what `serveCommand` returns is served by this process: to start one takes far longer. */
+export function spawnOrServe(spawn: Spawn): Spawn {
+  const replaced = (program: string, args: readonly string[], options: ChildProcess.SpawnOptions): unknown =>
+    args[1] === 'serve' ? new ServerHere(args.slice(3)) : spawn(program, args, options);
+  return replaced as Spawn;
+}
+
+/** Passes each piece on in a turn of its own, as a pipe between processes does: the protocol class is not reentrant. */
+function pipe(): Transform {
+  return new Transform({
+    transform: (bytes: Buffer, _encoding, done) => void setImmediate(() => done(null, Buffer.from(bytes))),
+  });
+}
+
+/** What looks to `SftpConnection` like the process of a server. */
+class ServerHere extends EventEmitter {
+  readonly stdin: Transform = pipe();
+  readonly stdout: Transform = pipe();
+  readonly stderr: PassThrough = new PassThrough();
+  readonly #end = new AbortController();
+
+  /** `args`: options, and last the directory. */
+  constructor(args: readonly string[]) {
+    super();
+    const quota = args[args.indexOf('--quota') + 1]!;
+    const options = {
+      directory: args.at(-1)!,
+      isAppendOnly: args.includes('--append-only'),
+      quotaBytes: args.includes('--quota') ? sizeValue(quota) : undefined,
+    };
+    const serving = serve(options, { input: this.stdin, output: this.stdout }, this.#end.signal);
+    void serving.then(
+      async () => this.#close(0, ''),
+      async (error: unknown) => this.#close(1, String(error)),
+    );
+  }
+
+  kill(): void {
+    this.#end.abort(new Error('killed'));
+  }
+
+  async #close(code: number, message: string): Promise<void> {
+    this.stderr.end(message);
+    const flushed = once(this.stdout, 'end');
+    this.stdout.end();
+    await flushed;
+    this.emit('close', code, null);
+  }
+}

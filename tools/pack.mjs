@@ -1,0 +1,32 @@
+// The last step of `npm pack`: makes the package again, with a package.json that has only what an installation needs.
+// npm asks about scripts of a package that does not come from a registry, and those of a clone are of no use there.
+// The package is made in a folder of its own, so that an interruption cannot leave another package.json in the clone.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+const ONLY_IN_A_CLONE = ['private', 'scripts', 'devDependencies', 'overrides', 'allowScripts'];
+const { INIT_CWD, npm_config_dry_run: dryRun, npm_config_pack_destination: destination } = process.env;
+
+if (dryRun !== 'true') pack(resolve(INIT_CWD ?? '.', destination ?? '.'));
+
+function pack(folder) {
+  const stage = mkdtempSync(join(tmpdir(), 'ldm-pack-'));
+  try {
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    for (const name of ['README.md', 'LICENSE', ...manifest.files]) {
+      cpSync(join(ROOT, name), join(stage, name), { recursive: true });
+    }
+    for (const name of ONLY_IN_A_CLONE) delete manifest[name];
+    writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+    const { status } = spawnSync('npm', ['pack', '--silent', '--pack-destination', folder], {
+      cwd: stage,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    process.exitCode = status ?? 1;
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}

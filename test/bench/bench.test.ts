@@ -1,5 +1,6 @@
 import { freemem } from 'node:os';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { inSoak } from '../support/soak.ts';
 import { parseBenchOptions } from './bench-options.ts';
 import type { ScenarioResult, Tool } from './bench-types.ts';
 import { selectFiles } from './data/select-files.ts';
@@ -34,7 +35,9 @@ function expectRight(result: ScenarioResult | undefined, tools: readonly Tool[])
 }
 
 describe('the benchmark in its small size', () => {
-  const slugs = scenarios.filter(({ slug }) => slug !== 'restore').map(({ slug }) => slug);
+  /** In the suite without those that do the same with other data. */
+  const left = inSoak(['restore'], ['restore', 'first-backup', 'restore-releases', 'big-files']);
+  const slugs = scenarios.map(({ slug }) => slug).filter((slug) => !left.includes(slug));
   /** Of one run: scenarios share their data, which takes longer to make than to use. */
   let results: readonly ScenarioResult[];
   beforeAll(async () => {

@@ -70,7 +70,7 @@ describe.each(DESTINATIONS)(
       await copyAll(stage.source, whole);
       const [emptyBytes, fullBytes] = [usedBytesOf(stage.backend), usedBytesOf(whole)];
       const aftermath = new CopyAftermath(stage);
-      for (const part of [0.1, 0.25, 0.4, 0.55, 0.7]) {
+      for (const part of inSoak([0.1, 0.25, 0.4, 0.55, 0.7], [0.15, 0.4, 0.65])) {
         const disk = stage.backend.copy();
         const limited = new LimitedBackend(disk, Math.floor(emptyBytes + part * (fullBytes - emptyBytes)));
         await expect(copyAll(stage.source, limited), `${part}`).rejects.toMatchObject({ kind: 'full' });
@@ -85,7 +85,8 @@ describe.each(DESTINATIONS)(
       const runs = new RepeatableRuns();
       const whole = new FaultyBackend(stage.source.copy());
       await runs.run(async () => copyAll(whole, stage.backend.copy()));
-      for (let failAt = 1; failAt <= whole.operations.length; failAt += 1) {
+      const numbers = whole.operations.map((_, index) => index + 1);
+      for (const failAt of aThird(numbers, whole, true)) {
         const [source, disk] = [stage.source.copy(), stage.backend.copy()];
         const faulty = new FaultyBackend(source, { failAt, mode: 'crash' });
         await runs.run(async () => copyAll(faulty, disk).catch(() => undefined));

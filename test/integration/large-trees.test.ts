@@ -43,10 +43,10 @@ function makeLimited({ heapMiB, openFiles }: Limits): {
 const DONE = { status: 0, stderr: '' };
 
 describe.runIf(process.platform === 'linux')('within little memory', () => {
-  const depth = inSoak(4000, 1500);
+  const depth = inSoak(4000, 1000);
   it(`${depth} nested directories with long names are saved, found unchanged, checked, restored and deleted`, () => {
-    // Their paths together have 2 GB in the soak, and 280 MB in the suite.
-    const { source, target, run } = makeLimited({ heapMiB: inSoak(96, 48), openFiles: 256 });
+    // Their paths together have 2 GB in the soak, and 125 MB in the suite.
+    const { source, target, run } = makeLimited({ heapMiB: inSoak(96, 40), openFiles: 256 });
     makeDeepTree(source, depth);
     expect(run('backup', source)).toEqual(DONE);
     expect(run('backup', source)).toEqual(DONE);
@@ -60,7 +60,7 @@ describe.runIf(process.platform === 'linux')('within little memory', () => {
 
   it('a directory with very many names is saved, found unchanged, listed, restored and deleted', () => {
     const { source, target, run } = makeLimited({ heapMiB: inSoak(32, 20), openFiles: 256 });
-    const count = inSoak(100_000, 30_000);
+    const count = inSoak(100_000, 25_000);
     for (let index = 0; index < count; index += 1) symlinkSync('nowhere', join(source, `link-${index}`));
     expect(run('backup', source)).toEqual(DONE);
     expect(run('backup', source)).toEqual(DONE);

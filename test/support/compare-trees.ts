@@ -34,6 +34,7 @@ export function describeTree(directory: string): Map<string, string> {
   const root = Buffer.from(directory);
   const entries = new Map<string, TreeEntry>();
   const firstPaths = new Map<string, string>();
+  const contents = new Map<string, string>();
   const pending: string[] = [emptyPath];
   while (pending.length > 0) {
     const path = pending.pop()!;
@@ -44,7 +45,7 @@ export function describeTree(directory: string): Map<string, string> {
       const firstPath = firstPaths.get(inode);
       if (firstPath === undefined || path < firstPath) firstPaths.set(inode, path);
     }
-    entries.set(path, describeEntry(location, stats));
+    entries.set(path, describeEntry(location, stats, contents));
     if (!stats.isDirectory()) continue;
     for (const name of readdirSync(location, { encoding: 'buffer' })) {
       pending.push(path === emptyPath ? name.toString('latin1') : `${path}/${name.toString('latin1')}`);
@@ -87,7 +88,8 @@ function diffEntries(options: {
     .map((field) => `${options.name}: ${field} is ${after[field]}, expected ${before[field]}`);
 }
 
-function describeEntry(location: Buffer, stats: BigIntStats): TreeEntry {
+/** `contents`: of the files with several names so far. */
+function describeEntry(location: Buffer, stats: BigIntStats, contents: Map<string, string>): TreeEntry {
   const isDevice = stats.isBlockDevice() || stats.isCharacterDevice();
   return {
     type: typeOf(stats),
@@ -97,7 +99,7 @@ function describeEntry(location: Buffer, stats: BigIntStats): TreeEntry {
     mtimeNs: String(stats.mtimeNs),
     // The size of a directory is the file system's business.
     size: stats.isFile() ? String(stats.size) : '',
-    content: stats.isFile() ? hashFile(location) : '',
+    content: stats.isFile() ? contentOf(location, stats, contents) : '',
     linkTarget: stats.isSymbolicLink() ? readlinkSync(location, { encoding: 'buffer' }).toString('latin1') : '',
     hardlinkGroup: stats.nlink > 1n && !stats.isDirectory() ? `${stats.dev}:${stats.ino}` : '',
     rdev: isDevice ? String(stats.rdev) : '',
@@ -129,6 +131,14 @@ function typeOf(stats: BigIntStats): string {
   if (stats.isFIFO()) return 'fifo';
   if (stats.isSocket()) return 'socket';
   return stats.isBlockDevice() ? 'block device' : 'character device';
+}
+
+function contentOf(location: Buffer, { dev, ino, nlink }: BigIntStats, contents: Map<string, string>): string {
+  if (nlink === 1n) return hashFile(location);
+  const inode = `${dev}:${ino}`;
+  const content = contents.get(inode) ?? hashFile(location);
+  contents.set(inode, content);
+  return content;
 }
 
 function hashFile(location: Buffer): string {

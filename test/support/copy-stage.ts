@@ -9,7 +9,7 @@ import { copySnapshots } from '../../src/operations/copy.ts';
 import type { CopyResult } from '../../src/operations/copy.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import type { InitOptions } from '../../src/operations/init.ts';
-import { restoreOne } from './aftermath.ts';
+import { inTurn, restoreOne } from './aftermath.ts';
 import { BACKUP, setStage } from './crash-stage.ts';
 import type { Act, Stage } from './crash-stage.ts';
 import { checkAll, filesIn } from './damage.ts';
@@ -105,7 +105,7 @@ export class CopyAftermath {
   async #findWrong(disk: MemoryBackend): Promise<string[]> {
     const { findings } = await checkAll(disk);
     const wrong = findings.map(({ kind, file = '', message }) => `${kind} ${file} ${message}`);
-    for (const [id, original] of originalsById(disk)) {
+    for (const [id, original] of inTurn(this.#stage, [...originalsById(disk)])) {
       wrong.push(...(await restoreOne(disk, id, this.#stage.trees.get(original)!)));
     }
     return wrong;

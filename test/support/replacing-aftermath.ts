@@ -4,7 +4,7 @@ import { compact } from '../../src/operations/compact.ts';
 import { undeleteSnapshots } from '../../src/operations/delete.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import type { SnapshotListing } from '../../src/repository/read-snapshots.ts';
-import { restoreOne } from './aftermath.ts';
+import { inTurn, restoreOne } from './aftermath.ts';
 import { countReferences, filterCounts, readPackedChunks, readRoots } from './brute-force.ts';
 import type { Stage } from './crash-stage.ts';
 import { checkAll } from './damage.ts';
@@ -47,7 +47,7 @@ export class ReplacedSnapshots {
     await undeleteKept(backend);
     await compact(simulatedProcess(backend), { maxUnusedPercent: 0 });
     failures.push(...(await this.#judge(backend, act.settled)), ...(await findMiscounts(backend)));
-    for (const listing of await listSnapshots(simulatedProcess(backend))) {
+    for (const listing of inTurn(this.#stage, await listSnapshots(simulatedProcess(backend)))) {
       const tree = this.#stage.trees.get(this.#idOf(listing))!;
       const isWhole = this.#isWhole(listing);
       failures.push(...(await restoreOne(backend, listing.id, isWhole ? tree : withoutLeftOut(tree))));

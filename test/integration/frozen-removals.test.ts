@@ -5,12 +5,15 @@ import { describe, expect, test } from 'vitest';
 
 import { RefusedError } from '../../src/errors.ts';
 import { packName } from '../../src/format/layout.ts';
+import { backup } from '../../src/operations/backup.ts';
 import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import { readStoredFiles } from '../format/stranger-repository.ts';
+import { makeWork } from '../support/frozen/frozen-work.ts';
 import { backupsIn, expectClean, expectTree, repositoryIn, treesOf } from '../support/frozen/thaw.ts';
 import type { Thawed } from '../support/frozen/thaw.ts';
 import { ALL } from '../support/lending-pair.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 
 // What is special about some frozen repositories. What is done with each of them: frozen-repositories.test.ts.
 
@@ -59,13 +62,18 @@ describe('one with condemned packs', () => {
   const condemnedIn = (thawed: Thawed): ReturnType<typeof parseCondemnation>[] =>
     [...storedIn(thawed, 'condemned').values()].map(parseCondemnation);
 
-  test('relies on none of them', async () => {
+  test('relies on none of them, and stores again what only they have', async () => {
     const thawed = await repositoryIn('v1-condemned');
     const packs = condemnedIn(thawed).flatMap((list) => list.packs);
-    for (const id of packs) rmSync(join(thawed.directory, packName(id)), { force: true });
-    await expectTree(thawed, ...treesOf(thawed)[0]!);
     const deleted = await backupsIn(thawed, true);
     await expect(undeleteSnapshots(thawed.context, { selectors: [deleted[0]!.id] })).rejects.toThrow(RefusedError);
+    // As it was in the deleted snapshot.
+    const cwd = memoryDirectory();
+    makeWork(cwd);
+    await backup(thawed.context, { sources: ['docs', 'photos'], cwd });
+    for (const id of packs) rmSync(join(thawed.directory, packName(id)), { force: true });
+    await expectTree(thawed, ...treesOf(thawed)[0]!);
+    await expectTree(thawed, 'latest', cwd);
   });
 
   test('is freed of them by a compaction, which sets aside what was damaged', async () => {

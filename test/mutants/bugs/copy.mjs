@@ -4,7 +4,7 @@ export const bugs = [
     file: 'operations/copy/copies-there.ts',
     find: 'if (destination.damage.isWhole) return;',
     replace: 'return;',
-    tests: ['operations/copy/damage', 'operations/copy'],
+    tests: ['operations/copy/damage'],
     note: 'a damaged copy of a snapshot counts as one: it is not copied again',
   },
   {
@@ -19,7 +19,7 @@ export const bugs = [
       }
     }
     return undefined;`,
-    tests: ['operations/copy/damage', 'operations/copy'],
+    tests: ['operations/copy/damage'],
     note: 'a snapshot of which only the second copy is left is copied twice',
   },
   {
@@ -28,7 +28,7 @@ export const bugs = [
     find: `    await copies.refresh();
 `,
     replace: '',
-    tests: ['operations/copy/concurrency', 'operations/copy'],
+    tests: ['operations/copy/concurrency'],
     note: 'what another process has copied meanwhile is copied twice',
   },
   {
@@ -36,7 +36,7 @@ export const bugs = [
     file: 'operations/copy/copy-commits.ts',
     find: 'original: originalIdOf(snapshot),',
     replace: 'original: snapshot.id,',
-    tests: ['operations/copy/kept-members', 'operations/copy'],
+    tests: ['operations/copy/kept-members'],
     note: 'the copy of a copy does not name the first original: it is copied again',
   },
   {
@@ -44,7 +44,7 @@ export const bugs = [
     file: 'operations/copy/copy-commits.ts',
     find: 'const { parent, replaces: _, hold: _hold, reliesOn: _reliesOn, ...members } = snapshot.snapshot;',
     replace: 'const { parent, replaces: _, reliesOn: _reliesOn, ...members } = snapshot.snapshot;',
-    tests: ['operations/copy/kept-members', 'operations/copy', 'operations/holds'],
+    tests: ['operations/holds'],
     note: 'a hold is copied, and keeps data for a domain that does not rely on it',
   },
   {
@@ -52,7 +52,7 @@ export const bugs = [
     file: 'operations/copy/chunk-copier.ts',
     find: 'if (!isSameCut || this.#ids.has(entry)) continue;',
     replace: 'if (this.#ids.has(entry)) continue;',
-    tests: ['operations/copy/damage', 'operations/copy', 'operations/copy/recut'],
+    tests: ['operations/copy/chunk-copier'],
     note: 'a file that was cut differently there is taken for one that is there: chunks are missing',
   },
 ];

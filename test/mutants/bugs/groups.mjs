@@ -12,7 +12,7 @@ export const bugs = [
     file: 'groups/pack-placer.ts',
     find: 'while (online().length < this.#copies',
     replace: 'while (stored.length < this.#copies',
-    tests: ['operations/groups', 'operations/group-copies', 'groups/group'],
+    tests: ['groups/group'],
     note: 'a copy in a group that went offline counts: the pack has too few',
   },
   {
@@ -22,7 +22,7 @@ export const bugs = [
     this.#assertNoneOffline(name);
     return false;`,
     replace: '    return removed.includes(true);',
-    tests: ['operations/groups', 'operations/group-copies', 'groups/group'],
+    tests: ['groups/packs-in-groups'],
     note: 'a pack in a group that is offline counts as removed',
   },
   {
@@ -30,7 +30,7 @@ export const bugs = [
     file: 'groups/packs-in-groups.ts',
     find: 'each.sort((a, b) => b.sizeBytes - a.sizeBytes || compareRanks(a, b))',
     replace: 'each.sort((a, b) => compareRanks(a, b))',
-    tests: ['operations/groups', 'operations/group-copies', 'operations/damaged-copies'],
+    tests: ['groups/packs-in-groups'],
     note: 'a truncated copy is read before a whole one',
   },
   {

@@ -39,7 +39,7 @@ export const bugs = [
     await order.remove([keyName(id)]);`,
     replace: `  } catch (error) {
     await order.remove([keyName(id)]);`,
-    tests: ['repository/key-changes', 'repository/key-rotation'],
+    tests: ['repository/key-changes'],
     note: 'a new key stays though the lock was lost during the rename',
   },
   {
@@ -47,7 +47,7 @@ export const bugs = [
     file: 'repository/key-changes.ts',
     find: 'if (bytes !== undefined) await order.publishFile(name, bytes);',
     replace: '',
-    tests: ['repository/key-changes', 'repository/key-rotation'],
+    tests: ['repository/key-changes'],
     note: 'a removed key is not put back after the lock was lost',
   },
   {
@@ -79,7 +79,7 @@ export const bugs = [
     file: 'repository/key-rotation.ts',
     find: 'if (Buffer.compare(copy, bytes) !== 0) await order.publishFile(CONFIG_NAME, copy);',
     replace: '',
-    tests: ['repository/key-rotation'],
+    tests: ['repository/key-rotation-lock'],
     note: 'the configuration of a rotation that lost its lock stays',
   },
   {

@@ -4,7 +4,7 @@ export const bugs = [
     file: 'operations/realm/holds.ts',
     find: "=== 'data' && !packs.get(packIndex).isBorrowed",
     replace: "=== 'data'",
-    tests: ['operations/holds', 'operations/lender-checks', 'operations/rely-on'],
+    tests: ['operations/lender-checks'],
     note: 'a borrowed chunk is lent on: two domains can each rely on the other for it',
   },
   {
@@ -12,7 +12,7 @@ export const bugs = [
     file: 'operations/realm/holds.ts',
     find: 'condemnedPackIds: condemned.packIds,',
     replace: 'condemnedPackIds: new Set<string>(),',
-    tests: ['operations/holds', 'operations/held-space', 'operations/lender-checks'],
+    tests: ['operations/lender-checks'],
     note: 'a hold relies on a condemned pack',
   },
   {
@@ -54,7 +54,7 @@ export const bugs = [
     file: 'operations/realm/lenders-of.ts',
     find: 'walk.isComplete && knowsAllLoans(opened) ?',
     replace: 'true ?',
-    tests: ['operations/relies-on', 'operations/rewrite'],
+    tests: ['operations/relies-on'],
     note: 'while something is missing, the domains that it relies on are forgotten',
   },
 ];

@@ -12,7 +12,7 @@ export const bugs = [
     file: 'operations/read/snapshot-file.ts',
     find: 'if (this.#ends[middle]! > offset)',
     replace: 'if (this.#ends[middle]! >= offset)',
-    tests: ['integration/mount'],
+    tests: ['operations/read/snapshot-file'],
     note: 'a read that begins where a chunk ends gets other bytes',
   },
   {
@@ -21,7 +21,7 @@ export const bugs = [
     find: `      this.#held = undefined;
       throw error;`,
     replace: '      throw error;',
-    tests: ['integration/mount', 'operations/read-once'],
+    tests: ['operations/read/snapshot-file'],
     note: 'a read that failed once fails for ever',
   },
 ];

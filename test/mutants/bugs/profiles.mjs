@@ -4,7 +4,7 @@ export const bugs = [
     file: 'cli/profile.ts',
     find: 'if (!readsStream && !LIST_OPTIONS.some(isGiven))',
     replace: 'if (!LIST_OPTIONS.some(isGiven))',
-    tests: ['cli/profile'],
+    tests: ['cli/profile-precedence'],
     note: 'the paths of the profile are added to a backup of a stream',
   },
   {
@@ -14,7 +14,7 @@ export const bugs = [
     ...omitUndefined(given),`,
     replace: `    ...omitUndefined(given),
     ...rest,`,
-    tests: ['cli/profile'],
+    tests: ['cli/profile-precedence'],
     note: 'the profile overrides the command line',
   },
   {

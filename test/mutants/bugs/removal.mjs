@@ -4,7 +4,7 @@ export const bugs = [
     file: 'operations/removal.ts',
     find: 'if (this.#knownSnapshotIds.has(id)) continue;',
     replace: 'continue;',
-    tests: ['operations/delete', 'operations/compact-refusal'],
+    tests: ['operations/compact-refusal'],
     note: 'the snapshot of a process that was suspended loses its packs',
   },
   {
@@ -47,7 +47,7 @@ export const bugs = [
     file: 'operations/removal.ts',
     find: 'if (!segmentIds.every((id) => known.has(id))) return;',
     replace: '',
-    tests: ['integration/compact-full', 'integration/removal-order'],
+    tests: ['integration/compact-full'],
     note: 'copies are removed though the segment that needs them may be there',
   },
   {
@@ -55,7 +55,7 @@ export const bugs = [
     file: 'operations/compact/compaction-guard.ts',
     find: 'return checkpoint === undefined && snapshotIds',
     replace: 'return false && snapshotIds',
-    tests: ['operations/compact-refusal', 'operations/lost-directories'],
+    tests: ['operations/compact-refusal'],
     note: 'if all snapshots are lost, all chunks are taken for garbage',
   },
   {
@@ -63,7 +63,7 @@ export const bugs = [
     file: 'operations/compact/compaction.ts',
     find: 'this.#opened.state.isComplete && !isNeeded ? condemned',
     replace: 'this.#opened.state.isComplete ? condemned',
-    tests: ['integration/compact-full', 'integration/condemned', 'integration/removal-order'],
+    tests: ['integration/condemned'],
     note: 'on a full disk, condemned packs are removed with chunks that are in use',
   },
 ];

@@ -38,7 +38,7 @@ export const bugs = [
     find: `    assertNoHold(selected);
 `,
     replace: '',
-    tests: ['operations/rewrite', 'operations/holds'],
+    tests: ['operations/holds'],
     note: 'the hold of a domain is rewritten',
   },
 ];

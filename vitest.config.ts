@@ -69,6 +69,9 @@ const alone = [
   'serve/append-only',
   'serve/served-directory',
   'operations/realm-cache',
+  // They start hundreds of programs, which takes 20 times as long in a process that uses much memory.
+  'cli/password/split-words',
+  'files/ignore-patterns',
   // They replace what a module has stored, or need one that nothing has used.
   'backend/failed-fsync',
   'files/nameless-file',

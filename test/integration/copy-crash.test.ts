@@ -85,7 +85,7 @@ describe.each(DESTINATIONS)(
       const runs = new RepeatableRuns();
       const whole = new FaultyBackend(stage.source.copy());
       await runs.run(async () => copyAll(whole, stage.backend.copy()));
-      const numbers = whole.operations.map((_, index) => index + 1);
+      const numbers = whole.operations.map((_operation, index) => index + 1);
       for (const failAt of aThird(numbers, whole, true)) {
         const [source, disk] = [stage.source.copy(), stage.backend.copy()];
         const faulty = new FaultyBackend(source, { failAt, mode: 'crash' });

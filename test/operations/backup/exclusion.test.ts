@@ -88,7 +88,7 @@ it('what was named inside of another source is saved, whatever is excluded', asy
 /** Runs a script where it may mount. Returns undefined if this system does not allow that. */
 function runWithMounts(script: string, home: string): string | undefined {
   const env = { PATH: process.env['PATH'], HOME: home };
-  if (spawnSync('unshare', ['-m', 'true']).status !== 0) return undefined;
+  if (spawnSync('unshare', ['-m', 'sh', '-c', 'command -v mount']).status !== 0) return undefined;
   const { status, stdout, stderr } = spawnSync('unshare', ['-m', 'sh', '-ec', script], { encoding: 'utf8', env });
   if (status !== 0) throw new Error(stderr);
   return stdout;

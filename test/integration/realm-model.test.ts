@@ -16,7 +16,8 @@ import { takeThreadsAway } from '../support/test-threads.ts';
 // Three domains of a realm against a model of Maps and Sets: what look-ups say while operations and faults go on.
 
 const SEEDS = seedsOf(1, 20);
-const STEP_COUNT = inSoak(1000, 300);
+/** A kept seed gives the run that failed in the soak. Some runs there are long; that of the fixed seed is short. */
+const stepCountOf = (seed: number): number => (seed % 10 === 0 ? 5000 : seed === 1 ? 300 : 1000);
 const TIMEOUT_MS = inSoak(3_600_000, 300_000);
 const TINY_CAPACITY = 64;
 
@@ -36,7 +37,7 @@ test.each(SEEDS)(
     const realm = await makeRealm('plain');
     const members = [await realm.join('a', TINY_CAPACITY), await realm.join('b'), await realm.join('c')];
     const model = new RealmModel(realm, members, createPrng(seed));
-    await model.run(STEP_COUNT);
+    await model.run(stepCountOf(seed));
     for (const [what, count] of model.counts) counts.set(what, (counts.get(what) ?? 0) + count);
   },
   TIMEOUT_MS,

@@ -1,19 +1,21 @@
 // npm run soak -- [--part i/n] [--list] [--node <program>]: runs the randomized tests with more seeds, and the fault loops
 // at every operation. These are the test files that use test/support/{soak,seeds,property}.ts, directly or not, and the
-// full-size tests test/soak/*.soak.ts. Parts take about the same time, by the minutes of test/soak/minutes.json. A seed
-// that fails is added to fixtures/seeds.json. `--node` runs the suite, as `npm test` does, with another Node instead.
+// full-size tests test/soak/*.soak.ts. Parts take about the same time, by the minutes of test/soak/minutes.json; files
+// with a range of seeds are in each part, which takes its share of them. A seed that fails is added to
+// fixtures/seeds.json. `--node` runs the suite, as `npm test` does, with another Node instead.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const MINUTES_UNLESS_KNOWN = 0.5;
 const root = join(import.meta.dirname, '../..');
-const results = 'build/soak-results';
+const results = join(root, 'build/soak-results');
 const more = ['soak', 'seeds', 'property'].map((name) => join(root, `test/support/${name}.ts`));
 const { part, list, node } = parseArgs({
   options: { part: { type: 'string' }, list: { type: 'boolean' }, node: { type: 'string' } },
 }).values;
+const [partNumber, partCount] = (part ?? '1/1').split('/').map(Number);
 
 if (node !== undefined)
   runVitest([], { PATH: `${dirname(resolve(node))}${delimiter}${process.env.PATH}` }, resolve(node));
@@ -28,11 +30,13 @@ function runSoak(files) {
   const startMs = Date.now();
   const [large, small] = [true, false].map((isLarge) => files.filter((file) => file.endsWith('.soak.ts') === isLarge));
   const counts = { passed: 0, failed: 0, skipped: 0 };
+  rmSync(results, { recursive: true, force: true });
   mkdirSync(results, { recursive: true });
   const run = (name, options) => {
     const file = join(results, `${name}.jsonl`);
-    runVitest(options, { LDM_SOAK: '1', LDM_TEST_RESULTS: file });
-    for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) counts[JSON.parse(line).state] += 1;
+    runVitest(options, { LDM_SOAK: '1', LDM_SOAK_PARTS: `${partCount}`, LDM_TEST_RESULTS: file });
+    if (!existsSync(file)) counts.failed += 1;
+    else for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) counts[JSON.parse(line).state] += 1;
   };
   if (small.length > 0) run('random', small);
   if (large.length > 0) run('full-size', ['--config', 'vitest.soak.config.ts', ...large]);
@@ -51,9 +55,14 @@ function runVitest(options, environment, program = process.execPath) {
 }
 
 function chosenFiles() {
-  const [index, count] = (part ?? '1/1').split('/').map(Number);
-  if (!(index >= 1 && index <= count)) throw new RangeError(`--part ${part} is not like 1/4`);
-  return parts(soakFiles(), count)[index - 1];
+  if (!(partNumber >= 1 && partNumber <= partCount)) throw new RangeError(`--part ${part} is not like 1/4`);
+  const all = soakFiles();
+  const shared = all.filter((file) => /\bseedRange\(/.test(readFileSync(join(root, file), 'utf8')));
+  const own = parts(
+    all.filter((file) => !shared.includes(file)),
+    partCount,
+  )[partNumber - 1];
+  return [...own, ...shared].toSorted();
 }
 
 /** The longest first, each to the part that has the least so far. */
@@ -66,7 +75,7 @@ function parts(files, count) {
     least.minutes += minutesOf(file);
     least.files.push(file);
   }
-  return all.map((each) => files.filter((file) => each.files.includes(file)));
+  return all.map((each) => each.files);
 }
 
 function soakFiles() {

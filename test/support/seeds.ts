@@ -40,8 +40,12 @@ export function fixedRange(count: number, first = 1, others: readonly number[] =
   return { first, count, others, name };
 }
 
-/** From 1 on and those that are kept; in the soak from a random seed on. `LDM_TEST_SEED` is where it begins instead. */
-export function seedRange(count: number): SeedRange {
+/**
+ * From 1 on and those that are kept; in the soak from a random seed on. `LDM_TEST_SEED` is where it begins instead. Each
+ * part of a soak (`LDM_SOAK_PARTS`) takes its share.
+ */
+export function seedRange(wholeCount: number): SeedRange {
+  const count = Math.ceil(wholeCount / Number(process.env['LDM_SOAK_PARTS'] ?? 1));
   const first = given?.[0] ?? inSoak(randomInt(RANDOM_SEEDS_MIN, SEED_LIMIT - count), 1);
   const others = given === undefined ? keptSeeds().filter((seed) => seed < first || seed >= first + count) : [];
   return fixedRange(count, first, others);

@@ -62,7 +62,7 @@ function chosenFiles() {
     all.filter((file) => !shared.includes(file)),
     partCount,
   )[partNumber - 1];
-  return [...own, ...shared].toSorted();
+  return all.filter((file) => own.includes(file) || shared.includes(file));
 }
 
 /** The longest first, each to the part that has the least so far. */

@@ -37,6 +37,12 @@ describe('a repository in a store of objects', () => {
     expect(await objectBackend(store).examine()).toMatchObject({ missing: undefined, names: ['config', 'snapshots'] });
   });
 
+  test.each(['config', 'config.bak'])('is there though only its file %s is left', async (name) => {
+    const store = new MemoryStore();
+    store.objects.set(name, Buffer.from('x'));
+    expect(await objectBackend(store).list('snapshots')).toEqual([]);
+  });
+
   test.each([false, true])('repeats what may pass (after it was carried out: %s)', async (isDone) => {
     const store = new MemoryStore();
     const backend = objectBackend(store);

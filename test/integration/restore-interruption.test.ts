@@ -10,13 +10,14 @@ import { startLdm } from '../cli/start-ldm.ts';
 import type { RunningLdm } from '../cli/start-ldm.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { makeTemporaryDirectory, memoryDirectory } from '../support/temp-directory.ts';
+import { inSoak } from '../support/soak.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
 const MIB = 1024 * 1024;
 const ZEROS_BYTES = 256 * MIB;
 /** By the directory that has them: a program is caught in the middle of many, and this process of a few. */
-const LINK_COUNTS: Readonly<Record<string, number>> = { links: 20_000, few: 4000 };
+const LINK_COUNTS: Readonly<Record<string, number>> = { links: 20_000, few: inSoak(20_000, 4000) };
 const LINKS_BEGUN = 100;
 
 const directory = makeTemporaryDirectory();

@@ -16,7 +16,7 @@ import type { TestRepository } from '../support/test-repository.ts';
 
 const TIMEOUT_MS = 300_000;
 const MOMENTS = inSoak([0.4, 0.6, 0.8, 0.95], [0.4, 0.8]);
-const BIG_BYTES = 500_000;
+const BIG_BYTES = inSoak(2_000_000, 500_000);
 
 const directory = makeTemporaryDirectory();
 let child: CompiledProgram;

@@ -15,7 +15,7 @@ import { restoreOne } from '../support/aftermath.ts';
 import { makeCondemnedInUse } from '../support/condemned-stage.ts';
 import { BACKUP, setStage } from '../support/crash-stage.ts';
 import type { Stage } from '../support/crash-stage.ts';
-import { filesIn, missing } from '../support/damage.ts';
+import { filesIn, flip, missing } from '../support/damage.ts';
 import { riddled } from '../support/domains.ts';
 import { FaultyBackend, SimulatedCrash } from '../support/faulty-backend.ts';
 import { createPrng } from '../support/prng.ts';
@@ -156,5 +156,13 @@ describe('a rewrite that was interrupted before it deleted the old snapshot', ()
     expect(rewritten).toMatchObject([{ newId: made.id }]);
     expect(filesIn(backend, 'snapshots')).not.toContain(`snapshots/${first}`);
     expect(await restoreOne(backend, made.id, withoutLeftOut(stage.trees.get(first)!))).toEqual([]);
+  });
+  it('is made again if only the copy of its manifest can be read by now', async () => {
+    const { stage, first, made } = await interrupted();
+    const { backend } = stage;
+    await flip(backend, `snapshots/${made.id}`, 40).apply(backend);
+    const [again] = (await rewrite(simulatedProcess(backend), first)).rewritten;
+    expect(again!.newId).not.toBe(made.id);
+    expect(await restoreOne(backend, again!.newId!, withoutLeftOut(stage.trees.get(first)!))).toEqual([]);
   });
 });

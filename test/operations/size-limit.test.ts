@@ -7,6 +7,7 @@ import { RefusedError } from '../../src/errors.ts';
 import { measureRelease } from '../../src/ldm/fold-release.ts';
 import { measureSharedRelease } from '../../src/ldm/shared-release.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { forgetByPolicy } from '../../src/operations/forget.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { pinSnapshots } from '../../src/operations/tag.ts';
@@ -103,6 +104,17 @@ it.each(SEEDS)(
     await repository.expectClean();
   },
 );
+
+it('what deletes free that can no longer be undone counts as free', async () => {
+  const { repository, ids } = await makeRandom(4);
+  const { context } = repository;
+  await deleteSnapshots(context, { selectors: [ids[0]!], undoUntil: '2026-01-10T00:00:00Z' });
+  const { size } = await forgetByPolicy(context, { policy: {}, keepSizeBytes: 1e9, dryRun: true });
+  expect(size!.expectedBytes).toBeLessThan(size!.beforeBytes - 2000);
+  const { groups, compaction } = await forgetByPolicy(context, { policy: {}, keepSizeBytes: size!.expectedBytes });
+  expect(groups.flatMap(({ removed }) => removed)).toEqual([]);
+  expect(compaction).toBeDefined();
+});
 
 it('a size applies to what the rules keep, and never to the newest of a group', async () => {
   const { repository, ids } = await makeRandom(3);

@@ -117,7 +117,7 @@ test(
 );
 
 describe('a loss is found where', () => {
-  const LOSING = fixedRange(2000);
+  const LOSING = fixedRange(inSoak(20_000, 2000));
   // Two of them in each run of the suite, which need few schedules; all of them in a soak, with those that need many.
   test.each(inSoak(BROKEN_ORDERS, BROKEN_ORDERS.slice(0, 2)))(
     `%s ${LOSING.name}`,

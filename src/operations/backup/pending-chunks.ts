@@ -8,7 +8,7 @@ const ENTRY_WORDS = 7;
 const BUCKET_WORD = 4;
 
 /** Entries are stored in pages, so that a growing table never copies existing entries. */
-const PAGE_BITS = 14;
+const PAGE_BITS = 12;
 const PAGE_ENTRIES = 2 ** PAGE_BITS;
 const PAGE_MASK = PAGE_ENTRIES - 1;
 const HEADS_BITS_MIN = 10;

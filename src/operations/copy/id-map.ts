@@ -1,6 +1,6 @@
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
 
-const PAGE_BITS = 14;
+const PAGE_BITS = 12;
 const PAGE_SIZE = 2 ** PAGE_BITS;
 const PAGE_MASK = PAGE_SIZE - 1;
 

@@ -5,7 +5,7 @@ import { SMALL_INIT } from '../support/crash-stage.ts';
 import { CopyAftermath, copyActOf, copyAll, originalsById, originalsIn, setCopyStage } from '../support/copy-stage.ts';
 import type { CopyStage } from '../support/copy-stage.ts';
 import { filesIn } from '../support/damage.ts';
-import { aThird, chooseSteps } from '../support/fault-steps.ts';
+import { someOfEachKind, chooseSteps } from '../support/fault-steps.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { judgeEnding, runInterrupted } from '../support/interruption.ts';
 import type { Interruption } from '../support/interruption.ts';
@@ -41,7 +41,7 @@ describe.each(DESTINATIONS)(
         const whole = (await runInterrupted({ ...given, fault: { mode } })).faulty;
         const { numbers } = chooseSteps(whole, mode);
         let [firedCount, partlyCount] = [0, 0];
-        for (const failAt of aThird(numbers, whole, mode === 'crash')) {
+        for (const failAt of someOfEachKind(numbers, whole, mode === 'crash')) {
           const backend = stage.backend.copy();
           const fault = { mode, failAt, torn: true };
           const { faulty, ending } = await runInterrupted({ ...given, fault, backend });
@@ -86,7 +86,7 @@ describe.each(DESTINATIONS)(
       const whole = new FaultyBackend(stage.source.copy());
       await runs.run(async () => copyAll(whole, stage.backend.copy()));
       const numbers = whole.operations.map((_operation, index) => index + 1);
-      for (const failAt of aThird(numbers, whole, true)) {
+      for (const failAt of someOfEachKind(numbers, whole, true)) {
         const [source, disk] = [stage.source.copy(), stage.backend.copy()];
         const faulty = new FaultyBackend(source, { failAt, mode: 'crash' });
         await runs.run(async () => copyAll(faulty, disk).catch(() => undefined));
@@ -111,7 +111,7 @@ it.each(inSoak(DESTINATIONS, DESTINATIONS.slice(0, 1)))(
     const whole = (await runInterrupted({ ...given, fault: {} })).faulty;
     let durableCount = 0;
     let round = 0;
-    for (const failAt of aThird(chooseSteps(whole, 'crash').numbers, whole, true)) {
+    for (const failAt of someOfEachKind(chooseSteps(whole, 'crash').numbers, whole, true)) {
       const disk = new PowerCutBackend(stage.backend);
       const fault = { mode: 'crash', failAt } as const;
       const { faulty, ending } = await runInterrupted({ ...given, fault, backend: disk });

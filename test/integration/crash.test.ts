@@ -1,16 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Backend } from '../../src/backend/backend.ts';
 import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { initRepository, repositoryExists } from '../../src/operations/init.ts';
-import { examineAftermath } from '../support/aftermath.ts';
+import { examineAftermath, partsAt } from '../support/aftermath.ts';
 import { describeTree } from '../support/compare-trees.ts';
 import { ACTS, BACKUP, COMPACT, FIRST_BACKUP, SMALL_INIT, backupWork, setStage } from '../support/crash-stage.ts';
-import type { Stage } from '../support/crash-stage.ts';
+import type { Act, Stage } from '../support/crash-stage.ts';
 import { FaultyStore, diskStore, storeBackend } from '../support/disk-store.ts';
 import type { Faulty } from '../support/disk-store.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
@@ -32,7 +32,7 @@ import { RepeatableRuns } from '../support/repeatable-runs.ts';
 import { sftpBackend, sftpProblem } from '../support/sftp-server.ts';
 import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
 import { inSoak } from '../support/soak.ts';
-import { memoryDirectory, temporaryDirectory } from '../support/temp-directory.ts';
+import { makeTemporaryDirectory, memoryDirectory, removeTree, temporaryDirectory } from '../support/temp-directory.ts';
 import { threadsOfTests } from '../support/test-threads.ts';
 
 const LOOP_TIMEOUT_MS = 3_600_000;
@@ -57,19 +57,19 @@ const PLACES: readonly {
   {
     name: 'a real directory',
     problem: undefined,
-    roundCount: inSoak(60, 2),
+    roundCount: inSoak(60, 1),
     open: onDisk((path) => new LocalBackend(path)),
   },
   {
     name: 'a directory of an SFTP server',
     problem: sftpProblem,
-    roundCount: inSoak(60, 2),
+    roundCount: inSoak(60, 1),
     open: onDisk((path) => sftpBackend(path)),
   },
   {
     name: 'a store of objects',
     problem: undefined,
-    roundCount: inSoak(1000, 6),
+    roundCount: inSoak(1000, 3),
     open: (stage, fault) => {
       const disk = stage.backend.copy();
       const faulty = new FaultyStore(disk, fault);
@@ -82,12 +82,12 @@ describe('a repository is sound, with no step to mend it, after', () => {
   it.each(ACTS)(
     '$name that meets an error, or dies, at any operation',
     async (act) => {
-      const loop = new InterruptionLoop({ stage: await setStage(memoryDirectory(), act), act });
+      const loop = new InterruptionLoop({ stage: await stageOf(act), act });
       const error = await loop.run({ mode: 'error' });
       const crash = await loop.run({ mode: 'crash', torn: true });
       expect({ error: error.failures, crash: crash.failures }).toEqual({ error: [], crash: [] });
       // The loops ended because the act ran through, and every fault before that was met.
-      expect(Math.min(error.firedCount, crash.firedCount)).toBeGreaterThan(inSoak(20, 8));
+      expect(Math.min(error.firedCount, crash.firedCount)).toBeGreaterThan(inSoak(20, 6));
     },
     LOOP_TIMEOUT_MS,
   );
@@ -103,25 +103,26 @@ describe('a repository is sound, with no step to mend it, after', () => {
     beforeEach(({ skip }) => skip(problem !== undefined, problem));
 
     it.each(ACTS)('$name', async (act) => {
-      const directory = temporaryDirectory();
       const threads = threadsOfTests();
       threads.prepare();
-      const stage = await setStage(directory, act);
+      const stage = await stageOf(act);
       const whole = open(stage, {});
       await endingOf(act, { ...simulatedProcess(whole.backend), threads }, stage);
       await whole.sound.close();
       const { length } = whole.faulty.operations;
       expect(length).toBeGreaterThan(20);
       const step = Math.ceil(length / roundCount);
-      // From an offset of its own for each act, so that they differ in the kinds of operations that are interrupted.
-      const first = 2 + ((3 * ACTS.indexOf(act)) % step);
-      for (let failAt = first, round = 0; failAt <= length - UNREPEATABLE; failAt += step, round += 1) {
+      // From an offset and with a fault of its own for each act, so that they differ in what is interrupted, and how.
+      const index = ACTS.indexOf(act);
+      const first = inSoak(2, 5) + ((inSoak(3, 7) * index) % step);
+      for (let failAt = first, round = index; failAt <= length - UNREPEATABLE; failAt += step, round += 1) {
         const fault = { failAt, mode: round % 2 === 0 ? 'crash' : 'error', torn: round % 4 < 2 } as const;
         const { faulty, backend, sound } = open(stage, fault);
         const ending = await endingOf(act, { ...simulatedProcess(backend), threads }, stage);
         faulty.assertFired();
         const failures = judgeEnding({ fault }, faulty, ending);
-        failures.push(...(await examineAftermath(sound, stage, expectationOf({ act, stage }, ending))));
+        const parts = partsAt(index + round);
+        failures.push(...(await examineAftermath(sound, stage, expectationOf({ act, stage }, ending), parts)));
         expect(failures, `operation ${failAt}`).toEqual([]);
         await sound.close();
       }
@@ -130,11 +131,14 @@ describe('a repository is sound, with no step to mend it, after', () => {
 });
 
 describe('an interrupted init', () => {
-  it.each(['error', 'crash', 'power cut'] as const)('can be begun again, at every operation (%s)', async (kind) => {
+  const KINDS = ['error', 'crash', 'power cut'] as const;
+
+  it.each(KINDS)('can be begun again, at every operation (%s)', async (kind) => {
     const stage = await setStage(memoryDirectory(), FIRST_BACKUP);
     const memory = new AftermathMemory(stage);
     const [firstRuns, secondRuns] = [new RepeatableRuns(), new RepeatableRuns()];
-    for (let failAt = 1; ; failAt += inSoak(1, 3)) {
+    // In the suite, each kind of interruption has operations of its own.
+    for (let failAt = inSoak(1, 1 + 2 * KINDS.indexOf(kind)); ; failAt += inSoak(1, 6)) {
       const disk = new PowerCutBackend();
       const faulty = new FaultyBackend(disk, { mode: kind === 'error' ? 'error' : 'crash', torn: true, failAt });
       const init = async (on: FileSystemBackend): Promise<unknown> => initRepository(simulatedProcess(on), SMALL_INIT);
@@ -193,6 +197,18 @@ describe('an interrupted backup', () => {
     expect(namesIn(stage.backend, '')).toEqual(before);
   });
 });
+
+const stagesDirectory = makeTemporaryDirectory();
+afterAll(() => removeTree(stagesDirectory));
+
+const knownStages = new Map<Act, Promise<Stage>>();
+
+/** The stage of an act, made once: its repository is only ever copied. */
+async function stageOf(act: Act): Promise<Stage> {
+  const known = knownStages.get(act) ?? setStage(join(stagesDirectory, act.name), act);
+  knownStages.set(act, known);
+  return await known;
+}
 
 /** Opens a copy of a stage's repository in a directory of its own. */
 function onDisk(openAt: (path: string) => FileSystemBackend): (stage: Stage, fault: FaultOptions) => Place {

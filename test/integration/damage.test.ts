@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { inTurn } from '../support/aftermath.ts';
 import type { Stage } from '../support/crash-stage.ts';
 import {
   checkAll,
@@ -9,6 +10,7 @@ import {
   missing,
   packsOfKind,
   pathsHit,
+  presentIds,
   setDamageStage,
   spoil,
   spoilings,
@@ -39,13 +41,13 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'data pack': {
     files: ({ backend }) => packsOfKind(backend, 'data'),
     finding: /^pack-/,
-    flipCount: inSoak(50, 15),
+    flipCount: inSoak(50, 5),
     isMissed: true,
   },
   'tree pack': {
     files: ({ backend }) => packsOfKind(backend, 'tree'),
     finding: /^pack-/,
-    flipCount: inSoak(50, 15),
+    flipCount: inSoak(50, 5),
     isMissed: true,
   },
   segment: { files: inside('index'), finding: /^segment-/, flipCount: inSoak(10, 5), isMissed: true },
@@ -57,7 +59,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     flipCount: inSoak(10, 5),
     isMissed: false,
   },
-  'filter image': { files: inside('filter'), finding: /^checkpoint-/, flipCount: inSoak(50, 15), isMissed: false },
+  'filter image': { files: inside('filter'), finding: /^checkpoint-/, flipCount: inSoak(50, 5), isMissed: false },
 };
 
 let stage: Stage;
@@ -125,10 +127,12 @@ async function examine(damage: Damage, finding: RegExp | undefined): Promise<str
 async function compareWithRestores(disk: MemoryBackend, damage: Damage, found: DescribedCheck): Promise<string[]> {
   const failures: string[] = [];
   const hit = new Set(found.findings.flatMap(({ snapshots }) => snapshots ?? []));
-  for (const [id, { isClaimedWhole, wrong, absent }] of await tryRestoreAll(disk, stage)) {
+  const isPack = damage.file.startsWith('packs/');
+  const ids = isPack ? presentIds(stage) : inTurn(stage, presentIds(stage));
+  for (const [id, { isClaimedWhole, wrong, absent }] of await tryRestoreAll(disk, stage, ids)) {
     failures.push(...wrong.map((difference) => `restored wrongly: ${difference}`));
     if (!isClaimedWhole && !hit.has(id)) failures.push(`${id} is hit, and not named: ${describeFindings(found)}`);
-    if (!damage.file.startsWith('packs/')) continue;
+    if (!isPack) continue;
     const named = pathsHit(found, id, stage.trees.get(id)!);
     // A directory whose tree is lost is made, empty.
     const lost = named.filter((path) => absent.includes(path) || !named.some((other) => path.startsWith(`${other}/`)));

@@ -59,7 +59,7 @@ async function expectReported(
 /** A bit of each byte in the headers of a checkpoint and of a pack: most of them are not encrypted. */
 function headerBits(file: string): number[] {
   const isChosen = [inDirectory('filter'), inDirectory('packs')].some((isIn) => file === names.find(isIn));
-  return isChosen ? sample(56, inSoak(1, 3), 0).map((index) => index * 8 + (index % 8)) : [];
+  return isChosen ? sample(56, inSoak(1, 5), 0).map((index) => index * 8 + (index % 8)) : [];
 }
 
 /** Every `step`-th number below `count`, from an offset that differs from file to file. */
@@ -78,7 +78,7 @@ describe('a bit', () => {
       // The steps are odd, so that each bit of a byte has its turn. More than half of all bytes are in checkpoints.
       const faults = names.flatMap((file, index) => {
         const bitCount = stage.backend.view(file).length * 8;
-        const step = inSoak(1, file.startsWith('filter/') ? 27_001 : 1801);
+        const step = inSoak(1, file.startsWith('filter/') ? 60_001 : 4501);
         const bits = new Set([...headerBits(file), ...sample(bitCount, step, 37 * index)]);
         return [...bits].map((bit) => flipped(stage.backend, file, bit));
       });
@@ -109,7 +109,7 @@ describe('a file', () => {
     async () => {
       const faults = names.flatMap((file, index) => {
         const { length } = stage.backend.view(file);
-        const lengths = new Set([0, length - 1, ...sample(length, inSoak(1, 1671), 37 * index)]);
+        const lengths = new Set([0, length - 1, ...sample(length, inSoak(1, 4001), 37 * index)]);
         return [...lengths].map((each) => truncated(file, each));
       });
       await expectReported(faults);
@@ -132,7 +132,7 @@ describe('a file', () => {
       const isNear = (first: string, second: string): boolean => first.split('/')[0] === second.split('/')[0];
       const far = different.filter(([first, second]) => !isNear(first, second));
       const near = different.filter(([first, second]) => isNear(first, second));
-      const chosen = [...near, ...sample(far.length, inSoak(1, 21), 3).map((index) => far[index]!)];
+      const chosen = [...near, ...sample(far.length, inSoak(1, 43), 3).map((index) => far[index]!)];
       expect(near.length).toBeGreaterThan(20);
       // The names of checkpoints are not digests: both are valid, whichever is newer.
       await expectReported(

@@ -9,13 +9,22 @@ import { inSoak } from '../support/soak.ts';
 const COMMAND_COUNT = inSoak(40, 25);
 const SEEDS = seedsOf(2, 50);
 
+/** In the suite, the first fixed seed is for directories alone, and the second for a bucket. */
+const [PLAIN_SEEDS, BUCKET_SEEDS] = [2, 1].map((left) => SEEDS.filter((seed) => inSoak(true, seed !== left))) as [
+  number[],
+  number[],
+];
+
 let deathCount = 0;
 
-it.each(SEEDS)('groups lose nothing in any order of commands, offline groups and deaths (seed %i)', async (seed) => {
-  deathCount += await runGroupModel(await makeGrouped(MODEL_NAMES), seed, COMMAND_COUNT);
-});
+it.each(PLAIN_SEEDS)(
+  'groups lose nothing in any order of commands, offline groups and deaths (seed %i)',
+  async (seed) => {
+    deathCount += await runGroupModel(await makeGrouped(MODEL_NAMES), seed, COMMAND_COUNT);
+  },
+);
 
-it.each(SEEDS)('neither do they if one of them is a bucket (seed %i)', async (seed) => {
+it.each(BUCKET_SEEDS)('neither do they if one of them is a bucket (seed %i)', async (seed) => {
   const buckets = { c: memoryBucket() };
   deathCount += await runGroupModel(await makeGrouped(MODEL_NAMES, { buckets }), seed, COMMAND_COUNT);
 });

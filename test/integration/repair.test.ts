@@ -145,8 +145,8 @@ for (const [name, isMendable, makeDamages] of CASES) {
     expect(planned).toEqual({ actions, remaining, exitCode, dryRun: true });
     expect(exitCode).toBe(isMendable ? 0 : 4);
     expect(remaining.length === 0).toBe(isMendable);
-    await expectNothingLost(disk, stage, before);
-    await expectFindingsNameTheLost(disk, stage, isMendable);
+    const after = await expectNothingLost(disk, stage, before);
+    await expectFindingsNameTheLost(disk, stage, { isMendable, after });
     expectOriginalsKept(disk, spoiled, damages);
     await expectStable(disk);
     await expectHealed(disk, stage);
@@ -173,10 +173,10 @@ test.each(['crash', 'error'] as const)(
     const failures: string[] = [];
     const runs = new RepeatableRuns();
     const known = new Set<string>();
-    // In the suite every third, and for errors others than for crashes.
-    let count = inSoak(0, mode === 'crash' ? -2 : -1);
+    // In the suite every sixth, and for errors others than for crashes.
+    let count = inSoak(0, mode === 'crash' ? -5 : -2);
     for (let hasEnded = false; !hasEnded;) {
-      count += inSoak(1, 3);
+      count += inSoak(1, 6);
       const disk = await spoil(stage, ...MENDABLE(stage.backend));
       const faulty = new FaultyBackend(disk, { failAt: count, mode, only: isChange });
       const ending = await runs.run(async () => outcomeOf(repairAll(faulty)));
@@ -195,7 +195,7 @@ test.each(['crash', 'error'] as const)(
       }
     }
     expect(count).toBeGreaterThan(40);
-    expect(known.size).toBeGreaterThan(inSoak(15, 6));
+    expect(known.size).toBeGreaterThan(inSoak(15, 4));
     expect(failures).toEqual([]);
   },
 );
@@ -209,7 +209,7 @@ test('a crash in a repair with real losses loses nothing more', async () => {
   const straight = await spoil(stage, ...makeDamages());
   await repairAll(straight);
   const expected = await tryRestoreAll(straight, stage);
-  for (let count = 1; ; count += inSoak(1, 7)) {
+  for (let count = 1; ; count += inSoak(1, 12)) {
     const disk = await spoil(stage, ...makeDamages());
     const faulty = new FaultyBackend(disk, { failAt: count, mode: 'crash', only: isChange });
     await outcomeOf(repairAll(faulty));

@@ -5,7 +5,7 @@ import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { pinSnapshots } from '../../src/operations/tag.ts';
 import { BACKUP, setStage } from '../support/crash-stage.ts';
 import { checkAll } from '../support/damage.ts';
-import { aThird, chooseSteps } from '../support/fault-steps.ts';
+import { someOfEachKind, chooseSteps } from '../support/fault-steps.ts';
 import { fingerprint, judgeEnding, runInterrupted } from '../support/interruption.ts';
 import { NEWEST_ONLY, PowerCutBackend } from '../support/power-cut-backend.ts';
 import { REPLACING_ACTS, setReplacingStage } from '../support/replacing-acts.ts';
@@ -53,7 +53,7 @@ describe('a change of manifests loses and doubles no snapshot', () => {
       for (const kind of inSoak(KINDS, ['error', 'power cut'])) {
         const mode = kind === 'error' ? 'error' : 'crash';
         let firedCount = 0;
-        for (const failAt of aThird(chooseSteps(whole.faulty, mode).numbers, whole.faulty, mode === 'crash')) {
+        for (const failAt of someOfEachKind(chooseSteps(whole.faulty, mode).numbers, whole.faulty, mode === 'crash')) {
           const disk = kind === 'power cut' ? new PowerCutBackend(stage.backend) : stage.backend.copy();
           const given = { stage, act, fault: { mode, failAt } as const, runs };
           const { faulty, ending } = await runInterrupted({ ...given, backend: disk });

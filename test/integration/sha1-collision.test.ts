@@ -17,6 +17,7 @@ import { repair } from '../../src/operations/repair.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
+import { inSoak } from '../support/soak.ts';
 import { streamCuts } from '../support/stream-cuts.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
@@ -52,10 +53,16 @@ const CASES: readonly Case[] = [
   { name: 'sha256, small chunks', chunker: SMALL_CHUNKER, chunkHash: 'sha256', tailSizes: small },
 ];
 
-const orders: readonly (readonly [Side, Side])[] = [
+const ORDERS: readonly (readonly [Side, Side])[] = [
   ['a', 'b'],
   ['b', 'a'],
 ];
+
+/** In the suite, both with one chunker. */
+function ordersOf({ chunker, chunkHash }: Case): readonly (readonly [Side, Side])[] {
+  const isBoth = chunker === SMALL_CHUNKER && chunkHash === 'sha1';
+  return inSoak(ORDERS, isBoth ? ORDERS : ORDERS.slice(chunker === FIXED_CHUNKER ? 0 : 1).slice(0, 1));
+}
 
 /** Compressible and not, so that both codecs come up. */
 function tail(sizeBytes: number): Buffer {
@@ -104,7 +111,9 @@ describe.each(CASES)('the fixture is live: $name', ({ chunker, chunkHash, tailSi
   );
 });
 
-describe.each(CASES)('colliding files: $name', ({ chunker, chunkHash, tailSizes }) => {
+describe.each(CASES)('colliding files: $name', (given) => {
+  const { chunker, chunkHash, tailSizes } = given;
+  const orders = ordersOf(given);
   let backend: MemoryBackend;
 
   beforeEach(async () => {

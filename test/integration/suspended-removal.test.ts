@@ -19,7 +19,7 @@ import { takeThreadsAway } from '../support/test-threads.ts';
 // A model check of the real operations: docs/format.md, "Removal", says why no schedule loses anything.
 
 /** `npm run soak` asks for 100,000. */
-const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(100_000, 50));
+const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(100_000, 25));
 const IS_SOAK = inSoak(true, process.env['LDM_TEST_SCHEDULES'] !== undefined);
 const SEEDS = seedRange(SCHEDULE_COUNT);
 const STORE_SEEDS = seedRange(inSoak(SCHEDULE_COUNT, Math.ceil(SCHEDULE_COUNT / 3)));
@@ -99,7 +99,8 @@ test.each([
 // Listing the snapshots again is not among them: it is a second line of defence behind the renewed lock, and 20,000
 // schedules without it lose nothing. condemned.test.ts tests it.
 describe('a loss is found where', () => {
-  const LOSING = fixedRange(20_000);
+  // In the suite, from shortly before the first one that shows those which it runs.
+  const LOSING = fixedRange(20_000, IS_SOAK ? 1 : 48);
   const has = ({ calls }: ModelProcess, start: string): boolean => calls.some((call) => call.startsWith(start));
   const isLock = (name: string): boolean => name.startsWith('locks/');
   const isSnapshot = (name: string): boolean => name.startsWith('snapshots/');

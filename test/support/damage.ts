@@ -19,6 +19,7 @@ import { describeFinding } from './described.ts';
 import type { DescribedFinding } from './described.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { simulatedProcess } from './simulated-process.ts';
+import { inSoak } from './soak.ts';
 import { withTemporaryDirectory } from './temp-directory.ts';
 import { kindOfPack } from './pack-kind.ts';
 
@@ -54,7 +55,7 @@ export function packsOfKind(disk: MemoryBackend, kind: 'data' | 'tree'): string[
 export function spoilings(disk: MemoryBackend, file: string, positionCount: number): Damage[] {
   const bytes = disk.peek(file)!;
   const { length } = bytes;
-  const near = positionCount < 5 ? [0] : [0, 1, 4, 8, 12, 13, 16, 20, 24, 40, 48];
+  const near = positionCount < 5 ? [0] : inSoak([0, 1, 4, 8, 12, 13, 16, 20, 24, 40, 48], [0, 4, 12, 16, 24]);
   const edges = near.flatMap((offset) => [offset, length - 1 - offset]);
   const spread = Array.from({ length: positionCount }, (_, index) => Math.floor((index * length) / positionCount));
   const positions = [...new Set([...edges, ...spread])].filter((offset) => offset >= 0 && offset < length);
@@ -157,9 +158,13 @@ async function endsWell(run: () => Promise<RestoreResult>): Promise<boolean> {
 }
 
 /** Restores every snapshot that is not deleted. */
-export async function tryRestoreAll(backend: Backend, stage: Stage): Promise<Map<string, RestoreOutcome>> {
+export async function tryRestoreAll(
+  backend: Backend,
+  stage: Stage,
+  ids: readonly string[] = presentIds(stage),
+): Promise<Map<string, RestoreOutcome>> {
   const outcomes = new Map<string, RestoreOutcome>();
-  for (const id of presentIds(stage)) outcomes.set(id, await tryRestore(backend, id, stage.trees.get(id)!));
+  for (const id of ids) outcomes.set(id, await tryRestore(backend, id, stage.trees.get(id)!));
   return outcomes;
 }
 

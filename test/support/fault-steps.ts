@@ -16,6 +16,9 @@ export interface FaultSteps {
   readonly end: number;
 }
 
+/** The suite interrupts the first operation of a kind, and then one in so many. */
+const STEP_IN_SUITE = 6;
+
 /** Operations before the one that a loop starts at, where the order of those that run side by side is not the same. */
 const START_SLACK = 3;
 
@@ -52,10 +55,10 @@ export function chooseSteps(
 }
 
 /**
- * In the suite, of these operations the first, the fourth and so on of each kind; with `byPrevious`, of each kind of the
+ * In the suite, of these operations the first, the seventh and so on of each kind; with `byPrevious`, of each kind of the
  * change before it, which is the last one that a crash leaves. In the soak all.
  */
-export function aThird(
+export function someOfEachKind(
   numbers: Iterable<number>,
   { operations }: Pick<FaultyBackend, 'operations'>,
   byPrevious = false,
@@ -68,7 +71,7 @@ export function aThird(
     const kind = step === undefined ? '' : classOf(step);
     const count = counts.get(kind) ?? 0;
     counts.set(kind, count + 1);
-    return count % 3 === 0;
+    return count % STEP_IN_SUITE === 0;
   });
 }
 

@@ -5,11 +5,11 @@ import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts
 import { LdmError } from '../../src/errors.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
 import type { TaskPool } from '../../src/workers/task-pool.ts';
-import { examineAftermath } from './aftermath.ts';
+import { examineAftermath, partsAt } from './aftermath.ts';
 import type { Expectation } from './aftermath.ts';
 import type { Act, Stage } from './crash-stage.ts';
 import type { Faulty } from './disk-store.ts';
-import { aThird, chooseSteps } from './fault-steps.ts';
+import { someOfEachKind, chooseSteps } from './fault-steps.ts';
 import type { LoopOptions } from './fault-steps.ts';
 import { FaultyBackend, SimulatedCrash } from './faulty-backend.ts';
 import type { FaultOptions } from './faulty-backend.ts';
@@ -104,8 +104,8 @@ export function judgeLeavings(
 }
 
 /**
- * Interrupts an act at one operation after the other (`chooseSteps`), in the suite at a third of them; the same state is
- * examined only once.
+ * Interrupts an act at one operation after the other (`chooseSteps`), in the suite at some of each kind; the same
+ * state is examined only once.
  */
 export class InterruptionLoop {
   readonly #given: Omit<Interruption, 'fault' | 'backend'>;
@@ -125,7 +125,7 @@ export class InterruptionLoop {
     let firedCount = 0;
     const whole = await runInterrupted({ ...this.#given, fault });
     const { numbers, end } = chooseSteps(whole.faulty, fault.mode ?? 'error', options);
-    for (const failAt of aThird(numbers, whole.faulty, fault.mode === 'crash')) {
+    for (const failAt of someOfEachKind(numbers, whole.faulty, fault.mode === 'crash')) {
       const { fired, found } = await this.#interrupt({ ...fault, failAt });
       assert(fired || failAt > end - UNREPEATABLE_OPERATIONS, `operation ${failAt} was never reached`);
       failures.push(...found.map((failure) => `operation ${failAt}: ${failure}`));
@@ -149,7 +149,7 @@ export class InterruptionLoop {
   }
 }
 
-/** Examines each state of a repository only once. */
+/** Examines each state of a repository only once; in the suite, each in one of three ways. */
 export class AftermathMemory {
   readonly #stage: Stage;
   readonly #known = new Map<string, readonly string[]>();
@@ -163,7 +163,8 @@ export class AftermathMemory {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const watched = new FaultyBackend(backend);
-    const failures = [...(await examineAftermath(watched, this.#stage, expected)), ...readsOfLeavings(watched)];
+    const failures = await examineAftermath(watched, this.#stage, expected, partsAt(this.#known.size));
+    failures.push(...readsOfLeavings(watched));
     this.#known.set(key, failures);
     return failures;
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Expectation } from './aftermath.ts';
 import type { Act, Stage } from './crash-stage.ts';
 import type { FaultyBackend } from './faulty-backend.ts';
-import { aThird, changesName, chooseSteps, isRead, lastChange } from './fault-steps.ts';
+import { someOfEachKind, changesName, chooseSteps, isRead, lastChange } from './fault-steps.ts';
 import type { LoopOptions } from './fault-steps.ts';
 import { AftermathMemory, expectationOf, judgeEnding, runInterrupted } from './interruption.ts';
 import type { Ending, Wrap } from './interruption.ts';
@@ -12,7 +12,7 @@ import { RepeatableRuns } from './repeatable-runs.ts';
 import { inSoak } from './soak.ts';
 import { UNREPEATABLE_OPERATIONS } from './test-password.ts';
 
-/** Cuts the power after one operation of an act, after a later one, and so on (`chooseSteps`); in the suite after a third. */
+/** Cuts the power after one operation of an act, after a later one, and so on (`chooseSteps`); in the suite after some. */
 export class PowerCutLoop {
   readonly #stage: Stage;
   readonly #act: Act;
@@ -37,7 +37,7 @@ export class PowerCutLoop {
     const wrapped = { stage: this.#stage, act: this.#act, wrap: this.#wrap, runs: this.#runs };
     const whole = await runInterrupted({ ...wrapped, fault: {} });
     const { numbers, end } = chooseSteps(whole.faulty, 'crash', options);
-    for (const failAt of aThird(numbers, whole.faulty, true)) {
+    for (const failAt of someOfEachKind(numbers, whole.faulty, true)) {
       const disk = new PowerCutBackend(this.#stage.backend);
       // The operation at which the process dies is not done, not even half: `failAt - 1` of them were.
       const given = { ...wrapped, fault: { mode: 'crash', failAt } as const };
@@ -64,15 +64,16 @@ export class PowerCutLoop {
   }
 }
 
-/** With the newest name alone where one has just changed; in the suite, besides that and seed 0, in every third round. */
+/** With the newest name alone where one has just changed; in the suite, besides that and seed 0, another in every third round. */
 export function seedsAt(
   seeds: readonly number[],
   { operations }: FaultyBackend,
   { failAt, round }: { readonly failAt: number; readonly round: number },
 ): number[] {
-  const isWhole = inSoak(true, round % 3 === 0);
+  const others = seeds.filter((seed) => seed !== 0);
+  const one = round % 3 === 0 ? [others[(round / 3) % others.length]!] : [];
   const newest = changesName(lastChange(operations, failAt)) ? [NEWEST_ONLY] : [];
-  return [...newest, ...seeds.filter((seed) => seed === 0 || isWhole)];
+  return [...newest, 0, ...inSoak(others, one)];
 }
 
 /** Of the operations that were done before the process died. */

@@ -38,25 +38,31 @@ export async function expectPlanOnly(disk: MemoryBackend): Promise<DescribedRepa
   return result;
 }
 
-/** Whatever was restored before the repair is restored after it. */
+/** Whatever was restored before the repair is restored after it. Returns what is restored now. */
 export async function expectNothingLost(
   disk: MemoryBackend,
   stage: Stage,
   before: ReadonlyMap<string, RestoreOutcome>,
-): Promise<void> {
+): Promise<ReadonlyMap<string, RestoreOutcome>> {
   const after = await tryRestoreAll(disk, stage);
   for (const [id, outcome] of before) {
     const now = after.get(id)!;
     expect(now.wrong).toEqual([]);
     expect(now.absent.filter((path) => !outcome.absent.includes(path))).toEqual([]);
   }
+  return after;
 }
 
-export async function expectFindingsNameTheLost(disk: MemoryBackend, stage: Stage, isMendable: boolean): Promise<void> {
+/** `after`: what the restores give now. */
+export async function expectFindingsNameTheLost(
+  disk: MemoryBackend,
+  stage: Stage,
+  { isMendable, after }: { readonly isMendable: boolean; readonly after: ReadonlyMap<string, RestoreOutcome> },
+): Promise<void> {
   const found = await checkAll(disk);
   if (isMendable) expect(found.findings).toEqual([]);
   else expect(found.exitCode).toBe(4);
-  for (const [id, { isClaimedWhole, absent }] of await tryRestoreAll(disk, stage)) {
+  for (const [id, { isClaimedWhole, absent }] of after) {
     const named = pathsHit(found, id, stage.trees.get(id)!);
     expect(isClaimedWhole).toBe(named.length === 0);
     expect(absent.filter((path) => !named.includes(path))).toEqual([]);

@@ -1,5 +1,6 @@
 import { makeConfig } from '../../format/stranger-config.ts';
 import { fileEntry } from '../../format/stranger-writer.ts';
+import { inSoak } from '../soak.ts';
 import type { HostileCase } from './hostile-case.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -14,11 +15,11 @@ const MANIFESTS: readonly Members[] = [
 ];
 
 const VALID_MANIFESTS: readonly Members[] = [
-  { base: '/', paths: Array.from({ length: 20_000 }, (_, i) => `/${String(i).padStart(6, '0')}`) },
+  { base: '/', paths: Array.from({ length: inSoak(20_000, 4000) }, (_, i) => `/${String(i).padStart(6, '0')}`) },
   { time: '9999-12-31T23:59:59.999999999Z' },
   { time: '0000-01-01T00:00:00Z' },
   { hostname: '\u001b[31m\n', username: '\u202e', tags: ['\u0007', ''] },
-  { tags: Array.from({ length: 20_000 }, (_, i) => `tag ${i}`) },
+  { tags: Array.from({ length: inSoak(20_000, 4000) }, (_, i) => `tag ${i}`) },
   { parent: '44'.repeat(32) },
 ];
 
@@ -41,7 +42,7 @@ const CONFIGS: readonly Members[] = [
   { ldm: { fpr_target: Number.MIN_VALUE, hashes: 32, capacity: 1 } },
   { earlier_keys: [{ epoch: 1, key: '55'.repeat(32) }] },
   { earlier_keys: [{ epoch: 2, key: '55'.repeat(32) }] },
-  { earlier_keys: Array.from({ length: 5000 }, (_, i) => ({ epoch: i + 2, key: '55'.repeat(32) })) },
+  { earlier_keys: Array.from({ length: inSoak(5000, 500) }, (_, i) => ({ epoch: i + 2, key: '55'.repeat(32) })) },
 ];
 
 const VALID_CONFIGS: readonly Members[] = [

@@ -40,7 +40,7 @@ async function makeOnDisks(names: readonly string[] = ['a', 'b']): Promise<Disks
     disks[name] = disk;
   }
   const repository = await makeGrouped(names, {}, directory);
-  fill(repository, 'one', 1, 500_000);
+  fill(repository, 'one', 1, inSoak(500_000, 200_000));
   await repository.backup();
   return { ...repository, disks };
 }

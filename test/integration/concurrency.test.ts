@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { RepositoryLock } from '../../src/repository/lock.ts';
@@ -114,6 +114,12 @@ describe('a suspended backup', () => {
   });
 });
 
+/** What a command that runs in this process has said on stderr. */
+function saidHere(): string {
+  const { write } = process.stderr;
+  return vi.isMockFunction(write) ? write.mock.calls.map(([text]) => String(text)).join('') : '';
+}
+
 describe('while somebody compacts', () => {
   const commands = [
     ['backup', 'tree'],
@@ -132,10 +138,11 @@ describe('while somebody compacts', () => {
     for (const command of commands) {
       const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive' });
       const words = command.map((word) => (['tree', 'back'].includes(word) ? join(scenario.home, word) : word));
-      const waiting = scenario.start(...words);
-      await waiting.stderrMatching(new RegExp(`waiting.*process ${process.pid} on host`));
+      const waiting = scenario.runHere(...words);
+      const pattern = new RegExp(`waiting.*process ${process.pid} on host`);
+      await waitUntil(() => pattern.test(saidHere()), `the waiting of ${command[0]}`);
       await lock.release();
-      expect(await waiting.ended, command[0]).toEqual({ code: 0, signal: null });
+      expect((await waiting).code, command[0]).toBe(0);
       expect(scenario.lockNames(), command[0]).toEqual([]);
     }
     await backend.close();

@@ -76,7 +76,7 @@ export async function makeProcessScenario(): Promise<ProcessScenario> {
       return id;
     };
   const namesIn = (directory: string): string[] => readdirSync(join(repository, directory));
-  await well(runHere)('init', '--no-encryption');
+  await well(runHere)('init', '--no-encryption', '--capacity', '4096');
   return {
     home,
     repository,

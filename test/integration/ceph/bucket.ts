@@ -15,6 +15,8 @@ import { seedsOf } from '../../support/seeds.ts';
 import { inSoak } from '../../support/soak.ts';
 import { server } from './server.ts';
 
+/** With a small filter, which is read and written again and again. */
+const PLAIN = ['--no-encryption', '--capacity', '4096'];
 let count = 0;
 
 testBackendOperations('S3 on Ceph', () => s3Backend());
@@ -46,7 +48,7 @@ describe('a repository in a bucket', () => {
       expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
       return stdout;
     };
-    expect(await expectSuccess('init', '--no-encryption')).toContain(` at ${place}, `);
+    expect(await expectSuccess('init', ...PLAIN)).toContain(` at ${place}, `);
     await expectSuccess('backup', 'source');
     await expectSuccess('tag', 'latest', '--add', 'kept');
     expect(await expectSuccess('snapshots')).toContain('kept');
@@ -63,7 +65,7 @@ describe('a repository in a bucket', () => {
 
   test('takes the backups of two clients at once', async () => {
     const { directory, run, runBuilt } = await makeRemote();
-    await run(['init', '--no-encryption']);
+    await run(['init', ...PLAIN]);
     for (const name of ['one', 'two']) writeFileSync(join(directory, name), createPrng(name.length).bytes(3_000_000));
     // One of them is this process.
     const results = await Promise.all([runBuilt(['backup', 'one']), run(['backup', 'two'])]);
@@ -86,7 +88,7 @@ describe('a repository in a bucket', () => {
     });
     const { directory, source, run: runHere, runBuilt } = await makeRemote();
     const run = inSoak(runBuilt, runHere);
-    await run(['init', '--no-encryption']);
+    await run(['init', ...PLAIN]);
     // Two packs of the built program, and six of this process.
     const bytes = createPrng(7).bytes(inSoak(40_000_000, 6_000_000));
     writeFileSync(join(source, 'large'), bytes);
@@ -196,7 +198,7 @@ describe('a server that fails', () => {
     const { directory, source, run: runHere } = await makeRemote();
     const env = { LDM_REPOSITORY: `s3:${endpoint}/${BUCKET}/r${count}` };
     const run = async (...args: string[]): Promise<unknown> => runHere(args, { env });
-    expect(await run('init', '--no-encryption')).toMatchObject({ code: 0 });
+    expect(await run('init', ...PLAIN)).toMatchObject({ code: 0 });
     isFaulty = true;
     const bytes = createPrng(8).bytes(inSoak(10_000_000, 5_000_000));
     writeFileSync(join(source, 'large'), bytes);

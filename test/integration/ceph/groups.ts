@@ -46,7 +46,7 @@ async function makeStage(endpoint: string = server().endpoint, weight = 1): Prom
     expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
     return stdout;
   };
-  await expectSuccess('init', '--no-encryption', '--group', `disk=${join(directory, 'disk')}`);
+  await expectSuccess('init', '--no-encryption', '--capacity', '4096', '--group', `disk=${join(directory, 'disk')}`);
   await expectSuccess('group', 'add', 'cloud', cloud, '--weight', String(weight));
   const summaryOf = async (...args: string[]): Promise<Record<string, unknown>> =>
     JSON.parse((await expectSuccess(...args, '--json', '--no-progress')).trimEnd().split('\n').at(-1)!) as Record<

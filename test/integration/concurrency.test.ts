@@ -116,7 +116,7 @@ describe('a suspended backup', () => {
 
 /** What a command that runs in this process has said on stderr. */
 function saidHere(): string {
-  const { write } = process.stderr;
+  const write: unknown = Reflect.get(process.stderr, 'write');
   return vi.isMockFunction(write) ? write.mock.calls.map(([text]) => String(text)).join('') : '';
 }
 

@@ -138,9 +138,11 @@ describe('while somebody compacts', () => {
     for (const command of commands) {
       const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive' });
       const words = command.map((word) => (['tree', 'back'].includes(word) ? join(scenario.home, word) : word));
-      const waiting = scenario.runHere(...words);
+      let hasEnded = false;
+      const waiting = scenario.runHere(...words).finally(() => (hasEnded = true));
       const pattern = new RegExp(`waiting.*process ${process.pid} on host`);
-      await waitUntil(() => pattern.test(saidHere()), `the waiting of ${command[0]}`);
+      await waitUntil(() => hasEnded || pattern.test(saidHere()), `the waiting of ${command[0]}`);
+      expect(hasEnded, `${command[0]} did not wait`).toBe(false);
       await lock.release();
       expect((await waiting).code, command[0]).toBe(0);
       expect(scenario.lockNames(), command[0]).toEqual([]);

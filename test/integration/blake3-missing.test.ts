@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { makeScenario } from '../cli/scenario.ts';
 import { createPrng } from '../support/prng.ts';
+import { inSoak } from '../support/soak.ts';
 import { GONE, withPackages } from '../support/with-packages.ts';
 
 const prng = createPrng(20261122);
@@ -18,14 +19,15 @@ describe('a machine for which there is no native BLAKE3', () => {
     ['gives wrong digests', MISCALCULATING],
   ])('names packs as others do, where it %s', async (_, replacement) => {
     const scenario = await makeScenario();
-    writeFileSync(join(scenario.source, 'large'), prng.bytes(6 * 1024 * 1024));
+    writeFileSync(join(scenario.source, 'large'), prng.bytes(inSoak(6, 2) * 1024 * 1024));
     const { run, reports } = withPackages(scenario, { '@napi-rs/blake-hash': replacement });
     const saved = await run('backup', 'source');
     expect({ code: saved.code, stderr: saved.stderr }).toEqual({ code: 0, stderr: '' });
     expect(reports().length).toBeGreaterThan(0);
     expect((await scenario.run(['check', '--read-data'])).code).toBe(0);
     await scenario.run(['backup', 'source', '--force']);
-    expect((await run('check', '--read-data')).code).toBe(0);
+    // How the native one fails makes no difference any more.
+    if (inSoak(true, replacement === MISCALCULATING)) expect((await run('check', '--read-data')).code).toBe(0);
   });
 
   test('says what is missing where there is no BLAKE3 at all, and does everything that needs none', async () => {

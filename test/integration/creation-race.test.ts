@@ -8,9 +8,11 @@ import type { RepositoryMemory } from '../../src/operations/repository-memory.ts
 import { withRepository } from '../../src/operations/context.ts';
 import { repositoryExists } from '../../src/repository/create-repository.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
+import { inSoak } from '../support/soak.ts';
 import { SuspendedBackend } from '../support/suspended-backend.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { testPassword } from '../support/test-password.ts';
@@ -44,7 +46,7 @@ test.each(['plain', 'encrypted'])(
   SLOW,
   async (kind) => {
     const [first, second] = kind === 'plain' ? ['', ''] : ['one', 'two'];
-    const step = kind === 'plain' ? 1 : 3;
+    const step = inSoak(kind === 'plain' ? 1 : 3, kind === 'plain' ? 2 : 5);
     let overtakenCount = 0;
     let findingCount = 0;
     for (let at = 1; ; at += step) {
@@ -127,32 +129,36 @@ test('a first backup uses the repository that another one creates and remembers 
 });
 
 test('several first backups at the same moment share one repository', SLOW, async () => {
-  for (const password of [undefined, 'secret']) {
+  for (const [password, count] of [
+    [undefined, inSoak(4, 3)],
+    ['secret', inSoak(4, 2)],
+  ] as const) {
     const directory = memoryDirectory();
     mkdirSync(join(directory, 'work'));
     writeFileSync(join(directory, 'work', 'notes'), 'notes');
     const env = { XDG_DATA_HOME: join(directory, 'data'), LDM_PASSWORD: password };
-    const run = async (...args: string[]): Promise<RunLdmResult> => await runLdm(args, { cwd: directory, env });
-    const results = await Promise.all([1, 2, 3, 4].map(async () => run('backup', 'work')));
+    const surroundings = { cwd: directory, env };
+    const backups = Array.from({ length: count }, async () => runLdm(['backup', 'work'], surroundings));
+    const results = await Promise.all(backups);
     for (const { code, stderr } of results) expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) });
     expect(results.filter(({ stdout }) => stdout.includes('created repository'))).toHaveLength(1);
     const repository = join(directory, 'data', 'ldm', 'repository');
-    expect(readdirSync(join(repository, 'snapshots'))).toHaveLength(4);
-    expect(await run('check', '--read-data')).toMatchObject({ code: 0 });
+    expect(readdirSync(join(repository, 'snapshots'))).toHaveLength(count);
+    expect(await runLdmHere(['check', '--read-data'], surroundings)).toMatchObject({ code: 0 });
   }
 });
 
 test('of several init at the same moment one succeeds, with its own password', SLOW, async () => {
   const directory = memoryDirectory();
   const place = join(directory, 'repository');
-  const run = async (password: string, ...args: string[]): Promise<RunLdmResult> =>
-    await runLdm(['-r', place, ...args], { env: { LDM_PASSWORD: password } });
-  const passwords = ['one', 'two', 'three', 'four'];
-  const results = await Promise.all(passwords.map(async (password) => run(password, 'init')));
+  const run = async (program: typeof runLdm, password: string, command: string): Promise<RunLdmResult> =>
+    await program(['-r', place, command], { env: { LDM_PASSWORD: password } });
+  const passwords = inSoak(['one', 'two', 'three', 'four'], ['one', 'two', 'three']);
+  const results = await Promise.all(passwords.map(async (password) => run(runLdm, password, 'init')));
   expect(results.map(({ code }) => code).filter((code) => code === 0)).toHaveLength(1);
   for (const { code, stderr } of results) if (code !== 0) expect(stderr).toContain('is already a repository');
   expect(readdirSync(join(place, 'keys'))).toHaveLength(1);
   for (const [index, password] of passwords.entries()) {
-    expect((await run(password, 'check')).code).toBe(results[index]!.code === 0 ? 0 : 12);
+    expect((await run(runLdmHere, password, 'check')).code).toBe(results[index]!.code === 0 ? 0 : 12);
   }
 });

@@ -15,6 +15,7 @@ import { expect, it } from 'vitest';
 import type { TreeEntry } from '../support/compare-trees.ts';
 import { describeTree } from '../support/compare-trees.ts';
 import { initRestic } from '../support/restic.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { ldmProgram, cleanEnvironment } from '../support/run-ldm.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
@@ -31,21 +32,26 @@ interface Stage {
   readonly directory: string;
   readonly data: string;
   readonly environment: NodeJS.ProcessEnv;
-  readonly ldm: (...args: readonly string[]) => string;
+  /** In this process; the documented commands start the program. */
+  readonly ldm: (...args: readonly string[]) => Promise<string>;
 }
 
 /** A directory with sources, an empty repository, and `ldm` in the path. */
-function makeStage(added: (directory: string) => NodeJS.ProcessEnv): Stage {
+async function makeStage(added: (directory: string) => NodeJS.ProcessEnv): Promise<Stage> {
   const directory = realpathSync(memoryDirectory());
   mkdirSync(join(directory, 'bin'));
   writeFileSync(join(directory, 'bin', 'ldm'), `#!/bin/sh\nexec '${process.execPath}' '${ldmProgram}' "$@"\n`);
   chmodSync(join(directory, 'bin', 'ldm'), 0o755);
   const path = `${join(directory, 'bin')}:${process.env['PATH']}`;
   const own = { PATH: path, HOME: directory, LDM_REPOSITORY: join(directory, 'ldm'), TZ: 'Europe/Berlin' };
-  const environment = cleanEnvironment({ ...own, ...(added(directory) as Record<string, string>) });
-  const ldm = (...args: readonly string[]): string =>
-    execFileSync('ldm', [...args], { env: environment, encoding: 'utf8', cwd: directory });
-  ldm('init', '--no-encryption');
+  const env = { ...own, ...(added(directory) as Record<string, string>) };
+  const environment = cleanEnvironment(env);
+  const ldm: Stage['ldm'] = async (...args) => {
+    const { code, stdout, stderr } = await runLdmHere(args, { env, cwd: directory });
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
+  await ldm('init', '--no-encryption');
   const data = join(directory, 'home', 'me', 'data');
   mkdirSync(join(data, "it's"), { recursive: true });
   writeFileSync(join(data, 'file'), 'first');
@@ -70,21 +76,29 @@ function setWholeTimes(directory: string): void {
   execFileSync('find', [directory, '-exec', 'touch', '-h', '-d', '@1700000007', '{}', '+']);
 }
 
-function expectImported({ ldm, directory }: Stage, expected: ReadonlyMap<string, unknown>, selector: string): void {
+async function expectImported(
+  { ldm, directory }: Stage,
+  expected: ReadonlyMap<string, unknown>,
+  selector: string,
+): Promise<void> {
   const target = join(directory, 'restored');
-  ldm('restore', selector, '--target', target);
+  await ldm('restore', selector, '--target', target);
   expect(comparable(join(target, 'data'))).toEqual(expected);
   rmSync(target, { recursive: true });
 }
 
-function snapshotsOf({ ldm }: Stage): Record<string, unknown>[] {
-  const lines = ldm('snapshots', '--json').trim().split('\n');
+async function snapshotsOf({ ldm }: Stage): Promise<Record<string, unknown>[]> {
+  const stdout = await ldm('snapshots', '--json');
+  const lines = stdout.trim().split('\n');
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter((each) => 'paths' in each);
 }
 
-it('the documented script imports the history of restic', ({ skip }) => {
+it('the documented script imports the history of restic', async ({ skip }) => {
   skip(!isInstalled('restic', 'version') || !isInstalled('jq', '--version'), 'restic or jq is not installed');
-  const stage = makeStage((directory) => ({ RESTIC_REPOSITORY: join(directory, 'restic'), RESTIC_PASSWORD: 'x' }));
+  const stage = await makeStage((directory) => ({
+    RESTIC_REPOSITORY: join(directory, 'restic'),
+    RESTIC_PASSWORD: 'x',
+  }));
   const { directory, data, environment } = stage;
   const restic = initRestic(directory, { TZ: 'Europe/Berlin' });
   restic.run(['backup', '--host', "web's", '--tag', 'a b', '--tag', 'c', '--time', '2024-05-01 12:00:00', data]);
@@ -97,20 +111,20 @@ it('the documented script imports the history of restic', ({ skip }) => {
     cwd: directory,
     stdio: 'pipe',
   });
-  expect(snapshotsOf(stage)).toMatchObject([
+  expect(await snapshotsOf(stage)).toMatchObject([
     { hostname: "web's", tags: ['a b', 'c'], paths: [data], time: '2024-05-01T10:00:00.000Z' },
     { hostname: 'tower', tags: [], paths: [join(directory, 'bin'), data], time: '2024-06-01T10:00:00.000Z' },
   ]);
-  expectImported(stage, first, 'latest~1');
+  await expectImported(stage, first, 'latest~1');
   const target = join(directory, 'second');
-  stage.ldm('restore', 'latest', '--target', target);
+  await stage.ldm('restore', 'latest', '--target', target);
   expect(comparable(join(target, 'home', 'me', 'data'))).toEqual(comparable(data));
-  stage.ldm('check', '--read-data');
+  await stage.ldm('check', '--read-data');
 });
 
-it('the documented script imports the history of borg', ({ skip }) => {
+it('the documented script imports the history of borg', async ({ skip }) => {
   skip(!isInstalled('borg', '--version') || !isInstalled('jq', '--version'), 'borg or jq is not installed');
-  const stage = makeStage((directory) => ({
+  const stage = await makeStage((directory) => ({
     BORG_REPO: join(directory, 'borg'),
     BORG_BASE_DIR: directory,
     BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK: 'yes',
@@ -129,11 +143,11 @@ it('the documented script imports the history of borg', ({ skip }) => {
     cwd: directory,
     stdio: 'pipe',
   });
-  expect(snapshotsOf(stage)).toMatchObject([
+  expect(await snapshotsOf(stage)).toMatchObject([
     { tags: ['borg', "it's-1"], paths: [data] },
     { tags: ['borg', 'two'], paths: [data] },
   ]);
-  expectImported(stage, first, 'latest~1');
-  expectImported(stage, comparable(data), 'latest');
-  stage.ldm('check', '--read-data');
+  await expectImported(stage, first, 'latest~1');
+  await expectImported(stage, comparable(data), 'latest');
+  await stage.ldm('check', '--read-data');
 });

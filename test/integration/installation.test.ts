@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { makeScenario } from '../cli/scenario.ts';
 import { createPrng } from '../support/prng.ts';
+import { inSoak } from '../support/soak.ts';
 import { makeText } from '../support/tree-paths.ts';
 import { GONE, WITHOUT_NODE_ZSTD, withPackages } from '../support/with-packages.ts';
 
@@ -50,7 +51,7 @@ describe('an installation without zstd', () => {
     const { run } = withPackages(scenario, WITHOUT_NATIVE_PARTS, WITHOUT_NODE_ZSTD);
     const [target, place] = [join(scenario.directory, 'target'), join(scenario.directory, 'another')];
     const commands = [
-      ['check'],
+      ...inSoak([['check']], []),
       ['check', '--read-data'],
       ['repair'],
       ['restore', 'latest', '--target', target],

@@ -16,7 +16,7 @@ import { COMPACT, setStage } from '../support/crash-stage.ts';
 import { makeProcessScenario } from '../support/process-scenario.ts';
 import type { ProcessScenario } from '../support/process-scenario.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
-import { runOperationChild } from '../support/run-operation-child.ts';
+import { countOperations, isKilledAt } from '../support/run-operation-child.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 /** A dozen processes, one after the other. */
@@ -62,15 +62,14 @@ describe('a lock left by kill -9', () => {
     const directory = memoryDirectory();
     const stage = await setStage(directory, COMPACT);
     const given = { stage, action: ['compact'] };
-    const whole = runOperationChild(child, { ...given, repository: join(directory, 'whole'), failAt: 0 });
+    const operationCount = await countOperations({ ...given, repository: join(directory, 'whole') });
     for (const [command, moment] of [
       ['check', 0.3],
       ['compact', 0.6],
       ['stats', 0.8],
     ] as const) {
       const repository = join(directory, command);
-      const failAt = Math.ceil(whole.operationCount * moment);
-      expect(runOperationChild(child, { ...given, repository, failAt }).isKilled).toBe(true);
+      expect(isKilledAt(Math.ceil(operationCount * moment), child, { ...given, repository })).toBe(true);
       expect(readdirSync(join(repository, 'locks')), command).toEqual([expect.stringMatching(/^exclusive-/)]);
       for (const words of [[command], ['check', '--read-data']]) {
         const { code, stderr } = await runLdmHere(['-r', repository, '--lock-wait', '0s', ...words]);

@@ -18,7 +18,7 @@ import { makeScenario } from '../cli/scenario.ts';
 import { startLdm } from '../cli/start-ldm.ts';
 import { fuseProblem, isMounted, mountRepository } from '../support/fuse.ts';
 import { createPrng } from '../support/prng.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 import { NEEDS_ROOT, isRoot } from '../support/unprivileged.ts';
@@ -108,7 +108,7 @@ describe('a mount ends', () => {
     await waitUntil(() => !isMounted(mounted.directory), 'fusermount3 unmounts');
     expect(readdirSync(mounted.directory)).toEqual([]);
     // Its lock is that of a dead process.
-    expect((await runLdm(['-r', place, 'compact'])).code).toBe(0);
+    expect((await runLdmHere(['-r', place, 'compact'])).code).toBe(0);
   });
 });
 
@@ -174,7 +174,7 @@ describe('a mount goes on', () => {
   it('while a compaction is told who holds the lock', async () => {
     const { directory, place } = await makeMountable();
     const mounted = await mountRepository(directory);
-    const refused = await runLdm(['-r', place, 'compact']);
+    const refused = await runLdmHere(['-r', place, 'compact']);
     expect(refused.code).toBe(11);
     expect(refused.stderr).toContain(`process ${mounted.child.pid}`);
     expect(refused.stderr).toContain('mount');
@@ -197,7 +197,7 @@ describe('mount refuses', () => {
       [source, 'the directory is not empty'],
       [inside, 'it is in the repository'],
     ] as const) {
-      const { code, stderr } = await runLdm(['-r', place, 'mount', name]);
+      const { code, stderr } = await runLdmHere(['-r', place, 'mount', name]);
       expect(stderr).toMatch(new RegExp(`^ldm: cannot mount at ${name}: ${reason}\n`));
       expect(code).toBe(1);
     }
@@ -210,7 +210,7 @@ describe('mount refuses', () => {
     for (const child of childrenOf(mounted.child.pid!)) process.kill(child, 'SIGKILL');
     await mounted.stop('SIGKILL');
     expect(isMounted(mounted.directory)).toBe(true);
-    const { code, stderr } = await runLdm(['-r', place, 'mount', mounted.directory]);
+    const { code, stderr } = await runLdmHere(['-r', place, 'mount', mounted.directory]);
     expect(code).toBe(1);
     const command = /`(fusermount3 [^`]*)`/.exec(stderr)?.[1];
     expect(command).toBe(`fusermount3 -u ${mounted.directory}`);
@@ -222,7 +222,7 @@ describe('mount refuses', () => {
     const { directory, place } = await makeMountable();
     const mountPoint = join(directory, 'mnt');
     mkdirSync(mountPoint);
-    const { code, stderr } = await runLdm(['-r', place, 'mount', mountPoint], { env: { PATH: directory } });
+    const { code, stderr } = await runLdmHere(['-r', place, 'mount', mountPoint], { env: { PATH: directory } });
     expect(code).toBe(1);
     expect(stderr).toContain('fusermount3 is not installed');
     expect(stderr).toMatch(/ldm restore.* or .*ldm dump/);

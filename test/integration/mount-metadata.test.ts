@@ -17,7 +17,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { fuseProblem, mountRepository } from '../support/fuse.ts';
 import { createPrng } from '../support/prng.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import { missingTools, runTool } from '../support/tools.ts';
@@ -94,7 +94,7 @@ describe('a mount of', () => {
     writeFileSync(join(source, 'file'), content);
     const env = { LDM_PASSWORD: 'secret', HOME: directory };
     for (const args of [['init'], ['backup', source]]) {
-      const { code, stderr } = await runLdm(['-r', repository, ...args], { env });
+      const { code, stderr } = await runLdmHere(['-r', repository, ...args], { env });
       expect(code, stderr).toBe(0);
     }
     const mounted = await mountRepository(directory, { env: { LDM_PASSWORD: 'secret' } });

@@ -1,5 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import {
+  chownSync,
   closeSync,
   linkSync,
   lstatSync,
@@ -24,7 +25,7 @@ import { diffTrees } from '../support/compare-trees.ts';
 import { fuseProblem, isMounted, mountRepository } from '../support/fuse.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { seedsOf } from '../support/seeds.ts';
 import { inSoak } from '../support/soak.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
@@ -87,54 +88,59 @@ describe('a mount', () => {
     await repository.backup();
     const mounted = await mountRepository(repository.directory);
     expect(diffTrees(repository.source, join(mounted.directory, 'latest', 'source'))).toEqual([]);
-    await mounted.stop();
-    const rootOwned = await mountRepository(repository.directory, { args: ['--owner-root'] });
-    expect(statSync(join(rootOwned.directory, 'latest', 'source', 'setuid'))).toMatchObject({ uid: 0, gid: 0 });
   });
 
-  it('lists a large directory completely and in steps, with several programs at once', async () => {
+  it('lists a large directory and reads a large file for several programs at once', async () => {
     const repository = await makeTestRepository();
+    const content = createPrng(7).bytes(inSoak(24, 12) << 20);
+    writeFileSync(join(repository.source, 'large'), content);
+    const wide = join(repository.source, 'wide');
+    mkdirSync(wide);
     const names = Array.from({ length: inSoak(10_000, 3000) }, (_, index) => `${index}-${'n'.repeat(index % 200)}`);
-    for (const name of names) writeFileSync(join(repository.source, name), '');
+    for (const name of names) writeFileSync(join(wide, name), '');
     await repository.backup();
     const mounted = await mountRepository(repository.directory);
     const root = join(mounted.directory, 'latest', 'source');
-    const listings = await Promise.all(['-f', '-fs', '-f'].map(async (option) => outputOf('ls', option, '--', root)));
-    for (const listing of listings) {
-      const listed = listing.split('\n').map((line) => line.replace(/^ *0 /, ''));
-      expect(listed.filter((name) => !/^(\.{0,2}|total.*)$/.test(name)).toSorted()).toEqual(names.toSorted());
-    }
-    expect(readdirSync(root).toSorted()).toEqual(names.toSorted());
-    const inodes = new Set(names.map((name) => lstatSync(join(root, name), { bigint: true }).ino));
-    expect(inodes.size).toBe(names.length);
-  });
-
-  it('gives the right bytes to several processes that read anywhere in a large file', async () => {
-    const repository = await makeTestRepository();
-    const content = createPrng(7).bytes(24 * 1024 * 1024);
-    writeFileSync(join(repository.source, 'large'), content);
-    await repository.backup();
-    const mounted = await mountRepository(repository.directory);
-    const path = join(mounted.directory, 'latest', 'source', 'large');
-    const sums = await Promise.all(
-      [0, 1, 2].map(async (part) => outputOf('sh', '-c', `tail -c +${part * 5_000_001 + 1} '${path}' | cksum`)),
-    );
-    for (const [part, sum] of sums.entries()) {
-      const expected = spawnSync('cksum', { input: content.subarray(part * 5_000_001) }).stdout.toString();
-      expect(sum).toBe(expected);
-    }
-    const descriptor = openSync(path, 'r');
-    const prng = createPrng(11);
-    const part = Buffer.alloc(300_000);
-    for (let round = 0; round < 50; round += 1) {
-      const offset = prng.int(content.length);
-      const length = readSync(descriptor, part, 0, part.length, offset);
-      expect(length).toBe(Math.min(part.length, content.length - offset));
-      expect(part.subarray(0, length).equals(content.subarray(offset, offset + length))).toBe(true);
-    }
-    closeSync(descriptor);
+    await expectListed(join(root, 'wide'), names);
+    await expectRead(join(root, 'large'), content);
   });
 });
+
+/** Completely and in steps. */
+async function expectListed(directory: string, names: readonly string[]): Promise<void> {
+  const listings = await Promise.all(
+    ['-f', '-fs', '-f'].map(async (option) => outputOf('ls', option, '--', directory)),
+  );
+  for (const listing of listings) {
+    const listed = listing.split('\n').map((line) => line.replace(/^ *0 /, ''));
+    expect(listed.filter((name) => !/^(\.{0,2}|total.*)$/.test(name)).toSorted()).toEqual(names.toSorted());
+  }
+  expect(readdirSync(directory).toSorted()).toEqual(names.toSorted());
+  const inodes = new Set(names.map((name) => lstatSync(join(directory, name), { bigint: true }).ino));
+  expect(inodes.size).toBe(names.length);
+}
+
+/** Anywhere in the file. */
+async function expectRead(path: string, content: Buffer): Promise<void> {
+  const starts = [0, 1, 2].map((part) => Math.floor((part * content.length) / 5));
+  const sums = await Promise.all(
+    starts.map(async (start) => outputOf('sh', '-c', `tail -c +${start + 1} '${path}' | cksum`)),
+  );
+  for (const [index, sum] of sums.entries()) {
+    const expected = spawnSync('cksum', { input: content.subarray(starts[index]) }).stdout.toString();
+    expect(sum).toBe(expected);
+  }
+  const descriptor = openSync(path, 'r');
+  const prng = createPrng(11);
+  const part = Buffer.alloc(300_000);
+  for (let round = 0; round < 50; round += 1) {
+    const offset = prng.int(content.length);
+    const length = readSync(descriptor, part, 0, part.length, offset);
+    expect(length).toBe(Math.min(part.length, content.length - offset));
+    expect(part.subarray(0, length).equals(content.subarray(offset, offset + length))).toBe(true);
+  }
+  closeSync(descriptor);
+}
 
 describe('the directories of a mount', () => {
   it('name snapshots by id, time, host and tag', async () => {
@@ -164,13 +170,16 @@ describe('the directories of a mount', () => {
     expect(read('hosts', 'tower', list('hosts', 'tower')[0]!)).toBe('0');
   });
 
-  it('show only what the filters let through', async () => {
+  it('show only what the filters let through, and files of root with --owner-root', async () => {
     const repository = await makeTestRepository();
-    writeFileSync(join(repository.source, 'file'), 'x');
+    const file = join(repository.source, 'file');
+    writeFileSync(file, 'x');
+    if (isRoot) chownSync(file, 12_345, 4_000_000_000);
     for (const hostname of ['one', 'two']) await repository.backup({ hostname });
-    const { directory } = await mountRepository(repository.directory, { args: ['--host', 'two'] });
+    const { directory } = await mountRepository(repository.directory, { args: ['--host', 'two', '--owner-root'] });
     expect(readdirSync(join(directory, 'hosts'))).toEqual(['two']);
     expect(readdirSync(join(directory, 'ids'))).toHaveLength(1);
+    expect(statSync(join(directory, 'latest', 'source', 'file'))).toMatchObject({ uid: 0, gid: 0 });
   });
 
   it('show snapshots that are made meanwhile, and no longer those that are deleted', async () => {
@@ -186,7 +195,7 @@ describe('the directories of a mount', () => {
     await repository.backup();
     await waitUntil(() => content() !== 'old', 'the new snapshot appears');
     expect(content()).toBe('new'.repeat(100_000));
-    const deleted = await runLdm([
+    const deleted = await runLdmHere([
       '-r',
       join(repository.directory, 'repository'),
       'delete',
@@ -204,7 +213,7 @@ describe('the directories of a mount', () => {
   it('can be used while a backup runs', async () => {
     const home = makeEndlessHome();
     const repository = join(home, 'repository');
-    const made = await runLdm(['-r', repository, 'init', '--no-encryption']);
+    const made = await runLdmHere(['-r', repository, 'init', '--no-encryption']);
     expect(made.code).toBe(0);
     const { directory } = await mountRepository(home, { repository });
     const backup = startLdm(['-r', repository, 'backup', join(home, 'work'), '--json'], { home });

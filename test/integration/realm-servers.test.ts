@@ -9,15 +9,16 @@ import { redisProblem, startRedis } from '../support/redis-server.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 import { makeTemporaryDirectory, removeTree } from '../support/temp-directory.ts';
 import { startZooKeeper, zooKeeperProblem } from '../support/zookeeper-server.ts';
+import { inSoak } from '../support/soak.ts';
 import type { ZooKeeperServer } from '../support/zookeeper-server.ts';
 
-// Three domains, agents of the built program, and real servers. Other commands run in this process.
+// Two or three domains, agents of the built program, and real servers. Other commands run in this process.
 
 const problem = [zooKeeperProblem(), redisProblem()].find((each) => each !== undefined);
 /** After so long without contact, an agent is no longer announced. */
 const SESSION_MS = 2000;
 /** So many processes change a domain at the same time. */
-const BURST = 4;
+const BURST = inSoak(4, 2);
 
 /** How long a command waits for ZooKeeper. Less than usual while it is down. */
 /** On a busy machine, a server may take longer than a command waits. */
@@ -40,6 +41,14 @@ let zooKeeper: ZooKeeperServer;
 let redis: RedisServer;
 let scene: RealmScene;
 
+/** How the domains of the scene join its realm. */
+function membership(): { readonly coordinator: string; readonly cache: string } {
+  return {
+    coordinator: `zookeeper://127.0.0.1:${zooKeeper.port}/${scene.directory.slice(-6)}`,
+    cache: redis.url,
+  };
+}
+
 beforeAll(async () => {
   if (problem !== undefined) return;
   zooKeeper = await startZooKeeper(SESSION_MS);
@@ -52,8 +61,7 @@ afterAll(async () => {
 beforeEach(async ({ skip }) => {
   skip(problem !== undefined, problem);
   scene = new RealmScene(makeTemporaryDirectory());
-  const coordinator = `zookeeper://127.0.0.1:${zooKeeper.port}/${scene.directory.slice(-6)}`;
-  await scene.create(['a', 'b', 'c'], { coordinator, cache: redis.url });
+  await scene.create(['a', 'b'], membership());
 });
 afterEach(async () => {
   deadline.ms = 60_000;
@@ -62,38 +70,33 @@ afterEach(async () => {
   if (scene !== undefined) removeTree(scene.directory);
 });
 
-describe('three domains', () => {
-  it('find what the others have, and what nobody has', async () => {
-    for (const [index, name] of ['a', 'b', 'c'].entries())
-      await scene.ok(['-r', name, 'backup', scene.file(`of-${name}`, index)]);
-    await scene.startAgent('a');
-    const status = await scene.status('c');
-    const ofDomain = (name: string): unknown => status.get(name);
-    expect(ofDomain('a')).toMatchObject({ reached_by: 'agent', current: true });
-    for (const name of ['b', 'c']) expect(ofDomain(name)).toMatchObject({ reached_by: 'repository', current: true });
-    expect((await scene.ok(['-r', 'c', 'locate', 'of-a'])).stdout).toMatch(/^ {2}a +pack/m);
-    expect((await scene.ok(['-r', 'a', 'locate', 'of-b'])).stdout).toMatch(/^ {2}b +pack/m);
-    expect((await scene.ok(['-r', 'b', 'locate', scene.file('of-nobody', 9)], [5])).stdout).toContain('in no domain');
-  });
+it('three domains find what the others have, and what nobody has, and agree after a burst of changes', async () => {
+  await scene.add('c', membership());
+  for (const [index, name] of ['a', 'b', 'c'].entries())
+    await scene.ok(['-r', name, 'backup', scene.file(`of-${name}`, index)]);
+  await scene.startAgent('b');
+  const status = await scene.status('c');
+  expect(status.get('b')).toMatchObject({ reached_by: 'agent', current: true });
+  for (const name of ['a', 'c']) expect(status.get(name)).toMatchObject({ reached_by: 'repository', current: true });
+  expect((await scene.ok(['-r', 'c', 'locate', 'of-a'])).stdout).toMatch(/^ {2}a +pack/m);
+  expect((await scene.ok(['-r', 'a', 'locate', 'of-b'])).stdout).toMatch(/^ {2}b +pack/m);
+  expect((await scene.ok(['-r', 'b', 'locate', scene.file('of-nobody', 9)], [5])).stdout).toContain('in no domain');
 
-  it('agree after a burst of changes', async () => {
-    await scene.startAgent('b');
-    const changes = Array.from({ length: BURST }, async (_, index) =>
-      scene.okBuilt(['-q', '-r', 'a', 'backup', scene.file(`burst-${index}`, 100 + index, 5000)]),
-    );
-    await Promise.all(changes);
-    await scene.until('c', (domains) => domains.get('a')!.current && domains.get('b')!.reached_by === 'agent');
-    const own = (await scene.status('a')).get('a')!;
-    expect(own.unpublished).toBe(0);
-    for (let index = 0; index < BURST; index += 1) await scene.ok(['-q', '-r', 'c', 'locate', `burst-${index}`]);
-  });
+  const changes = Array.from({ length: BURST }, async (_, index) =>
+    scene.okBuilt(['-q', '-r', 'a', 'backup', scene.file(`burst-${index}`, 100 + index, 5000)]),
+  );
+  await Promise.all(changes);
+  await scene.until('c', (domains) => domains.get('a')!.current && domains.get('b')!.reached_by === 'agent');
+  const own = (await scene.status('a')).get('a')!;
+  expect(own.unpublished).toBe(0);
+  for (let index = 0; index < BURST; index += 1) await scene.ok(['-q', '-r', 'c', 'locate', `burst-${index}`]);
 });
 
 describe('kill -9', () => {
   it('of an agent loses no answer, and leaves nothing to repair', async () => {
     await scene.ok(['-r', 'a', 'backup', scene.file('file', 1)]);
     const agent = await scene.startAgent('a');
-    const asking = Array.from({ length: 2 }, async () => scene.okBuilt(['-q', '-r', 'b', 'locate', 'file']));
+    const asking = Array.from({ length: inSoak(2, 1) }, async () => scene.okBuilt(['-q', '-r', 'b', 'locate', 'file']));
     const backup = scene.okBuilt(['-r', 'a', 'backup', scene.file('other', 2)]);
     await scene.end(agent, 'SIGKILL');
     await Promise.all([...asking, backup]);
@@ -191,6 +194,7 @@ it('an agent that sleeps longer than its session is announced again', async () =
 });
 
 it.each([-20, 20])('a clock that is wrong by %i years changes nothing', async (years) => {
+  await scene.add('c', membership());
   await scene.ok(['-r', 'a', 'backup', scene.file('file', 1)]);
   const Right = Date;
   const shiftMs = years * 365 * 86_400_000;

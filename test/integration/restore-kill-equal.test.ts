@@ -8,6 +8,7 @@ import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { compileForChild } from '../support/compile-for-child.ts';
 import type { CompiledProgram } from '../support/compile-for-child.ts';
 import { createPrng } from '../support/prng.ts';
+import { runAction } from '../support/operation-actions.ts';
 import { SMALL_SIZES } from '../support/simulated-process.ts';
 import { inSoak } from '../support/soak.ts';
 import { makeTemporaryDirectory, memoryDirectory } from '../support/temp-directory.ts';
@@ -19,6 +20,7 @@ const MOMENTS = inSoak([0.4, 0.6, 0.8, 0.95], [0.4, 0.8]);
 const BIG_BYTES = inSoak(2_000_000, 500_000);
 
 const directory = makeTemporaryDirectory();
+const place = join(directory, 'repository');
 let child: CompiledProgram;
 let repository: TestRepository;
 
@@ -41,12 +43,17 @@ afterAll(() => {
   rmSync(directory, { recursive: true });
 });
 
-/** Restores in a process that is killed at an operation on the repository; 0: it is not. Returns their number. */
-function runRestore(target: string, failAt: number, ...options: readonly string[]): number | 'killed' {
-  const words = [child.path, join(directory, 'repository'), `${failAt}`, 'restore', target, ...options];
-  const { signal, stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+/** Restores in a process that is killed at an operation on the repository. Returns whether it was. */
+function isKilledAt(failAt: number, target: string, ...options: readonly string[]): boolean {
+  const words = [child.path, place, `${failAt}`, 'restore', target, ...options];
+  const { signal, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
   expect(stderr).toBe('');
-  return signal === 'SIGKILL' ? 'killed' : Number(/^survived (\d+)\n$/.exec(stdout)?.[1]);
+  return signal === 'SIGKILL';
+}
+
+/** The same to the end, in this process. Returns the number of operations on the repository. */
+async function restoreWhole(target: string, ...options: readonly string[]): Promise<number> {
+  return await runAction(place, ['restore', target, ...options]);
 }
 
 /** An older state of the target: changed large files, missing and additional ones, other kinds, and a link outside. */
@@ -74,15 +81,15 @@ it(
     const options = ['if-changed', 'delete'];
     const whole = memoryDirectory();
     makeOlder(whole, outside);
-    const operationCount = runRestore(whole, 0, ...options) as number;
+    const operationCount = await restoreWhole(whole, ...options);
     expect(operationCount).toBeGreaterThan(20);
     expect(diffTrees(repository.source, join(whole, 'source'))).toEqual([]);
     let setAsideCount = 0;
     for (const moment of MOMENTS) {
       const target = memoryDirectory();
       makeOlder(target, outside);
-      expect(runRestore(target, Math.ceil(operationCount * moment), ...options)).toBe('killed');
-      expect(runRestore(target, 0, ...options)).toBeGreaterThan(0);
+      expect(isKilledAt(Math.ceil(operationCount * moment), target, ...options)).toBe(true);
+      expect(await restoreWhole(target, ...options)).toBeGreaterThan(0);
       const differences = diffTrees(repository.source, join(target, 'source'));
       // What a killed restore has set aside stays, and is reported.
       const others = differences.filter((line) => !line.startsWith('".ldm-set-aside-'));
@@ -98,12 +105,12 @@ it(
 it.each(['if-changed', 'if-newer', 'always'])(
   'a restore with --overwrite %s that was killed is complete when it is repeated',
   async (overwrite) => {
-    const operationCount = runRestore(memoryDirectory(), 0, overwrite) as number;
+    const operationCount = await restoreWhole(memoryDirectory(), overwrite);
     const target = memoryDirectory();
     for (const moment of MOMENTS.slice(1)) {
-      expect(runRestore(target, Math.ceil(operationCount * moment * 0.5), overwrite)).toBe('killed');
+      expect(isKilledAt(Math.ceil(operationCount * moment * 0.5), target, overwrite)).toBe(true);
     }
-    expect(runRestore(target, 0, overwrite)).toBeGreaterThan(0);
+    expect(await restoreWhole(target, overwrite)).toBeGreaterThan(0);
     expect(diffTrees(repository.source, join(target, 'source'))).toEqual([]);
   },
   TIMEOUT_MS,

@@ -69,7 +69,7 @@ describe('a backup that lost its lock while it was suspended', () => {
   it('commits nothing when its own packs, which no segment named yet, were taken for leftovers', async () => {
     const scenario = await makeProcessScenario();
     // A pack is full and written, with what is still on its way behind it, when the endless file comes.
-    writeFileSync(join(scenario.home, 'work', 'a'), createPrng(1).bytes(inSoak(80, 64) << 20));
+    writeFileSync(join(scenario.home, 'work', 'a'), createPrng(1).bytes(inSoak(80, 44) << 20));
     const suspended = await scenario.startSuspendedBackup();
     loseLock(scenario, suspended);
     const compacted = await scenario.runWellHere('compact');

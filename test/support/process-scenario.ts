@@ -29,8 +29,10 @@ export interface ProcessScenario {
   readonly runHere: (...args: readonly string[]) => Promise<RunLdmResult>;
   readonly runWellHere: (...args: readonly string[]) => Promise<RunLdmResult>;
   readonly start: (...args: readonly string[]) => RunningLdm;
-  /** Backs a directory up and remembers what it looked like. Returns the id of the snapshot. */
+  /** Backs a directory up in this process and remembers what it looked like. Returns the id of the snapshot. */
   readonly backup: (directory: string, ...args: readonly string[]) => Promise<string>;
+  /** The same in a process of its own, for several at the same time. */
+  readonly backupBuilt: (directory: string, ...args: readonly string[]) => Promise<string>;
   /** A backup of `work` that is suspended in the middle: it holds a lock and has opened the filter. */
   readonly startSuspendedBackup: () => Promise<SuspendedBackup>;
   readonly lockNames: () => string[];
@@ -63,8 +65,18 @@ export async function makeProcessScenario(): Promise<ProcessScenario> {
     };
   const start = (...args: readonly string[]): RunningLdm =>
     startLdm(args, { home, env: { LDM_REPOSITORY: repository } });
+  const backUp =
+    (inner: ProcessScenario['run']): ProcessScenario['backup'] =>
+    async (directory, ...args) => {
+      const tree = describeTree(directory);
+      const { code, stdout, stderr } = await inner('backup', directory, '--json', ...args);
+      expect(code, stderr).toBe(0);
+      const id = idFrom(stdout);
+      expected.set(id, { name: directory.slice(directory.lastIndexOf('/') + 1), tree });
+      return id;
+    };
   const namesIn = (directory: string): string[] => readdirSync(join(repository, directory));
-  await well(runHere)('init', '--no-encryption');
+  await well(runHere)('init', '--no-encryption', '--capacity', '4096');
   return {
     home,
     repository,
@@ -73,14 +85,8 @@ export async function makeProcessScenario(): Promise<ProcessScenario> {
     runHere,
     runWellHere: well(runHere),
     start,
-    backup: async (directory, ...args) => {
-      const tree = describeTree(directory);
-      const { code, stdout, stderr } = await run('backup', directory, '--json', ...args);
-      expect(code, stderr).toBe(0);
-      const id = idFrom(stdout);
-      expected.set(id, { name: directory.slice(directory.lastIndexOf('/') + 1), tree });
-      return id;
-    },
+    backup: backUp(runHere),
+    backupBuilt: backUp(run),
     startSuspendedBackup: async () => await suspendBackup(start('backup', join(home, 'work')), { home, repository }),
     lockNames: () => namesIn('locks'),
     snapshotIds: () => namesIn('snapshots'),

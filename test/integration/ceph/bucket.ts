@@ -15,6 +15,8 @@ import { seedsOf } from '../../support/seeds.ts';
 import { inSoak } from '../../support/soak.ts';
 import { server } from './server.ts';
 
+/** With a small filter, which is read and written again and again. */
+const PLAIN = ['--no-encryption', '--capacity', '4096'];
 let count = 0;
 
 testBackendOperations('S3 on Ceph', () => s3Backend());
@@ -46,7 +48,7 @@ describe('a repository in a bucket', () => {
       expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
       return stdout;
     };
-    expect(await expectSuccess('init', '--no-encryption')).toContain(` at ${place}, `);
+    expect(await expectSuccess('init', ...PLAIN)).toContain(` at ${place}, `);
     await expectSuccess('backup', 'source');
     await expectSuccess('tag', 'latest', '--add', 'kept');
     expect(await expectSuccess('snapshots')).toContain('kept');
@@ -63,9 +65,10 @@ describe('a repository in a bucket', () => {
 
   test('takes the backups of two clients at once', async () => {
     const { directory, run, runBuilt } = await makeRemote();
-    await run(['init', '--no-encryption']);
+    await run(['init', ...PLAIN]);
     for (const name of ['one', 'two']) writeFileSync(join(directory, name), createPrng(name.length).bytes(3_000_000));
-    const results = await Promise.all(['one', 'two'].map(async (name) => runBuilt(['backup', name])));
+    // One of them is this process.
+    const results = await Promise.all([runBuilt(['backup', 'one']), run(['backup', 'two'])]);
     expect(results.map(({ code, stderr }) => [code, stderr])).toEqual([
       [0, ''],
       [0, ''],
@@ -83,16 +86,17 @@ describe('a repository in a bucket', () => {
           .then(async () => server().restart());
       return undefined;
     });
-    const { directory, source, run, runBuilt } = await makeRemote();
-    await run(['init', '--no-encryption']);
-    // Two packs.
-    const bytes = createPrng(7).bytes(40_000_000);
+    const { directory, source, run: runHere, runBuilt } = await makeRemote();
+    const run = inSoak(runBuilt, runHere);
+    await run(['init', ...PLAIN]);
+    // Two packs of the built program, and six of this process.
+    const bytes = createPrng(7).bytes(inSoak(40_000_000, 6_000_000));
     writeFileSync(join(source, 'large'), bytes);
     const env = { LDM_REPOSITORY: `s3:${endpoint}/${BUCKET}/r${count}` };
-    expect(await runBuilt(['backup', 'source'], { env })).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(['backup', 'source'], { env })).toMatchObject({ code: 0, stderr: '' });
     await revival!;
-    expect(await runBuilt(['check', '--read-data'])).toMatchObject({ code: 0 });
-    expect(await runBuilt(['restore', 'latest', '-t', 'out'])).toMatchObject({ code: 0 });
+    expect(await run(['check', '--read-data'])).toMatchObject({ code: 0 });
+    expect(await run(['restore', 'latest', '-t', 'out'])).toMatchObject({ code: 0 });
     expect(readFileSync(join(directory, 'out/source/large')).equals(bytes)).toBe(true);
   });
 
@@ -155,7 +159,7 @@ describe('a server that fails', () => {
     while ((await backend.sizeOf('config').catch(() => 'failed')) === 'failed');
     await backend.prepare();
     const kept = new Map<string, Buffer>();
-    for (let round = 0; round < 30; round += 1) {
+    for (let round = 0; round < inSoak(30, 15); round += 1) {
       const bytes = Buffer.from(prng.bytes(4000 + prng.int(4000)));
       const file = await backend.stage();
       await file.append(bytes);
@@ -178,7 +182,7 @@ describe('a server that fails', () => {
       expect(target.equals(whole.subarray(500, 1500))).toBe(true);
     }
     await backend.barrier();
-    for (const kind of kinds) expect(counts.get(kind), kind).toBeGreaterThan(5);
+    for (const kind of kinds) expect(counts.get(kind), kind).toBeGreaterThan(inSoak(5, 2));
     const direct = s3Backend(prefix);
     expect((await direct.list('')).map(({ name }) => name)).toEqual([...kept.keys()].toSorted());
     for (const [name, bytes] of kept) expect(Buffer.compare(await direct.read(name), bytes), name).toBe(0);
@@ -194,9 +198,9 @@ describe('a server that fails', () => {
     const { directory, source, run: runHere } = await makeRemote();
     const env = { LDM_REPOSITORY: `s3:${endpoint}/${BUCKET}/r${count}` };
     const run = async (...args: string[]): Promise<unknown> => runHere(args, { env });
-    expect(await run('init', '--no-encryption')).toMatchObject({ code: 0 });
+    expect(await run('init', ...PLAIN)).toMatchObject({ code: 0 });
     isFaulty = true;
-    const bytes = createPrng(8).bytes(10_000_000);
+    const bytes = createPrng(8).bytes(inSoak(10_000_000, 5_000_000));
     writeFileSync(join(source, 'large'), bytes);
     // The first request is not repeated if it gets no answer: its address may be wrong.
     for (const args of [

@@ -46,7 +46,7 @@ async function makeStage(endpoint: string = server().endpoint, weight = 1): Prom
     expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
     return stdout;
   };
-  await expectSuccess('init', '--no-encryption', '--group', `disk=${join(directory, 'disk')}`);
+  await expectSuccess('init', '--no-encryption', '--capacity', '4096', '--group', `disk=${join(directory, 'disk')}`);
   await expectSuccess('group', 'add', 'cloud', cloud, '--weight', String(weight));
   const summaryOf = async (...args: string[]): Promise<Record<string, unknown>> =>
     JSON.parse((await expectSuccess(...args, '--json', '--no-progress')).trimEnd().split('\n').at(-1)!) as Record<
@@ -113,7 +113,7 @@ describe('groups of which one is in a bucket', () => {
   test('are used by every command', async () => {
     const stage = await makeStage();
     const { directory, cloud, expectSuccess, summaryOf, run } = stage;
-    const bytes = fillSource(stage, 8);
+    const bytes = fillSource(stage, 6);
     const backup = await summaryOf('backup', 'source');
     const cloudPacks = (await packsIn(stage, 'cloud'))!;
     // Each pack is one request, and its group is verified twice.
@@ -193,7 +193,7 @@ describe('groups of which one is in a bucket', () => {
     });
     const stage = await makeStage(endpoint, MOST);
     const { directory, run, expectSuccess } = stage;
-    fillSource(stage, 12);
+    fillSource(stage, inSoak(12, 9));
     const failed = await run(['backup', 'source', '--retry-for', '1s']);
     expect([failed.code, failed.stderr]).toEqual([1, expect.stringMatching(/may be in a group that is offline now/)]);
     expect(await packsIn(stage, 'cloud')).toBeUndefined();
@@ -206,6 +206,7 @@ describe('groups of which one is in a bucket', () => {
     expect(restored.equals(readFileSync(join(directory, 'source/large')))).toBe(true);
   });
 
+  // Few commands in the suite, where the same model runs on buckets in memory too.
   test.each(seedsOf(1, 20))(
     'lose nothing in any order of commands, requests that fail, and deaths (seed %i)',
     async (seed) => {
@@ -221,7 +222,7 @@ describe('groups of which one is in a bucket', () => {
         },
       };
       const repository = await makeGrouped(MODEL_NAMES, { buckets: { c: bucket } });
-      await runGroupModel(repository, seed, inSoak(20, 8));
+      await runGroupModel(repository, seed, inSoak(20, 3));
     },
   );
 });

@@ -36,7 +36,10 @@ function expectRight(result: ScenarioResult | undefined, tools: readonly Tool[])
 
 describe('the benchmark in its small size', () => {
   /** In the suite without those that do the same with other data. */
-  const left = inSoak(['restore'], ['restore', 'first-backup', 'restore-releases', 'big-files']);
+  const left = inSoak(
+    ['restore'],
+    ['restore', 'first-backup', 'restore-releases', 'restore-big', 'big-archive', 'big-files'],
+  );
   const slugs = scenarios.map(({ slug }) => slug).filter((slug) => !left.includes(slug));
   /** Of one run: scenarios share their data, which takes longer to make than to use. */
   let results: readonly ScenarioResult[];

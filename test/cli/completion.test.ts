@@ -136,14 +136,18 @@ describe.each([
 
 it('fish completes', ({ skip }) => {
   skip(spawnSync('fish', ['--version']).status !== 0, 'fish is not installed');
-  const candidatesOf = (commandLine: string): string[] => {
-    const script = `ldm completion fish | source; complete -C '${commandLine}'`;
-    const { stdout } = spawnSync('fish', ['--no-config', '-c', script], { env: environment, encoding: 'utf8' });
-    return stdout.split('\n').map((line) => line.split('\t')[0]!);
-  };
-  expect(candidatesOf(`ldm -r ${repository} restore `)).toEqual(expect.arrayContaining(['latest', id]));
-  expect(candidatesOf('ldm restore --overwr')).toContain('--overwrite');
-  expect(candidatesOf(`ldm -r ${repository} ls latest:data/m`)).toContain('latest:data/my photos/');
-  expect(candidatesOf(`ldm restore --target ${home}/da`)).toContain(`${home}/data/`);
-  expect(candidatesOf(`ldm backup ${home}/da`)).toContain(`${home}/data/`);
+  const expected = [
+    [`ldm -r ${repository} restore `, ['latest', id]],
+    ['ldm restore --overwr', ['--overwrite']],
+    [`ldm -r ${repository} ls latest:data/m`, ['latest:data/my photos/']],
+    [`ldm restore --target ${home}/da`, [`${home}/data/`]],
+    [`ldm backup ${home}/da`, [`${home}/data/`]],
+  ] as const;
+  const lines = expected.map(([commandLine]) => `complete -C '${commandLine}'; echo`);
+  const script = ['ldm completion fish | source', ...lines].join('\n');
+  const { stdout } = spawnSync('fish', ['--no-config', '-c', script], { env: environment, encoding: 'utf8' });
+  const found = stdout.split('\n\n').map((lists) => lists.split('\n').map((line) => line.split('\t')[0]!));
+  for (const [index, [commandLine, candidates]] of expected.entries()) {
+    expect(found[index], commandLine).toEqual(expect.arrayContaining([...candidates]));
+  }
 });

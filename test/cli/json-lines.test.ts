@@ -2,12 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { runBuiltHere } from '../support/run-ldm-here.ts';
 import { makeScenario, parseJsonLines } from './scenario.ts';
 
 describe('--json', () => {
   it('makes every line of stdout of every command an object, and nothing else', async () => {
-    // Each command once by the built program, since every other test runs the sources.
-    const { runBuilt, directory } = await makeScenario();
+    const { repository, directory } = await makeScenario();
     const commands = [
       ['init', '--no-encryption', '-r', join(directory, 'other')],
       ['backup', 'source', '--tag', 'one'],
@@ -32,11 +32,11 @@ describe('--json', () => {
     ];
     let deletedId = '';
     for (const command of commands) {
-      const { code, stdout, stderr } = await runBuilt([
-        '--json',
-        ...command,
-        ...(command[0] === 'undelete' ? [deletedId] : []),
-      ]);
+      // Each command once by the built program, since almost every other test runs the sources.
+      const { code, stdout, stderr } = await runBuiltHere(
+        ['--json', ...command, ...(command[0] === 'undelete' ? [deletedId] : [])],
+        { cwd: directory, env: { LDM_REPOSITORY: repository } },
+      );
       expect(stderr, command.join(' ')).toBe('');
       expect(code, command.join(' ')).toBe(0);
       const messages = parseJsonLines(stdout);

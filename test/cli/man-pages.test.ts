@@ -10,27 +10,30 @@ import { createProgram } from '../../src/cli/program.ts';
 const directory = join(import.meta.dirname, '../../dist/man');
 const pages = readdirSync(directory);
 
-/** The text of a page as a reader sees it, in lines of any length. */
-function textOf(page: string): string {
-  const { stdout, stderr } = spawnSync(
-    'groff',
-    ['-man', '-ww', '-Tutf8', '-P-cbou', '-rLL=1000n', join(directory, page)],
-    {
-      encoding: 'utf8',
-    },
-  );
+/** The text of each page as a reader sees it, in lines of any length. One run of groff formats them all. */
+function readPages(): Map<string, string> {
+  const paths = pages.map((page) => join(directory, page));
+  const { stdout, stderr } = spawnSync('groff', ['-man', '-ww', '-Tutf8', '-P-cbou', '-rLL=1000n', ...paths], {
+    encoding: 'utf8',
+  });
   expect(stderr).toBe('');
-  return stdout.replaceAll(/[\s\u00AD\u2010]+/g, ' ');
+  const [, ...parts] = stdout.split(/^(LDM\S*)\(1\) +ldm manual +\1\(1\)$/m);
+  const texts = new Map<string, string>();
+  for (let index = 0; index < parts.length; index += 2) {
+    texts.set(`${parts[index]!.toLowerCase()}.1`, parts[index + 1]!.replaceAll(/[\s\u00AD\u2010]+/g, ' '));
+  }
+  return texts;
 }
 
 it('there is a man page for each command, with all that its help says', ({ skip }) => {
   skip(spawnSync('groff', ['--version']).status !== 0, 'groff is not installed');
   const expected: string[] = [];
+  const texts = readPages();
   const program = createProgram(createCommandRunner());
   const visit = (names: readonly string[], command: typeof program): void => {
     const page = `${names.join('-')}.1`;
     expected.push(page);
-    const text = textOf(page);
+    const text = texts.get(page);
     const help = command.createHelp();
     for (const { flags, description } of [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)]) {
       expect(text, page).toContain(`${flags} ${description}`.replaceAll(/\s+/g, ' '));

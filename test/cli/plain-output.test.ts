@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { inSoak } from '../support/soak.ts';
 import { makeScenario } from './scenario.ts';
 import { startLdm } from './start-ldm.ts';
 
@@ -93,10 +94,11 @@ describe('output in a pipe', () => {
 
   it('ends quietly when its reader has seen enough', async () => {
     const { run, source, repository, directory } = await makeScenario();
-    // Tens of megabytes of output from long paths: the listing takes long enough to notice that nobody reads it.
+    // Megabytes of output from long paths: the listing takes long enough to notice that nobody reads it.
     const deep = join(source, ...Array.from({ length: 15 }, () => 'x'.repeat(240)));
     mkdirSync(deep, { recursive: true });
-    for (let index = 0; index < 4000; index++) writeFileSync(join(deep, `${index}`), '');
+    const fileCount = inSoak(4000, 1000);
+    for (let index = 0; index < fileCount; index++) writeFileSync(join(deep, `${index}`), '');
     await run(['backup', 'source']);
     const listing = startLdm(['ls', 'latest', '--json', '-r', repository], { home: directory });
     await listing.stdoutMatching(/\n/);

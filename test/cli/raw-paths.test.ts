@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
+import { inSoak } from '../support/soak.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { makeScenario } from './scenario.ts';
 
@@ -23,7 +24,7 @@ it.runIf(process.platform === 'linux')('a target that is not UTF-8 is the one th
   const { run, directory, repository } = await makeScenario();
   await run(['backup', 'source']);
   const lines = [
-    ['ldm restore latest -t "$(printf \'a\\377\')"', 'a\xff'],
+    ...inSoak([['ldm restore latest -t "$(printf \'a\\377\')"', 'a\xff']] as const, []),
     ['ldm restore latest --target="$(printf \'b\\377/./deep/../c\')"', 'b\xff/c'],
     ['ldm restore latest -t"$(printf \'d\\377/\')"', 'd\xff'],
     ['ldm restore latest -t "$PWD/$(printf \'e\\376\')"', 'e\xfe'],
@@ -35,7 +36,7 @@ it.runIf(process.platform === 'linux')('a target that is not UTF-8 is the one th
     expect(namesIn(Buffer.from(`${directory}/${target}`, 'latin1')), line).toEqual(['source']);
   }
   const made = namesIn(Buffer.from(directory)).filter((name) => !['repository', 'source'].includes(name));
-  expect(made).toEqual(['a\xff', 'b\xff', 'd\xff', 'e\xfe', 'f\xff', 'g\xff']);
+  expect(made).toEqual([...inSoak(['a\xff'], []), 'b\xff', 'd\xff', 'e\xfe', 'f\xff', 'g\xff']);
 });
 
 it.runIf(process.platform === 'linux')('of two names that look alike none is written to, read or saved', async () => {

@@ -1,19 +1,34 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
 import { createPrng } from '../support/prng.ts';
 import { makeRclone, rcloneProblem } from '../support/rclone.ts';
 import type { RcloneStage } from '../support/rclone.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
 import { cuttingServer } from '../support/sftp-server.ts';
+import { inSoak } from '../support/soak.ts';
+import { makeTemporaryDirectory } from '../support/temp-directory.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { makeScenario } from './scenario.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 import type { Scenario } from './scenario.ts';
 
+const PLACE = 'rclone:disk:deep/repository';
+/** Where rclone keeps a new repository, which takes twenty starts of rclone to create. */
+let createdDirectory: string;
+let creation: RunLdmResult;
+
+beforeAll(async () => {
+  createdDirectory = makeTemporaryDirectory();
+  if (rcloneProblem !== undefined) return;
+  const env = { RCLONE_CONFIG: makeRclone(createdDirectory).config };
+  creation = await runLdmHere(['init', '--no-encryption', '--single-writer', '-r', PLACE], { env });
+});
+afterAll(() => rmSync(createdDirectory, { recursive: true, force: true }));
 beforeEach(({ skip }) => skip(rcloneProblem !== undefined, rcloneProblem));
 
 const quote = (words: readonly string[]): string => words.map((word) => `'${word.replaceAll("'", `'"'"'`)}'`).join(' ');
@@ -38,21 +53,30 @@ async function makeRemote(
   };
 }
 
+/** The same with a new repository. */
+async function makeCreated(commandFor?: (stage: RcloneStage) => readonly string[]): ReturnType<typeof makeRemote> {
+  const remote = await makeRemote(PLACE, commandFor);
+  cpSync(join(createdDirectory, 'disk'), join(remote.stage.directory, 'disk'), { recursive: true });
+  return remote;
+}
+
 describe('a repository in a remote of rclone', () => {
   it('is used by every command', async () => {
-    const place = 'rclone:disk:deep/repository';
-    const { directory, runBuilt } = await makeRemote(place);
+    const { directory, run, runBuilt } = await makeCreated();
     const expectSuccess = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await runBuilt(args);
+      // A command that writes and one that reads: its process has to end.
+      const isBuilt = ['backup', 'snapshots'].includes(args[0]!);
+      const { code, stdout, stderr } = await (isBuilt ? runBuilt : run)(args);
       expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
       return stdout;
     };
-    expect(await runBuilt(['snapshots'])).toMatchObject({ code: 10 });
-    expect(await runBuilt(['init', '--no-encryption'])).toMatchObject({
+    const elsewhere = ['-r', 'rclone:disk:elsewhere'];
+    expect(await run(['snapshots', ...elsewhere])).toMatchObject({ code: 10 });
+    expect(await run(['init', '--no-encryption', ...elsewhere])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('--single-writer'),
     });
-    expect(await expectSuccess('init', '--no-encryption', '--single-writer')).toContain(` at ${place}, `);
+    expect(creation).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(` at ${PLACE}, `) });
     await expectSuccess('backup', 'source');
     await expectSuccess('tag', 'latest', '--add', 'kept');
     expect(await expectSuccess('snapshots')).toContain('kept');
@@ -63,23 +87,24 @@ describe('a repository in a remote of rclone', () => {
     await expectSuccess('delete', 'latest');
     expect(await expectSuccess('compact')).toContain('packs       0 before');
     await expectSuccess('check');
-    expect(await runBuilt(['init', '--no-encryption', '--single-writer'])).toMatchObject({ code: 1 });
+    expect(await run(['init', '--no-encryption', '--single-writer'])).toMatchObject({ code: 1 });
   });
 
   it('can be a group of a repository for one client at a time', async () => {
     const { directory, source, stage, run } = await makeRemote('unused');
-    const bytes = Buffer.from(createPrng(3).bytes(2_000_000));
+    const bytes = Buffer.from(createPrng(3).bytes(200_000));
     writeFileSync(join(source, 'large'), bytes);
     const runIn = async (...args: string[]): Promise<RunLdmResult> => run([...args, '-r', join(directory, 'r')]);
-    const init = ['init', '--no-encryption', '--group', 'drive=rclone:disk:group'];
-    expect(await runIn(...init)).toMatchObject({ code: 1, stderr: expect.stringMatching(/add --single-writer/) });
-    expect(await runIn(...init, '--single-writer')).toMatchObject({ code: 0, stderr: '' });
+    const init = async (group: string, ...options: string[]): Promise<RunLdmResult> =>
+      runIn('init', '--no-encryption', '--group', `drive=rclone:disk:${group}`, ...options);
+    expect(await init('refused')).toMatchObject({ code: 1, stderr: expect.stringMatching(/add --single-writer/) });
+    expect(await init('group', '--single-writer')).toMatchObject({ code: 0, stderr: '' });
     const expectSuccess = async (...args: string[]): Promise<void> => {
       const { code, stderr } = await runIn(...args);
       expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
     };
     await expectSuccess('backup', 'source');
-    await expectSuccess('group', 'add', 'secret', 'rclone:secret:group');
+    await expectSuccess('group', 'add', 'second', `rclone:${inSoak('secret', 'disk')}:second`);
     await expectSuccess('group', 'drain', 'drive');
     await expectSuccess('group', 'remove', 'drive');
     expect(readdirSync(join(stage.directory, 'disk/group'), { recursive: true }).toString()).not.toMatch(
@@ -98,17 +123,16 @@ describe('a repository in a remote of rclone', () => {
 
   it('outlives an rclone that is killed again and again', async () => {
     let countCuts = (): number => 0;
-    const { directory, source, run } = await makeRemote('rclone:disk:repository', ({ command }) => {
+    const { directory, source, run } = await makeCreated(({ command }) => {
       // The same arguments as those that ldm adds.
-      const serve = ['serve', 'restic', '--stdio', '--cache-objects=false', '--', 'disk:repository'];
-      const server = cuttingServer(3_000_000, 3, [...command, ...serve]);
+      const serve = ['serve', 'restic', '--stdio', '--cache-objects=false', '--', 'disk:deep/repository'];
+      const server = cuttingServer(inSoak(3_000_000, 600_000), 3, [...command, ...serve]);
       countCuts = server.countCuts;
       // A listing of the root is another command, which is not cut.
       return ['sh', '-c', `if [ "$1" = lsjson ]; then exec rclone "$@"; fi; exec ${quote(server.command)}`, 'rclone'];
     });
-    const bytes = createPrng(7).bytes(5_000_000);
+    const bytes = createPrng(7).bytes(inSoak(5_000_000, 1_000_000));
     for (const [command, ...args] of [
-      ['init', '--no-encryption', '--single-writer'],
       ['backup', 'source'],
       ['backup', 'source'],
       ['delete', 'latest'],
@@ -123,16 +147,18 @@ describe('a repository in a remote of rclone', () => {
   });
 
   it('can be used again when a kill has left a part of a file anywhere', async () => {
-    const { directory, stage, run } = await makeRemote('rclone:disk:r');
-    await run(['init', '--no-encryption', '--single-writer']);
+    const { directory, stage, run } = await makeCreated();
     await run(['backup', 'source']);
-    const [kept] = readdirSync(join(stage.directory, 'disk/r/snapshots'));
+    const [kept] = readdirSync(join(stage.directory, 'disk/deep/repository/snapshots'));
     // As of a backup that ends while it writes: the beginning of each kind of file, under a new name.
     for (const kind of ['index', 'manifests.bak', 'filter', 'packs', 'snapshots']) {
-      const names = readdirSync(join(stage.directory, 'disk/r', kind), { recursive: true, encoding: 'utf8' });
+      const names = readdirSync(join(stage.directory, 'disk/deep/repository', kind), {
+        recursive: true,
+        encoding: 'utf8',
+      });
       const name = names.toSorted((a, b) => b.length - a.length)[0];
       if (name === undefined) continue;
-      const path = join(stage.directory, 'disk/r', kind, name);
+      const path = join(stage.directory, 'disk/deep/repository', kind, name);
       const other = path.slice(0, -1) + (path.endsWith('0') ? '1' : '0');
       writeFileSync(other, readFileSync(path).subarray(0, 40));
     }
@@ -146,16 +172,19 @@ describe('a repository in a remote of rclone', () => {
   });
 
   it('is released when Ctrl+C reaches the whole group of processes during a backup', async () => {
-    const { directory, source, stage, run } = await makeRemote('rclone:disk:r');
-    await run(['init', '--no-encryption', '--single-writer']);
-    writeFileSync(join(source, 'large'), createPrng(3).bytes(30_000_000));
-    const env = cleanEnvironment({ HOME: directory, LDM_REPOSITORY: 'rclone:disk:r', RCLONE_CONFIG: stage.config });
+    const { directory, source, stage } = await makeCreated();
+    writeFileSync(join(source, 'large'), createPrng(3).bytes(8_000_000));
+    const env = cleanEnvironment({
+      HOME: directory,
+      LDM_REPOSITORY: PLACE,
+      RCLONE_CONFIG: stage.config,
+    });
     // Slow enough that it never ends.
     const args = [ldmProgram, 'backup', 'source', '--limit-upload', '100KiB'];
     const backup = spawn(process.execPath, args, { cwd: directory, env, detached: true, stdio: 'ignore' });
     const ended = once(backup, 'exit');
     onTestFinished(() => void backup.kill('SIGKILL'));
-    const locks = join(stage.directory, 'disk/r/locks');
+    const locks = join(stage.directory, 'disk/deep/repository/locks');
     await waitUntil(() => readdirSync(locks).length > 0, 'a lock');
     process.kill(-backup.pid!, 'SIGINT');
     expect(await ended).toEqual([130, null]);

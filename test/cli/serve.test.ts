@@ -10,14 +10,17 @@ import { runLdmHere } from '../support/run-ldm-here.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 import { createPrng } from '../support/prng.ts';
+import { SERVER_HERE, serveHere } from '../support/serve-here.ts';
 import { serveCommand } from '../support/serve-client.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 interface Stage {
   readonly directory: string;
   readonly served: string;
-  /** Runs `ldm` on the repository that is served, with these options for the server, which has a process of its own. */
+  /** Runs `ldm` on the repository that is served, with these options for the server, which is in this process. */
   readonly run: (args: readonly string[], ...options: readonly string[]) => Promise<RunLdmResult>;
+  /** The same with a server in a process of its own. */
+  readonly runApart: Stage['run'];
 }
 
 function makeStage(): Stage {
@@ -25,26 +28,33 @@ function makeStage(): Stage {
   const served = join(directory, 'served');
   for (const name of ['served', 'source', 'state']) mkdirSync(join(directory, name));
   writeFileSync(join(directory, 'source/a.txt'), 'alpha');
-  const run: Stage['run'] = async (args, ...options) => {
-    const command = serveCommand(served, ...options).map((word) => `'${word}'`);
+  const runWith = async (args: readonly string[], sshCommand: string): Promise<RunLdmResult> => {
     const env = {
       LDM_REPOSITORY: 'sftp:test:/',
       // The arguments for ssh follow, which the server must not see.
-      LDM_SSH_COMMAND: `sh -c "exec ${command.join(' ')}"`,
+      LDM_SSH_COMMAND: sshCommand,
       LDM_PASSWORD: 'secret',
       XDG_STATE_HOME: join(directory, 'state'),
       LDM_NO_PROGRESS: '1',
     };
     return await runLdmHere(args, { cwd: directory, env });
   };
-  return { directory, served, run };
+  serveHere();
+  const run: Stage['run'] = async (args, ...options) =>
+    runWith(args, `${SERVER_HERE} '${JSON.stringify([...options, served])}'`);
+  const runApart: Stage['run'] = async (args, ...options) => {
+    const command = serveCommand(served, ...options).map((word) => `'${word}'`);
+    return await runWith(args, `sh -c "exec ${command.join(' ')}"`);
+  };
+  return { directory, served, run, runApart };
 }
 
 describe('a repository behind ldm serve', () => {
   it('can only be added to, with --append-only', async () => {
-    const { directory, served, run } = makeStage();
+    const { directory, served, run, runApart } = makeStage();
     const expectSuccess = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await run(args, '--append-only');
+      const isApart = ['init', 'check'].includes(args[0]!);
+      const { code, stdout, stderr } = await (isApart ? runApart : run)(args, '--append-only');
       expect([args, code, stderr]).toEqual([args, 0, '']);
       return stdout;
     };
@@ -66,7 +76,8 @@ describe('a repository behind ldm serve', () => {
       ['compact'],
       ['repair'],
     ]) {
-      expect({ args, ...(await run(args, '--append-only')) }).toMatchObject({
+      const refused = await (args[0] === 'compact' ? runApart : run)(args, '--append-only');
+      expect({ args, ...refused }).toMatchObject({
         args,
         code: 1,
         stdout: '',
@@ -101,13 +112,13 @@ describe('a repository behind ldm serve', () => {
   });
 
   it('fails like on a full disk when the quota is used up, and a delete makes room', async () => {
-    const { directory, served, run } = makeStage();
+    const { directory, served, run, runApart } = makeStage();
     const quota = ['--quota', '8MiB'];
     expect(await run(['init', '--no-encryption'], ...quota)).toMatchObject({ code: 0 });
     writeFileSync(join(directory, 'source/first'), createPrng(1).bytes(5_000_000));
     expect(await run(['backup', 'source'], ...quota)).toMatchObject({ code: 0 });
     writeFileSync(join(directory, 'source/second'), createPrng(2).bytes(5_000_000));
-    const full = await run(['backup', 'source'], ...quota);
+    const full = await runApart(['backup', 'source'], ...quota);
     expect(full.code).toBe(1);
     expect(full.stderr).toContain('no space left on device');
     expect(await run(['check', '--read-data'], ...quota)).toMatchObject({ code: 0 });
@@ -154,7 +165,7 @@ describe('a domain behind ldm serve --append-only', () => {
 
 describe('ldm serve', () => {
   it('says what is wrong with its directory or its arguments, in one line that the client shows', async () => {
-    const { directory, run, served } = makeStage();
+    const { directory, runApart, served } = makeStage();
     writeFileSync(join(directory, 'file'), '');
     for (const [name, reason] of [
       ['absent', 'there is no such directory; is the disk mounted?'],
@@ -162,15 +173,15 @@ describe('ldm serve', () => {
       ['file/below', 'a part of the path is not a directory'],
     ] as const) {
       const path = join(directory, name);
-      expect(await runLdm(['serve', '--stdio', path])).toMatchObject({
+      expect(await (name === 'file' ? runLdm : runLdmHere)(['serve', '--stdio', path])).toMatchObject({
         code: 1,
         stdout: '',
         stderr: `ldm: cannot serve ${path}: ${reason}\n`,
       });
     }
-    expect(await runLdm(['serve', served])).toMatchObject({ code: 2 });
-    expect(await runLdm(['serve', '--stdio', '--quota', 'much', served])).toMatchObject({ code: 2 });
-    expect(await run(['snapshots'], '--quota', 'much')).toMatchObject({
+    expect(await runLdmHere(['serve', served])).toMatchObject({ code: 2 });
+    expect(await runLdmHere(['serve', '--stdio', '--quota', 'much', served])).toMatchObject({ code: 2 });
+    expect(await runApart(['snapshots'], '--quota', 'much')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('cannot connect to it'),
     });

@@ -3,6 +3,7 @@ import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openForReader } from '../support/open-for-reader.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
@@ -15,7 +16,7 @@ test.each([
   const directory = memoryDirectory();
   const run = async (args: readonly string[], onStart?: (id: number) => void) =>
     runLdm(['-r', 'repository', ...args], { cwd: directory, ...(onStart && { onStart }) });
-  await run(['init', '--no-encryption']);
+  await runLdmHere(['-r', join(directory, 'repository'), 'init', '--no-encryption']);
   const pipe = join(directory, 'pipe');
   execFileSync('mkfifo', [pipe]);
   let pid = 0;

@@ -6,6 +6,7 @@ import { AgentClient } from '../../src/realm/agent-client.ts';
 import type { HeldPlane } from '../../src/realm/held-planes.ts';
 import { MAX_ASKED_IDS } from '../../src/realm/peer.ts';
 import { FAKE_DOMAIN, FAKE_PLANE, FAKE_STATUS, Gate, fakeAnswer } from '../support/fake-agent-service.ts';
+import { inSoak } from '../support/soak.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { TOKEN, socketPath, startAgent, statusOf, tlsPlace } from './agent-support.ts';
 
@@ -45,7 +46,7 @@ describe.each(['socket', 'tls'] as const)('an agent (%s)', (kind) => {
   });
 
   it(`answers ${MAX_ASKED_IDS} questions at once, and a chunk of many megabytes`, async () => {
-    const large = Buffer.alloc(20_000_000, 'chunk');
+    const large = Buffer.alloc(inSoak(20_000_000, 5_000_000), 'chunk');
     const { client } = await startAgent(place(), { readChunk: async () => large });
     const answers = await client.ask(Buffer.alloc(MAX_ASKED_IDS * 20, 4));
     expect(answers).toHaveLength(MAX_ASKED_IDS);

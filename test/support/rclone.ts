@@ -1,11 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { temporaryDirectory } from './temp-directory.ts';
-import { missingTools, runTool } from './tools.ts';
+import { memoryDirectory } from './temp-directory.ts';
+import { missingTools } from './tools.ts';
 
 /** Why there is no rclone for the test; undefined if there is one. */
 export const rcloneProblem: string | undefined = missingTools('rclone') || undefined;
+
+/** As `rclone obscure 'only for tests'` prints it. */
+const OBSCURED_PASSWORD = '7lHtvMLHjL35knngsYlE274isoBWH7npjr411zaK';
 
 /** A configuration of rclone with two remotes, `disk:` and the encrypted `secret:`, which are directories. */
 export interface RcloneStage {
@@ -16,15 +19,14 @@ export interface RcloneStage {
   readonly command: readonly string[];
 }
 
-export function makeRclone(): RcloneStage {
-  const directory = temporaryDirectory();
+/** A hook, whose directories nobody removes, has to give one of its own. */
+export function makeRclone(directory: string = memoryDirectory()): RcloneStage {
   const config = join(directory, 'rclone.conf');
-  const password = runTool('rclone', 'obscure', 'only for tests').trim();
   writeFileSync(
     config,
     [
       `[disk]\ntype = alias\nremote = ${directory}/disk`,
-      `[secret]\ntype = crypt\nremote = ${directory}/secret\npassword = ${password}`,
+      `[secret]\ntype = crypt\nremote = ${directory}/secret\npassword = ${OBSCURED_PASSWORD}`,
       '',
     ].join('\n'),
   );

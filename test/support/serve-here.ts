@@ -1,6 +1,9 @@
+import childProcess from 'node:child_process';
 import type * as ChildProcess from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { syncBuiltinESMExports } from 'node:module';
 import { PassThrough, Transform } from 'node:stream';
+import { onTestFinished } from 'vitest';
 
 import { sizeValue } from '../../src/cli/option-values.ts';
 import { serve } from '../../src/serve/serve.ts';
@@ -12,6 +15,25 @@ export function spawnOrServe(spawn: Spawn): Spawn {
   const replaced = (program: string, args: readonly string[], options: ChildProcess.SpawnOptions): unknown =>
     args[1] === 'serve' ? new ServerHere(args.slice(3)) : spawn(program, args, options);
   return replaced as Spawn;
+}
+
+/** The program of a server that `serveHere` replaces. Its argument is a JSON array of options and the directory. */
+export const SERVER_HERE = 'server-in-this-process';
+
+/** Until the test ends, this process serves what starts `SERVER_HERE`, also for modules that are loaded already. */
+export function serveHere(): void {
+  const real = childProcess.spawn;
+  const put = (spawn: Spawn): void => {
+    childProcess.spawn = spawn;
+    syncBuiltinESMExports();
+  };
+  const replaced = (program: string, args: readonly string[], options: ChildProcess.SpawnOptions): unknown => {
+    // Behind a shell, which would start it.
+    const index = args.indexOf(SERVER_HERE);
+    return index < 0 ? real(program, args, options) : new ServerHere(JSON.parse(args[index + 1]!) as string[]);
+  };
+  put(replaced as Spawn);
+  onTestFinished(() => put(real));
 }
 
 /** Passes each piece on in a turn of its own, as a pipe between processes does: the protocol class is not reentrant. */

@@ -1,10 +1,10 @@
-import type { Command, Measurement, Scenario } from '../bench-types.ts';
+import type { BenchSize, Command, Measurement, Scenario } from '../bench-types.ts';
 import { runCommand, versionOf } from '../measure.ts';
 import { orderOfRound } from '../rounds.ts';
 import { ldmProgram } from '../tools/ldm.ts';
 
 /** So short that one run says little. */
-const runCountFactor = 5;
+const runCountFactors: Readonly<Record<BenchSize, number>> = { full: 5, small: 1 };
 
 /** `ldm version` against the least that any program of this kind can take: Node doing nothing. */
 export const startUp: Scenario = {
@@ -26,7 +26,7 @@ export const startUp: Scenario = {
       if (version !== undefined) contestants.push({ tool, version, command: { file: tool, args } });
     }
     const samples = contestants.map((contestant) => ({ ...contestant, seconds: [] as number[] }));
-    for (let round = 0; round < bench.runCount * runCountFactor; round++) {
+    for (let round = 0; round < bench.runCount * runCountFactors[bench.size]; round++) {
       for (const { command, seconds } of orderOfRound(samples, round)) seconds.push(runCommand(command).seconds);
     }
     const measurements = samples.map(({ tool, version, seconds }): Measurement => ({ tool, version, seconds }));

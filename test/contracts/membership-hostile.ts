@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 
 import { createPrng } from '../support/prng.ts';
+import { inSoak } from '../support/soak.ts';
 
 type Case = readonly [what: string, bytes: Uint8Array];
 
@@ -30,7 +31,9 @@ export function* forgeries(whole: Uint8Array): Generator<Case> {
   const isChecksummed = Buffer.from(whole).toString('latin1', 0, FAMILY_MAGIC.length) === FAMILY_MAGIC;
   const fieldsEnd = Math.min(HEADER_BYTES_MAX, whole.length - 8);
   for (let at = 0; at < fieldsEnd; at++) {
-    for (const [what, field] of hostileFields) {
+    for (const [index, [what, field]] of hostileFields.entries()) {
+      // In the suite, each place gets a third of the values, and the next one others.
+      if ((at + index) % 3 !== 0 && inSoak(false, true)) continue;
       const forged = Buffer.from(whole);
       field.copy(forged, at);
       if (isChecksummed) forged.writeUInt32LE(crc32(forged.subarray(0, -4)), forged.length - 4);

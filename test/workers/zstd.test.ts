@@ -25,7 +25,9 @@ test('every implementation that should be on this machine is', () => {
 
 describe.each(zstdImplementations)('zstd, %s', (_, zstd) => {
   test.each([-7, 1, 2, 3, 9, 19, 22])('every implementation reads its frames of level %i', (level) => {
-    for (const [what, raw] of contents) {
+    // At level 22 each takes up to a second.
+    const slow = level === 22 ? inSoak([], ['one byte', 'noise', 'zeros', 'shared memory']) : [];
+    for (const [what, raw] of contents.filter(([name]) => !slow.includes(name))) {
       const frame = Buffer.from(zstd.compress(raw, level));
       for (const [name, reader] of zstdImplementations) {
         const target = Buffer.alloc(raw.length);

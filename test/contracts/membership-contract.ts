@@ -1,5 +1,3 @@
-import { getHeapStatistics } from 'node:v8';
-
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
@@ -7,7 +5,7 @@ import { CorruptDataError, FilterFullError, LdmError } from '../../src/errors.ts
 import { fillRandomIds } from '../../src/ldm/random-ids.ts';
 import type { ErasableFilter, MembershipFilter, MergeableFilter } from '../../src/filter-family/membership-filter.ts';
 import { createPrng, type Prng } from '../support/prng.ts';
-import { forgeries, mutations } from './membership-hostile.ts';
+import { expectRefused, expectRefusedOrMeant, forgeries, mutations } from './membership-hostile.ts';
 import { runSteps, stepKinds } from './membership-model.ts';
 import { SEED, filled, randomId, randomIds, type MembershipSubject } from './membership-subject.ts';
 import { inSoak } from '../support/soak.ts';
@@ -179,47 +177,6 @@ function testHostileBytes<F extends MembershipFilter>(subject: MembershipSubject
   test('bytes with a forged checksum are refused, or read as what they say; quickly, and without much memory', () => {
     for (const [what, forged] of forgeries(bytes())) expectRefusedOrMeant(subject, what, forged);
   });
-}
-
-// In what follows no expect() each time: it takes longer than to load a small filter.
-
-function expectRefused<F extends MembershipFilter>(
-  { load }: MembershipSubject<F>,
-  what: string,
-  bytes: Uint8Array,
-): void {
-  try {
-    load(bytes);
-  } catch (error) {
-    if (error instanceof CorruptDataError) return;
-    throw new Error(`${what}: not a CorruptDataError`, { cause: error });
-  }
-  expect.fail(`${what}: it is loaded`);
-}
-
-const HOSTILE_ALLOCATION_MAX_BYTES = 16 * 2 ** 20;
-
-function expectRefusedOrMeant<F extends MembershipFilter>(
-  subject: MembershipSubject<F>,
-  what: string,
-  bytes: Uint8Array,
-): void {
-  // Not process.memoryUsage(), which reads more of the system than all else here takes.
-  const allocatedBefore = getHeapStatistics().external_memory;
-  let filter: F | undefined;
-  try {
-    filter = subject.load(bytes);
-  } catch (error) {
-    if (!(error instanceof CorruptDataError)) throw new Error(`${what}: not a CorruptDataError`, { cause: error });
-  }
-  const allocated = getHeapStatistics().external_memory - allocatedBefore;
-  if (allocated >= HOSTILE_ALLOCATION_MAX_BYTES) expect.fail(`${what}: ${allocated} bytes allocated`);
-  if (filter === undefined) return;
-  if (Buffer.compare(filter.save(), bytes) !== 0) expect.fail(`${what}: it is not saved as it was`);
-  const answer: unknown = filter.has(new Uint8Array(subject.idBytes ?? 20));
-  if (typeof answer !== 'boolean') expect.fail(`${what}: it answers ${String(answer)}`);
-  const rate = filter.falsePositiveRate();
-  if (!(rate <= 1)) expect.fail(`${what}: a false positive rate of ${rate}`);
 }
 
 function testMerging<F extends MembershipFilter>(subject: MembershipSubject<F>): void {

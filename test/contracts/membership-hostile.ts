@@ -1,7 +1,13 @@
+import { getHeapStatistics } from 'node:v8';
 import { crc32 } from 'node:zlib';
 
+import { expect } from 'vitest';
+
+import { CorruptDataError } from '../../src/errors.ts';
+import type { MembershipFilter } from '../../src/filter-family/membership-filter.ts';
 import { createPrng } from '../support/prng.ts';
 import { inSoak } from '../support/soak.ts';
+import type { MembershipSubject } from './membership-subject.ts';
 
 type Case = readonly [what: string, bytes: Uint8Array];
 
@@ -57,4 +63,45 @@ function eightBytes(write: (bytes: Buffer) => void): Buffer {
   const bytes = Buffer.alloc(8);
   write(bytes);
   return bytes;
+}
+
+// In what follows no expect() each time: it takes longer than to load a small filter.
+
+export function expectRefused<F extends MembershipFilter>(
+  { load }: MembershipSubject<F>,
+  what: string,
+  bytes: Uint8Array,
+): void {
+  try {
+    load(bytes);
+  } catch (error) {
+    if (error instanceof CorruptDataError) return;
+    throw new Error(`${what}: not a CorruptDataError`, { cause: error });
+  }
+  expect.fail(`${what}: it is loaded`);
+}
+
+const HOSTILE_ALLOCATION_MAX_BYTES = 16 * 2 ** 20;
+
+export function expectRefusedOrMeant<F extends MembershipFilter>(
+  subject: MembershipSubject<F>,
+  what: string,
+  bytes: Uint8Array,
+): void {
+  // Not process.memoryUsage(), which reads more of the system than all else here takes.
+  const allocatedBefore = getHeapStatistics().external_memory;
+  let filter: F | undefined;
+  try {
+    filter = subject.load(bytes);
+  } catch (error) {
+    if (!(error instanceof CorruptDataError)) throw new Error(`${what}: not a CorruptDataError`, { cause: error });
+  }
+  const allocated = getHeapStatistics().external_memory - allocatedBefore;
+  if (allocated >= HOSTILE_ALLOCATION_MAX_BYTES) expect.fail(`${what}: ${allocated} bytes allocated`);
+  if (filter === undefined) return;
+  if (Buffer.compare(filter.save(), bytes) !== 0) expect.fail(`${what}: it is not saved as it was`);
+  const answer: unknown = filter.has(new Uint8Array(subject.idBytes ?? 20));
+  if (typeof answer !== 'boolean') expect.fail(`${what}: it answers ${String(answer)}`);
+  const rate = filter.falsePositiveRate();
+  if (!(rate <= 1)) expect.fail(`${what}: a false positive rate of ${rate}`);
 }

@@ -68,12 +68,12 @@ function eightBytes(write: (bytes: Buffer) => void): Buffer {
 // In what follows no expect() each time: it takes longer than to load a small filter.
 
 export function expectRefused<F extends MembershipFilter>(
-  { load }: MembershipSubject<F>,
+  subject: MembershipSubject<F>,
   what: string,
   bytes: Uint8Array,
 ): void {
   try {
-    load(bytes);
+    subject.load(bytes);
   } catch (error) {
     if (error instanceof CorruptDataError) return;
     throw new Error(`${what}: not a CorruptDataError`, { cause: error });

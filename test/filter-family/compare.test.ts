@@ -39,8 +39,8 @@ function expectRates(result: StructureResult, fill: Fill): void {
 
 describe('the comparison', async () => {
   const options = { elements: ELEMENTS, falsePositiveRate: 0.01, seed: SEED, rounds: 1 };
-  const result = await compareFilters({}, options);
-  const { structures, recommendations } = result;
+  const comparison = await compareFilters({}, options);
+  const { structures, recommendations } = comparison;
   const byName = new Map(structures.map((result) => [result.name, result]));
 
   it('has every structure', () => {
@@ -63,7 +63,7 @@ describe('the comparison', async () => {
     const lines: string[] = [];
     const output = { json: false, line: (line: string) => lines.push(line), message() {}, flush() {} };
     reportSettings(output as unknown as Output, options);
-    reportComparison(output as unknown as Output, options, result);
+    reportComparison(output as unknown as Output, options, comparison);
     expect(sameEverywhere(lines.join('\n'))).toBe(sameEverywhere(documentedComparisons().get('1e4')!));
   });
 

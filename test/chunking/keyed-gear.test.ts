@@ -7,6 +7,7 @@ import { exampleOf } from '../format/format-document.ts';
 import { createPrng } from '../support/prng.ts';
 import { programBytes } from '../support/program-bytes.ts';
 import { streamCuts } from '../support/stream-cuts.ts';
+import { inSoak } from '../support/soak.ts';
 
 const AVERAGE = 1024;
 const PARAMETERS: FastCdcParameters = {
@@ -63,7 +64,7 @@ test('two keys, or a key and none, agree on boundaries no more often than chance
 });
 
 test('every bit is equally likely at every place of the order', () => {
-  const keyCount = 2000;
+  const keyCount = inSoak(2000, 700);
   // By place and by bit.
   const counts = Array.from({ length: 32 }, () => new Uint32Array(32));
   for (let seed = 0; seed < keyCount; seed++) {
@@ -82,7 +83,7 @@ describe('the lengths are distributed as without a key', () => {
     ['random bytes', (sizeBytes: number) => createPrng(3).bytes(sizeBytes)],
     ['the program of Node', programBytes],
   ])('%s', (_, create) => {
-    const data = create(48 * 2 ** 20);
+    const data = create(inSoak(48, 16) * 2 ** 20);
     const plain = shapeOf(lengthsOf(data, undefined));
     // Several keys: a single one may cut runs and patterns, of which a program has many, into chunks of equal lengths.
     const keyed = shapeOf([1, 2, 3, 4, 5, 6, 7, 8].flatMap((seed) => lengthsOf(data, keyOf(seed))));

@@ -5,12 +5,13 @@ import { CorruptDataError, FilterFullError, LdmError } from '../../src/errors.ts
 import { fillRandomIds } from '../../src/ldm/random-ids.ts';
 import type { ErasableFilter, MembershipFilter, MergeableFilter } from '../../src/filter-family/membership-filter.ts';
 import { createPrng, type Prng } from '../support/prng.ts';
-import { forgeries, mutations } from './membership-hostile.ts';
+import { expectRefused, expectRefusedOrMeant, forgeries, mutations } from './membership-hostile.ts';
 import { runSteps, stepKinds } from './membership-model.ts';
 import { SEED, filled, randomId, randomIds, type MembershipSubject } from './membership-subject.ts';
+import { inSoak } from '../support/soak.ts';
 import { testProperty } from '../support/property.ts';
 
-const PROBES = 100_000;
+const PROBES = inSoak(100_000, 40_000);
 /** A right prediction fails once in 1.7 million measurements. */
 const SIGMAS = 5;
 
@@ -31,7 +32,7 @@ function testAnswers<F extends MembershipFilter>(subject: MembershipSubject<F>):
     const filter = subject.make({ capacity: 100, falsePositiveRate: 0.01 });
     expect([filter.elements, filter.falsePositiveRate()]).toEqual([0, 0]);
     expect(filter.memoryBytes).toBeGreaterThanOrEqual(0);
-    for (const id of randomIds(random, subject, 1000)) expect(filter.has(id)).toBe(false);
+    expect(randomIds(random, subject, 1000).some((id) => filter.has(id))).toBe(false);
   });
 
   testProperty('there are no false negatives, whatever is added, deleted, saved and loaded', (check) => {
@@ -46,7 +47,7 @@ function testAnswers<F extends MembershipFilter>(subject: MembershipSubject<F>):
       fc.property(setUp, ({ pool, falsePositiveRate, steps }) => {
         runSteps(subject, pool, falsePositiveRate, steps);
       }),
-      { numRuns: 150 },
+      { numRuns: inSoak(150, 50) },
     );
   });
 
@@ -133,7 +134,8 @@ function testSaving<F extends MembershipFilter>(subject: MembershipSubject<F>): 
     const facts = (of: F): unknown[] => [of.name, of.elements, of.falsePositiveRate()];
     expect(facts(loaded)).toEqual(facts(filter));
     if (subject.sizeDependsOnOrder !== true) expect(loaded.memoryBytes).toBe(filter.memoryBytes);
-    for (const id of [...ids, ...randomIds(random, subject, 5000)]) expect(loaded.has(id)).toBe(filter.has(id));
+    const differing = [...ids, ...randomIds(random, subject, 5000)].filter((id) => loaded.has(id) !== filter.has(id));
+    expect(differing).toEqual([]);
     expect(ids.every((id) => loaded.has(id))).toBe(true);
 
     bytes.fill(0xff);
@@ -158,7 +160,7 @@ function testHostileBytes<F extends MembershipFilter>(subject: MembershipSubject
   test('every truncation is refused, and every byte too many', () => {
     const whole = bytes();
     for (let length = 0; length < whole.length; length++) {
-      expect(() => subject.load(whole.subarray(0, length)), `${length} bytes`).toThrow(CorruptDataError);
+      expectRefused(subject, `${length} bytes`, whole.subarray(0, length));
     }
     for (const more of [1, 8]) {
       expect(() => subject.load(Buffer.concat([whole, Buffer.alloc(more)]))).toThrow(CorruptDataError);
@@ -168,35 +170,13 @@ function testHostileBytes<F extends MembershipFilter>(subject: MembershipSubject
   test(`damage is refused${subject.lacksChecksum === true ? ', or read as what the bytes say' : ''}`, () => {
     for (const [what, damaged] of mutations(bytes(), SEED)) {
       if (subject.lacksChecksum === true) expectRefusedOrMeant(subject, what, damaged);
-      else expect(() => subject.load(damaged), what).toThrow(CorruptDataError);
+      else expectRefused(subject, what, damaged);
     }
   });
 
   test('bytes with a forged checksum are refused, or read as what they say; quickly, and without much memory', () => {
     for (const [what, forged] of forgeries(bytes())) expectRefusedOrMeant(subject, what, forged);
   });
-}
-
-const HOSTILE_ALLOCATION_MAX_BYTES = 16 * 2 ** 20;
-
-function expectRefusedOrMeant<F extends MembershipFilter>(
-  subject: MembershipSubject<F>,
-  what: string,
-  bytes: Uint8Array,
-): void {
-  const allocatedBefore = process.memoryUsage().arrayBuffers;
-  let filter: F | undefined;
-  try {
-    filter = subject.load(bytes);
-  } catch (error) {
-    if (!(error instanceof CorruptDataError)) throw new Error(`${what}: not a CorruptDataError`, { cause: error });
-  }
-  const allocated = process.memoryUsage().arrayBuffers - allocatedBefore;
-  expect(allocated, `${what}: bytes allocated`).toBeLessThan(HOSTILE_ALLOCATION_MAX_BYTES);
-  if (filter === undefined) return;
-  expect(Buffer.compare(filter.save(), bytes), `${what}: saves as it was`).toBe(0);
-  expect(typeof filter.has(new Uint8Array(subject.idBytes ?? 20)), what).toBe('boolean');
-  expect(filter.falsePositiveRate(), what).toBeLessThanOrEqual(1);
 }
 
 function testMerging<F extends MembershipFilter>(subject: MembershipSubject<F>): void {

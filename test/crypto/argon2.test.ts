@@ -4,6 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { hashPassword, newKdfParameters, openNativeArgon2, openPortableArgon2 } from '../../src/crypto/argon2.ts';
 import type { Argon2, KdfParameters } from '../../src/crypto/argon2.ts';
 import { testProperty } from '../support/property.ts';
+import { inSoak } from '../support/soak.ts';
 
 /** From test.c of the reference implementation: salt "somesalt" unless another is given. */
 const REFERENCE: readonly (readonly [KdfParameters, string, string, string])[] = [
@@ -82,7 +83,7 @@ describe.skipIf(native === undefined)('both implementations', () => {
         expect(Buffer.from(await native!(password, salt, kdf))).toEqual(expected);
         expect(await hashPassword(password, salt, kdf)).toEqual(expected);
       }),
-      { numRuns: 30 },
+      { numRuns: inSoak(30, 10) },
     );
   });
 });

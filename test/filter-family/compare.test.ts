@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import type { Output } from '../../src/cli/output.ts';
+import { reportComparison, reportSettings } from '../../src/cli/reports/filter-compare-report.ts';
 import { STRUCTURE_NAMES, compareFilters } from '../../src/operations/filter/compare.ts';
 import type { Fill, StructureResult } from '../../src/operations/filter/compare.ts';
 import { CONTENDERS } from '../../src/operations/filter/compare/contenders.ts';
 import { BATCH_IDS, IdStream } from '../../src/operations/filter/compare/id-stream.ts';
 import { recommend } from '../../src/operations/filter/compare/recommend.ts';
+import { documentedComparisons, sameEverywhere } from '../support/documented-comparison.ts';
 
-const SEED = 3;
-const ELEMENTS = 5000;
+/** Those of `ldm filter compare -n 1e4`, which is in docs/filters.md. */
+const SEED = 1;
+const ELEMENTS = 10_000;
 /** At least as many absent ids are asked for each rate. */
 const ANSWERS = 200_000;
 const SIGMAS = 5;
@@ -35,7 +39,8 @@ function expectRates(result: StructureResult, fill: Fill): void {
 
 describe('the comparison', async () => {
   const options = { elements: ELEMENTS, falsePositiveRate: 0.01, seed: SEED, rounds: 1 };
-  const { structures, recommendations } = await compareFilters({}, options);
+  const comparison = await compareFilters({}, options);
+  const { structures, recommendations } = comparison;
   const byName = new Map(structures.map((result) => [result.name, result]));
 
   it('has every structure', () => {
@@ -52,6 +57,14 @@ describe('the comparison', async () => {
       'ldm',
       'range-tree',
     ]);
+  });
+
+  it('prints the documented table, but for the pages of the B+ tree', () => {
+    const lines: string[] = [];
+    const output = { json: false, line: (line: string) => lines.push(line), message() {}, flush() {} };
+    reportSettings(output as unknown as Output, options);
+    reportComparison(output as unknown as Output, options, comparison);
+    expect(sameEverywhere(lines.join('\n'))).toBe(sameEverywhere(documentedComparisons().get('1e4')!));
   });
 
   it.each(STRUCTURE_NAMES)('finds the rate of %s as predicted, loses nothing, and takes its time', (name) => {
@@ -129,10 +142,10 @@ describe('the comparison', async () => {
     const [cells] = byName.get('dibf')!.chains!;
     const [links, heads] = byName.get('ldm')!.chains!;
     expect([cells, links, heads].map((each) => each!.definition)).toEqual(['by cell', 'by link position', 'as walked']);
-    expect([cells!.places, heads!.places]).toEqual([71 ** 2, ELEMENTS]);
+    expect([cells!.places, heads!.places]).toEqual([ELEMENTS, ELEMENTS]);
     const emptyShare = ({ places, chains }: NonNullable<typeof cells>): number => (places - chains.count) / places;
     // e^-n/m of the places are empty: a third of the cells and of the heads, nine of ten link positions.
-    expect(emptyShare(cells!)).toBeCloseTo(Math.exp(-ELEMENTS / 71 ** 2), 1);
+    expect(emptyShare(cells!)).toBeCloseTo(Math.exp(-ELEMENTS / ELEMENTS), 1);
     expect(emptyShare(heads!)).toBeCloseTo(Math.exp(-1), 1);
     expect(emptyShare(links!)).toBeCloseTo(Math.exp(-ELEMENTS / links!.places), 1);
     expect(links!.chains.max).toBeLessThan(heads!.chains.max);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { simulateChains } from '../../src/operations/filter/simulate.ts';
 import type { ChainKind, LongestChain } from '../../src/operations/filter/simulate.ts';
-import { runLdm } from '../support/run-ldm.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 const docs = join(import.meta.dirname, '..', '..', 'docs');
@@ -42,7 +42,7 @@ describe('docs/filters.md', () => {
     const { args, parts } = run;
     const directory = memoryDirectory();
     mkdirSync(join(directory, 'docs'));
-    const { code, stdout } = await runLdm(args, { cwd: directory });
+    const { code, stdout } = await runLdmHere(args, { cwd: directory });
     expect(code).toBe(0);
     let at = 0;
     for (const part of parts) {

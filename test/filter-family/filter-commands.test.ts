@@ -15,7 +15,7 @@ const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0
 
 describe('help', () => {
   it.each(names)('of filter %s has an example, the exit codes and the global options', async (name) => {
-    const { code, stdout, stderr } = await runLdm(['filter', name, '--help']);
+    const { code, stdout, stderr } = await runLdmHere(['filter', name, '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(`Usage: ldm filter ${name}`);
     expect(stdout).toMatch(new RegExp(`Examples:\n  ldm filter ${name}`));
@@ -24,7 +24,7 @@ describe('help', () => {
   });
 
   it('goes to stderr with exit 2 when filter is given nothing to do', async () => {
-    const { code, stdout, stderr } = await runLdm(['filter']);
+    const { code, stdout, stderr } = await runLdmHere(['filter']);
     expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toContain('Usage: ldm filter [options] [command]');
@@ -52,7 +52,7 @@ describe('wrong usage of filter', () => {
 
 describe('filter plan', () => {
   it('marks the published example', async () => {
-    const { code, stdout } = await runLdm([
+    const { code, stdout } = await runLdmHere([
       'filter',
       'plan',
       '--capacity',

@@ -5,6 +5,7 @@ import { IndexedFilter } from '../../src/filter-family/indexed-filter.ts';
 import { describeMembership } from '../contracts/membership-contract.ts';
 import { createPrng } from '../support/prng.ts';
 import { testProperty } from '../support/property.ts';
+import { inSoak } from '../support/soak.ts';
 
 describeMembership('index-carrying filter', {
   make: ({ falsePositiveRate }) => IndexedFilter.withRate({ falsePositiveRate }),
@@ -30,10 +31,10 @@ describe(`locations (seed ${SEED})`, () => {
         const placed = Array.from({ length: count }, () => [random.bytes(20), random.int(2 ** bits)] as const);
         for (const [id, location] of placed) filter.add(id, location);
         for (const each of [filter, IndexedFilter.load(filter.save())]) {
-          for (const [id, location] of placed) expect(each.locate(id)).toBe(location);
+          expect(placed.filter(([id, location]) => each.locate(id) !== location)).toEqual([]);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: inSoak(60, 15) },
     );
   });
 
@@ -69,15 +70,18 @@ describe('size', () => {
     }
   });
 
-  it.each([1000, 20_000, 200_000])('is at most 32 bits for each of %d keys, and 2.61 without slots', (count) => {
-    for (const locationBits of [22, 0]) {
-      const filter = IndexedFilter.withRate({ falsePositiveRate: 0.01, locationBits });
-      for (const id of idsOf(count)) filter.add(id);
-      const bitsEach = (filter.memoryBytes * 8) / count;
-      expect(bitsEach).toBeLessThanOrEqual(32);
-      expect(Math.abs(bitsEach - (7 + locationBits + 2.61))).toBeLessThan(count === 1000 ? 0.15 : 0.03);
-    }
-  });
+  it.each([1000, 20_000, ...inSoak([200_000], [])])(
+    'is at most 32 bits for each of %d keys, and 2.61 without slots',
+    (count) => {
+      for (const locationBits of [22, 0]) {
+        const filter = IndexedFilter.withRate({ falsePositiveRate: 0.01, locationBits });
+        for (const id of idsOf(count)) filter.add(id);
+        const bitsEach = (filter.memoryBytes * 8) / count;
+        expect(bitsEach).toBeLessThanOrEqual(32);
+        expect(Math.abs(bitsEach - (7 + locationBits + 2.61))).toBeLessThan(count === 1000 ? 0.15 : 0.03);
+      }
+    },
+  );
 
   it('is at most 2^-f wrong, and 2^-f if its graph has no free vertex', () => {
     const filter = IndexedFilter.withRate({ falsePositiveRate: 0.01 });

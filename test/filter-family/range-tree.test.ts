@@ -7,6 +7,7 @@ import { RangeTree } from '../../src/filter-family/range-tree.ts';
 import { describeMembership } from '../contracts/membership-contract.ts';
 import { createPrng } from '../support/prng.ts';
 import { testProperty } from '../support/property.ts';
+import { inSoak } from '../support/soak.ts';
 
 describeMembership('tree with filters', {
   make: ({ falsePositiveRate }) => RangeTree.withRate({ falsePositiveRate }),
@@ -64,7 +65,7 @@ describe(`boxes (seed ${SEED})`, () => {
           expect(loaded.leavesIn(box)).toBe(tree.leavesIn(box));
         }
       }),
-      { numRuns: 40 },
+      { numRuns: inSoak(40, 12) },
     );
   });
 
@@ -87,7 +88,7 @@ describe(`boxes (seed ${SEED})`, () => {
   it('overlap as many leaves as the formula says, for files that are spread evenly', () => {
     const tree = RangeTree.build(filesOf(20_000), { falsePositiveRate: FPR });
     const random = createPrng(SEED);
-    const questions = 3000;
+    const questions = inSoak(3000, 1000);
     for (const side of [0.02, 0.1, 0.3]) {
       let leaves = 0;
       for (let question = 0; question < questions; question++) {

@@ -25,6 +25,7 @@ import { filesOfSnapshot, openManifest, openStranger, readStoredFiles } from './
 import type { StrangerFile, StrangerRepository } from './stranger-repository.ts';
 import { parseTree } from './stranger-trees.ts';
 import type { StrangerLocation } from './stranger-trees.ts';
+import { inSoak } from '../support/soak.ts';
 
 const PASSWORD = 'Tr0ub4dor & 3 \u{1f511}';
 const MIB = 1024 * 1024;
@@ -34,12 +35,12 @@ const TYPES = ['', 'file', 'directory', 'symlink'];
 function makeSource(directory: string, seed: number): string {
   const source = join(directory, 'source');
   const prng = createPrng(seed);
-  makeRandomTree(source, { seed, fileCount: 40, fileSizeBytesMax: MIB });
+  makeRandomTree(source, { seed, fileCount: inSoak(40, 25), fileSizeBytesMax: inSoak(MIB, MIB / 4) });
   writeFileSync(join(source, 'large-random'), prng.bytes(9 * MIB + 1));
-  writeFileSync(join(source, 'large-text'), 'all work and no play makes '.repeat(300_000));
+  writeFileSync(join(source, 'large-text'), 'all work and no play makes '.repeat(inSoak(300_000, 100_000)));
   writeFileSync(join(source, 'empty'), '');
   mkdirSync(join(source, 'many'));
-  for (let i = 0; i < 1000; i++) writeFileSync(join(source, 'many', `${i}`), prng.bytes(i));
+  for (let i = 0; i < inSoak(1000, 300); i++) writeFileSync(join(source, 'many', `${i}`), prng.bytes(i));
   return source;
 }
 

@@ -24,10 +24,10 @@ async function makeDamaged(
     writeFileSync(join(deep, 'file'), `${number}`);
   }
   // Of the two packs, the one of the files is the longer by far.
-  writeFileSync(join(repository.source, 'noise'), createPrng(2).bytes(1_000_000));
+  writeFileSync(join(repository.source, 'noise'), createPrng(2).bytes(200_000));
   await repository.backup();
   const packs = filesOf(repository, 'packs').map((id) => join(repository.directory, 'repository', packName(id)));
-  const [trees = ''] = packs.filter((path) => statSync(path).size < 1_000_000);
+  const [trees = ''] = packs.filter((path) => statSync(path).size < 200_000);
   const bytes = readFileSync(trees);
   bytes[position < 0 ? bytes.length + position : position]! ^= 0x55;
   chmodSync(trees, 0o600);
@@ -81,7 +81,7 @@ test('a tree that many directories share is stored again only once', async () =>
 });
 
 // Which of two copies counts is decided by the names of their packs, which differ from run to run.
-test.each(Array.from({ length: inSoak(20, 3) }, (_, index) => index))(
+test.each(Array.from({ length: inSoak(20, 2) }, (_, index) => index))(
   'a compaction before the repair leaves the good copy (run %d)',
   async () => {
     const repository = await makeDamaged(1000);

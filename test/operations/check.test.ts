@@ -32,6 +32,7 @@ import { simulatedProcess } from '../support/simulated-process.ts';
 import { spoilCounts } from '../support/spoil-counts.ts';
 import { seedsOf } from '../support/seeds.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { inSoak } from '../support/soak.ts';
 
 const READERS: Readonly<Record<string, (context: OperationContext) => Promise<unknown>>> = {
   check: async (context) => check(context, { readData: true }),
@@ -151,7 +152,7 @@ test.each(seedsOf(1, 20))('reads that are wrong at random never become wrong fil
   let flipCount = 0;
   let refusalCount = 0;
   // One read in 12: a block is one read, and what lies behind it may be wrong.
-  for (let run = 0; run < 160; run += 1) {
+  for (let run = 0; run < inSoak(160, 50); run += 1) {
     const backend = new FlippingBackend(stage.backend, prng, 12);
     const id = prng.pick(presentIds(stage));
     const { isClaimedWhole, wrong } = await tryRestore(backend, id, stage.trees.get(id)!);
@@ -160,14 +161,14 @@ test.each(seedsOf(1, 20))('reads that are wrong at random never become wrong fil
     refusalCount += isClaimedWhole ? 0 : 1;
   }
   expect(flipCount).toBeGreaterThan(10);
-  expect(refusalCount).toBeGreaterThan(5);
+  expect(refusalCount).toBeGreaterThan(inSoak(5, 3));
 });
 
 test.each(seedsOf(1, 20))('a repair with wrong reads at random loses nothing (seed %i)', async (seed) => {
   const prng = createPrng(seed);
   const stage = await setDamageStage(memoryDirectory());
   let flipCount = 0;
-  for (let run = 0; run < 30; run += 1) {
+  for (let run = 0; run < inSoak(30, 8); run += 1) {
     const disk = stage.backend.copy();
     const flipping = new FlippingBackend(disk, prng, 60);
     await repair(simulatedProcess(flipping)).catch((error: unknown) => {
@@ -181,7 +182,7 @@ test.each(seedsOf(1, 20))('a repair with wrong reads at random loses nothing (se
       expect(outcome, `seed ${seed}, run ${run}`).toMatchObject({ isClaimedWhole: true, wrong: [] });
     }
   }
-  expect(flipCount).toBeGreaterThan(10);
+  expect(flipCount).toBeGreaterThan(inSoak(10, 5));
 });
 
 function shortened(disk: MemoryBackend, file: string): Damage {

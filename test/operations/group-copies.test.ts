@@ -13,7 +13,7 @@ import { repair } from '../../src/operations/repair.ts';
 import { fill, flipByte, makeGrouped, packPath, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
 
-async function makeTwice(names: readonly string[] = ['a', 'b'], bytes = 300_000): Promise<GroupedRepository> {
+async function makeTwice(names: readonly string[] = ['a', 'b'], bytes = 150_000): Promise<GroupedRepository> {
   const repository = await makeGrouped(names, { copies: 2 });
   fill(repository, 'one', 1, bytes);
   await repository.backup();
@@ -54,7 +54,7 @@ describe('a backup with two copies', () => {
   });
 
   it('uses two of three groups for each pack, and all of them', async () => {
-    const repository = await makeTwice(['a', 'b', 'c'], 1_000_000);
+    const repository = await makeTwice(['a', 'b', 'c'], 300_000);
     expect(new Set(copyCounts(repository, ['a', 'b', 'c']))).toEqual(new Set([2]));
     for (const name of ['a', 'b', 'c']) expect(idsAt(repository, name).length).toBeGreaterThan(0);
   });
@@ -160,7 +160,7 @@ describe('the rules', () => {
 
   it('can be changed: copies are made, and later removed', async () => {
     const repository = await makeGrouped(['a', 'b', 'c']);
-    fill(repository, 'one', 1, 500_000);
+    fill(repository, 'one', 1, 250_000);
     await repository.backup();
     await setCopies(repository.context, { copies: 2 });
     const { copies } = await compact(repository.context);
@@ -171,13 +171,13 @@ describe('the rules', () => {
     expect(await rebalanceGroups(repository.context, { dryRun: true })).toMatchObject({ packsCopied: 0 });
     await setCopies(repository.context, { copies: 1 });
     expect((await listGroups(repository.context)).surplusCopies).toBeGreaterThan(10);
-    expect((await compact(repository.context)).reclaimedBytes).toBeGreaterThan(400_000);
+    expect((await compact(repository.context)).reclaimedBytes).toBeGreaterThan(200_000);
     expect(new Set(copyCounts(repository, ['a', 'b', 'c']))).toEqual(new Set([1]));
     await expectWhole(repository);
   });
 
   it('survive the loss of a group: the copies are made again elsewhere', async () => {
-    const repository = await makeTwice(['a', 'b', 'c'], 500_000);
+    const repository = await makeTwice(['a', 'b', 'c'], 250_000);
     repository.unmount('b');
     expect(await loseGroup(repository.context, 'b', { confirmed: true })).toMatchObject({ packsLost: 0, paths: [] });
     expect((await listGroups(repository.context)).packsShort).toBeGreaterThan(0);
@@ -188,7 +188,7 @@ describe('the rules', () => {
 
   it('are kept as far as possible when groups are full or read-only', async () => {
     const repository = await makeGrouped(['a']);
-    fill(repository, 'one', 1, 300_000);
+    fill(repository, 'one', 1, 200_000);
     await repository.backup();
     await addGroup(repository.context, { name: 'b', place: repository.place('b'), capacityBytes: 100_000 });
     await setCopies(repository.context, { copies: 2 });

@@ -9,7 +9,7 @@ import { addGroup, listGroups, setGroupState } from '../../src/operations/groups
 import { fill, makeGrouped, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
 
-async function makeFilled(names?: readonly string[], bytes = 400_000): Promise<GroupedRepository> {
+async function makeFilled(names?: readonly string[], bytes = 200_000): Promise<GroupedRepository> {
   const repository = await makeGrouped(names);
   fill(repository, 'one', 1, bytes);
   await repository.backup();
@@ -28,7 +28,7 @@ function pathOf(place: string, name: string): string {
 
 describe('a drain', () => {
   it('moves everything to the other groups, which the group can leave then', async () => {
-    const repository = await makeFilled(['a', 'b', 'c'], 1_000_000);
+    const repository = await makeFilled(['a', 'b', 'c'], 400_000);
     const count = packsAt(repository.place('a')).length;
     expect(count).toBeGreaterThan(3);
     expect(await drainGroup(repository.context, 'a', { dryRun: true })).toMatchObject({ packsMoved: count });

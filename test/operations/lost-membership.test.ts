@@ -7,6 +7,7 @@ import { joinRealm } from '../../src/operations/realm/join.ts';
 import { deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
 import type { Member } from '../support/lending-pair.ts';
 import { KINDS } from '../support/realm.ts';
+import { inSoak } from '../support/soak.ts';
 
 const DAMAGES: Readonly<Record<string, (file: string) => void>> = {
   missing: (file) => rmSync(file),
@@ -16,7 +17,13 @@ const DAMAGES: Readonly<Record<string, (file: string) => void>> = {
       readFileSync(file).map((byte, index) => (index % 9 === 8 ? byte ^ 1 : byte)),
     ),
 };
-const CASES = KINDS.flatMap((kind) => Object.keys(DAMAGES).map((damage) => [damage, kind] as const));
+const CASES = inSoak<readonly (readonly [string, (typeof KINDS)[number]])[]>(
+  KINDS.flatMap((kind) => Object.keys(DAMAGES).map((damage) => [damage, kind] as const)),
+  [
+    ['missing', 'plain'],
+    ['damaged', 'encrypted'],
+  ],
+);
 
 function spoil({ place }: Member, damage: string): void {
   DAMAGES[damage]!(join(place, 'realm'));

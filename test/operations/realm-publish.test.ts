@@ -10,6 +10,7 @@ import { realmStatus } from '../../src/operations/realm/status.ts';
 import { createPrng } from '../support/prng.ts';
 import { newMember, newRealm } from '../support/realm.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
+import { inSoak } from '../support/soak.ts';
 
 const SEED = 17;
 /** More than the snapshots after which a checkpoint is written. */
@@ -29,13 +30,18 @@ it(`what an operation publishes with its own state is what another process finds
   const options = { sources: [source], cwd: source };
   for (let round = 0; round < ROUNDS; round++) {
     writeFileSync(join(source, `file-${round % 5}`), random.bytes(10_000));
-    await backup(context, { ...options, dryRun: true });
-    await expectPublished(context);
+    if (round % inSoak(1, 5) === 0) {
+      await backup(context, { ...options, dryRun: true });
+      await expectPublished(context);
+    }
     const { snapshotId } = await backup(context, options);
     await expectPublished(context);
-    await backup(context, { ...options, skipIfUnchanged: true });
-    await expectPublished(context);
-    if (round % 4 === 3) await deleteSnapshots(context, { selectors: [snapshotId!] });
+    if (round % inSoak(1, 5) === 1) {
+      await backup(context, { ...options, skipIfUnchanged: true });
+      await expectPublished(context);
+    }
+    if (round % 4 !== 3) continue;
+    await deleteSnapshots(context, { selectors: [snapshotId!] });
     await expectPublished(context);
   }
   expect(context.notices.filter(({ kind }) => kind === 'plane-not-published')).toEqual([]);

@@ -21,6 +21,7 @@ import { MemoryBackend } from '../support/memory-backend.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { TEST_PASSWORD } from '../support/test-password.ts';
+import { inSoak } from '../support/soak.ts';
 
 interface Machine {
   readonly directory: string;
@@ -67,7 +68,7 @@ const CHANGES = new Set(['rename', 'remove', 'syncDirectory']);
 
 test('a delete and its compaction that are killed anywhere make nobody miss anything', async () => {
   const { disk, machine } = await makeStage(3);
-  for (let failAt = 1, fired = true; fired; failAt += 1) {
+  for (let failAt = 1, fired = true; fired; failAt += inSoak(1, 2)) {
     const after = disk.copy();
     const killed = makeMachine(machine);
     const faulty = new FaultyBackend(after, {

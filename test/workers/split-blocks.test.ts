@@ -6,6 +6,7 @@ import { perform } from '../../src/workers/tasks.ts';
 import { frameOutputBytesMax } from '../../src/workers/zstd-frame.ts';
 import { createPrng } from '../support/prng.ts';
 import { packagedZstd, zstdImplementations } from '../support/zstd-implementations.ts';
+import { inSoak } from '../support/soak.ts';
 
 const PIECE_BYTES = 4096;
 const MIB = 1024 * 1024;
@@ -24,7 +25,7 @@ function makeUneven(sizeBytes: number): Buffer {
   return bytes;
 }
 
-const uneven = makeUneven(MIB);
+const uneven = makeUneven(inSoak(MIB, MIB / 4));
 
 describe.each(zstdImplementations)('a valid frame of many small blocks, by %s', (_, zstd) => {
   test.each([16, 19, 22])('is stored and comes back, level %i', (level) => {
@@ -90,6 +91,6 @@ describe.each(zstdImplementations)('frames made by hand, decompressed by %s', (_
 });
 
 test('the packaged decoder, which has no limit of its own, is not given a frame that is far too long', () => {
-  const bomb = Buffer.from(packagedZstd.compress(Buffer.alloc(64 * MIB), 19));
+  const bomb = Buffer.from(packagedZstd.compress(Buffer.alloc(64 * MIB), 3));
   expect(() => packagedZstd.decompressInto(Buffer.alloc(1000), bomb)).toThrow(CorruptDataError);
 });

@@ -9,6 +9,7 @@ import { IdMap } from '../../../src/operations/copy/id-map.ts';
 import { createPrng } from '../../support/prng.ts';
 import { processorSecondsOf } from '../../support/processor-time.ts';
 import { testProperty } from '../../support/property.ts';
+import { inSoak } from '../../support/soak.ts';
 
 /** The chunks of a source: the number of each is its index. */
 type Chunks = readonly Uint8Array[];
@@ -137,6 +138,7 @@ describe('the memo of cuts', () => {
             expect(model.cutBytes).toBe(cutBytes);
           }
         }),
+        { numRuns: inSoak(100, 30) },
       );
     });
   }

@@ -57,27 +57,33 @@ const sharedIntegration = [
   'twin-copies',
   'unfinished-faults',
 ];
-/**
- * The files that have a process of their own. All others share two, since importing the program takes as long as most
- * of them run: what a file changes in its process it must put back. To replace a call of Node, see `replaceCall`.
- */
+/** The files that have a process of their own: what they do to their process, or need of it, cannot be undone. */
 const alone = [
-  'bench/**/*',
-  `integration/!(${sharedIntegration.join('|')})`,
-  'package/**/*',
-  // They replace modules of Node.
+  // They replace modules of the program or of Node.
+  'integration/ceph',
+  'integration/realm-servers',
+  'integration/realm-watches',
   'serve/append-only',
   'serve/served-directory',
   'operations/realm-cache',
-  // They start hundreds of programs, which takes 20 times as long in a process that uses much memory.
-  'cli/password/split-words',
-  'files/ignore-patterns',
   // They replace what a module has stored, or need one that nothing has used.
   'backend/failed-fsync',
   'files/nameless-file',
   'files/without-statx',
   // It looks at the threads of its process.
   'workers/thread-priority',
+].map((name) => `test/${name}.test.ts`);
+/**
+ * The files that start many programs. They share processes apart from the others, which grow to 400 MB: to start a program
+ * takes 14 ms there, and 1 ms in a small process.
+ */
+const starting = [
+  'bench/**/*',
+  `integration/!(${sharedIntegration.join('|')})`,
+  'package/**/*',
+  'cli/**/*',
+  'files/ignore-patterns',
+  'serve/*',
 ].map((name) => `test/${name}.test.ts`);
 
 /** These take far longer than the rest, so they run first: a core would stay idle if one started last. */
@@ -116,7 +122,9 @@ const config: ViteUserConfig = defineConfig({
     // By content, so that a run transforms only what has changed since the last one.
     experimental: { fsModuleCache: true },
     globalSetup: ['test/support/ensure-built.ts'],
-    setupFiles: ['test/support/test-cost.ts', 'test/support/cheap-passwords.ts', 'test/support/heap-of-tests.ts'],
+    setupFiles: ['test-cost', 'cheap-passwords', 'heap-of-tests', 'equal-bytes'].map(
+      (name) => `test/support/${name}.ts`,
+    ),
     pool: 'forks',
     reporters: ['default', new RunReporter()],
     maxWorkers: workerCountMax,
@@ -126,12 +134,15 @@ const config: ViteUserConfig = defineConfig({
     teardownTimeout: 10_000,
     restoreMocks: true,
     sequence: { sequencer: LongestFirst },
-    // The runner sorts projects by name: the short files of the second project fill the idle time of the first.
+    // Importing the program takes as long as most files run, so files share processes: what one changes in its process it
+    // must put back. To replace a call of Node, see `replaceCall`. The runner sorts projects by name: the short files of
+    // the last one fill the idle time of the others.
     projects: [
-      { extends: true, test: { name: 'own process', include: alone } },
+      { extends: true, test: { name: 'alone', include: alone } },
+      { extends: true, test: { name: 'programs', include: starting, exclude: alone, isolate: false } },
       {
         extends: true,
-        test: { name: 'shared process', include: ['test/**/*.test.ts'], exclude: alone, isolate: false },
+        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: [...alone, ...starting], isolate: false },
       },
     ],
   },

@@ -1,16 +1,21 @@
 import { expect } from 'vitest';
 
+const shared = globalThis as { comparesBytes?: boolean };
+
 /**
- * Runs before each test file. `toEqual` visits every byte of a buffer twice, a microsecond each time: it compares the
+ * Runs before each test file, and adds the tester once for each process. `toEqual` visits every byte of a buffer twice, a microsecond each time: it compares the
  * memory of two typed arrays instead. Like the runner, it tells a Buffer from a Uint8Array. Arrays of floats are left to
  * the runner, since a NaN has more than one representation.
  */
-expect.addEqualityTesters([
-  (a: unknown, b: unknown): boolean | undefined => {
-    if (!isIntegers(a) || !isIntegers(b)) return undefined;
-    return a.constructor === b.constructor && Buffer.compare(bytesOf(a), bytesOf(b)) === 0;
-  },
-]);
+if (shared.comparesBytes !== true) {
+  shared.comparesBytes = true;
+  expect.addEqualityTesters([
+    (a: unknown, b: unknown): boolean | undefined => {
+      if (!isIntegers(a) || !isIntegers(b)) return undefined;
+      return a.constructor === b.constructor && Buffer.compare(bytesOf(a), bytesOf(b)) === 0;
+    },
+  ]);
+}
 
 type Integers = Uint8Array | Uint16Array | Uint32Array | Int32Array | BigUint64Array;
 

@@ -1,4 +1,3 @@
-import childProcess from 'node:child_process';
 import type * as ChildProcess from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
@@ -22,6 +21,8 @@ export const SERVER_HERE = 'server-in-this-process';
 
 /** Until the test ends, this process serves what starts `SERVER_HERE`, also for modules that are loaded already. */
 export function serveHere(): void {
+  // Not imported: this module is loaded while the import of that one is being replaced.
+  const childProcess = process.getBuiltinModule('node:child_process');
   const real = childProcess.spawn;
   const put = (spawn: Spawn): void => {
     childProcess.spawn = spawn;

@@ -96,9 +96,10 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** By name. Node makes a new map for each call, which would take longer than to notice that a file is missing. */
+let messages: ReadonlyMap<string, string> | undefined;
+
 function describeErrno(errno: string | undefined, cause: unknown): string {
-  for (const [name, message] of getSystemErrorMap().values()) {
-    if (name === errno) return message;
-  }
-  return cause instanceof Error ? cause.message : 'unknown error';
+  messages ??= new Map(getSystemErrorMap().values());
+  return messages.get(errno ?? '') ?? (cause instanceof Error ? cause.message : 'unknown error');
 }

@@ -51,7 +51,7 @@ export const TINY_CHUNKS: ChunkerParameters = {
 };
 
 /** Every opening reads the whole filter. */
-const SMALL_CAPACITY = 4096;
+const SMALL_CAPACITY = 256;
 
 export async function makeTestRepository(
   options: InitOptions = {},

@@ -59,10 +59,7 @@ const sharedIntegration = [
 ];
 /** The files that have a process of their own: what they do to their process, or need of it, cannot be undone. */
 const alone = [
-  // They replace modules of the program or of Node.
-  'integration/ceph',
-  'integration/realm-servers',
-  'integration/realm-watches',
+  // They replace modules of Node.
   'serve/append-only',
   'serve/served-directory',
   'operations/realm-cache',
@@ -74,11 +71,26 @@ const alone = [
   'workers/thread-priority',
 ].map((name) => `test/${name}.test.ts`);
 /**
+ * The files that are about servers and tools of others, which few machines have: `npm run test:servers`, and CI. Each has
+ * a process of its own, since some replace modules of the program.
+ */
+const servers = [
+  'backend/rclone-store',
+  'bench/**/*',
+  'cli/rclone-repository',
+  'cli/sftp-repository',
+  'integration/ceph',
+  'integration/import-history',
+  'integration/realm-servers',
+  'integration/realm-watches',
+  'integration/serve-ssh',
+  'realm/zookeeper-coordinator',
+].map((name) => `test/${name}.test.ts`);
+/**
  * The files that start many programs. They share processes apart from the others, which grow to 400 MB: to start a program
  * takes 14 ms there, and 1 ms in a small process.
  */
 const starting = [
-  'bench/**/*',
   `integration/!(${sharedIntegration.join('|')})`,
   'package/**/*',
   'cli/**/*',
@@ -139,10 +151,16 @@ const config: ViteUserConfig = defineConfig({
     // the last one fill the idle time of the others.
     projects: [
       { extends: true, test: { name: 'alone', include: alone } },
-      { extends: true, test: { name: 'programs', include: starting, exclude: alone, isolate: false } },
+      { extends: true, test: { name: 'servers', include: servers } },
+      { extends: true, test: { name: 'programs', include: starting, exclude: [...alone, ...servers], isolate: false } },
       {
         extends: true,
-        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: [...alone, ...starting], isolate: false },
+        test: {
+          name: 'shared',
+          include: ['test/**/*.test.ts'],
+          exclude: [...alone, ...servers, ...starting],
+          isolate: false,
+        },
       },
     ],
   },

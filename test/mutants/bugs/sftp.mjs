@@ -4,7 +4,7 @@ export const bugs = [
     file: 'backend/sftp/sftp-rename.ts',
     find: 'if (!(await haveSameBytes(connection, source, target))) throw error;',
     replace: '',
-    tests: ['backend/sftp-backend', 'backend/sftp-silence'],
+    tests: ['backend/sftp-files'],
     note: 'after a repeated request a file of another process counts as the own one',
   },
   {
@@ -12,7 +12,7 @@ export const bugs = [
     file: 'backend/sftp/sftp-rename.ts',
     find: 'if (mayReplace && (await statusOf',
     replace: 'if (false && (await statusOf',
-    tests: ['backend/sftp-backend'],
+    tests: ['backend/sftp-files'],
     note: 'on a server without hard links, a rename replaces its target',
   },
   {
@@ -20,7 +20,7 @@ export const bugs = [
     file: 'backend/sftp/sftp-writer.ts',
     find: 'if (sizeBytes !== this.#appendedBytes) {',
     replace: 'if (false) {',
-    tests: ['backend/sftp-backend', 'backend/sftp-silence'],
+    tests: ['backend/sftp-files'],
     note: 'a file that is shorter than what was written counts as durable',
   },
   {
@@ -29,7 +29,7 @@ export const bugs = [
     find: `    for (const { offset, bytes } of this.#pieces) await writeAt(connection, handle, bytes, offset);
 `,
     replace: '',
-    tests: ['backend/sftp-backend', 'backend/sftp-silence'],
+    tests: ['backend/sftp-files'],
     note: 'what was written before the connection was lost is missing in the file',
   },
   {
@@ -39,7 +39,7 @@ export const bugs = [
     await Promise.all(this.#unanswered);
 `,
     replace: '',
-    tests: ['backend/sftp-backend', 'backend/sftp-silence'],
+    tests: ['backend/sftp-files'],
     note: 'a file gets its name while writes are still on their way',
   },
 ];

@@ -220,12 +220,11 @@ describe('measureUsage', () => {
     expect(all!.rows.slice(1).map(({ path }) => path.slice(source.length))).toEqual(['', '/a', '/a/c', '/a.b']);
   });
 
-  it('counts levels from the nearest path that was backed up', async () => {
+  it.each([[['a', '']], [['', 'a']]])('counts levels from the nearest path that was backed up: %j', async (names) => {
     const repository = await makeTestRepository();
     const { source, directory } = repository;
     mkdirSync(join(source, 'a', 'b'), { recursive: true });
-    await repository.backup({ sources: [join(source, 'a')] });
-    await repository.backup();
+    for (const name of names) await repository.backup({ sources: [join(source, name)] });
     const selectors = ['latest', 'latest~1'];
     const [usage] = await measureUsage(repository.context, { selectors, asOne: true, depth: 1 });
     expect(usage!.rows.map(({ path }) => path)).toEqual([directory, source, `${source}/a`, `${source}/a/b`]);

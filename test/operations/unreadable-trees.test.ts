@@ -72,14 +72,14 @@ describe('a directory that cannot be read', () => {
   it('is reported once by a search, however many snapshots have it', async () => {
     const stage = await makeStage();
     rmSync(join(stage.source, 'lost', 'new'));
-    const selectors = [stage.ids[1]!, `${stage.ids[1]!}:source`, `${stage.ids[1]!}:source/`];
+    const selectors = [stage.ids[1]!, `${stage.ids[1]!}:source`, `${stage.ids[1]!}:source/lost`];
     const paths: string[] = [];
     const result = await findEntries(
       stage.context,
       { patterns: ['file', 'other'], selectors },
       { begin: () => undefined, visit: ({ path }) => paths.push(path) },
     );
-    expect(result).toMatchObject({ unreadableTrees: 1, hits: 3 });
+    expect(result).toMatchObject({ unreadableTrees: 1, hits: 2 });
     expect(new Set(paths)).toEqual(new Set([join(stage.source, 'other')]));
     expect(unreadableIn(stage)).toEqual([join(stage.source, 'lost')]);
   });

@@ -50,7 +50,7 @@ interface Place {
 const PLACES: readonly {
   readonly name: string;
   readonly problem: string | undefined;
-  /** How many operations are interrupted, and in which acts: in the suite, two places share them. */
+  /** How many operations are interrupted, and in which acts. In the suite, two places share them. */
   readonly roundCount: number;
   readonly acts: readonly Act[];
   readonly open: (stage: Stage, fault: FaultOptions) => Place;
@@ -107,9 +107,8 @@ describe('a repository is sound, with no step to mend it, after', () => {
     beforeEach(({ skip }) => skip(problem !== undefined, problem));
 
     it.each(acts)('$name', async (act) => {
-      const threads = threadsOfTests();
+      const [threads, stage] = [threadsOfTests(), await stageOf(act)];
       threads.prepare();
-      const stage = await stageOf(act);
       const whole = open(stage, {});
       await endingOf(act, { ...simulatedProcess(whole.backend), threads }, stage);
       await whole.sound.close();

@@ -23,7 +23,7 @@ import { TINY_CHUNKS, makeTestRepository } from '../support/test-repository.ts';
 
 const SEED = 20261120;
 const SNAPSHOT_COUNT = 12;
-const SET_COUNT = inSoak(1000, 300);
+const SET_COUNT = inSoak(1000, 60);
 
 describe('what a delete says it frees', () => {
   let backend: MemoryBackend;
@@ -70,7 +70,7 @@ describe('what a delete says it frees', () => {
 
   test('is the same beforehand and for real, and dead afterwards', async () => {
     const prng = createPrng(SEED + 1);
-    for (let count = 0; count < 10; count += 1) {
+    for (let count = 0; count < inSoak(10, 4); count += 1) {
       const context = { backend: backend.copy() };
       const selectors = ids.filter(() => prng.int(3) === 0);
       if (selectors.length === 0) continue;

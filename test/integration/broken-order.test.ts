@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 
 import { LateNames, LateRemoval, NoDirectorySync, NoFileSync, NoTemporaryFiles } from '../support/broken-backends.ts';
 import { BACKUP, COMPACT, DELETE, FIRST_BACKUP, setStage } from '../support/crash-stage.ts';
@@ -6,16 +7,28 @@ import type { Act, Stage } from '../support/crash-stage.ts';
 import { InterruptionLoop } from '../support/interruption.ts';
 import type { Wrap } from '../support/interruption.ts';
 import { PowerCutLoop } from '../support/power-cut-loop.ts';
-import { memoryDirectory } from '../support/temp-directory.ts';
+import { makeTemporaryDirectory, removeTree } from '../support/temp-directory.ts';
 
 const LOOP_TIMEOUT_MS = 3_600_000;
 
 /** What is broken, in which act it must be noticed, from which operation on, and as what. */
 type Case = readonly [rule: string, act: Act, wrap: Wrap, startsAt: RegExp, finding: RegExp];
 
+const stagesDirectory = makeTemporaryDirectory();
+afterAll(() => removeTree(stagesDirectory));
+
+const knownStages = new Map<Act, Promise<Stage>>();
+
+/** The stage of an act, made once: its repository is only ever copied. */
+async function stageOf(act: Act): Promise<Stage> {
+  const known = knownStages.get(act) ?? setSteadyStage(act);
+  knownStages.set(act, known);
+  return await known;
+}
+
 /** Packs have random names: with all their directories in place, each run has the same operations. */
 async function setSteadyStage(act: Act): Promise<Stage> {
-  const stage = await setStage(memoryDirectory(), act);
+  const stage = await setStage(join(stagesDirectory, act.name), act);
   for (let index = 0; index < 256; index += 1) {
     stage.backend.pokeDirectory(`packs/${index.toString(16).padStart(2, '0')}`);
   }
@@ -71,7 +84,7 @@ describe('the crash suite notices that', () => {
   it.each(cases)(
     '%s',
     async (_rule, act, wrap, startsAt, finding) => {
-      const loop = new InterruptionLoop({ stage: await setSteadyStage(act), act, wrap });
+      const loop = new InterruptionLoop({ stage: await stageOf(act), act, wrap });
       const { failures } = await loop.run({ mode: 'crash', torn: true }, { stopsAtFailure: true, startsAt });
       expect(failures.join('\n')).toMatch(finding);
     },
@@ -122,7 +135,7 @@ describe('the power cut suite notices that', () => {
   it.each(cases)(
     '%s',
     async (_rule, act, wrap, startsAt, finding) => {
-      const loop = new PowerCutLoop({ stage: await setSteadyStage(act), act, wrap });
+      const loop = new PowerCutLoop({ stage: await stageOf(act), act, wrap });
       const { failures } = await loop.run([0, 1, 2], { stopsAtFailure: true, startsAt });
       expect(failures.join('\n')).toMatch(finding);
     },

@@ -20,7 +20,7 @@ import { memoryDirectory } from '../support/temp-directory.ts';
 
 // A compaction on a disk with little room, for every amount of room from nothing to enough.
 
-const STEP_BYTES = inSoak(151, 601);
+const STEP_BYTES = inSoak(151, 1201);
 const ENOUGH_BYTES = 12_000;
 
 interface Stage {

@@ -16,7 +16,7 @@ import { SmallSource } from '../support/small-source.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { withoutThreads } from '../support/test-threads.ts';
 
-const COMMAND_COUNT = inSoak(80, 16);
+const COMMAND_COUNT = inSoak(80, 10);
 
 class CopyRun {
   readonly model: CopyModel;

@@ -59,7 +59,7 @@ async function expectReported(
 /** A bit of each byte in the headers of a checkpoint and of a pack: most of them are not encrypted. */
 function headerBits(file: string): number[] {
   const isChosen = [inDirectory('filter'), inDirectory('packs')].some((isIn) => file === names.find(isIn));
-  return isChosen ? sample(56, inSoak(1, 5), 0).map((index) => index * 8 + (index % 8)) : [];
+  return isChosen ? sample(56, inSoak(1, 11), 0).map((index) => index * 8 + (index % 8)) : [];
 }
 
 /** Every `step`-th number below `count`, from an offset that differs from file to file. */
@@ -78,7 +78,7 @@ describe('a bit', () => {
       // The steps are odd, so that each bit of a byte has its turn. More than half of all bytes are in checkpoints.
       const faults = names.flatMap((file, index) => {
         const bitCount = stage.backend.view(file).length * 8;
-        const step = inSoak(1, file.startsWith('filter/') ? 60_001 : 4501);
+        const step = inSoak(1, file.startsWith('filter/') ? 60_001 : 9001);
         const bits = new Set([...headerBits(file), ...sample(bitCount, step, 37 * index)]);
         return [...bits].map((bit) => flipped(stage.backend, file, bit));
       });
@@ -92,7 +92,7 @@ describe('a bit', () => {
     const bytes = states[0]!.peek(file!)!;
     const [backend, repositoryId] = [new MemoryBackend(), stage.opened.config.repository_id];
     const opens = async (): Promise<unknown> => unlock(backend, repositoryId, Buffer.from(STAGE_PASSWORD));
-    for (let bit = 0; bit < bytes.length * 8; bit++) {
+    for (let bit = 0; bit < bytes.length * 8; bit += inSoak(1, 5)) {
       const changed = Buffer.from(bytes);
       changed[bit >> 3]! ^= 1 << (bit & 7);
       backend.poke(file!, changed);
@@ -109,7 +109,9 @@ describe('a file', () => {
     async () => {
       const faults = names.flatMap((file, index) => {
         const { length } = stage.backend.view(file);
-        const lengths = new Set([0, length - 1, ...sample(length, inSoak(1, 4001), 37 * index)]);
+        const ends = [0, length - 1];
+        const some = sample(length, inSoak(1, 4001), 37 * index);
+        const lengths = new Set([...inSoak(ends, [ends[index % 2]!]), ...some]);
         return [...lengths].map((each) => truncated(file, each));
       });
       await expectReported(faults);
@@ -132,7 +134,9 @@ describe('a file', () => {
       const isNear = (first: string, second: string): boolean => first.split('/')[0] === second.split('/')[0];
       const far = different.filter(([first, second]) => !isNear(first, second));
       const near = different.filter(([first, second]) => isNear(first, second));
-      const chosen = [...near, ...sample(far.length, inSoak(1, 43), 3).map((index) => far[index]!)];
+      const some = (all: typeof pairs, step: number): typeof pairs =>
+        sample(all.length, inSoak(1, step), 3).map((index) => all[index]!);
+      const chosen = [...some(near, 2), ...some(far, 83)];
       expect(near.length).toBeGreaterThan(20);
       // The names of checkpoints are not digests: both are valid, whichever is newer.
       await expectReported(

@@ -26,12 +26,12 @@ const MIB = 1024 * KIB;
 const FIXED_CHUNKS = { kind: 'fixed', sizeBytes: 64 * KIB } as const;
 
 /** One below, at and one above each; 8 MiB is the buffer that files are read into. */
-const DEFAULT_EDGES = inSoak([256 * KIB, MIB, 4 * MIB, 8 * MIB, 16 * MIB], [256 * KIB, MIB, 4 * MIB, 8 * MIB]);
+const DEFAULT_EDGES = inSoak([256 * KIB, MIB, 4 * MIB, 8 * MIB, 16 * MIB], [256 * KIB, 4 * MIB, 8 * MIB]);
 
 describe('a tree comes back with everything', () => {
   it.each(seedsOf(2, 20))('that a home directory has (seed %i)', async (seed) => {
     const repository = await makeTestRepository({ chunker: TINY_CHUNKS }, temporaryDirectory());
-    makeRandomTree(repository.source, { seed, fileCount: 80, fileSizeBytesMax: 200_000 });
+    makeRandomTree(repository.source, { seed, fileCount: 80, fileSizeBytesMax: inSoak(200_000, 80_000) });
     await repository.backup();
     await repository.expectRestored();
     await repository.expectClean();
@@ -39,7 +39,11 @@ describe('a tree comes back with everything', () => {
 
   it('in a repository with fixed chunks', async () => {
     const repository = await makeTestRepository({ chunker: FIXED_CHUNKS }, temporaryDirectory());
-    makeRandomTree(repository.source, { seed: 5, fileCount: 80, fileSizeBytesMax: 500_000 });
+    makeRandomTree(repository.source, {
+      seed: 5,
+      fileCount: inSoak(80, 40),
+      fileSizeBytesMax: inSoak(500_000, 300_000),
+    });
     await repository.backup();
     await repository.expectRestored();
     await repository.expectClean();
@@ -47,7 +51,7 @@ describe('a tree comes back with everything', () => {
 
   it('when it comes from a backup that found nothing changed, and from one that read everything again', async () => {
     const repository = await makeTestRepository({ chunker: TINY_CHUNKS }, temporaryDirectory());
-    makeRandomTree(repository.source, { seed: 6, fileCount: 60, fileSizeBytesMax: 100_000 });
+    makeRandomTree(repository.source, { seed: 6, fileCount: 60, fileSizeBytesMax: inSoak(100_000, 50_000) });
     await repository.backup();
     expect((await repository.backup()).summary).toMatchObject({ filesNew: 0, filesChanged: 0, dataBlobs: 0 });
     await repository.expectRestored();
@@ -61,14 +65,14 @@ describe('file sizes', () => {
 
   it('around every size of the tiny chunker and of the block', async () => {
     const repository = await makeTestRepository({ chunker: TINY_CHUNKS }, temporaryDirectory());
-    writeSizes(repository.source, edges([64, 512, 2048, 8192, 2 * 8192, MIB, 2 * MIB]));
+    writeSizes(repository.source, edges([64, 512, 2048, 8192, 2 * 8192, MIB, ...inSoak([2 * MIB], [])]));
     await repository.backup();
     await repository.expectRestored();
   });
 
   it('around the fixed chunk and multiples of it', async () => {
     const repository = await makeTestRepository({ chunker: FIXED_CHUNKS }, temporaryDirectory());
-    writeSizes(repository.source, edges([64 * KIB, 128 * KIB, MIB, MIB + 64 * KIB]));
+    writeSizes(repository.source, edges([64 * KIB, 128 * KIB, ...inSoak([MIB], []), MIB + 64 * KIB]));
     await repository.backup();
     await repository.expectRestored();
   });
@@ -95,7 +99,7 @@ function writeSizes(directory: string, sizes: readonly number[]): void {
 describe('large files', () => {
   it('with data far apart and holes between', async () => {
     const repository = await makeTestRepository({ compressionLevel: -5 });
-    const lengthBytes = 96 * MIB + 1;
+    const lengthBytes = inSoak(96, 48) * MIB + 1;
     writeIslands(join(repository.source, 'sparse'), lengthBytes, [0, MIB - 1, 40 * MIB - 3, lengthBytes - 10]);
     const { summary } = await repository.backup();
     expect(summary.totalBytesProcessed).toBe(lengthBytes);

@@ -18,7 +18,7 @@ import { keepDirectory } from '../support/kept-directory.ts';
 import { inSoak } from '../support/soak.ts';
 
 /** How many of the operations fail, one in each run. */
-const STEPS_MAX = inSoak(200, 5);
+const STEPS_MAX = inSoak(200, 3);
 
 const ACTS: Readonly<Record<string, (stage: Stage) => (context: OperationContext) => Promise<unknown>>> = {
   backup:

@@ -6,7 +6,7 @@ import { makeGrouped } from '../support/grouped-repository.ts';
 import { seedsOf } from '../support/seeds.ts';
 import { inSoak } from '../support/soak.ts';
 
-const COMMAND_COUNT = inSoak(40, 25);
+const COMMAND_COUNT = inSoak(40, 15);
 const SEEDS = seedsOf(2, 50);
 
 /** In the suite, the first fixed seed is for directories alone, and the second for a bucket. */

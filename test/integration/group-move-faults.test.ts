@@ -67,7 +67,7 @@ async function runWith(
 describe.each(Object.keys(ACTS))('a %s', (name) => {
   it.each(Object.keys(FAULTS))('loses nothing if an operation %s', async (how) => {
     const { count } = await runWith(await makeStage(), undefined, ACTS[name]!);
-    const stepsMax = inSoak(80, 6);
+    const stepsMax = inSoak(80, 4);
     let firedCount = 0;
     let surplusCount = 0;
     for (let at = 1; at <= count; at += Math.ceil(count / stepsMax)) {
@@ -86,7 +86,7 @@ describe.each(Object.keys(ACTS))('a %s', (name) => {
       await stage.expectClean();
       await stage.expectRestored();
     }
-    expect(firedCount).toBeGreaterThan(inSoak(3, 2));
+    expect(firedCount).toBeGreaterThan(inSoak(3, 1));
     // Some were stopped between a copy and the removal of the source.
     if (how === 'is the last one') expect(surplusCount).toBeGreaterThan(0);
   });

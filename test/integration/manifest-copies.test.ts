@@ -14,6 +14,7 @@ import { fingerprint } from '../support/interruption.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { copyOf, repairAll } from '../support/repair-aftermath.ts';
 import { RepeatableRuns } from '../support/repeatable-runs.ts';
+import { inSoak } from '../support/soak.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { shownNotice } from '../support/shown-notice.ts';
@@ -90,7 +91,7 @@ describe('a manifest that is gone and that no checkpoint knows', () => {
     await missing(lost).apply(stage.backend);
     const runs = new RepeatableRuns();
     const known = new Set<string>();
-    for (let failAt = 1; ; failAt += 1) {
+    for (let failAt = 1; ; failAt += inSoak(1, 4)) {
       const disk = stage.backend.copy();
       const dying = new FaultyBackend(disk, { mode: 'crash', failAt });
       await runs.run(async () => {

@@ -18,7 +18,7 @@ import { SmallSource } from '../support/small-source.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { threadsOfTests, withoutThreads } from '../support/test-threads.ts';
 
-const COMMAND_COUNT = inSoak(300, 100);
+const COMMAND_COUNT = inSoak(300, 50);
 const SNAPSHOT_COUNT_MAX = 8;
 
 type Command = (run: ModelRun, context: OperationContext) => Promise<string>;

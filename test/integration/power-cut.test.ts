@@ -18,7 +18,7 @@ describe('a repository is sound, with no step to mend it, when the power is cut'
       const loop = new PowerCutLoop({ stage: await setStage(memoryDirectory(), act), act });
       const { failures, firedCount } = await loop.run(SEEDS);
       expect(failures).toEqual([]);
-      expect(firedCount).toBeGreaterThan(inSoak(20, 6));
+      expect(firedCount).toBeGreaterThan(inSoak(20, 4));
     },
     LOOP_TIMEOUT_MS,
   );

@@ -16,12 +16,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 
 import { TargetError } from '../../src/errors.ts';
 import type { OverwriteMode } from '../../src/operations/restore.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
+import { makeTemporaryDirectory, memoryDirectory, removeTree } from '../support/temp-directory.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 import { mountTmpfs } from '../support/tmpfs.ts';
@@ -29,19 +30,34 @@ import { NEEDS_ROOT, giveToNobody, isRoot, withoutPrivileges } from '../support/
 
 const MODES: readonly OverwriteMode[] = ['never', 'if-changed', 'if-newer', 'always'];
 
-/** A snapshot of source/{file,sub/inner}, and a directory that no restore may touch. */
+/** Of the snapshot of `source/file`. */
+const SNAPSHOT_TIME = 1_000_000_000;
+
+const shared = makeTemporaryDirectory();
+afterAll(() => removeTree(shared));
+let known: Promise<TestRepository> | undefined;
+
+/** A snapshot of source/{file,sub/inner}, made once, since restores only read it; and a directory that none may touch. */
 async function makeScene(): Promise<{ repository: TestRepository; target: string; outside: string }> {
-  const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
-  mkdirSync(join(repository.source, 'sub'));
-  writeFileSync(join(repository.source, 'file'), 'from the snapshot');
-  writeFileSync(join(repository.source, 'sub', 'inner'), 'from the snapshot');
-  await repository.backup();
-  const target = join(repository.directory, 'target');
-  const outside = join(repository.directory, 'outside');
+  known ??= makeSnapshot();
+  const repository = await known;
+  const directory = memoryDirectory();
+  const target = join(directory, 'target');
+  const outside = join(directory, 'outside');
   mkdirSync(join(outside, 'sub'), { recursive: true });
   mkdirSync(target);
   for (const name of ['file', 'sub/inner']) writeFileSync(join(outside, name), 'not to be touched');
   return { repository, target, outside };
+}
+
+async function makeSnapshot(): Promise<TestRepository> {
+  const repository = await makeTestRepository({ chunker: TINY_CHUNKS }, shared);
+  mkdirSync(join(repository.source, 'sub'));
+  writeFileSync(join(repository.source, 'file'), 'from the snapshot');
+  writeFileSync(join(repository.source, 'sub', 'inner'), 'from the snapshot');
+  utimesSync(join(repository.source, 'file'), SNAPSHOT_TIME, SNAPSHOT_TIME);
+  await repository.backup();
+  return repository;
 }
 
 describe('nothing is written through a symlink in the target', () => {
@@ -86,7 +102,6 @@ describe('nothing is written through a symlink in the target', () => {
 });
 
 describe('existing files', () => {
-  const SNAPSHOT_TIME = 1_000_000_000;
   /** What is there before, and in which modes it is replaced. */
   const cases: readonly [string, { content: string; time: number }, readonly OverwriteMode[]][] = [
     ['of the same size and time', { content: 'FROM THE SNAPSHOT', time: SNAPSHOT_TIME }, ['always']],
@@ -100,8 +115,6 @@ describe('existing files', () => {
 
   it.each(table)('%s, with --overwrite %s', async (_, overwrite, existing, isReplaced) => {
     const { repository, target } = await makeScene();
-    utimesSync(join(repository.source, 'file'), SNAPSHOT_TIME, SNAPSHOT_TIME);
-    await repository.backup();
     const path = join(target, 'source', 'file');
     mkdirSync(join(target, 'source'));
     writeFileSync(path, existing.content);

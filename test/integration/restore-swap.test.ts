@@ -7,6 +7,7 @@ import * as native from '../../src/files/native.ts';
 import { StateReader } from '../../src/repository/state-reader.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
+import { inSoak } from '../support/soak.ts';
 import { SMALL_SIZES } from '../support/simulated-process.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
@@ -66,16 +67,18 @@ async function makeLinked(): Promise<TestRepository> {
   // It is too large for the threads, so it is complete when its last chunk was read.
   writeFileSync(join(source, 'first', 'deep', 'file'), prng.bytes(300_000));
   for (const name of ['1', '2']) linkSync(join(source, 'first', 'deep', 'file'), join(source, 'others', name));
-  for (let index = 0; index < 40; index += 1) writeFileSync(join(source, 'rest', `${index}`), prng.bytes(20_000));
+  for (let index = 0; index < inSoak(40, 15); index += 1) writeFileSync(join(source, 'rest', `${index}`), prng.bytes(20_000));
   await repository.backup();
   return repository;
 }
+
+const LINKED = ['first', 'first/deep', 'others'];
 
 describe.each([
   ['with koffi', true],
   ['without koffi', false],
 ])('hard links, %s', (_, hasKoffi) => {
-  it.each(['first', 'first/deep', 'others'])(
+  it.each(inSoak(LINKED, hasKoffi ? LINKED : LINKED.slice(1, 2)))(
     'do not follow an exchange of the directory `%s` for a symlink',
     async (name) => {
       const repository = await makeLinked();

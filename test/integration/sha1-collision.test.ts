@@ -114,6 +114,8 @@ describe.each(CASES)('the fixture is live: $name', ({ chunker, chunkHash, tailSi
 describe.each(CASES)('colliding files: $name', (given) => {
   const { chunker, chunkHash, tailSizes } = given;
   const orders = ordersOf(given);
+  // In the suite, not with the large chunks: what follows works with ids, whatever their size.
+  const laterOrders = inSoak(orders, chunker === DEFAULT_CHUNKER ? [] : orders.slice(0, 1));
   let backend: MemoryBackend;
 
   beforeEach(async () => {
@@ -164,7 +166,7 @@ describe.each(CASES)('colliding files: $name', (given) => {
     await assertClean();
   });
 
-  test.each(orders)(
+  test.each(laterOrders)(
     'restore from two snapshots, %s before %s, after a delete of either and a rebuild',
     async (first, second) => {
       const start = [await save([first]), await save([second]), await save([second, first])] as const;
@@ -189,7 +191,7 @@ describe.each(CASES)('colliding files: $name', (given) => {
     },
   );
 
-  test.each(orders)('a file that turns from %s into %s in place is stored anew', async (first, second) => {
+  test.each(laterOrders)('a file that turns from %s into %s in place is stored anew', async (first, second) => {
     const directory = join(memoryDirectory(), 'files');
     mkdirSync(directory);
     const contents: Side[] = [first, second, first];

@@ -55,7 +55,7 @@ export function packsOfKind(disk: MemoryBackend, kind: 'data' | 'tree'): string[
 export function spoilings(disk: MemoryBackend, file: string, positionCount: number): Damage[] {
   const bytes = disk.peek(file)!;
   const { length } = bytes;
-  const near = positionCount < 5 ? [0] : inSoak([0, 1, 4, 8, 12, 13, 16, 20, 24, 40, 48], [0, 4, 12, 16, 24]);
+  const near = positionCount < inSoak(5, 3) ? [0] : inSoak([0, 1, 4, 8, 12, 13, 16, 20, 24, 40, 48], [0, 12, 24]);
   const edges = near.flatMap((offset) => [offset, length - 1 - offset]);
   const spread = Array.from({ length: positionCount }, (_, index) => Math.floor((index * length) / positionCount));
   const positions = [...new Set([...edges, ...spread])].filter((offset) => offset >= 0 && offset < length);

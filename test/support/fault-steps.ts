@@ -17,7 +17,7 @@ export interface FaultSteps {
 }
 
 /** The suite interrupts the first operation of a kind, and then one in so many. */
-const STEP_IN_SUITE = 6;
+const STEP_IN_SUITE = 24;
 
 /** Operations before the one that a loop starts at, where the order of those that run side by side is not the same. */
 const START_SLACK = 3;
@@ -55,7 +55,7 @@ export function chooseSteps(
 }
 
 /**
- * In the suite, of these operations the first, the seventh and so on of each kind; with `byPrevious`, of each kind of the
+ * In the suite, of these operations the first, the 25th and so on of each kind; with `byPrevious`, of each kind of the
  * change before it, which is the last one that a crash leaves. In the soak all.
  */
 export function someOfEachKind(

@@ -1,5 +1,6 @@
 import type { WrittenBlock } from '../../format/stranger-writer.ts';
 import type { HostileRepository } from './hostile-repository.ts';
+import { inSoak } from '../soak.ts';
 import type { Limits } from './ordeal.ts';
 
 export interface HostileCase {
@@ -13,7 +14,7 @@ export interface HostileCase {
 }
 
 /** For repositories that describe far more than they contain. */
-export const UNBOUNDED: Partial<Limits> = { interruptAfterMs: 50 };
+export const UNBOUNDED: Partial<Limits> = { interruptAfterMs: inSoak(50, 15) };
 
 /** The same block, for which the footer claims other ids. */
 export function claiming(block: WrittenBlock, chunkIds: readonly string[]): WrittenBlock {

@@ -94,6 +94,9 @@ function nested(r: HostileRepository, depth: number, width: number, innermost: s
   return id;
 }
 
+/** Of directories, each of which is in the one above twice. */
+const DEPTH = inSoak(200, 60);
+
 const NESTING: HostileCase[] = [
   {
     name: 'very many directories in one another',
@@ -108,9 +111,9 @@ const NESTING: HostileCase[] = [
     limits: UNBOUNDED,
   },
   {
-    name: '2^200 paths to one file',
+    name: `2^${DEPTH} paths to one file`,
     isValid: true,
-    build: async (r) => r.finish(nested(r, 200, 2, r.tree(fileEntry('a', 4, [r.data('wide')])))),
+    build: async (r) => r.finish(nested(r, DEPTH, 2, r.tree(fileEntry('a', 4, [r.data('wide')])))),
     limits: UNBOUNDED,
   },
   {
@@ -120,14 +123,14 @@ const NESTING: HostileCase[] = [
     limits: UNBOUNDED,
   },
   {
-    name: '2^200 paths to a tree that is missing',
-    build: async (r) => r.finish(nested(r, 200, 2, '00'.repeat(20))),
+    name: `2^${DEPTH} paths to a tree that is missing`,
+    build: async (r) => r.finish(nested(r, DEPTH, 2, '00'.repeat(20))),
     limits: UNBOUNDED,
   },
   {
-    name: '2^200 paths to a file of a wrong size',
+    name: `2^${DEPTH} paths to a file of a wrong size`,
     isSlow: true,
-    build: async (r) => r.finish(nested(r, 200, 2, r.tree(fileEntry('a', 5, [r.data('four')])))),
+    build: async (r) => r.finish(nested(r, DEPTH, 2, r.tree(fileEntry('a', 5, [r.data('four')])))),
     limits: UNBOUNDED,
   },
   {

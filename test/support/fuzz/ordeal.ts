@@ -45,11 +45,16 @@ export interface Outcome {
   readonly isClean: boolean;
 }
 
-/** Runs every command that reads a hostile repository, and a backup. */
-export async function runOrdeal(disk: MemoryBackend, subject: Subject, limits: Partial<Limits> = {}): Promise<Outcome> {
+/** Runs every command that reads a hostile repository, and a backup unless only `readers` are wanted. */
+export async function runOrdeal(
+  disk: MemoryBackend,
+  subject: Subject,
+  limits: Partial<Limits> = {},
+  only?: 'readers',
+): Promise<Outcome> {
   const ordeal = new Ordeal(subject, { ...LIMITS, ...limits });
   await ordeal.readEverything(disk.copy());
-  await ordeal.addTo(disk.copy());
+  if (only !== 'readers') await ordeal.addTo(disk.copy());
   return ordeal;
 }
 

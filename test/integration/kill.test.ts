@@ -68,10 +68,10 @@ describe('after kill -9 the program finds a sound repository', () => {
 
 describe('a signal in the middle of a backup', () => {
   // In the suite, test/cli/signals.test.ts sends the others to a backup.
-  const signals = [
+  const signals: readonly (readonly [NodeJS.Signals, number])[] = [
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const;
+  ];
   it.each(inSoak(signals, signals.slice(1)))(
     '%s leaves nothing behind and exits with %d',
     async (signal, expectedCode) => {

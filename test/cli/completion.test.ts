@@ -10,6 +10,7 @@ import { readCommandLine } from '../../src/cli/completion/command-line.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
 import { ldmProgram } from '../support/run-ldm.ts';
+import { inSoak } from '../support/soak.ts';
 import { makeTemporaryDirectory } from '../support/temp-directory.ts';
 import { converse, hasTerminal } from '../support/terminal-conversation.ts';
 
@@ -125,8 +126,11 @@ describe.each([
     await terminal.until('loaded-42');
     terminal.type(`ldm -r ${repository} restore ${id.slice(0, 6)}\t`);
     await terminal.until(id);
-    terminal.type('\x15ldm restore --overwr\t');
-    await terminal.until('--overwrite');
+    // To a shell, an option is one more word without a space in it.
+    if (inSoak(true, false)) {
+      terminal.type('\x15ldm restore --overwr\t');
+      await terminal.until('--overwrite');
+    }
     terminal.type(`\x15ldm -r ${repository} ls latest:data/m\t`);
     await terminal.until('my\\ photos/');
     terminal.type('\x15exit\n');

@@ -1,31 +1,31 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, writeFileSync, mkdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createPrng } from '../support/prng.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
 import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
+import { inSoak } from '../support/soak.ts';
 import { encodeSample, sampleArchive } from '../support/tar-archive.ts';
-import { memoryDirectory } from '../support/temp-directory.ts';
+import { makeTemporaryDirectory, memoryDirectory } from '../support/temp-directory.ts';
 
 interface Place {
   readonly directory: string;
   readonly run: (args: readonly string[], input?: Uint8Array) => Promise<RunLdmResult>;
 }
 
-async function makePlace(): Promise<Place> {
-  const directory = memoryDirectory();
+async function makePlace(directory = memoryDirectory()): Promise<Place> {
   const run: Place['run'] = async (args, input) =>
     runLdmHere(['-r', 'repository', ...args], { cwd: directory, ...(input === undefined ? {} : { input }) });
-  await run(['init', '--no-encryption']);
+  await run(['init', '--no-encryption', '--capacity', '4096']);
   return { directory, run };
 }
 
 /** A place with a snapshot of a file of 3 MB, an empty directory and a symlink. */
-async function makeDumpable(): Promise<Place> {
-  const place = await makePlace();
+async function makeDumpable(directory?: string): Promise<Place> {
+  const place = await makePlace(directory);
   const data = join(place.directory, 'data');
   mkdirSync(join(data, 'empty'), { recursive: true });
   writeFileSync(join(data, 'large'), createPrng(5).bytes(3_000_000));
@@ -34,8 +34,13 @@ async function makeDumpable(): Promise<Place> {
 }
 
 describe('dump', () => {
+  /** For the tests that change nothing in it. */
+  let dumpable: Place;
+  beforeAll(async () => void (dumpable = await makeDumpable(makeTemporaryDirectory())));
+  afterAll(() => rmSync(dumpable.directory, { recursive: true }));
+
   it('writes a new file when it is complete, and replaces none', async () => {
-    const { directory, run } = await makeDumpable();
+    const { directory, run } = dumpable;
     expect(await run(['dump', 'latest:data/large', '-o', 'copy'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(readFileSync(join(directory, 'copy')).equals(readFileSync(join(directory, 'data', 'large')))).toBe(true);
     expect(await run(['dump', 'latest', '-o', 'copy'])).toMatchObject({
@@ -53,7 +58,7 @@ describe('dump', () => {
     mkdirSync(data);
     for (let index = 0; index < 100; index += 1) writeFileSync(join(data, `${index}`), createPrng(index).bytes(10_000));
     await run(['backup', 'data']);
-    for (const bytes of [0, 100_000, 900_000]) {
+    for (const bytes of [0, ...inSoak([100_000], []), 900_000]) {
       const ldm = `'${process.execPath}' '${ldmProgram}' -r repository dump latest`;
       const line = `{ ${ldm}; echo "code $?" >&2; } | head -c ${bytes} > /dev/null`;
       const { stderr } = spawnSync('sh', ['-c', line], { cwd: directory, env: cleanEnvironment({}), encoding: 'utf8' });
@@ -96,7 +101,7 @@ describe('dump', () => {
   });
 
   it('ends quietly when its reader has enough', async () => {
-    const { directory } = await makeDumpable();
+    const { directory } = dumpable;
     const child = spawn(process.execPath, [ldmProgram, '-r', 'repository', 'dump', 'latest'], {
       cwd: directory,
       env: cleanEnvironment({}),
@@ -110,7 +115,7 @@ describe('dump', () => {
   });
 
   it('writes nothing but data with --json', async () => {
-    const { directory } = await makeDumpable();
+    const { directory } = dumpable;
     const size =
       'const parts = []; process.stdin.on("data", (p) => parts.push(p)).on("end", () => console.log(Buffer.concat(parts).length))';
     // So often that lines would come while the command is being loaded.
@@ -120,7 +125,7 @@ describe('dump', () => {
   });
 
   it('and cat say what they cannot write, as JSON on request', async () => {
-    const { run } = await makeDumpable();
+    const { run } = dumpable;
     const { code, stderr, stdout } = await run(['--json', 'cat', 'latest:data']);
     expect([code, stdout]).toEqual([2, '']);
     expect(JSON.parse(stderr)).toMatchObject({
@@ -169,8 +174,9 @@ describe('import-tar', () => {
       'compressed with zstd',
     ],
   ])('%s makes no snapshot', async (_, input, message) => {
-    const { run } = await makePlace();
-    expect(await run(['import-tar', '-'], input)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
+    const { directory, run } = await makePlace();
+    writeFileSync(join(directory, 'input'), input);
+    expect(await run(['import-tar', 'input'])).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
     expect((await run(['snapshots'])).stdout).toBe('0 snapshots\n');
   });
 
@@ -204,10 +210,8 @@ describe('import-tar', () => {
 
   it('takes relative paths from the current directory', async () => {
     const { directory, run } = await makePlace();
-    await run(
-      ['import-tar', '-', '--base', 'data'],
-      sampleArchive([{ path: './', type: 'directory' }, { path: './x' }]),
-    );
+    writeFileSync(join(directory, 'a.tar'), sampleArchive([{ path: './', type: 'directory' }, { path: './x' }]));
+    await run(['import-tar', 'a.tar', '--base', 'data']);
     expect((await run(['snapshots'])).stdout).toContain(join(directory, 'data'));
   });
 

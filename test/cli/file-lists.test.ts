@@ -62,7 +62,9 @@ describe('file lists', () => {
     [['--files-from', '-', '--stdin-name', 'x'], '', 2, 'cannot be combined'],
   ])('%j with %j end with %d', async (args, input, expected, message) => {
     const scenario = await makeFiles('a');
-    const { code, stderr } = await scenario.runBuilt(['backup', ...args], { input });
+    // What is refused is not read.
+    const result = input === '' ? scenario.run(['backup', ...args]) : scenario.runBuilt(['backup', ...args], { input });
+    const { code, stderr } = await result;
     expect(stderr).toContain(message);
     expect(code).toBe(expected);
   });

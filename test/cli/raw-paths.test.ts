@@ -24,19 +24,28 @@ it.runIf(process.platform === 'linux')('a target that is not UTF-8 is the one th
   const { run, directory, repository } = await makeScenario();
   await run(['backup', 'source']);
   const lines = [
-    ...inSoak([['ldm restore latest -t "$(printf \'a\\377\')"', 'a\xff']] as const, []),
     ['ldm restore latest --target="$(printf \'b\\377/./deep/../c\')"', 'b\xff/c'],
-    ['ldm restore latest -t"$(printf \'d\\377/\')"', 'd\xff'],
-    ['ldm restore latest -t "$PWD/$(printf \'e\\376\')"', 'e\xfe'],
     ['mkdir "$(printf \'f\\377\')"; cd "$(printf \'f\\377\')"; ldm restore latest', 'f\xff'],
-    ['mkdir "$(printf \'g\\377\')"; cd "$(printf \'g\\377\')"; ldm restore latest -t inner', 'g\xff/inner'],
+    [
+      'mkdir "$(printf \'g\\377\')"; cd "$(printf \'g\\377\')"; ldm restore latest -t"$(printf \'h\\376/\')"',
+      'g\xff/h\xfe',
+    ],
+    ...inSoak(
+      [
+        ['ldm restore latest -t "$(printf \'a\\377\')"', 'a\xff'],
+        ['ldm restore latest -t"$(printf \'d\\377/\')"', 'd\xff'],
+        ['ldm restore latest -t "$PWD/$(printf \'e\\376\')"', 'e\xfe'],
+        ['mkdir "$(printf \'i\\377\')"; cd "$(printf \'i\\377\')"; ldm restore latest -t inner', 'i\xff/inner'],
+      ],
+      [],
+    ),
   ] as const;
   for (const [line, target] of lines) {
     expect(shell(directory, repository, line), line).toMatchObject({ code: 0, stderr: '' });
     expect(namesIn(Buffer.from(`${directory}/${target}`, 'latin1')), line).toEqual(['source']);
   }
   const made = namesIn(Buffer.from(directory)).filter((name) => !['repository', 'source'].includes(name));
-  expect(made).toEqual([...inSoak(['a\xff'], []), 'b\xff', 'd\xff', 'e\xfe', 'f\xff', 'g\xff']);
+  expect(made).toEqual(lines.map(([, target]) => target.split('/')[0]!).toSorted());
 });
 
 it.runIf(process.platform === 'linux')('of two names that look alike none is written to, read or saved', async () => {
@@ -46,10 +55,15 @@ it.runIf(process.platform === 'linux')('of two names that look alike none is wri
   for (const place of [here!, there!]) mkdirSync(place);
   const refused = [
     'ldm restore latest -t "$(printf \'h\\377\')" -t "$(printf \'h\\376\')"',
-    'ldm restore "$(printf \'latest:h\\377\')" -t "$(printf \'latest:h\\376\')"',
-    'ldm -q restore latest -vt"$(printf \'h\\377\')"',
     'ldm backup --exclude="$(printf \'h\\377\')" "$(printf \'h\\376\')"',
-    'ldm backup --tag "$(printf \'h\\377\')" "$(printf \'h\\376\')"',
+    ...inSoak(
+      [
+        'ldm restore "$(printf \'latest:h\\377\')" -t "$(printf \'latest:h\\376\')"',
+        'ldm -q restore latest -vt"$(printf \'h\\377\')"',
+        'ldm backup --tag "$(printf \'h\\377\')" "$(printf \'h\\376\')"',
+      ],
+      [],
+    ),
   ];
   for (const line of refused) expect(shell(directory, repository, line).code, line).toBe(2);
   // The current directory looks like the target, and is another.
@@ -59,14 +73,6 @@ it.runIf(process.platform === 'linux')('of two names that look alike none is wri
   expect(namesIn(Buffer.from(directory))).toEqual(['h\xfe', 'h\xff', 'repository', 'source']);
   expect((await run(['snapshots', '--json'])).stdout.match(/"tree"/g)).toHaveLength(1);
   expect(namesIn(Buffer.from(source))).toEqual(['a.txt', 'sub']);
-});
-
-it.runIf(process.platform === 'linux')('an absolute target does not need the current directory', async () => {
-  const { run, directory, repository } = await makeScenario();
-  await run(['backup', 'source']);
-  const line = `mkdir gone; cd gone; rmdir ../gone; ldm restore latest -t '${directory}/target'`;
-  expect(shell(directory, repository, line)).toMatchObject({ code: 0, stderr: '' });
-  expect(namesIn(Buffer.from(join(directory, 'target')))).toEqual(['source']);
 });
 
 it.runIf(process.platform === 'linux')('a path inside a snapshot that is not UTF-8 can be named', async () => {
@@ -100,7 +106,7 @@ it.runIf(process.platform === 'linux')('a repository whose place is not UTF-8 is
 it.runIf(process.platform === 'linux')('a tag that is not UTF-8 is refused', async () => {
   const { run, directory, repository } = await makeScenario();
   await run(['backup', 'source']);
-  for (const line of ['tag latest --add', 'tag latest --set', 'backup source --tag'])
+  for (const line of ['tag latest --add', 'backup source --tag', ...inSoak(['tag latest --set'], [])])
     expect(shell(directory, repository, `ldm ${line} "a,$(printf 'b\\377')"`), line).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Give tags in UTF-8.'),

@@ -33,7 +33,7 @@ export async function makeScenario(directory: string = memoryDirectory()): Promi
   mkdirSync(join(scenario.source, 'sub'), { recursive: true });
   writeFileSync(join(scenario.source, 'a.txt'), 'alpha');
   writeFileSync(join(scenario.source, 'sub', 'b.txt'), 'beta');
-  const made = await scenario.run(['init', '--no-encryption']);
+  const made = await scenario.run(['init', '--no-encryption', '--capacity', '4096']);
   if (made.code !== 0) throw new Error(`init ended with ${made.code}: ${made.stderr}`);
   return scenario;
 }

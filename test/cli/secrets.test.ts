@@ -70,11 +70,16 @@ const BADLY = [
 ];
 
 test('no message, with or without --json and -v, has a password or the master key', async () => {
-  for (const options of [['-vv'], ['-v', '--json']]) {
+  const ways = [['-vv'], ['-v', '--json']];
+  // In the suite, the commands take turns.
+  for (const chosen of inSoak(
+    ways.map((options) => [options]),
+    [ways],
+  )) {
     const { run, secrets } = await makeStage();
     await run(['init', '-r', 'copy'], { LDM_PASSWORD_FILE: 'other' });
-    for (const args of [...BADLY, ...WELL]) {
-      const { code, stdout, stderr } = await run([...options, ...args]);
+    for (const [index, args] of [...BADLY, ...WELL].entries()) {
+      const { code, stdout, stderr } = await run([...chosen[index % chosen.length]!, ...args]);
       expect({ args, isDone: code === 0, stderr }).toMatchObject({ args, isDone: WELL.includes(args) });
       expect({ args, shown: secretsIn(stdout + stderr, secrets) }).toEqual({ args, shown: [] });
     }

@@ -17,11 +17,16 @@ function shell({ directory, repository }: Scenario, line: string) {
   return { code: status, stdout, stderr };
 }
 
+/** Makes the next program say on stderr how nice it was. */
+const REPORT = 'import os from "node:os"; process.on("exit", () => process.stderr.write(`nice ${os.getPriority()}`))';
+const reporting = `NODE_OPTIONS='--import data:text/javascript,${encodeURIComponent(REPORT)}'`;
+
 let scenario: Scenario;
+let backedUp: ReturnType<typeof shell>;
 
 beforeAll(async () => {
   scenario = await makeScenario(makeTemporaryDirectory());
-  shell(scenario, 'ldm backup source');
+  backedUp = shell(scenario, `${reporting} ldm backup source`);
 });
 
 afterAll(() => rmSync(scenario.directory, { recursive: true, force: true }));
@@ -31,14 +36,14 @@ describe('in a directory that was deleted', () => {
 
   it('commands with absolute paths work', () => {
     const { source, directory } = scenario;
-    const lines = [`backup -n '${source}/*.txt'`, `backup '${source}'`, 'check', ...inSoak(['snapshots'], [])];
+    const lines = [`backup '${source}'`, ...inSoak([`backup -n '${source}/*.txt'`, 'check', 'snapshots'], [])];
     for (const line of [...lines, `restore latest -t '${directory}/target'`]) {
       expect(shell(scenario, `${GONE} ${line}`), line).toMatchObject({ code: 0, stderr: '' });
     }
     expect(existsSync(`${directory}/target/source/a.txt`)).toBe(true);
   });
 
-  it.each(['backup a.txt', 'restore latest', '-r repository snapshots'])('%s is refused', (line) => {
+  it.each(['restore latest', '-r repository snapshots', ...inSoak(['backup a.txt'], [])])('%s is refused', (line) => {
     const { code, stdout, stderr } = shell(scenario, `${GONE} ${line}`);
     expect(stderr).toBe(
       'ldm: the current directory does not exist any more\nChange to another directory, or give absolute paths.\n',
@@ -48,25 +53,17 @@ describe('in a directory that was deleted', () => {
 });
 
 describe('the priority of a backup', () => {
-  const REPORT = 'import os from "node:os"; process.on("exit", () => process.stderr.write(`nice ${os.getPriority()}`))';
-
-  it.each([
-    ['backup source', 0],
-    ['backup source --low-priority', 19],
-  ])('%s', (line, nice) => {
+  it('is that of the shell, and the lowest with --low-priority', () => {
     const own = getPriority();
-    const { stderr } = shell(
-      scenario,
-      `NODE_OPTIONS='--import data:text/javascript,${encodeURIComponent(REPORT)}' ldm ${line}`,
-    );
-    expect(stderr).toBe(`nice ${Math.max(nice, own)}`);
+    expect(backedUp.stderr).toBe(`nice ${own}`);
+    expect(shell(scenario, `${reporting} ldm backup source --low-priority`).stderr).toBe(`nice ${Math.max(19, own)}`);
   });
 });
 
 describe.runIf(existsSync('/dev/full'))('where stdout takes nothing', () => {
-  it('a backup fails, and says that its snapshot was saved', () => {
+  it('a backup fails, and says that its snapshot was saved', async () => {
     const { code, stderr } = shell(scenario, 'ldm backup source --tag full > /dev/full');
-    const listed = shell(scenario, 'ldm snapshots --tag full').stdout;
+    const listed = (await scenario.run(['snapshots', '--tag', 'full'])).stdout;
     const id = /^[0-9a-f]{8}/m.exec(listed)![0];
     expect(stderr).toBe(
       `ldm: cannot write to standard output: no space left on device (ENOSPC)\nSnapshot ${id} was saved.\n`,
@@ -85,7 +82,7 @@ describe.runIf(existsSync('/dev/full'))('where stdout takes nothing', () => {
     expect(code).toBe(1);
   });
 
-  it.each(['version', '--json version', '--help', ...inSoak(['-V', 'check --help'], [])])(
+  it.each(['--json version', '--help', ...inSoak(['version', '-V', 'check --help'], [])])(
     '%s fails without a stack trace',
     (line) => {
       const { code, stderr } = shell(scenario, `ldm ${line} > /dev/full`);

@@ -18,13 +18,9 @@ const SPINNER = /\u001b\[1G.*1 (?:file|of 2 files), [\d.]+ (?:[KMGT]i)?B/;
 /** By then some of the endless file may have been read. */
 const STATUS = /files?_done|1 (?:file|of 2 files), [\d.]+ (?:[KMGT]i)?B/;
 
-async function watchBackup(
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-  until: RegExp,
-): Promise<string> {
+async function watchBackup(args: readonly string[], until: RegExp): Promise<string> {
   const home = makeEndlessHome();
-  const running = startLdmOnTerminal(['backup', join(home, 'work'), ...args], { home, env });
+  const running = startLdmOnTerminal(['backup', join(home, 'work'), ...args], { home });
   const pid = Number(/pid (\d+)/.exec(await running.stdoutMatching(/pid \d+\r?\n/))![1]);
   if (args.length > 0) await askUntil(running, pid, until);
   await running.stdoutMatching(until);
@@ -49,26 +45,22 @@ describe('on a terminal', () => {
   beforeEach(({ skip }) => skip(!hasScript, 'script (of util-linux) is not installed'));
 
   it('a spinner shows how far a backup is, and the cursor comes back', async () => {
-    const text = await watchBackup([], {}, SPINNER);
+    const text = await watchBackup([], SPINNER);
     expect(text).toMatch(COLOUR);
     expect(text).toContain('\u001b[?25h');
   });
 
-  it('a terminal that goes away ends a backup with exit 129, not with an abort', async () => {
+  it('NO_COLOR takes the colours away, and a terminal that goes away ends a backup with exit 129, not with an abort', async () => {
     const home = makeEndlessHome();
     const codeFile = join(home, 'code');
-    const running = startLdmOnLostTerminal(['backup', join(home, 'work')], { home, codeFile });
-    await running.stdoutMatching(SPINNER);
+    const running = startLdmOnLostTerminal(['backup', join(home, 'work')], { home, codeFile, env: { NO_COLOR: '1' } });
+    expect(await running.stdoutMatching(SPINNER)).not.toMatch(COLOUR);
     running.child.kill('SIGKILL');
     await vi.waitFor(() => expect(readFileSync(codeFile, 'utf8')).toBe('code 129\n'), { timeout: RUN_TIMEOUT_MS });
     expect(readdirSync(join(home, '.local/share/ldm/repository/locks'))).toEqual([]);
   });
 
-  it('NO_COLOR takes the colours away', async () => {
-    expect(await watchBackup([], { NO_COLOR: '1' }, SPINNER)).not.toMatch(COLOUR);
-  });
-
   it.each(['--no-progress', '--json'])('%s takes the spinner away', async (option) => {
-    expect(await watchBackup([option], {}, STATUS)).not.toMatch(SPINNER);
+    expect(await watchBackup([option], STATUS)).not.toMatch(SPINNER);
   });
 });

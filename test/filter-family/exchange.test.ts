@@ -14,11 +14,12 @@ import { makeScenario } from '../cli/scenario.ts';
 import type { Scenario } from '../cli/scenario.ts';
 import { createPrng } from '../support/prng.ts';
 import { ldmProgram } from '../support/run-ldm.ts';
+import { inSoak } from '../support/soak.ts';
 import { makeTemporaryDirectory } from '../support/temp-directory.ts';
 
-const FILE_COUNT = 400;
-const ABSENT_COUNT = 2500;
-const LARGE_BYTES = 9_000_000;
+const FILE_COUNT = inSoak(400, 150);
+const ABSENT_COUNT = inSoak(2500, 1500);
+const LARGE_BYTES = inSoak(9_000_000, 6_000_000);
 const SEED = 71;
 const GUAVA_FILE = join(import.meta.dirname, '..', '..', 'fixtures', 'guava', 'utf8-1000-0.01.bin');
 

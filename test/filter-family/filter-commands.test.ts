@@ -6,7 +6,6 @@ import { createCommandRunner } from '../../src/cli/command-runner.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { makeScenario } from '../cli/scenario.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
-import { runLdm } from '../support/run-ldm.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 const group = createProgram(createCommandRunner()).commands.find((command) => command.name() === 'filter')!;
@@ -43,7 +42,7 @@ describe('wrong usage of filter', () => {
     [['simulate', '--seed', '-1'], 'Give a whole number from 0 to 4294967295'],
     [['inspect', 'extra'], 'too many arguments'],
   ])('%j ends with exit 2, and any hint on its own line', async (args, expected) => {
-    const { code, stdout, stderr } = await runLdm(['filter', ...args]);
+    const { code, stdout, stderr } = await runLdmHere(['filter', ...args]);
     expect(stderr).toContain(expected);
     expect(stderr).toMatch(/^ldm: [^\n]+\n(?:[A-Z][^\n]+[.?]\n)?$/);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -177,18 +176,18 @@ describe('filter inspect', () => {
     await run(['backup', 'source']);
     const { code, stdout, stderr } = await run(['filter', 'inspect']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/^ {2}live chunks \(n\) +\d+ of 16,384/m);
+    expect(stdout).toMatch(/^ {2}live chunks \(n\) +\d+ of 4,096/m);
     expect(stdout).toMatch(/^ {2}now, measured +.* of 262,144 absent ids, seed 20$/m);
-    expect(stdout).toMatch(/^ {2}next +after 16,3\d\d more chunks$/m);
-    expect(stdout).toMatch(/^Counters\n.*\n +0 +165,\d{3} +165,\d{3} {2}█{40}$/m);
+    expect(stdout).toMatch(/^ {2}next +after 4,0\d\d more chunks$/m);
+    expect(stdout).toMatch(/^Counters\n.*\n +0 +41,\d{3} +41,\d{3} {2}█{40}$/m);
     expect(stdout).toMatch(/^Chains by link position.*\n +length +positions.*\n +1 +\d+ +\d+ {2}█{40}$/m);
     expect(stdout).toMatch(/^Chains as walked.*\n +length +heads.*\n +1 +\d+ +\d+ {2}█{40}$/m);
     const { messages } = await runJson(['filter', 'inspect']);
     expect(messages).toEqual([
       expect.objectContaining({
         message_type: 'inspection',
-        capacity: 16_384,
-        next_capacity: 24_576,
+        capacity: 4096,
+        next_capacity: 6144,
         fpr_probes: { count: 2 ** 18, seed: 20 },
         counters: { histogram: expect.any(Array), expected: expect.any(Array) },
         chains: expect.objectContaining({ mean_visited: expect.any(Number), expected: expect.any(Array) }),

@@ -8,6 +8,7 @@ import { PASSWORD, makeEncryptedRepository } from '../support/encrypted-reposito
 import type { EncryptedRepository } from '../support/encrypted-repository.ts';
 import { runLdm } from '../support/run-ldm.ts';
 import { GONE, withPackages } from '../support/with-packages.ts';
+import { inSoak } from '../support/soak.ts';
 import type { ChangedProgram } from '../support/with-packages.ts';
 
 /** The built program, as it is installed. */
@@ -20,12 +21,18 @@ function without(repository: EncryptedRepository, replacement: string): ChangedP
 }
 
 test.each([
-  ['cannot be loaded', GONE],
-  ['is something else', '({})'],
-  ['gives wrong hashes', '({ hashRaw: async () => Buffer.alloc(32) })'],
-])('a machine whose native Argon2 %s opens and writes the same keys', async (_, replacement) => {
+  ['cannot be loaded', GONE, true],
+  // How the native one fails makes no difference any more: in the suite, one of them writes a key.
+  ['is something else', '({})', inSoak(true, false)],
+  ['gives wrong hashes', '({ hashRaw: async () => Buffer.alloc(32) })', inSoak(true, false)],
+])('a machine whose native Argon2 %s opens and writes the same keys', async (_, replacement, isWriting) => {
   const repository = await makeEncryptedRepository();
   const { run, reports } = without(repository, replacement);
+  if (!isWriting) {
+    expect(await run('snapshots')).toMatchObject({ code: 0, stderr: '' });
+    expect(reports().length).toBeGreaterThan(0);
+    return;
+  }
   const added = await run('key', 'add', '--new-password-command', 'echo portable');
   expect(added).toMatchObject({ code: 0, stderr: '' });
   expect(reports().length).toBeGreaterThan(0);

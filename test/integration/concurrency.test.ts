@@ -18,7 +18,7 @@ describe('two backups at once', SLOW, () => {
   it('of different trees and of the same, both succeed', async () => {
     const scenario = await makeProcessScenario();
     const trees = ['one', 'two'].map((name) => join(scenario.home, name));
-    trees.forEach((tree, index) => makeRandomTree(tree, { seed: 20 + index, fileCount: 50 }));
+    trees.forEach((tree, index) => makeRandomTree(tree, { seed: 20 + index, fileCount: inSoak(50, 15) }));
     const prng = createPrng(3);
     const [one, two] = trees as [string, string];
     for (let round = 0; round < inSoak(2, 1); round += 1) {
@@ -46,10 +46,10 @@ describe('a backup beside a delete that gives space back', SLOW, () => {
     const scenario = await makeProcessScenario();
     const tree = join(scenario.home, 'tree');
     const prng = createPrng(order.length);
-    makeRandomTree(tree, { seed: 7, fileCount: 60 });
+    makeRandomTree(tree, { seed: 7, fileCount: inSoak(60, 25) });
     let previous = await scenario.backup(tree);
     for (let round = 0; round < roundCount; round += 1) {
-      mutateTree(tree, prng, { changeCount: 20 });
+      mutateTree(tree, prng, { changeCount: inSoak(20, 10) });
       const doomed = previous;
       const remove = async (run = scenario.run): Promise<void> => {
         const { code, stderr } = await run('delete', doomed);
@@ -78,7 +78,7 @@ describe('a suspended backup', () => {
   it('lets others read, back up and delete, and a compact exits 11 and names it', async () => {
     const scenario = await makeProcessScenario();
     const tree = join(scenario.home, 'tree');
-    makeRandomTree(tree, { seed: 9 });
+    makeRandomTree(tree, inSoak({ seed: 9 }, { seed: 9, fileCount: 10 }));
     const kept = await scenario.backup(tree);
     const { running, finish } = await scenario.startSuspendedBackup();
     await scenario.runWellHere('stats');
@@ -106,10 +106,11 @@ describe('a suspended backup', () => {
   it('is waited for by a compact that was asked to wait', async () => {
     const scenario = await makeProcessScenario();
     const { running, finish } = await scenario.startSuspendedBackup();
-    const compact = scenario.start('compact', '--lock-wait', '5m');
-    await compact.stderrMatching(new RegExp(`waiting.*process ${running.child.pid} on host`));
+    const compact = scenario.runHere('compact', '--lock-wait', '5m');
+    const pattern = new RegExp(`waiting.*process ${running.child.pid} on host`);
+    await waitUntil(() => pattern.test(saidHere()), 'the waiting of the compact');
     expect(await finish()).toBe(0);
-    expect(await compact.ended).toEqual({ code: 0, signal: null });
+    expect((await compact).code).toBe(0);
     await scenario.expectWhole();
   });
 });

@@ -40,7 +40,7 @@ async function makeOnDisks(names: readonly string[] = ['a', 'b']): Promise<Disks
     disks[name] = disk;
   }
   const repository = await makeGrouped(names, {}, directory);
-  fill(repository, 'one', 1, inSoak(500_000, 200_000));
+  fill(repository, 'one', 1, inSoak(500_000, 100_000));
   await repository.backup();
   return { ...repository, disks };
 }
@@ -64,7 +64,7 @@ describe('a group on a disk that is full', () => {
   it('from any write on leaves new packs to the others', async ({ skip }) => {
     const repository = await makeOnDisks();
     skip(repository === undefined, NO_MOUNT);
-    for (let step = 0; step < 8; step += inSoak(1, 3)) {
+    for (let step = 0; step < 8; step += inSoak(1, 4)) {
       const junk = leave(repository!, 'b', step * 12_000);
       fill(repository!, `new-${step}`, 100 + step);
       const before = packsAt(repository!.place('b')).length;

@@ -51,12 +51,9 @@ describe('an installation without zstd', () => {
     const { run } = withPackages(scenario, WITHOUT_NATIVE_PARTS, WITHOUT_NODE_ZSTD);
     const [target, place] = [join(scenario.directory, 'target'), join(scenario.directory, 'another')];
     const commands = [
-      ...inSoak([['check']], []),
-      ['check', '--read-data'],
+      ...inSoak([['check'], ['check', '--read-data'], ['backup', 'source'], ['delete', 'latest']], []),
       ['repair'],
       ['restore', 'latest', '--target', target],
-      ['backup', 'source'],
-      ['delete', 'latest'],
       ['init', '--no-encryption', '-r', place],
       // It is not even looked for.
       ['check', '-r', place],
@@ -101,7 +98,7 @@ test('without koffi everything works except FIFOs and nanoseconds, and a restore
   execFileSync('mkfifo', [join(scenario.source, 'fifo')]);
   const { run, reports } = withPackages(scenario, { koffi: GONE });
   expect(await run('backup', 'source')).toMatchObject({ code: 0, stderr: '' });
-  expect(await run('check', '--read-data')).toMatchObject({ code: 0, stderr: '' });
+  if (inSoak(true, false)) expect(await run('check', '--read-data')).toMatchObject({ code: 0, stderr: '' });
   const { code, stderr } = await run('restore', 'latest', '--target', 'target');
   expect(code).toBe(3);
   expect(stderr).toMatch(/^ldm: warning: modification times are restored to the millisecond only/m);

@@ -19,7 +19,7 @@ import { memoryDirectory } from '../support/temp-directory.ts';
 
 const KILL_TIMEOUT_MS = 300_000;
 
-/** Where in the course of an operation it is killed: in the suite at the last moment, and at one before. */
+/** Where in the course of an operation it is killed: in the suite at one of them, a backup also at the last one. */
 const MOMENTS = [0.05, 0.35, 0.6, 0.8, 0.97];
 const LAST = 0.97;
 /** After this one everything that follows is done by the commands; after the others they only check. */
@@ -32,15 +32,15 @@ beforeAll(async () => {
 afterAll(() => child.remove());
 
 describe('after kill -9 the program finds a sound repository', () => {
-  const cases: readonly (readonly [string, Act, number, (stage: Stage) => readonly string[]])[] = [
-    ['backup', BACKUP, PROGRAM_MOMENT, (stage) => [stage.work]],
-    ['delete', DELETE, 0.35, (stage) => stage.snapshotIds.slice(0, 2)],
-    ['compact', COMPACT, PROGRAM_MOMENT, () => []],
-    ['undelete', UNDELETE, 0.35, (stage) => stage.deletedIds],
+  const cases: readonly (readonly [string, Act, readonly number[], (stage: Stage) => readonly string[]])[] = [
+    ['backup', BACKUP, [PROGRAM_MOMENT, LAST], (stage) => [stage.work]],
+    ['delete', DELETE, [LAST], (stage) => stage.snapshotIds.slice(0, 2)],
+    ['compact', COMPACT, [PROGRAM_MOMENT], () => []],
+    ['undelete', UNDELETE, [0.35], (stage) => stage.deletedIds],
   ];
   it.each(cases)(
     'in the middle of %s',
-    async (action, act, early, argumentsOf) => {
+    async (action, act, moments, argumentsOf) => {
       const directory = memoryDirectory();
       const stage = await setStage(directory, act);
       // Packs have random names: without this, a run whose packs share a directory has fewer operations than the first.
@@ -52,7 +52,7 @@ describe('after kill -9 the program finds a sound repository', () => {
       expect(operationCount).toBeGreaterThan(30);
       const untouched = stage.snapshotIds.filter((id) => !act.changedIds(stage).includes(id));
       const kept = untouched.filter((id) => !stage.deletedIds.includes(id));
-      for (const moment of inSoak(MOMENTS, [early, LAST])) {
+      for (const moment of inSoak(MOMENTS, moments)) {
         const failAt = Math.ceil(operationCount * moment);
         const repository = join(directory, `killed-at-${failAt}`);
         const isKilled = isKilledAt(failAt, child, { ...given, repository });
@@ -67,28 +67,33 @@ describe('after kill -9 the program finds a sound repository', () => {
 });
 
 describe('a signal in the middle of a backup', () => {
-  it.each([
+  // In the suite, test/cli/signals.test.ts sends the others to a backup.
+  const signals: readonly (readonly [NodeJS.Signals, number])[] = [
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('%s leaves nothing behind and exits with %d', async (signal, expectedCode) => {
-    const home = makeEndlessHome();
-    const work = join(home, 'work');
-    // Before the endless file, so that a pack is begun when the signal comes.
-    writeFileSync(join(work, 'bytes'), createPrng(1).bytes(5_000_000));
-    const repository = join(home, 'repository');
-    await expectSuccess(['-r', repository, 'init', '--no-encryption']);
-    const running = startLdm(['-r', repository, 'backup', work, '--json'], { home, env: { LDM_PROGRESS_FPS: '50' } });
-    for (let lines = 1; readdirSync(join(repository, 'tmp')).length === 0; lines += 1) {
-      await running.stdoutMatching(new RegExp(`(?:"files_done"[^]*){${lines}}`));
-    }
-    running.child.kill(signal);
-    expect(await running.ended).toEqual({ code: expectedCode, signal: null });
-    for (const place of ['snapshots', 'tmp', 'locks']) expect(readdirSync(join(repository, place))).toEqual([]);
-    rmSync(join(work, 'zeros'));
-    await expectSuccess(['-r', repository, 'backup', work]);
-    await expectSuccess(['-r', repository, 'check', '--read-data']);
-    await expectRestored(repository, 'latest', { source: work });
-  });
+  ];
+  it.each(inSoak(signals, signals.slice(1)))(
+    '%s leaves nothing behind and exits with %d',
+    async (signal, expectedCode) => {
+      const home = makeEndlessHome();
+      const work = join(home, 'work');
+      // Before the endless file, so that a pack is begun when the signal comes.
+      writeFileSync(join(work, 'bytes'), createPrng(1).bytes(5_000_000));
+      const repository = join(home, 'repository');
+      await expectSuccess(['-r', repository, 'init', '--no-encryption']);
+      const running = startLdm(['-r', repository, 'backup', work, '--json'], { home, env: { LDM_PROGRESS_FPS: '50' } });
+      for (let lines = 1; readdirSync(join(repository, 'tmp')).length === 0; lines += 1) {
+        await running.stdoutMatching(new RegExp(`(?:"files_done"[^]*){${lines}}`));
+      }
+      running.child.kill(signal);
+      expect(await running.ended).toEqual({ code: expectedCode, signal: null });
+      for (const place of ['snapshots', 'tmp', 'locks']) expect(readdirSync(join(repository, place))).toEqual([]);
+      rmSync(join(work, 'zeros'));
+      await expectSuccess(['-r', repository, 'backup', work]);
+      await expectSuccess(['-r', repository, 'check', '--read-data']);
+      await expectRestored(repository, 'latest', { source: work });
+    },
+  );
 });
 
 /** The command finds nothing wrong, and the operations that follow work. */

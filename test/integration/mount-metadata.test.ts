@@ -18,6 +18,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { fuseProblem, mountRepository } from '../support/fuse.ts';
 import { createPrng } from '../support/prng.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
+import { inSoak } from '../support/soak.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import { missingTools, runTool } from '../support/tools.ts';
@@ -57,7 +58,7 @@ describe('a mount shows', () => {
     };
     const expected = describeAll(source);
     expect(expected).toMatch(/user\.bytes=0x00ff0a[^]*default:user:1234[^]*cap_net_raw/);
-    for (const args of [[], ['--allow-other']]) {
+    for (const args of [...inSoak([[]], []), ['--allow-other']]) {
       const mounted = await mountRepository(repository.directory, { args });
       const root = join(mounted.directory, 'latest', 'source');
       expect(describeAll(root)).toBe(expected);

@@ -76,6 +76,7 @@ export function keepGrouped<T extends GroupedRepository>(make: () => Promise<T>)
     onTestFinished(() => removeTree(made.directory));
     // Another process would know nothing of the files that were there.
     Object.assign(made.context, { backend: new LocalBackend(made.context.backend.location) });
+    made.notices.length = 0;
     return made;
   };
 }

@@ -19,7 +19,7 @@ beforeAll(async () => {
   connections = [];
   if (sftpProblem !== undefined) return undefined;
   connections = await Promise.all([1, 2].map(async () => SftpConnection.open(plainServer(), undefined)));
-  return () => connections.forEach((connection) => connection.close());
+  return async () => Promise.all(connections.map(async (connection) => connection.close()));
 });
 
 describe('a rename to a name that another process has taken', () => {

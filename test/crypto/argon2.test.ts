@@ -60,11 +60,12 @@ test.runIf(process.platform === 'linux' && process.arch === 'x64')('the native c
   expect(native).toBeDefined();
 });
 
+// The portable code is slow, and is compared with the native one for other passwords and salts below.
 describe.each([
-  ['native', native],
-  ['portable', portable],
-] as const)('Argon2id, %s', (_, argon2) => {
-  test.skipIf(argon2 === undefined).each(REFERENCE)('%j of "%s" and "%s"', async (parameters, password, salt, hash) => {
+  ['native', native, REFERENCE],
+  ['portable', portable, inSoak(REFERENCE, REFERENCE.slice(0, native === undefined ? undefined : 3))],
+] as const)('Argon2id, %s', (_, argon2, reference) => {
+  test.skipIf(argon2 === undefined).each(reference)('%j of "%s" and "%s"', async (parameters, password, salt, hash) => {
     expect(await hashed(argon2!, password, salt, parameters)).toBe(hash);
   });
 });

@@ -42,7 +42,9 @@ describe('wrong usage of filter', () => {
     [['simulate', '--seed', '-1'], 'Give a whole number from 0 to 4294967295'],
     [['inspect', 'extra'], 'too many arguments'],
   ])('%j ends with exit 2, and any hint on its own line', async (args, expected) => {
-    const { code, stdout, stderr } = await runLdmHere(['filter', ...args]);
+    // One as a program, which ends by itself.
+    const run = args[0] === 'frobnicate' ? runLdm : runLdmHere;
+    const { code, stdout, stderr } = await run(['filter', ...args]);
     expect(stderr).toContain(expected);
     expect(stderr).toMatch(/^ldm: [^\n]+\n(?:[A-Z][^\n]+[.?]\n)?$/);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -5,6 +5,7 @@ import type { EncodedTree, TreeEntry } from '../../src/format/tree.ts';
 import { byteStringFromText as text } from '../../src/util/byte-string.ts';
 import { arbTree, entryOf } from './arbitraries.ts';
 import { testProperty } from '../support/property.ts';
+import { inSoak } from '../support/soak.ts';
 
 /** More than are encoded at a time, with some owners. */
 const COUNT = 1000;
@@ -118,6 +119,7 @@ describe('a tree that is encoded from entries of the one before', () => {
           expect(reused.equals(encodeTree(after))).toBe(true);
         },
       ),
+      { numRuns: inSoak(100, 40) },
     );
   });
 

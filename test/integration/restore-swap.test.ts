@@ -67,7 +67,8 @@ async function makeLinked(): Promise<TestRepository> {
   // It is too large for the threads, so it is complete when its last chunk was read.
   writeFileSync(join(source, 'first', 'deep', 'file'), prng.bytes(300_000));
   for (const name of ['1', '2']) linkSync(join(source, 'first', 'deep', 'file'), join(source, 'others', name));
-  for (let index = 0; index < inSoak(40, 15); index += 1) writeFileSync(join(source, 'rest', `${index}`), prng.bytes(20_000));
+  for (let index = 0; index < inSoak(40, 15); index += 1)
+    writeFileSync(join(source, 'rest', `${index}`), prng.bytes(20_000));
   await repository.backup();
   return repository;
 }

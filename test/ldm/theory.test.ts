@@ -3,9 +3,10 @@ import { measureChains } from '../../src/ldm/chain-statistics.ts';
 import { falsePositiveRate, planFilter } from '../../src/ldm/formulas.ts';
 import { measureFalsePositives } from '../../src/ldm/filter-statistics.ts';
 import { filterWith, randomIds } from './filter-support.ts';
+import { inSoak } from '../support/soak.ts';
 
 describe('the measured false positive rate', () => {
-  const probeCount = 400_000;
+  const probeCount = inSoak(400_000, 150_000);
 
   it.each([
     { hashes: 7, load: 1 },
@@ -36,12 +37,12 @@ describe('chain lengths at full load', () => {
   }
 
   it('are those that theory expects of the published examples: the longest is 2.65 and 2.97 in the mean', () => {
-    expect(Math.abs(meanOfLongest(640, 300) - 2.65)).toBeLessThan(0.1);
-    expect(Math.abs(meanOfLongest(1600, 300) - 2.97)).toBeLessThan(0.1);
+    expect(Math.abs(meanOfLongest(640, inSoak(300, 150)) - 2.65)).toBeLessThan(0.1);
+    expect(Math.abs(meanOfLongest(1600, inSoak(300, 150)) - 2.97)).toBeLessThan(0.1);
   });
 
   it('are distributed as chunks thrown at random on m link positions', () => {
-    const elements = 200_000;
+    const elements = inSoak(200_000, 60_000);
     const plan = planFilter({ capacity: elements, hashes: 7 });
     const { count, mean, max, histogram } = measureChains(filterWith(plan, randomIds(elements, 9))).byLink;
     const load = elements / plan.positions;

@@ -24,6 +24,7 @@ import {
   tryRestore,
 } from '../support/damage.ts';
 import type { Damage } from '../support/damage.ts';
+import { makeDamageStage } from '../support/domains.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { FlippingBackend } from '../support/flipping-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
@@ -43,7 +44,7 @@ const READERS: Readonly<Record<string, (context: OperationContext) => Promise<un
 };
 
 test.each(Object.entries(READERS))('%s writes nothing but its lock', async (_, run) => {
-  const { backend } = await setDamageStage(memoryDirectory());
+  const { backend } = await makeDamageStage();
   const watched = new FaultyBackend(backend);
   await run(simulatedProcess(watched));
   const harmless = ['read', 'readRange', 'list', 'sizeOf', 'heartbeatOf'];
@@ -54,7 +55,7 @@ test.each(Object.entries(READERS))('%s writes nothing but its lock', async (_, r
 });
 
 test('without --read-data finds what is missing, short or without its footer, and says that it read no data', async () => {
-  const stage = await setDamageStage(memoryDirectory());
+  const stage = await makeDamageStage();
   const pack = packsOfKind(stage.backend, 'data')[0]!;
   const structural: Damage[] = [
     missing(pack),
@@ -75,10 +76,10 @@ test('without --read-data finds what is missing, short or without its footer, an
 });
 
 test('the parts n/m read every pack exactly once', async () => {
-  const stage = await setDamageStage(memoryDirectory());
+  const stage = await makeDamageStage();
   const disk = await spoil(stage, ...filesIn(stage.backend, 'packs').map((file) => flip(stage.backend, file, 200)));
   const whole = await checkAll(disk);
-  for (const of of [1, 2, 7]) {
+  for (const of of inSoak([1, 2, 7], [2, 7])) {
     const parts = [];
     for (let part = 1; part <= of; part += 1) parts.push(await checkDescribed(disk, { readData: { part, of } }));
     const files = parts.flatMap(({ findings }) =>
@@ -96,12 +97,12 @@ test.each([
   [1.5, 2],
   [1, Number.NaN],
 ])('there is no part %d of %d', async (part, of) => {
-  const { backend } = await setDamageStage(memoryDirectory());
+  const { backend } = await makeDamageStage();
   await expect(check({ backend }, { readData: { part, of } })).rejects.toThrow(UsageError);
 });
 
 test('counts that differ from the snapshots are found, and repair counts again', async () => {
-  const { backend } = await setDamageStage(memoryDirectory());
+  const { backend } = await makeDamageStage();
   await spoilCounts(backend, 'live');
   const { findings, exitCode } = await checkAll(backend);
   expect(findings).toMatchObject([{ kind: 'reference-count', message: /1 chunks differ.* 1 recounted/ }]);
@@ -111,7 +112,7 @@ test('counts that differ from the snapshots are found, and repair counts again',
 });
 
 test('damaged packs are found even where their segment is lost', async () => {
-  const stage = await setDamageStage(memoryDirectory());
+  const stage = await makeDamageStage();
   const pack = packsOfKind(stage.backend, 'data')[0]!;
   const segments = filesIn(stage.backend, 'index').map((file) => missing(file));
   for (const offset of [200, -1]) {
@@ -136,7 +137,7 @@ test('of a damaged tree every snapshot that shares it is named', async () => {
 });
 
 test('both configurations damaged, or both gone, end every command with an error', async () => {
-  const stage = await setDamageStage(memoryDirectory());
+  const stage = await makeDamageStage();
   const names = ['config', 'config.bak'];
   const damaged = await spoil(stage, ...names.map((file) => flip(stage.backend, file, 99)));
   const gone = await spoil(stage, ...names.map((file) => missing(file)));
@@ -148,11 +149,11 @@ test('both configurations damaged, or both gone, end every command with an error
 
 test.each(seedsOf(1, 20))('reads that are wrong at random never become wrong files (seed %i)', async (seed) => {
   const prng = createPrng(seed);
-  const stage = await setDamageStage(memoryDirectory());
+  const stage = await makeDamageStage();
   let flipCount = 0;
   let refusalCount = 0;
   // One read in 12: a block is one read, and what lies behind it may be wrong.
-  for (let run = 0; run < inSoak(160, 50); run += 1) {
+  for (let run = 0; run < inSoak(160, 30); run += 1) {
     const backend = new FlippingBackend(stage.backend, prng, 12);
     const id = prng.pick(presentIds(stage));
     const { isClaimedWhole, wrong } = await tryRestore(backend, id, stage.trees.get(id)!);
@@ -161,14 +162,14 @@ test.each(seedsOf(1, 20))('reads that are wrong at random never become wrong fil
     refusalCount += isClaimedWhole ? 0 : 1;
   }
   expect(flipCount).toBeGreaterThan(10);
-  expect(refusalCount).toBeGreaterThan(inSoak(5, 3));
+  expect(refusalCount).toBeGreaterThan(inSoak(5, 1));
 });
 
 test.each(seedsOf(1, 20))('a repair with wrong reads at random loses nothing (seed %i)', async (seed) => {
   const prng = createPrng(seed);
-  const stage = await setDamageStage(memoryDirectory());
+  const stage = await makeDamageStage();
   let flipCount = 0;
-  for (let run = 0; run < inSoak(30, 8); run += 1) {
+  for (let run = 0; run < inSoak(30, 4); run += 1) {
     const disk = stage.backend.copy();
     const flipping = new FlippingBackend(disk, prng, 60);
     await repair(simulatedProcess(flipping)).catch((error: unknown) => {
@@ -182,7 +183,7 @@ test.each(seedsOf(1, 20))('a repair with wrong reads at random loses nothing (se
       expect(outcome, `seed ${seed}, run ${run}`).toMatchObject({ isClaimedWhole: true, wrong: [] });
     }
   }
-  expect(flipCount).toBeGreaterThan(inSoak(10, 5));
+  expect(flipCount).toBeGreaterThan(inSoak(10, 2));
 });
 
 function shortened(disk: MemoryBackend, file: string): Damage {

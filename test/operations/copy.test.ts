@@ -30,10 +30,10 @@ const [SAME, OTHER, HASH, LARGER, SMALLER, FIXED] = [...DESTINATIONS.keys()] as 
   string,
 ];
 
-describe.each([...DESTINATIONS])('a copy to a repository %s', (_, other) => {
+describe.each(some(SAME, HASH, SMALLER, FIXED))('a copy to a repository %s', (_, other) => {
   test('has all snapshots, with the same files, and all that is known of them', async () => {
     const { source, destination, copy, expectCopied } = await makeCopyPair(other);
-    makeRandomTree(join(source.source, 'tree'), { seed: 1, fileCount: 25, fileSizeBytesMax: 200_000 });
+    makeRandomTree(join(source.source, 'tree'), { seed: 1, fileCount: 25, fileSizeBytesMax: inSoak(200_000, 60_000) });
     await source.backup({ tags: ['first', 'tag'], time: '2020-01-02T03:04:05Z', hostname: 'elsewhere' });
     const large = createPrng(2).bytes(150_000);
     writeFileSync(join(source.source, 'large'), large);
@@ -108,7 +108,7 @@ describe.each(some(SAME, OTHER, LARGER))('a copy to a repository %s', (_, other)
 describe.each(some(SAME, HASH, SMALLER))('a copy to a repository %s', (_, other) => {
   test('has what the next backup finds, and the next copy back', async () => {
     const { source, destination, copy } = await makeCopyPair(other);
-    makeRandomTree(source.source, { seed: 5, fileCount: 25, fileSizeBytesMax: 100_000 });
+    makeRandomTree(source.source, { seed: 5, fileCount: 25, fileSizeBytesMax: inSoak(100_000, 40_000) });
     await letSettle(...readdirSync(source.source).map((name) => join(source.source, name)));
     await source.backup();
     await copy();

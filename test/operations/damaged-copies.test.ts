@@ -14,17 +14,10 @@ import { loseGroup } from '../../src/operations/group-lost.ts';
 import { rebalanceGroups } from '../../src/operations/group-moves.ts';
 import { setCopies, setGroupState } from '../../src/operations/groups.ts';
 import { repair } from '../../src/operations/repair.ts';
-import { fill, flipByte, makeGrouped, packPath, packsAt } from '../support/grouped-repository.ts';
+import { fill, flipByte, makeGrouped, makeTwice, packPath, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
 import { packRanks } from '../support/pack-ranks.ts';
 import { testNeeding } from '../support/tools.ts';
-
-async function makeTwice(names: readonly string[] = ['a', 'b'], bytes = 200_000): Promise<GroupedRepository> {
-  const repository = await makeGrouped(names, { copies: 2 });
-  fill(repository, 'one', 1, bytes);
-  await repository.backup();
-  return repository;
-}
 
 /** Damages the copy with the highest or lowest rank of every pack. */
 async function damage(repository: GroupedRepository, which: 'best' | 'worst'): Promise<void> {

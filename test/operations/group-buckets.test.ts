@@ -85,7 +85,7 @@ describe('a group in a bucket', () => {
   it('is asked for the sizes of many packs at once', async () => {
     const repository = await makeBucketStage();
     const { bucket } = repository;
-    for (let number = 0; packsIn(bucket).length < 100; number += 1) {
+    for (let number = 0; packsIn(bucket).length < inSoak(100, 60); number += 1) {
       fill(repository, `more-${number}`, 50 + number, 500_000);
       await repository.backup();
     }
@@ -162,7 +162,7 @@ describe('a bucket that does not answer', () => {
         return made;
       });
       let hasFired = true;
-      for (let at = 0; hasFired; at += inSoak(7, 21)) {
+      for (let at = 0; hasFired; at += inSoak(7, 33)) {
         hasFired = false;
         const stage = await makeStage();
         const before = (await listSnapshots(stage.context)).map(({ id }) => id);

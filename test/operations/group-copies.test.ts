@@ -10,15 +10,8 @@ import { loseGroup } from '../../src/operations/group-lost.ts';
 import { drainGroup, rebalanceGroups, removeGroup } from '../../src/operations/group-moves.ts';
 import { addGroup, listGroups, setCopies, setGroupState } from '../../src/operations/groups.ts';
 import { repair } from '../../src/operations/repair.ts';
-import { fill, flipByte, makeGrouped, packPath, packsAt } from '../support/grouped-repository.ts';
+import { fill, flipByte, makeGrouped, makeTwice, packPath, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
-
-async function makeTwice(names: readonly string[] = ['a', 'b'], bytes = 150_000): Promise<GroupedRepository> {
-  const repository = await makeGrouped(names, { copies: 2 });
-  fill(repository, 'one', 1, bytes);
-  await repository.backup();
-  return repository;
-}
 
 /** The ids of the packs in a group, without what names of copies add. */
 function idsAt(repository: GroupedRepository, name: string): string[] {

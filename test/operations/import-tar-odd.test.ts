@@ -40,9 +40,10 @@ describe('an archive', () => {
 
   it('of endless zeros is empty, and one with endless zeros behind it ends', async () => {
     const repository = await makeTestRepository();
+    const block = Buffer.alloc(1024 * 1024);
     const zeros = function* (beginning: Buffer): Generator<Buffer> {
       yield beginning;
-      for (;;) yield Buffer.alloc(1024 * 1024);
+      for (;;) yield block;
     };
     const importing = importTar(repository.context, { archive: zeros(Buffer.alloc(0)) });
     await expect(importing).rejects.toThrow('the archive has no entries that can be imported');

@@ -53,14 +53,14 @@ describe('a part of a snapshot', () => {
       ['source', 'source/a', 'source/big', 'source/sub', 'source/sub/b', 'source/sub/deep', 'source/sub/deep/c'],
     ],
   ])('%s', async (_, path, expected) => {
-    const repository = await makeSaved();
+    const repository = await makeSaved(SMALL_BYTES);
     const { target, exitCode } = await repository.restore({ selector: `latest:${path}` });
     expect(exitCode).toBe(0);
     expect(namesBelow(target)).toEqual(expected);
   });
 
   it('by the absolute path that it had', async () => {
-    const repository = await makeSaved();
+    const repository = await makeSaved(SMALL_BYTES);
     const { target } = await repository.restore({ selector: `latest:${repository.source}/sub/deep/c` });
     expect(namesBelow(target)).toEqual(['c']);
     const content = readFileSync(join(target, 'c'));
@@ -68,13 +68,13 @@ describe('a part of a snapshot', () => {
   });
 
   it.each(['/', '/.', '//'])('%s is the whole', async (path) => {
-    const repository = await makeSaved();
+    const repository = await makeSaved(SMALL_BYTES);
     const { target } = await repository.restore({ selector: `latest:${path}` });
     expect(readdirSync(target)).toEqual(['source']);
   });
 
   it('by an absolute path that it did not have is an error that says what it had', async () => {
-    const repository = await makeSaved();
+    const repository = await makeSaved(SMALL_BYTES);
     const parent = dirname(repository.directory);
     for (const path of ['/source/a', '/source', '/etc/passwd', parent, `${repository.directory}x/source/a`]) {
       const restoring = repository.restore({ selector: `latest:${path}` });
@@ -85,7 +85,7 @@ describe('a part of a snapshot', () => {
   });
 
   it.each(['source/absent', 'source/a/below-a-file', 'absent/b'])('that is not there is an error: %s', async (path) => {
-    const repository = await makeSaved();
+    const repository = await makeSaved(SMALL_BYTES);
     const target = join(repository.directory, 'target');
     const restoring = repository.restore({ selector: `latest:${path}`, target });
     await expect(restoring).rejects.toThrow(SnapshotNotFoundError);

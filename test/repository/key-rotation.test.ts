@@ -6,7 +6,7 @@ import { CONFIG_COPY_NAME, CONFIG_NAME, keyName } from '../../src/format/layout.
 import { configSeals } from '../../src/repository/config-file.ts';
 import { unlock } from '../../src/repository/key-files.ts';
 import { readSealedConfig } from '../../src/repository/sealed-config.ts';
-import { chooseSteps } from '../support/fault-steps.ts';
+import { chooseSteps, someOfEachKind } from '../support/fault-steps.ts';
 import { FaultyBackend, SimulatedCrash } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { PowerCutBackend } from '../support/power-cut-backend.ts';
@@ -44,7 +44,7 @@ describe.each(['error', 'crash', ...CUTS])('after a %s', (kind) => {
     const whole = new FaultyBackend(repository.backend.copy());
     await rotateIn(whole);
     const { numbers, end } = chooseSteps(whole, mode);
-    for (const failAt of numbers) {
+    for (const failAt of someOfEachKind(numbers, whole, mode === 'crash')) {
       const disk = new PowerCutBackend(repository.backend);
       const faulty = new FaultyBackend(disk, { failAt, mode, torn: true });
       const failed = await rotateIn(faulty).then(

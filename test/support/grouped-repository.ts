@@ -9,6 +9,7 @@ import type { InitOptions } from '../../src/operations/init.ts';
 import type { Bucket } from './buckets.ts';
 import { KeptTree } from './kept-tree.ts';
 import { createPrng } from './prng.ts';
+import { inSoak } from './soak.ts';
 import { memoryDirectory, removeTree } from './temp-directory.ts';
 import { makeTestRepository, TINY_CHUNKS } from './test-repository.ts';
 import type { TestRepository } from './test-repository.ts';
@@ -76,6 +77,7 @@ export function keepGrouped<T extends GroupedRepository>(make: () => Promise<T>)
     onTestFinished(() => removeTree(made.directory));
     // Another process would know nothing of the files that were there.
     Object.assign(made.context, { backend: new LocalBackend(made.context.backend.location) });
+    made.notices.length = 0;
     return made;
   };
 }
@@ -86,6 +88,24 @@ export function openPlaces(buckets: Buckets): NonNullable<OperationContext['open
     Object.values(buckets)
       .find((bucket) => bucket.place === place)
       ?.open() ?? new LocalBackend(place);
+}
+
+const twice = new Map<string, () => Promise<GroupedRepository>>();
+
+/** A repository with two copies of each pack, with a backup of a file of so many bytes. It is made once. */
+export async function makeTwice(
+  names: readonly string[] = ['a', 'b'],
+  bytes: number = inSoak(200_000, 150_000),
+): Promise<GroupedRepository> {
+  const key = `${names.join(' ')} ${bytes}`;
+  const made = keepGrouped(async () => {
+    const repository = await makeGrouped(names, { copies: 2 });
+    fill(repository, 'one', 1, bytes);
+    await repository.backup();
+    return repository;
+  });
+  if (!twice.has(key)) twice.set(key, made);
+  return await twice.get(key)!();
 }
 
 /** The times are whole seconds, which is what `keepGrouped` keeps of them. */

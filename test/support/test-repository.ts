@@ -31,7 +31,7 @@ export interface TestRepository {
   readonly source: string;
   readonly context: OperationContext & { readonly backend: LocalBackend };
   /** Everything that the operations said so far. */
-  readonly notices: readonly Notice[];
+  readonly notices: Notice[];
   /** Backs up `source`, unless other sources are named. Relative ones start at `directory`. */
   readonly backup: (options?: Partial<BackupOptions>) => Promise<BackupResult>;
   /** Restores the newest snapshot to a new directory, unless other things are named. */

@@ -138,7 +138,7 @@ describe('the memo of cuts', () => {
             expect(model.cutBytes).toBe(cutBytes);
           }
         }),
-        { numRuns: inSoak(100, 30) },
+        { numRuns: inSoak(100, 15) },
       );
     });
   }

@@ -12,6 +12,7 @@ import type { InitOptions } from '../../../src/operations/init.ts';
 import type { Notice } from '../../../src/operations/notices.ts';
 import { restoreOne } from '../../support/aftermath.ts';
 import { BACKUP, SMALL_INIT, backupWork, setStage } from '../../support/crash-stage.ts';
+import type { Stage } from '../../support/crash-stage.ts';
 import { checkAll, filesIn, flip, missing, packsOfKind, spoil, tryRestore, unreadable } from '../../support/damage.ts';
 import type { Damage } from '../../support/damage.ts';
 import { describeTree } from '../../support/compare-trees.ts';
@@ -26,6 +27,14 @@ import { withoutThreads } from '../../support/test-threads.ts';
 import { makeTwinCopies } from '../../support/twin-copies.ts';
 
 const RECUT: InitOptions = { capacity: 64, chunker: { kind: 'fixed', sizeBytes: 700 } };
+
+let kept: Stage | undefined;
+
+/** Made once. Its source directory is gone after the first test. */
+async function keptStage(): Promise<Stage> {
+  kept ??= await setStage(memoryDirectory(), BACKUP);
+  return { ...kept, backend: kept.backend.copy() };
+}
 
 async function emptyDestination(options: InitOptions = SMALL_INIT): Promise<MemoryBackend> {
   const disk = new MemoryBackend();
@@ -44,7 +53,7 @@ describe.each([
   ['with other chunks', RECUT, 1],
 ] as const)('of a damaged repository, to one %s,', (_, options, firstDamage) => {
   test('exactly the snapshots that can be restored are copied', async () => {
-    const stage = await setStage(memoryDirectory(), BACKUP);
+    const stage = await keptStage();
     const files = stage.backend.names().filter((name) => !/^(config|reserve|locks)/.test(name));
     const damages = files.flatMap((file): Damage[] => {
       const half = Math.floor(stage.backend.view(file).length / 2);
@@ -54,10 +63,10 @@ describe.each([
     let notCopiedCount = 0;
     await withoutThreads(async () => {
       for (const [index, damage] of damages.entries()) {
-        if (index % inSoak(1, 3) === inSoak(0, firstDamage)) notCopiedCount += await copyDamaged(damage);
+        if (index % inSoak(1, 5) === inSoak(0, firstDamage)) notCopiedCount += await copyDamaged(damage);
       }
     });
-    expect(notCopiedCount).toBeGreaterThan(inSoak(20, 7));
+    expect(notCopiedCount).toBeGreaterThan(inSoak(20, 3));
 
     /** Returns how many snapshots were not copied. */
     async function copyDamaged(damage: Damage): Promise<number> {
@@ -109,11 +118,12 @@ describe.each([
   });
 
   test('a copy that has lost something there is made whole by the next copy', async () => {
-    const stage = await setStage(memoryDirectory(), BACKUP);
+    const stage = await keptStage();
     const whole = await emptyDestination(options);
     await copyTo(stage.backend, whole);
     let repairedCount = 0;
-    for (const pack of filesIn(whole, 'packs')) {
+    const some = (['data', 'tree'] as const).map((kind) => packsOfKind(whole, kind)[0]!);
+    for (const pack of inSoak(filesIn(whole, 'packs'), some)) {
       const destination = await spoil({ ...stage, backend: whole }, missing(pack));
       const { snapshots, problems } = await copyTo(stage.backend, destination);
       expect(problems).toEqual([]);
@@ -127,7 +137,7 @@ describe.each([
   });
 
   test('a failure of the source that may pass is no damage, and ends the copy', async () => {
-    const stage = await setStage(memoryDirectory(), BACKUP);
+    const stage = await keptStage();
     const packs = packsOfKind(stage.backend, 'data');
     const only = (operation: string, name: string): boolean => operation === 'readRange' && packs.includes(name);
     const failing = new FaultyBackend(stage.backend, { failAt: 3, only, errno: 'EACCES', repeat: true });
@@ -160,7 +170,7 @@ describe.each([
 });
 
 test('a copy with a damaged manifest is not made again: the second copy of the manifest says what it is', async () => {
-  const stage = await setStage(memoryDirectory(), BACKUP);
+  const stage = await keptStage();
   const destination = await emptyDestination();
   await copyTo(stage.backend, destination);
   const manifests = filesIn(destination, 'snapshots');
@@ -171,7 +181,7 @@ test('a copy with a damaged manifest is not made again: the second copy of the m
 });
 
 test('a failure of the other repository is none of the source, and ends the copy', async () => {
-  const stage = await setStage(memoryDirectory(), BACKUP);
+  const stage = await keptStage();
   const destination = await emptyDestination();
   const only = (operation: string, name: string): boolean => operation === 'append' && name.startsWith('tmp/');
   const failing = new FaultyBackend(destination, { failAt: 3, only, errno: 'EIO' });
@@ -181,7 +191,7 @@ test('a failure of the other repository is none of the source, and ends the copy
 });
 
 test('packs that are gone because the lock of the source was lost are no damage', async () => {
-  const stage = await setStage(memoryDirectory(), BACKUP);
+  const stage = await keptStage();
   let isLost = false;
   class OvertakenBackend extends FaultyBackend {
     override async readRange(...read: Parameters<FaultyBackend['readRange']>): Promise<void> {
@@ -200,7 +210,7 @@ test('packs that are gone because the lock of the source was lost are no damage'
 });
 
 test('a file with other bytes than its entry says is not copied, and named', async () => {
-  const stage = await setStage(memoryDirectory(), BACKUP);
+  const stage = await keptStage();
   const forged = await forgeSnapshot(stage.backend, stage.snapshotIds.at(-1)!, ({ name, sizeBytes }) =>
     name === 'kept' ? { sizeBytes: sizeBytes + 1 } : {},
   );
@@ -212,7 +222,7 @@ test('a file with other bytes than its entry says is not copied, and named', asy
 });
 
 test('what is in no pack is named', async () => {
-  const stage = await setStage(memoryDirectory(), BACKUP);
+  const stage = await keptStage();
   const [pack] = packsOfKind(stage.backend, 'tree');
   await stage.backend.remove(pack!);
   const notices: Notice[] = [];

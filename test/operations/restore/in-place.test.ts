@@ -25,12 +25,14 @@ import { NO_ATTRIBUTE_TOOLS } from '../../support/attribute-dump.ts';
 import { createPrng } from '../../support/prng.ts';
 import { replaceCall } from '../../support/replaced-call.ts';
 import { seedsOf } from '../../support/seeds.ts';
+import { inSoak } from '../../support/soak.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 import { runTool } from '../../support/tools.ts';
 import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
 
-const BIG_BYTES = 1_500_000;
+/** Smaller files than 1 MiB are replaced. */
+const BIG_BYTES = inSoak(1_500_000, 1_100_000);
 const TIME = 1_600_000_000;
 
 /** Called before each write to an existing file named `big`. */
@@ -96,7 +98,7 @@ it.each<OverwriteMode>(['if-changed', 'always'])('--overwrite %s writes only wha
   expect(writeCount).toBe(1);
 });
 
-it.each(seedsOf(8, 100))('makes any existing file equal (seed %i)', async (seed) => {
+it.each(seedsOf(inSoak(8, 3), 100))('makes any existing file equal (seed %i)', async (seed) => {
   const saved = await makeSaved(seed);
   const prng = createPrng(seed);
   const pieces: Buffer[] = [];
@@ -145,10 +147,13 @@ const ACCESS: readonly [string, (path: string) => void, string][] = [
 it.for(ACCESS)(
   'replaces a file with another %s, which others may have open',
   async ([what, change, reason], { skip }) => {
+    const all = [{ overwrite: 'if-changed' }, { overwrite: 'always' }, { xattr: false }] as const;
+    // In the suite each has one of them, and the ACL all.
+    const turn = ACCESS.findIndex(([name]) => name === what);
     skip(reason !== '', reason);
     const saved = await makeSaved();
     const changed = Buffer.from(saved.content).fill(0, 0, 10);
-    for (const options of [{ overwrite: 'if-changed' }, { overwrite: 'always' }, { xattr: false }] as const) {
+    for (const options of inSoak(all, all[turn] === undefined ? all : [all[turn]])) {
       writeFileSync(saved.big, changed);
       change(saved.big);
       const descriptor = openSync(saved.big, 'r');
@@ -166,7 +171,7 @@ it.for(ACCESS)(
 it('goes on after it has stopped at any write', async () => {
   const saved = await makeSaved();
   const changed = Buffer.from(saved.content);
-  for (let offset = 0; offset < BIG_BYTES; offset += 200_000) changed.fill(0, offset, offset + 10);
+  for (let offset = 0; offset < BIG_BYTES; offset += inSoak(200_000, 400_000)) changed.fill(0, offset, offset + 10);
   for (let failAt = 0; ; failAt += 1) {
     writeFileSync(saved.big, changed);
     let writeCount = 0;

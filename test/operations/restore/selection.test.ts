@@ -10,6 +10,7 @@ import { describeTree } from '../../support/compare-trees.ts';
 import { createPrng } from '../../support/prng.ts';
 import { randomName, randomPattern, resticExcludes } from '../../support/restic-filter.ts';
 import { seedsOf } from '../../support/seeds.ts';
+import { inSoak } from '../../support/soak.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 
@@ -131,12 +132,12 @@ it('refuses patterns of both kinds, and malformed ones, before anything is writt
 describe.each(seedsOf(1, 10))('with random patterns (seed %i)', (seed) => {
   it.each(['include', 'exclude'] as const)('%s selects the same files as a model of restic', async (kind) => {
     const prng = createPrng(seed);
-    const files = Array.from({ length: 80 }, () =>
+    const files = Array.from({ length: inSoak(80, 50) }, () =>
       [...Array.from({ length: prng.int(4) }, () => randomName(prng)), `f${randomName(prng)}`].join('/'),
     ).filter((path, _, all) => !all.some((other) => other !== path && other.startsWith(`${path}/`)));
     const repository = await makeSaved([...new Set(files)]);
     const { source } = repository;
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < inSoak(20, 9); round += 1) {
       const patterns = Array.from({ length: 1 + prng.int(3) }, () =>
         randomPattern(prng, prng.pick(['', `${source}/`])),
       );

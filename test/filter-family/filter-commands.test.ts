@@ -6,6 +6,7 @@ import { createCommandRunner } from '../../src/cli/command-runner.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { makeScenario } from '../cli/scenario.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
+import { runLdm } from '../support/run-ldm.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 const group = createProgram(createCommandRunner()).commands.find((command) => command.name() === 'filter')!;

@@ -9,6 +9,7 @@ import * as sourceFiles from '../../src/files/source-files.ts';
 import { writeFiles as write } from './source-tree.ts';
 import { filesOf, letSettle, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
+import { takeThreadsAway } from '../support/test-threads.ts';
 import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
 import { shownNotice } from '../support/shown-notice.ts';
 
@@ -16,6 +17,8 @@ let opened: MockInstance<typeof sourceFiles.openSource>;
 
 beforeEach(() => {
   opened = vi.spyOn(sourceFiles, 'openSource');
+  // What another thread opens is not counted.
+  return takeThreadsAway();
 });
 
 const NO_FILES = { kind: 'warning', message: expect.stringContaining('no files') as string };

@@ -8,11 +8,14 @@ import * as sourceFiles from '../../src/files/source-files.ts';
 import { writeFiles as write } from './source-tree.ts';
 import { letSettle, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
+import { takeThreadsAway } from '../support/test-threads.ts';
 
 let opened: MockInstance<typeof sourceFiles.openSource>;
 
 beforeEach(() => {
   opened = vi.spyOn(sourceFiles, 'openSource');
+  // What another thread opens is not counted.
+  return takeThreadsAway();
 });
 
 async function makeRoots(): Promise<TestRepository> {

@@ -13,11 +13,14 @@ import { listPaths, writeFiles as write } from './source-tree.ts';
 import { describeTree } from '../support/compare-trees.ts';
 import { filesOf, letSettle, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
+import { takeThreadsAway } from '../support/test-threads.ts';
 
 let opened: MockInstance<typeof sourceFiles.openSource>;
 
 beforeEach(() => {
   opened = vi.spyOn(sourceFiles, 'openSource');
+  // What another thread opens is not counted.
+  return takeThreadsAway();
 });
 
 /** What a restore of the newest snapshot puts under the target. */

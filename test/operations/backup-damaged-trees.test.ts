@@ -11,6 +11,9 @@ import { inSoak } from '../support/soak.ts';
 import { filesOf, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
+/** More than the trees have. */
+const NOISE_BYTES = 200_000;
+
 /** A snapshot of directories whose trees are in one pack, with one wrong byte in it. `prepare` adds to its source. */
 async function makeDamaged(
   position: number,
@@ -24,10 +27,10 @@ async function makeDamaged(
     writeFileSync(join(deep, 'file'), `${number}`);
   }
   // Of the two packs, the one of the files is the longer by far.
-  writeFileSync(join(repository.source, 'noise'), createPrng(2).bytes(200_000));
+  writeFileSync(join(repository.source, 'noise'), createPrng(2).bytes(NOISE_BYTES));
   await repository.backup();
   const packs = filesOf(repository, 'packs').map((id) => join(repository.directory, 'repository', packName(id)));
-  const [trees = ''] = packs.filter((path) => statSync(path).size < 200_000);
+  const [trees = ''] = packs.filter((path) => statSync(path).size < NOISE_BYTES);
   const bytes = readFileSync(trees);
   bytes[position < 0 ? bytes.length + position : position]! ^= 0x55;
   chmodSync(trees, 0o600);

@@ -8,8 +8,9 @@ import { drainGroup, rebalanceGroups, removeGroup } from '../../src/operations/g
 import { addGroup, listGroups, setGroupState } from '../../src/operations/groups.ts';
 import { fill, makeGrouped, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
+import { inSoak } from '../support/soak.ts';
 
-async function makeFilled(names?: readonly string[], bytes = 200_000): Promise<GroupedRepository> {
+async function makeFilled(names?: readonly string[], bytes = inSoak(400_000, 200_000)): Promise<GroupedRepository> {
   const repository = await makeGrouped(names);
   fill(repository, 'one', 1, bytes);
   await repository.backup();
@@ -28,7 +29,7 @@ function pathOf(place: string, name: string): string {
 
 describe('a drain', () => {
   it('moves everything to the other groups, which the group can leave then', async () => {
-    const repository = await makeFilled(['a', 'b', 'c'], 400_000);
+    const repository = await makeFilled(['a', 'b', 'c'], inSoak(1_000_000, 400_000));
     const count = packsAt(repository.place('a')).length;
     expect(count).toBeGreaterThan(3);
     expect(await drainGroup(repository.context, 'a', { dryRun: true })).toMatchObject({ packsMoved: count });

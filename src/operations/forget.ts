@@ -9,13 +9,14 @@ import { protectionOf } from './protection.ts';
 import type { Protection } from './protection.ts';
 import { commitDelete, measureSnapshots, reclaim } from './remove-snapshots.ts';
 import type { FreedBytes, Reclaimed } from './remove-snapshots.ts';
-import { applyPolicy, isEmptyPolicy } from './retention/retention-policy.ts';
+import { IN_FUTURE, applyPolicy, isEmptyPolicy } from './retention/retention-policy.ts';
 import type { PolicyResult, RetentionPolicy } from './retention/retention-policy.ts';
 import { limitSize } from './retention/size-limit.ts';
 import type { SizeLimit, SizeReason } from './retention/size-limit.ts';
 import { groupSnapshots } from './retention/snapshot-groups.ts';
 import type { GroupMember, SnapshotGroup } from './retention/snapshot-groups.ts';
 import { assertAllReadable, assertCountable, describeListing, enumerate, warnOfFuture } from './select-snapshots.ts';
+import { isInFuture } from '../util/calendar-span.ts';
 import { matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 
@@ -29,7 +30,7 @@ export interface ForgetOptions {
   readonly groupBy?: readonly GroupMember[];
   /**
    * Deletes snapshots until the repository fits in this many bytes: those that free the most for each snapshot lost. Never
-   * the newest of a group, unless `allowEmptyGroup`. If there is a policy, only from what it keeps.
+   * the newest of a group, unless `allowEmptyGroup`, and none dated in the future. If there is a policy, only from what it keeps.
    */
   readonly keepSizeBytes?: number;
   /** Lets a policy delete all snapshots of a group. */
@@ -127,9 +128,13 @@ async function applyLimit(
   { keepSizeBytes: limitBytes, allowEmptyGroup = false }: ForgetOptions,
 ): Promise<LimitedPlans> {
   if (limitBytes === undefined) return { plans, limit: undefined };
+  const nowMs = Date.now();
   const removed = plans.flatMap((plan) => plan.removed.map(({ listing }) => listing));
   const candidates = plans
-    .flatMap(({ kept }) => (allowEmptyGroup ? kept : kept.slice(1)))
+    .flatMap(({ kept }) => {
+      const dated = kept.filter(({ listing }) => !isInFuture(Date.parse(listing.snapshot.time), nowMs));
+      return allowEmptyGroup ? dated : dated.slice(1);
+    })
     .filter(({ protection }) => protection === undefined)
     .map(({ listing }) => listing)
     .sort((a, b) => newestFirst(b, a));
@@ -160,7 +165,7 @@ function planGroups(
   const plans = groupSnapshots(matching, groupBy).map((group) => planGroup(group, policy));
   // A pin must not let a mistyped rule delete everything else.
   const isEmptied = ({ kept, removed }: GroupPlan): boolean =>
-    removed.length > 0 && kept.every(({ reasons }) => reasons.length === 0);
+    removed.length > 0 && kept.every(({ reasons }) => reasons.every((reason) => reason === IN_FUTURE));
   const emptied = allowEmptyGroup === true ? [] : plans.filter(isEmptied);
   if (emptied.length === 0) return plans;
   const examples = enumerate(emptied.map(({ removed }) => describeListing(removed[0]!.listing)));

@@ -1,6 +1,7 @@
 import { CorruptDataError, RefusedError, SnapshotNotFoundError, UsageError } from '../errors.ts';
 import type { ByteString, PathInput } from '../util/byte-string.ts';
 import { byteStringOf, textOf } from '../util/byte-string.ts';
+import { isInFuture } from '../util/calendar-span.ts';
 import { formatTime } from '../util/format-time.ts';
 import type { OperationContext } from './context.ts';
 import { lostMessage } from '../repository/read-snapshots.ts';
@@ -46,8 +47,6 @@ const LATEST = /^latest(?:~(\d{1,9}))?$/;
 const ID_PREFIX = /^[0-9a-f]{4,64}$/;
 /** The maximum number of items listed in a message. */
 const SHOWN_MAX = 20;
-/** Clocks of different machines are assumed to differ by less. */
-const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 /**
  * Finds the snapshot with this name. `latest` and `latest~N` count back in time among the snapshots that match the
@@ -129,8 +128,8 @@ export function warnOfFuture({ onNotice }: OperationContext, listings: readonly 
 }
 
 export function futureSnapshots(listings: readonly SnapshotListing[]): SnapshotListing[] {
-  const limitMs = Date.now() + CLOCK_TOLERANCE_MS;
-  return listings.filter(({ snapshot }) => Date.parse(snapshot.time) > limitMs);
+  const nowMs = Date.now();
+  return listings.filter(({ snapshot }) => isInFuture(Date.parse(snapshot.time), nowMs));
 }
 
 /** For lost snapshots that only a checkpoint knows: `latest` must not mean an older one because the newest is lost. */

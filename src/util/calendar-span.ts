@@ -47,3 +47,11 @@ export function formatCalendarSpan(span: CalendarSpan): string {
   const parts = Object.entries(UNITS).map(([unit, name]) => (span[name] === 0 ? '' : `${span[name]}${unit}`));
   return parts.join('');
 }
+
+/** Clocks of different machines are assumed to differ by less. */
+const CLOCK_TOLERANCE_MS = 5 * 60_000;
+
+/** Whether a time can only come from a clock that was wrong. */
+export function isInFuture(timeMs: number, nowMs: number): boolean {
+  return timeMs > nowMs + CLOCK_TOLERANCE_MS;
+}

@@ -1,14 +1,16 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { CorruptDataError, RefusedError, SnapshotNotFoundError, UsageError } from '../../src/errors.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { forgetByPolicy } from '../../src/operations/forget.ts';
+import type { ForgetResult } from '../../src/operations/forget.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
 import { pinSnapshots } from '../../src/operations/tag.ts';
 import { SimulatedCrash, FaultyBackend } from '../support/faulty-backend.ts';
+import { createPrng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { filesOf, makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
@@ -99,11 +101,34 @@ it('refuses to decide while a snapshot cannot be read', async () => {
   expect(await idsIn(repository)).toHaveLength(3);
 });
 
-it('warns of snapshots dated in the future', async () => {
-  const { repository } = await makeDays(1);
-  await repository.backup({ hostname: 'h', time: '2100-01-01T00:00:00Z' });
-  await forgetByPolicy(repository.context, { policy: { counts: { last: 1 } }, dryRun: true });
-  expect(repository.notices.filter(({ kind }) => kind === 'dated-in-future')).toHaveLength(1);
+describe('a snapshot dated in the future', () => {
+  it('is named in a warning, and satisfies no rule', async () => {
+    const { repository, ids } = await makeDays(2);
+    const { snapshotId } = await repository.backup({ hostname: 'h', time: '2100-01-01T00:00:00Z' });
+    await forgetByPolicy(repository.context, { policy: { counts: { last: 1 } } });
+    expect(repository.notices.filter(({ kind }) => kind === 'dated-in-future')).toHaveLength(1);
+    expect((await idsIn(repository)).toSorted()).toEqual([ids[1]!, snapshotId!].toSorted());
+  });
+
+  it('does not let a mistyped rule delete all others', async () => {
+    const { repository, ids } = await makeDays(2);
+    const { snapshotId } = await repository.backup({ hostname: 'h', time: '2100-01-01T00:00:00Z' });
+    const mistyped = forgetByPolicy(repository.context, { policy: { tags: [['mistyped']] } });
+    await expect(mistyped).rejects.toThrow('would delete every snapshot in a group');
+    expect((await idsIn(repository)).toSorted()).toEqual([...ids, snapshotId!].toSorted());
+  });
+
+  it('is not the newest one that a limit of the size leaves alone', async () => {
+    const repository = await makeTestRepository();
+    writeFileSync(join(repository.source, 'file'), createPrng(1).bytes(200_000));
+    await repository.backup({ time: '2026-01-01T00:00:00Z' });
+    rmSync(join(repository.source, 'file'));
+    await repository.backup({ time: '2100-01-01T00:00:00Z' });
+    const limited = async (keepSizeBytes: number): Promise<ForgetResult> =>
+      forgetByPolicy(repository.context, { policy: {}, keepSizeBytes, dryRun: true });
+    const { size } = await limited(Number.MAX_SAFE_INTEGER);
+    await expect(limited(size!.beforeBytes - 100_000)).rejects.toThrow(RefusedError);
+  });
 });
 
 it('does not count a snapshot twice whose change was interrupted', async () => {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { applyPolicy, isEmptyPolicy } from '../../src/operations/retention/retention-policy.ts';
+import { IN_FUTURE, applyPolicy, isEmptyPolicy } from '../../src/operations/retention/retention-policy.ts';
 import type { RetentionPolicy } from '../../src/operations/retention/retention-policy.ts';
 import { parseCalendarSpan } from '../../src/util/calendar-span.ts';
-import { listingOf } from '../support/random-retention.ts';
+import { createPrng } from '../support/prng.ts';
+import { listingOf, randomMoments, randomPolicy } from '../support/random-retention.ts';
+import { seedsOf } from '../support/seeds.ts';
 
 const NOW = Date.parse('2026-06-01T00:00:00Z');
 
@@ -65,12 +67,35 @@ describe('a retention policy', () => {
     ]);
   });
 
-  it('measures spans from the newest snapshot that is not dated in the future', () => {
-    const times = ['2025-12-31T00:00', '2026-01-31T00:00', '2030-01-01T00:00'];
-    expect(keep(times, { within: span('1m') })).toEqual(['2030-01-01T00:00: within 1m', '2026-01-31T00:00: within 1m']);
-    expect(keep(times, { within: span('1m1h') })).toHaveLength(3);
-    expect(keep(times.slice(2), { within: span('1h') })).toHaveLength(1);
-    expect(keep(times, { within: span('99999y') })).toHaveLength(3);
+  it('measures spans from the newest snapshot', () => {
+    const times = ['2025-12-31T00:00', '2026-01-31T00:00'];
+    expect(keep(times, { within: span('1m') })).toEqual(['2026-01-31T00:00: within 1m']);
+    expect(keep(times, { within: span('1m1h') })).toHaveLength(2);
+    expect(keep(times, { within: span('99999y') })).toHaveLength(2);
+  });
+
+  it.each(seedsOf(2, 20))('keeps what is dated in the future besides, whatever its rules (seed %i)', (seed) => {
+    const prng = createPrng(seed);
+    for (let run = 0; run < 50; run += 1) {
+      const { policy } = randomPolicy(prng, 1);
+      const past = randomMoments(prng, 'h').map(listingOf);
+      const future = randomMoments(prng, 'h').map(({ timeMs, ...moment }) =>
+        listingOf({ ...moment, timeMs: timeMs + 50 * 365 * 86_400_000 }),
+      );
+      const without = applyPolicy(past, policy, NOW);
+      const { kept, removed } = applyPolicy([...past, ...future], policy, NOW);
+      expect(removed, `seed ${seed}, run ${run}`).toEqual(without.removed);
+      expect(kept.slice(-without.kept.length)).toEqual(without.kept);
+      expect(kept.slice(0, future.length).map(({ reasons }) => reasons)).toEqual(future.map(() => [IN_FUTURE]));
+    }
+  });
+
+  it('takes a clock that is five minutes ahead for a right one', () => {
+    const times = ['2026-06-01T00:05', '2026-06-01T00:06'];
+    expect(keep(times, { counts: { last: 1 } })).toEqual([
+      `2026-06-01T00:06: ${IN_FUTURE}`,
+      '2026-06-01T00:05: last snapshot',
+    ]);
   });
 
   it.each([

@@ -2,7 +2,7 @@ import { compareOfSameTime } from '../../repository/read-snapshots.ts';
 import type { SnapshotListing } from '../../repository/read-snapshots.ts';
 import { joinVersions } from '../snapshot-versions.ts';
 import type { SnapshotVersions } from '../snapshot-versions.ts';
-import { formatCalendarSpan, localOffsetMinutes, shiftTime } from '../../util/calendar-span.ts';
+import { formatCalendarSpan, isInFuture, localOffsetMinutes, shiftTime } from '../../util/calendar-span.ts';
 import type { CalendarSpan } from '../../util/calendar-span.ts';
 
 /** The units of the calendar by which snapshots are kept. */
@@ -27,6 +27,9 @@ export interface KeptSnapshot {
   readonly reasons: readonly string[];
 }
 
+/** Why snapshots dated in the future are kept. It is no rule, so it does not keep a group from being emptied. */
+export const IN_FUTURE = 'dated in the future';
+
 export interface PolicyResult {
   /** Newest first, as all lists here. */
   readonly kept: readonly KeptSnapshot[];
@@ -40,7 +43,8 @@ export function isEmptyPolicy({ counts = {}, within, withinUnits = {}, tags = []
 }
 
 /**
- * Applies a policy to the snapshots of one group. Of snapshots of the same time, one that was made by changing another
+ * Applies a policy to the snapshots of one group. Those dated in the future are kept besides and satisfy no rule: a clock
+ * that was wrong for three nights would otherwise let `--keep-daily 3` delete each new backup for years. Of snapshots of the same time, one that was made by changing another
  * counts as newer. Several versions of one snapshot (`joinVersions`) count as one: they stay or go together,
  * and tags of any of them keep all.
  */
@@ -52,13 +56,13 @@ export function applyPolicy(
   const moments = joinVersions(listings)
     .map(momentOf)
     .sort((a, b) => b.timeMs - a.timeMs || compareOfSameTime(b.listing, a.listing));
-  const newest = moments.find(({ timeMs }) => timeMs < nowMs);
-  const rules = rulesOf(policy, newest);
+  const futureCount = moments.filter(({ timeMs }) => isInFuture(timeMs, nowMs)).length;
+  const rules = rulesOf(policy, moments[futureCount]);
   const kept: KeptSnapshot[] = [];
   const removed: SnapshotListing[] = [];
   for (const [index, moment] of moments.entries()) {
     const isOldest = index === moments.length - 1;
-    const reasons = rules.flatMap((rule) => rule(moment, isOldest) ?? []);
+    const reasons = index < futureCount ? [IN_FUTURE] : rules.flatMap((rule) => rule(moment, isOldest) ?? []);
     for (const listing of [moment.listing, ...moment.others]) {
       if (reasons.length > 0) kept.push({ listing, reasons });
       else removed.push(listing);
@@ -89,7 +93,6 @@ function momentOf({ newest: listing, others }: SnapshotVersions): Moment {
 
 function rulesOf({ tags = [], within, counts = {}, withinUnits = {} }: RetentionPolicy, newest?: Moment): Rule[] {
   const isWithin = (span: CalendarSpan): ((moment: Moment) => boolean) => {
-    // If all snapshots are dated in the future, all of them are younger than anything.
     const limitMs = newest === undefined ? -Infinity : shiftTime(newest.timeMs, newest.offsetMinutes, span, -1);
     return ({ timeMs }) => timeMs > limitMs;
   };

@@ -57,7 +57,7 @@ const sharedIntegration = [
   'twin-copies',
   'unfinished-faults',
 ];
-/** The files that have a process of their own: what they do to their process, or need of it, cannot be undone. */
+/** The files that have a process of their own: what they do to their process cannot be undone, or they need a new one. */
 const alone = [
   // They replace modules of Node.
   'serve/append-only',
@@ -71,14 +71,13 @@ const alone = [
   'workers/thread-priority',
 ].map((name) => `test/${name}.test.ts`);
 /**
- * The files that are about servers and tools of others, which few machines have: `npm run test:servers`, and CI. Each has
+ * The files that need third-party servers and tools, which few machines have: `npm run test:servers`, and CI. Each has
  * a process of its own, since some replace modules of the program.
  */
 const servers = [
   'backend/rclone-store',
   'bench/**/*',
   'cli/rclone-repository',
-  'cli/sftp-repository',
   'integration/ceph',
   'integration/import-history',
   'integration/realm-servers',

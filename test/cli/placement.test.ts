@@ -98,7 +98,7 @@ describe('backup --to', () => {
   it('stores nothing in a dry run', async () => {
     const places = makePlaces();
     const { a, b, run } = places;
-    // The times of the copy are others.
+    // The copied files have new times.
     await run(['backup', 'source', '-r', b]);
     const { stdout } = await run(['backup', 'source', '-n', '--to', 'best', '-r', a, '--candidate', b]);
     expect(stdout).toMatch(/lacks 0 B\nbacking up to .*b\n[^]*dry run: nothing was stored/);

@@ -130,7 +130,8 @@ async function compareWithRestores(disk: MemoryBackend, damage: Damage, found: D
   const failures: string[] = [];
   const hit = new Set(found.findings.flatMap(({ snapshots }) => snapshots ?? []));
   const isPack = damage.file.startsWith('packs/');
-  const ids = isPack ? presentIds(stage) : inTurn(stage, presentIds(stage));
+  const own = presentIds(stage).filter((id) => basename(damage.file) === id);
+  const ids = isPack ? presentIds(stage) : [...new Set([...own, ...inTurn(stage, presentIds(stage))])];
   for (const [id, { isClaimedWhole, wrong, absent }] of await tryRestoreAll(disk, stage, ids)) {
     failures.push(...wrong.map((difference) => `restored wrongly: ${difference}`));
     if (!isClaimedWhole && !hit.has(id)) failures.push(`${id} is hit, and not named: ${describeFindings(found)}`);

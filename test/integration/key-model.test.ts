@@ -21,16 +21,15 @@ import { PowerCutBackend } from '../support/power-cut-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import type { Prng } from '../support/prng.ts';
 import { sealedEpochs } from '../support/sealed-epochs.ts';
-import { seedsOf } from '../support/seeds.ts';
-import { inSoak } from '../support/soak.ts';
+import { lengthOfRun, seedsOf } from '../support/seeds.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
 import { SmallSource, describeRoots } from '../support/small-source.ts';
 import type { SourceDescription } from '../support/small-source.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 const SNAPSHOT_COUNT_MAX = 4;
-/** Some runs are long, and a seed gives the same run in the soak and in the suite. */
-const commandCountOf = (seed: number): number => (seed % 10 === 0 ? 400 : inSoak(40, 25));
+/** Some runs are long. A seed that failed in the soak gives the same run in the suite. */
+const commandCountOf = (seed: number): number => (seed % 10 === 0 ? 400 : lengthOfRun(seed, 40, 25));
 
 /** One for each text: the hash of a password takes long, and is computed once for each master key. */
 const sources = new Map<string, PasswordSource>();

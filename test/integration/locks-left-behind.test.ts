@@ -64,7 +64,7 @@ describe('a lock left by kill -9', () => {
     const stage = await setStage(directory, COMPACT);
     const given = { stage, action: ['compact'] };
     const operationCount = await countOperations({ ...given, repository: join(directory, 'whole') });
-    // In the suite every one comes to a check.
+    // In the suite a check follows each of them anyway.
     const moments = inSoak({ check: 0.3, compact: 0.6, stats: 0.8 }, { stats: 0.3, compact: 0.7 });
     for (const [command, moment] of Object.entries(moments)) {
       const repository = join(directory, command);

@@ -11,14 +11,13 @@ import type { FaultOptions } from '../support/faulty-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import type { Prng } from '../support/prng.ts';
 import { RepositoryModel } from '../support/repository-model.ts';
-import { seedsOf } from '../support/seeds.ts';
-import { inSoak } from '../support/soak.ts';
+import { lengthOfRun, seedsOf } from '../support/seeds.ts';
 import { SMALL_SIZES, simulatedProcess } from '../support/simulated-process.ts';
 import { SmallSource } from '../support/small-source.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { threadsOfTests, withoutThreads } from '../support/test-threads.ts';
 
-const COMMAND_COUNT = inSoak(300, 50);
+const commandCountOf = (seed: number): number => lengthOfRun(seed, 300, 50);
 const SNAPSHOT_COUNT_MAX = 8;
 
 type Command = (run: ModelRun, context: OperationContext) => Promise<string>;
@@ -36,9 +35,11 @@ class ModelRun {
   readonly prng: Prng;
   readonly model: RepositoryModel;
   readonly log: string[] = [];
+  readonly commandCount: number;
   faultCount = 0;
 
   constructor(seed: number, directory: string) {
+    this.commandCount = commandCountOf(seed);
     this.prng = createPrng(seed);
     const sourceDirectory = join(directory, 'source');
     mkdirSync(sourceDirectory);
@@ -48,7 +49,7 @@ class ModelRun {
 
   async run(): Promise<void> {
     await this.model.initialize();
-    for (let step = 1; step <= COMMAND_COUNT; step += 1) {
+    for (let step = 1; step <= this.commandCount; step += 1) {
       if (this.prng.int(3) === 0) await this.runFaulty();
       else this.log.push(await this.pickCommand()(this, this.healthyContext()));
       if (this.prng.int(12) === 0) this.loseCheckpoints();
@@ -57,7 +58,7 @@ class ModelRun {
       if (this.prng.int(6) === 0) await (this.prng.int(8) === 0 ? verify() : withoutThreads(verify));
       if (step % 100 === 0) await this.model.assertEmptiesOut();
     }
-    assert(this.faultCount > COMMAND_COUNT / 10, `only ${this.faultCount} faults fired`);
+    assert(this.faultCount > this.commandCount / 10, `only ${this.faultCount} faults fired`);
   }
 
   /** Many small packs, or few large ones. */
@@ -176,7 +177,7 @@ function isChange(operation: string, name: string): boolean {
   );
 }
 
-test.each(seedsOf(2, 100))(`${COMMAND_COUNT} random commands leave what a Map model says (seed %i)`, async (seed) => {
+test.each(seedsOf(2, 100))('random commands leave what a Map model says (seed %i)', async (seed) => {
   const run = new ModelRun(seed, memoryDirectory());
   const failure = await run.run().then(
     () => undefined,
@@ -188,5 +189,5 @@ test.each(seedsOf(2, 100))(`${COMMAND_COUNT} random commands leave what a Map mo
     });
   }
   await run.model.assertEmptiesOut();
-  expect(run.log.length).toBeGreaterThanOrEqual(COMMAND_COUNT);
+  expect(run.log.length).toBeGreaterThanOrEqual(run.commandCount);
 });

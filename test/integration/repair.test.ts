@@ -148,7 +148,7 @@ for (const [index, [name, isMendable, makeDamages]] of CASES.entries()) {
     const after = await expectNothingLost(disk, stage, before);
     await expectFindingsNameTheLost(disk, stage, { isMendable, after });
     expectOriginalsKept(disk, spoiled, damages);
-    // In the suite one of both, in its turn.
+    // In the suite, these alternate.
     if (inSoak(true, index % 2 === 0)) await expectStable(disk);
     if (inSoak(true, index % 2 === 1)) await expectHealed(disk, stage);
   });

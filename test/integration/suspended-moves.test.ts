@@ -14,7 +14,7 @@ import { inSoak } from '../support/soak.ts';
 import { steppedPlaces } from '../support/stepped-groups.ts';
 
 /** At how many of the steps a process is suspended, once in each run. */
-const STEPS_MAX = inSoak(1000, 4);
+const STEPS_MAX = inSoak(1000, 6);
 
 type Act = (context: OperationContext) => Promise<unknown>;
 

@@ -19,8 +19,6 @@ let opened: MockInstance<typeof sourceFiles.openSource>;
 
 beforeEach(() => {
   opened = vi.spyOn(sourceFiles, 'openSource');
-  // What another thread opens is not counted.
-  return takeThreadsAway();
 });
 
 /** What a restore of the newest snapshot puts under the target. */
@@ -97,6 +95,9 @@ describe('the layout of a snapshot', () => {
 });
 
 describe('an unchanged file', () => {
+  // What another thread opens is not counted.
+  beforeEach(() => takeThreadsAway());
+
   it('is not opened, and a changed one is', async () => {
     const repository = await makeTestRepository();
     const paths = write(repository.source, 'a', 'b', 'sub/c');

@@ -31,7 +31,7 @@ describe('a drain', () => {
   it('moves everything to the other groups, which the group can leave then', async () => {
     const repository = await makeFilled(['a', 'b', 'c'], inSoak(1_000_000, 400_000));
     const count = packsAt(repository.place('a')).length;
-    expect(count).toBeGreaterThan(3);
+    expect(count).toBeGreaterThan(inSoak(3, 0));
     expect(await drainGroup(repository.context, 'a', { dryRun: true })).toMatchObject({ packsMoved: count });
     expect(packsAt(repository.place('a')).length).toBe(count);
     const moves = await drainGroup(repository.context, 'a');

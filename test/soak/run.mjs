@@ -2,7 +2,7 @@
 // at every operation. These are the test files that use test/support/{soak,seeds,property}.ts, directly or not, and the
 // full-size tests test/soak/*.soak.ts. Parts take about the same time, by the minutes of test/soak/minutes.json; files
 // with a range of seeds are in each part, which takes its share of them. A seed that fails is added to
-// fixtures/seeds.json. `--node` runs the suite, as `npm test` does, with another Node instead.
+// fixtures/seeds.json. `--node` runs the tests of `npm test` and `npm run test:servers` with another Node instead.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';

@@ -76,7 +76,7 @@ async function restoreAll(backend: Backend, stage: Stage): Promise<string[]> {
   return failures;
 }
 
-/** In the suite one of three, in its turn. */
+/** In the suite one of the three, by turns. */
 export function partsAt(round: number): readonly AftermathPart[] {
   return inSoak<readonly AftermathPart[]>(AFTERMATH_PARTS, [AFTERMATH_PARTS[round % AFTERMATH_PARTS.length]!]);
 }

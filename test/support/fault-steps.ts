@@ -24,6 +24,11 @@ const START_SLACK = 3;
 
 const READS: ReadonlySet<string> = new Set(['list', 'sizeOf', 'read', 'readRange', 'heartbeatOf', 'close']);
 
+/** The numbers of the operations that change something; in the soak, of all. */
+export function changesIn(operations: readonly LoggedOperation[]): number[] {
+  return operations.flatMap((step, at) => (inSoak(true, !isRead(step)) ? [at + 1] : []));
+}
+
 export function isRead({ operation }: LoggedOperation): boolean {
   return READS.has(operation);
 }

@@ -25,6 +25,11 @@ export function seedsOf(suiteCount: number, soakCount: number): readonly number[
   return [...new Set([...fixed, ...keptSeeds(), ...drawn])];
 }
 
+/** How long the run of a seed is. One that failed in the soak is as long in the suite. */
+export function lengthOfRun(seed: number, soakLength: number, suiteLength: number): number {
+  return seed >= RANDOM_SEEDS_MIN ? soakLength : inSoak(soakLength, suiteLength);
+}
+
 /** Many seeds, for a test that runs all of them. */
 export interface SeedRange {
   readonly first: number;

@@ -30,7 +30,8 @@ export interface ForgetOptions {
   readonly groupBy?: readonly GroupMember[];
   /**
    * Deletes snapshots until the repository fits in this many bytes: those that free the most for each snapshot lost. Never
-   * the newest of a group, unless `allowEmptyGroup`, and none dated in the future. If there is a policy, only from what it keeps.
+   * the newest of a group, unless `allowEmptyGroup`, and none dated in the future. If there is a policy, only from what it
+   * keeps.
    */
   readonly keepSizeBytes?: number;
   /** Lets a policy delete all snapshots of a group. */

@@ -44,9 +44,9 @@ export function isEmptyPolicy({ counts = {}, within, withinUnits = {}, tags = []
 
 /**
  * Applies a policy to the snapshots of one group. Those dated in the future are kept besides and satisfy no rule: a clock
- * that was wrong for three nights would otherwise let `--keep-daily 3` delete each new backup for years. Of snapshots of the same time, one that was made by changing another
- * counts as newer. Several versions of one snapshot (`joinVersions`) count as one: they stay or go together,
- * and tags of any of them keep all.
+ * that was wrong for three nights would otherwise let `--keep-daily 3` delete each new backup for years. Of snapshots of
+ * the same time, one that was made by changing another counts as newer. Several versions of one snapshot (`joinVersions`)
+ * count as one: they stay or go together, and tags of any of them keep all.
  */
 export function applyPolicy(
   listings: readonly SnapshotListing[],

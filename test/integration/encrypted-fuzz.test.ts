@@ -17,7 +17,7 @@ import { makeTemporaryDirectory } from '../support/temp-directory.ts';
  * them, and seals it again under the right key and the right name. `LDM_FUZZ_ROUNDS` says how many rounds; each
  * round has a seed of its own, which is printed with whatever it finds.
  */
-const SEEDS = seedRange(Number(process.env['LDM_FUZZ_ROUNDS'] ?? inSoak(20_000, 6)));
+const SEEDS = seedRange(Number(process.env['LDM_FUZZ_ROUNDS'] ?? inSoak(5000, 6)));
 /** No round takes a tenth of it. */
 const WATCHDOG_SECONDS = 120;
 const HOURS_MS = 24 * 3_600_000;

@@ -22,7 +22,7 @@ import { takeThreadsAway } from '../support/test-threads.ts';
 
 // A model check of the real operations of two domains, of which one relies on the other.
 
-const SEEDS = seedRange(Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(20_000, 12)));
+const SEEDS = seedRange(Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(5000, 12)));
 const TIMEOUT_MS = 6 * 60 * 60_000;
 
 let giveThreadsBack: () => void;

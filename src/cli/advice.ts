@@ -110,6 +110,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'Nothing was created. Give its password with --from-password-file or --from-password-command.',
   'override-append-only':
     'Nothing was changed. If you are allowed to do this, repeat the command with --override-append-only.',
+  'accept-older-state':
+    'If somebody has put an older state in its place on purpose, repeat the command with --accept-older-state. If not, put the newer state back, or wait until the listings of the server are right.',
   'leave-password-out':
     'Nothing was read or written. Leave the password out if you mean this repository. To encrypt what is in it, see `ldm copy --help`.',
   'import-key':

@@ -148,11 +148,13 @@ function endOfName(place: string): string {
   return `-${createHash('sha256').update(place).digest('hex').slice(0, PLACE_DIGITS)}.json`;
 }
 
-function membersOf({ keyId, epoch, generation, snapshots }: SeenRepository): Record<string, unknown> {
+function membersOf({ keyId, epoch, generation, commit, isOlder, snapshots }: SeenRepository): Record<string, unknown> {
   return {
     ...(keyId === undefined ? {} : { key_id: keyId }),
     epoch,
     generation,
+    commit,
+    ...(isOlder ? { is_older: true } : {}),
     snapshots: [...snapshots].map(([id, time]) => (time === undefined ? id : `${id} ${time}`)).sort(),
   };
 }
@@ -169,6 +171,8 @@ function decodeSeen(bytes: Uint8Array): SeenRepository {
     keyId: reader.has('key_id') ? reader.string('key_id', isId) : undefined,
     epoch: reader.has('epoch') ? reader.count('epoch') : 0,
     generation: reader.count('generation'),
+    commit: reader.has('commit') ? reader.count('commit') : 0,
+    isOlder: reader.has('is_older') && reader.boolean('is_older'),
     snapshots: new Map(entries.map(([id, time]) => [id!, time])),
   };
 }

@@ -27,6 +27,7 @@ export type KeyLabel =
   | 'segments'
   | 'snapshots'
   | 'condemnations'
+  | 'commits'
   | 'filter'
   | 'config'
   | 'groups'

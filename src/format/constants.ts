@@ -64,6 +64,10 @@ export const CONDEMNATION_MAGIC = 'LDMCOND1';
 export const CONDEMNATION_VERSION = 1;
 export const CONDEMNATION_HEADER_BYTES = 40;
 
+export const COMMIT_MAGIC = 'LDMCMIT1';
+export const COMMIT_VERSION = 1;
+export const COMMIT_HEADER_BYTES = 32;
+
 /** Random bytes in the headers of packs, segments and condemnations, so that no name is ever reused. */
 export const NONCE_BYTES = 16;
 
@@ -119,6 +123,7 @@ assert(
     PACK_END_MAGIC.length === 8 &&
     SEGMENT_MAGIC.length === 8 &&
     CONDEMNATION_MAGIC.length === 8 &&
+    COMMIT_MAGIC.length === 8 &&
     SEALED_PACK_END_MAGIC.length === 8,
 );
 assert(PACK_TRAILER_CHECKSUM_OFFSET + 4 + PACK_END_MAGIC.length === PACK_TRAILER_BYTES);

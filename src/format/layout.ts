@@ -89,6 +89,24 @@ export function segmentName(id: string): string {
   return `index/${id}`;
 }
 
+const COMMIT_DIGITS = 12;
+const COMMIT_NAME = /^index\/commit-(\d{12})$/;
+
+/** A record of committed snapshots, beside the segments that were written for them. The numbers begin with 1. */
+export function commitName(number: number): string {
+  return `index/commit-${String(number).padStart(COMMIT_DIGITS, '0')}`;
+}
+
+/** Returns the number of a commit record; undefined if a name is not that of one. */
+export function parseCommitName(name: string): number | undefined {
+  const [, digits] = COMMIT_NAME.exec(name) ?? [];
+  return digits === undefined || Number(digits) === 0 ? undefined : Number(digits);
+}
+
+export function isCommitName(name: string): boolean {
+  return parseCommitName(name) !== undefined;
+}
+
 export function snapshotName(id: string): string {
   return `snapshots/${id}`;
 }

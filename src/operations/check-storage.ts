@@ -1,6 +1,6 @@
 import { BackendError } from '../errors.ts';
 import { assertEnoughOpenFiles } from '../files/open-files.ts';
-import { baseName } from '../format/layout.ts';
+import { baseName, isCommitName } from '../format/layout.ts';
 import { STORAGE_DIRECTORIES, StorageCheck } from '../repository/storage-check.ts';
 import type { StoredFile } from '../repository/storage-check.ts';
 import type { PackProblem } from '../store/pack-report.ts';
@@ -144,7 +144,9 @@ function findingAbout({ directory, name }: StoredFile, problem: Error): Finding 
     case 'deleted':
       return { ...found, kind: 'deleted-snapshot-damaged', snapshotId: id };
     case 'index':
-      return { ...found, kind: 'segment-damaged', segmentId: id };
+      return isCommitName(name)
+        ? { ...found, kind: 'commit-damaged', name }
+        : { ...found, kind: 'segment-damaged', segmentId: id };
     case 'filter':
       return { ...found, kind: 'checkpoint-damaged', name };
     default:

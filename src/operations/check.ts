@@ -103,18 +103,18 @@ interface CheckRun {
 
 async function checkAll({ context, repository, readData }: CheckRun): Promise<Checked> {
   // Before the trees are read, so that those in verified packs are read with them.
-  const listing = withoutCondemned(await repository.files.listAll());
+  const listing = withoutCondemned(await repository.files.listAll({ isExact: true }));
   const isRead = packSelector(readData, listing.packs);
   const packs = new PackCheck(context, repository, listing.packs, ({ id }) => isRead(id));
   const first = await surveyRepository(repository, listing, isDamage);
   await packs.verify([...first.packs.values()]);
-  const opened = await repository.openState();
+  const opened = await repository.openState({ isExact: true });
   const survey = opened.needsCondemned ? await surveyRepository(repository, opened.listing, isDamage) : first;
   const unindexed = await findUnindexedPacks(repository, opened, survey);
   const reports = await packs.verify([...survey.packs.values(), ...unindexed.packs]);
   const realm = await checkRealm({ context, repository, readData }, opened);
   const sizes = new FileSizeCheck();
-  const recounted = await repository.openState({ ignoreCheckpoints: true, onTree: sizes.onTree });
+  const recounted = await repository.openState({ ignoreCheckpoints: true, isExact: true, onTree: sizes.onTree });
   const findings = [
     ...survey.findings,
     ...unindexed.findings,
@@ -211,14 +211,15 @@ function unreadablePack(packId: string): Finding {
   return { severity: 'error', kind: 'pack-damaged', packId, problems, impact: undefined };
 }
 
-async function lostSnapshots({ files }: Repository, { damage, listing }: OpenedState): Promise<Finding[]> {
+async function lostSnapshots({ files }: Repository, { damage, listing, remembered }: OpenedState): Promise<Finding[]> {
   const { snapshotIds } = listing;
   const unknown = [...damage.snapshots.keys()].filter((id) => !snapshotIds.includes(id));
   const findings: Finding[] = [];
   for (const snapshotId of [...damage.lostSnapshots, ...unknown]) {
     // A snapshot that was undeleted between two listings is in neither of them.
     if (await files.exists(snapshotName(snapshotId))) continue;
-    const outlook = unknown.includes(snapshotId) ? 'copy-damaged' : 'repairable';
+    const isRepairable = remembered.has(snapshotId);
+    const outlook = unknown.includes(snapshotId) ? 'copy-damaged' : isRepairable ? 'repairable' : 'gone';
     findings.push({ severity: 'error', kind: 'snapshot-lost', snapshotId, outlook });
   }
   return findings;

@@ -1,7 +1,7 @@
 import { isDiskFull } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import { isCheckpointName, RESERVE_NAME } from '../format/layout.ts';
+import { commitName, isCheckpointName, RESERVE_NAME } from '../format/layout.ts';
 import { assertAllOnline } from '../repository/listing.ts';
 import type { Listing } from '../repository/listing.ts';
 import { markTrusted } from './compact/compaction-guard.ts';
@@ -131,7 +131,11 @@ interface Round {
   readonly earlier: EarlierSeals;
 }
 
-const NOTHING = { packIds: [], checkpoints: [] };
+const NOTHING = { packIds: [], derived: [] };
+
+function commitNames({ commits }: Listing): string[] {
+  return (commits?.numbers ?? []).map((number) => commitName(number));
+}
 
 async function planRound(repository: Repository, options: CompactOptions): Promise<Round> {
   const opened = await repository.openState();
@@ -139,7 +143,10 @@ async function planRound(repository: Repository, options: CompactOptions): Promi
   const markedIds = await markTrusted(repository, opened, options.forgetLost === true);
   repository.throwIfAborted();
   const { state, listing } = opened;
-  const given = options.reseal === true ? { packIds: state.packs.ids(), checkpoints: listing.checkpoints } : NOTHING;
+  const given =
+    options.reseal === true
+      ? { packIds: state.packs.ids(), derived: [...listing.checkpoints, ...commitNames(listing)] }
+      : NOTHING;
   const earlier = await findEarlierSeals(repository, given);
   const limit = { percent: options.maxUnusedPercent ?? MAX_UNUSED_PERCENT, bytes: options.maxUnusedBytes };
   const whole = planCompaction(state, listing, limit, earlier.packs);
@@ -158,7 +165,7 @@ interface CarryOutOptions {
 async function carryOut(given: CarryOutOptions): Promise<CarriedOut> {
   const { repository, first } = given;
   try {
-    const replacesCheckpoints = first.earlier.hasCheckpoints;
+    const replacesCheckpoints = first.earlier.hasDerived;
     return { rounds: [first], bytesCopied: await new Compaction({ repository, ...first, replacesCheckpoints }).run() };
   } catch (error) {
     if (!isDiskFull(error)) throw error;

@@ -12,7 +12,7 @@ import type { Progress } from './progress.ts';
 import { assertPasswordUsed, unlockOptions, withPassword } from './keys/unlock.ts';
 import { groupReporter } from './groups/group-reporter.ts';
 import type { Notice } from './notices.ts';
-import { assertPermitted } from './permissions.ts';
+import { assertPermitted, mayRemove } from './permissions.ts';
 import type { Access } from './permissions.ts';
 import { assertNotReplaced, rememberEncrypted } from './repository-memory.ts';
 import type { RepositoryMemory } from './repository-memory.ts';
@@ -51,6 +51,8 @@ export interface OperationContext extends Pick<
   readonly password?: PasswordSource | undefined;
   /** Changes even an append-only repository. */
   readonly overridesAppendOnly?: boolean | undefined;
+  /** Removes something even if this machine has seen a newer state of the repository. */
+  readonly acceptsOlderState?: boolean | undefined;
   /** Remembers encrypted repositories. Default: nothing is remembered. */
   readonly memory?: RepositoryMemory | undefined;
   /** Returns a promise while the receiver of results and notices is too slow. Long operations wait for it. */
@@ -120,7 +122,12 @@ export async function withRepository<T>(
     repository.throwIfAborted();
     reportGroups();
     const watch = watchOf(context, repository, opened?.keyId);
-    await watch?.begin(mode === 'exclusive', (older) => onNotice?.({ kind: 'older-state', ...older }));
+    const command = {
+      isExclusive: mode === 'exclusive',
+      mayRemove: mayRemove(access),
+      isAccepted: context.acceptsOlderState === true,
+    };
+    await watch?.begin(command, (older) => onNotice?.({ kind: 'older-state', ...older }));
     result = await work(repository).finally(reportGroups);
     const staleness = await repository.staleness();
     if (staleness !== undefined) throw staleness;

@@ -26,14 +26,17 @@ export function assertPermitted(
       hint: 'Nothing was changed. Use the password of a key with the role full. A role is a promise of ldm and prevents mistakes: only the storage can keep somebody who has a password from doing more.',
     });
   }
-  const mayRemove = access === 'shared' || access === 'exclusive';
-  if (isServerAppendOnly && mayRemove) {
+  if (isServerAppendOnly && mayRemove(access)) {
     throw new RefusedError('the server is append-only: it lets clients add snapshots, and not remove or change any', {
       hint: 'Nothing was changed. Do it on the machine that stores the repository.',
     });
   }
-  if (config.isAppendOnly !== true || !mayRemove || overridesAppendOnly) return;
+  if (config.isAppendOnly !== true || !mayRemove(access) || overridesAppendOnly) return;
   throw new RefusedError('the repository is append-only: snapshots may only be added', {
     advice: { code: 'override-append-only' },
   });
+}
+
+export function mayRemove(access: Access): boolean {
+  return access === 'shared' || access === 'exclusive';
 }

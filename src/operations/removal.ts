@@ -14,13 +14,22 @@ export class Removal {
   readonly #repository: Repository;
   readonly #condemned: Condemned;
   readonly #knownSnapshotIds: ReadonlySet<string>;
+  readonly #lastCommit: number;
   #prepared: PreparedCondemnation | undefined;
 
-  /** `knownSnapshotIds`: the snapshots whose chunks were taken into account. */
-  constructor(repository: Repository, condemned: Condemned, knownSnapshotIds: ReadonlySet<string>) {
+  /**
+   * `snapshotIds`: the snapshots whose chunks were taken into account. `lastCommit`: the highest number of the commit
+   * records that were.
+   */
+  constructor(
+    repository: Repository,
+    condemned: Condemned,
+    known: { readonly snapshotIds: ReadonlySet<string>; readonly lastCommit: number },
+  ) {
     this.#repository = repository;
     this.#condemned = condemned;
-    this.#knownSnapshotIds = knownSnapshotIds;
+    this.#knownSnapshotIds = known.snapshotIds;
+    this.#lastCommit = known.lastCommit;
   }
 
   /** Writes the condemnation, which is not yet in force. Does nothing if there is nothing to remove. */
@@ -51,7 +60,7 @@ export class Removal {
       throw error;
     }
     await this.#repository.renewLock();
-    for (const id of await files.snapshotIds()) {
+    for (const id of [...(await files.snapshotIds()), ...(await files.committedAfter(this.#lastCommit))]) {
       if (this.#knownSnapshotIds.has(id)) continue;
       throw new RefusedError(`snapshot ${id.slice(0, 8)} appeared meanwhile; the removal has not begun`, {
         hint: 'Run the command again.',

@@ -20,6 +20,7 @@ import {
   repairManifestCopies,
   repairManifests,
 } from './repair/manifest-repair.ts';
+import { repairCommits } from './repair/commit-repair.ts';
 import { repairCopies } from './repair/copy-repair.ts';
 import { repairPacks } from './repair/pack-repair.ts';
 import { PackJudge } from './repair/pack-judge.ts';
@@ -146,6 +147,7 @@ async function makePlan(repository: Repository, found: Examined): Promise<Repair
   repairManifests(plan, repository, opened, findings);
   repairDeleted(plan, repository, opened, findings);
   repairCondemnations(plan, repository, opened);
+  repairCommits(plan, repository, opened, findings);
   repairPacks(plan, repository, found);
   await repairCheckpoints(plan, repository, opened, findings);
   return plan;

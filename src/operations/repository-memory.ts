@@ -10,6 +10,10 @@ export interface SeenRepository {
   readonly epoch: number;
   /** The number of the newest checkpoint; 0 if unknown. */
   readonly generation: number;
+  /** The number of the newest commit record; 0 if unknown. */
+  readonly commit: number;
+  /** Whether the repository was older than this at some time since, and nobody has accepted it. */
+  readonly isOlder: boolean;
   /** The snapshots that this machine has not deleted, with their times in RFC 3339 as far as they are known. */
   readonly snapshots: ReadonlyMap<string, string | undefined>;
 }
@@ -29,16 +33,25 @@ export interface RepositoryMemory {
   forgetPlace(place: string): void;
 }
 
-/** What shows that the state of a repository is older than one that this machine has seen. */
+/** What shows that the state of a repository may be older than one that this machine has seen. */
 export interface OlderState {
   /** Snapshots that are gone. */
   readonly snapshots: readonly { readonly id: string; readonly time: string | undefined }[];
   /** The numbers of the newest checkpoints, if the one found is older. */
   readonly generations: { readonly seen: number; readonly found: number } | undefined;
+  /** Whether nothing shows that another machine has done it. Then nothing is removed until somebody accepts the state. */
+  readonly isCertain: boolean;
 }
 
 /** What a machine has seen of a repository that is new to it. */
-export const NOTHING_SEEN: SeenRepository = { keyId: undefined, epoch: 0, generation: 0, snapshots: new Map() };
+export const NOTHING_SEEN: SeenRepository = {
+  keyId: undefined,
+  epoch: 0,
+  generation: 0,
+  commit: 0,
+  isOlder: false,
+  snapshots: new Map(),
+};
 
 type Remembering = Pick<OperationContext, 'memory' | 'backend'>;
 

@@ -1,5 +1,5 @@
-import { BackendError, CorruptDataError, isAbsent, isDamage } from '../errors.ts';
-import { deletedName, generationAfter, isCheckpointName, snapshotName } from '../format/layout.ts';
+import { BackendError, CorruptDataError, RefusedError, isAbsent, isDamage } from '../errors.ts';
+import { deletedName, generationAfter, isCheckpointName, parseCommitName, snapshotName } from '../format/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { RepositoryFiles } from '../repository/repository-files.ts';
 import { NOTHING_SEEN, without } from './repository-memory.ts';
@@ -14,6 +14,8 @@ const TIMES_READ_MAX = 100;
  *
  * What is remembered must be there. Only the holder of an exclusive lock may remove deleted snapshots and the newest
  * checkpoint, and forgets those first: being killed at any time cannot make this machine miss what it has removed itself.
+ * What another machine has reclaimed is in no commit record any more, and there is a newer record. Anything else is an
+ * older state, such as that of a listing that lags behind.
  */
 export class RepositoryWatch {
   readonly #memory: RepositoryMemory;
@@ -35,36 +37,45 @@ export class RepositoryWatch {
     this.#keyId = made.keyId;
   }
 
-  /** Calls `onOlder` if something is missing. It is not missed again. */
-  async begin(isExclusive: boolean, onOlder: (older: OlderState) => void): Promise<void> {
+  /**
+   * Calls `onOlder` if something is missing. Only what other machines have removed is not missed again, and whatever is
+   * missing if the state `isAccepted`.
+   * @throws RefusedError if the state is certainly older, and the command `mayRemove` something
+   */
+  async begin(
+    command: { readonly isExclusive: boolean; readonly mayRemove: boolean; readonly isAccepted: boolean },
+    onOlder: (older: OlderState) => void,
+  ): Promise<void> {
+    const { isExclusive, mayRemove, isAccepted } = command;
     await unlessUnreadable(async () => {
       // In this order: another command may add something to both in between.
       const seen = this.#recall();
-      const found = await look(this.#files);
+      const found = await look(this.#files, mayRemove);
       const older = await findOlder(this.#files, { seen, found, isExclusive });
+      if (older?.isCertain === true && !isAccepted) {
+        this.#update((known) => ({ ...known, isOlder: true }));
+        if (mayRemove) throw olderStateError();
+        return onOlder(older);
+      }
       if (older !== undefined) onOlder(older);
       const generation = isExclusive ? 0 : older?.generations?.found;
-      await this.#remember(found, { gone: older?.snapshots.map(({ id }) => id), generation });
+      const gone = older?.snapshots.map(({ id }) => id);
+      await this.#remember(found, { gone, generation, isAccepted, isOver: true });
     });
   }
 
   /** What has gone since the beginning is missed by the next command. */
   async end(): Promise<void> {
-    await unlessUnreadable(async () => this.#remember(await look(this.#files)));
+    await unlessUnreadable(async () => this.#remember(await look(this.#files, true)));
   }
 
   #recall(): SeenRepository | undefined {
     return this.#memory.recall(this.#place, this.#repositoryId);
   }
 
-  /** `generation`: by default the highest that was seen. */
-  async #remember(
-    found: Found,
-    {
-      gone = [],
-      generation,
-    }: { readonly gone?: readonly string[] | undefined; readonly generation?: number | undefined } = {},
-  ): Promise<void> {
+  /** `generation`: by default the highest that was seen. `isOver`: the state is not older now, or that is accepted. */
+  async #remember(found: Found, given: Remembered = {}): Promise<void> {
+    const { gone = [], generation, isAccepted = false, isOver = false } = given;
     const known = this.#recall()?.snapshots;
     const fresh = found.snapshotIds.filter((id) => known?.has(id) !== true);
     const times = await timesOf(this.#files, fresh);
@@ -72,7 +83,15 @@ export class RepositoryWatch {
       const snapshots = new Map([...times, ...seen.snapshots]);
       for (const id of gone) snapshots.delete(id);
       const highest = Math.max(seen.generation, found.generation);
-      return { ...seen, keyId: this.#keyId, generation: generation ?? highest, snapshots };
+      const commit = isAccepted ? found.commit : Math.max(seen.commit, found.commit);
+      return {
+        ...seen,
+        keyId: this.#keyId,
+        generation: generation ?? highest,
+        commit,
+        isOlder: seen.isOlder && !isOver,
+        snapshots,
+      };
     });
     // Another command may have deleted some of them since the listing, and had this machine forget them before that.
     const deleted: string[] = [];
@@ -86,15 +105,30 @@ export class RepositoryWatch {
   }
 }
 
+interface Remembered {
+  readonly gone?: readonly string[] | undefined;
+  readonly generation?: number | undefined;
+  readonly isAccepted?: boolean;
+  readonly isOver?: boolean;
+}
+
 interface Found {
   readonly snapshotIds: readonly string[];
   readonly generation: number;
+  /** The number of the newest listed commit record; 0 if they were not listed. */
+  readonly commit: number;
 }
 
-async function look(files: RepositoryFiles): Promise<Found> {
-  const [listed, snapshotIds] = await Promise.all([files.list('filter'), files.snapshotIds()]);
+/** Commands that only read do not list the commit records, which would be another request. */
+async function look(files: RepositoryFiles, withCommits: boolean): Promise<Found> {
+  const [listed, index, snapshotIds] = await Promise.all([
+    files.list('filter'),
+    withCommits ? files.list('index') : [],
+    files.snapshotIds(),
+  ]);
   const checkpoints = listed.map(({ name }) => name).filter((name) => isCheckpointName(name));
-  return { snapshotIds, generation: generationAfter(checkpoints) - 1 };
+  const commit = Math.max(0, ...index.map(({ name }) => parseCommitName(name) ?? 0));
+  return { snapshotIds, generation: generationAfter(checkpoints) - 1, commit };
 }
 
 /** Under an exclusive lock, deleted snapshots count as gone: their space is about to be reclaimed. */
@@ -106,14 +140,39 @@ async function findOlder(
   if (seen === undefined) return undefined;
   const present = new Set(found.snapshotIds);
   const snapshots: { id: string; time: string | undefined }[] = [];
+  const lost: string[] = [];
   for (const [id, time] of seen.snapshots) {
-    if (present.has(id) || (!isExclusive && (await files.exists(deletedName(id))))) continue;
-    // It may have been brought back since the listing.
-    if (!(await files.exists(snapshotName(id)))) snapshots.push({ id, time });
+    if (present.has(id)) continue;
+    const isDeleted = await files.exists(deletedName(id));
+    // It may have been brought back since the listing, or the listing may lag behind.
+    if ((isDeleted && !isExclusive) || (await files.exists(snapshotName(id)))) continue;
+    snapshots.push({ id, time });
+    if (!isDeleted) lost.push(id);
   }
-  const isOlder = found.generation < seen.generation;
-  if (snapshots.length === 0 && !isOlder) return undefined;
-  return { snapshots, generations: isOlder ? { seen: seen.generation, found: found.generation } : undefined };
+  const isGenerationOlder = found.generation < seen.generation;
+  if (snapshots.length === 0 && !isGenerationOlder) return undefined;
+  return {
+    snapshots,
+    generations: isGenerationOlder ? { seen: seen.generation, found: found.generation } : undefined,
+    isCertain: seen.isOlder || (await isOlderLog(files, { seen, lost, isGenerationOlder })),
+  };
+}
+
+async function isOlderLog(
+  files: RepositoryFiles,
+  missed: { readonly seen: SeenRepository; readonly lost: readonly string[]; readonly isGenerationOlder: boolean },
+): Promise<boolean> {
+  const { seen, lost, isGenerationOlder } = missed;
+  const log = await files.readCommits();
+  if (log.end < seen.commit || lost.some((id) => log.snapshotIds.has(id))) return true;
+  return log.end === seen.commit && (isGenerationOlder || lost.length > 0);
+}
+
+function olderStateError(): RefusedError {
+  return new RefusedError(
+    'the repository is older than this machine has seen it, or a listing lags behind; nothing was removed',
+    { advice: { code: 'accept-older-state' } },
+  );
 }
 
 /** Returns the times of snapshots; undefined if a manifest cannot be read, or if they are too many. */

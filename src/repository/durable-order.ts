@@ -113,13 +113,13 @@ export class DurableOrder implements PackSink {
     await this.#backend.barrier();
     for (const [id, bytes] of manifests) {
       await this.#backend.publish(manifestCopyName(id), bytes, verify);
-      await this.#takeBackUnless(verify, manifestCopyName(id));
+      await this.takeBackUnless(verify, manifestCopyName(id));
     }
     await this.#backend.barrier();
   }
 
   /** This process may have been suspended between `verify` and the rename that gave a file its name. */
-  async #takeBackUnless(verify: Verify, name: string): Promise<void> {
+  async takeBackUnless(verify: Verify, name: string): Promise<void> {
     try {
       await verify();
     } catch (error) {
@@ -131,7 +131,7 @@ export class DurableOrder implements PackSink {
   /** A checkpoint, piece by piece. `verify` runs right before its name appears, and once more after that. */
   async publishCheckpoint(name: string, write: WriteFile, verify: Verify = async () => undefined): Promise<void> {
     await this.#publishStream(name, async (append) => sealStream(this.#seals.keys, append, write), verify);
-    await this.#takeBackUnless(verify, name);
+    await this.takeBackUnless(verify, name);
   }
 
   /**
@@ -189,7 +189,7 @@ export class DurableOrder implements PackSink {
     // No barrier here: whatever else must be durable is. See docs/architecture.md, "How space is removed".
     await file.publish(condemnationName(id), verify);
     await this.#backend.barrier();
-    await this.#takeBackUnless(verify, condemnationName(id));
+    await this.takeBackUnless(verify, condemnationName(id));
   }
 
   /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */

@@ -1,8 +1,9 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { RefusedError, isAbsent } from '../errors.ts';
-import { isCheckpointName, CONFIG_COPY_NAME, CONFIG_NAME, baseName, isId } from '../format/layout.ts';
+import { isCheckpointName, CONFIG_COPY_NAME, CONFIG_NAME, baseName, isId, parseCommitName } from '../format/layout.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { readCondemnations } from './condemned.ts';
+import type { CommitLog } from './commit-log.ts';
 import type { Condemnations } from './condemned.ts';
 
 /** The names of everything in a repository. */
@@ -21,6 +22,12 @@ export interface Listing {
   readonly checkpoints: readonly string[];
   /** Those of `snapshots`, `index` and `packs` that do not exist, and therefore count as empty. */
   readonly missingDirectories: readonly string[];
+  /** The highest number of a commit record that is known; 0 if there is none. */
+  readonly lastCommit: number;
+  /** Only in an exact listing, which lacks no snapshot that was committed. */
+  readonly commits?: CommitLog | undefined;
+  /** Snapshots that a commit record has, and that are in no place. Only in an exact listing. */
+  readonly lostCommitIds: readonly string[];
   /** Names of the groups whose packs are not in `packs`, because they cannot be reached. */
   readonly offlineGroups: readonly string[];
 }
@@ -34,6 +41,8 @@ export interface Listing {
 export async function listRepository(
   place: FilePlace & {
     readonly offlineIsAbsent?: boolean | undefined;
+    /** Looks for snapshots that were committed and are not listed: for whoever removes what no snapshot uses. */
+    readonly isExact?: boolean | undefined;
     /** Lists deleted snapshots only if there seem to be any: their references do not matter to who only reads. */
     readonly isForReading?: boolean;
   },
@@ -55,7 +64,9 @@ export async function listRepository(
     .map((file) => file.name)
     .filter((name) => isCheckpointName(name))
     .toReversed();
-  const segmentIds = idsOf(await list('index'));
+  const index = await list('index');
+  const segmentIds = idsOf(index);
+  const commitNumbers = index.map(({ name }) => parseCommitName(name)).filter((number) => number !== undefined);
   const packs = new Map<string, number>();
   const copyBytes = new Map<string, number>();
   for (const file of await list('packs')) {
@@ -65,7 +76,9 @@ export async function listRepository(
     if (file.copyBytes !== undefined) copyBytes.set(id, file.copyBytes);
   }
   const offlineGroups = place.offlineIsAbsent === true ? [] : (backend.offlineParts ?? []);
-  return {
+  const listing: Listing = {
+    lastCommit: Math.max(0, ...commitNumbers),
+    lostCommitIds: [],
     offlineGroups,
     condemned,
     snapshotIds,
@@ -77,6 +90,9 @@ export async function listRepository(
     checkpoints,
     missingDirectories,
   };
+  if (place.isExact !== true) return listing;
+  const { completeListing } = await import('./exact-listing.ts');
+  return await completeListing(place, listing, commitNumbers);
 }
 
 /** Returns whether any condemned segment or pack has not been removed yet. */

@@ -120,6 +120,10 @@ export class RepositoryLock {
     return sizes;
   }
 
+  get mode(): LockMode {
+    return this.#contender.mode;
+  }
+
   /**
    * Acquires a new lock of the same mode, then releases the old one, so that no other process can get in between.
    * @throws RefusedError or RepositoryLockedError if the old lock was lost; the caller still has to release
@@ -153,14 +157,14 @@ interface LockFile {
 
 class Contender {
   readonly #backend: Backend;
-  readonly #mode: LockMode;
+  readonly mode: LockMode;
   readonly #self: LockOwner;
   readonly #clock: LockClock;
   readonly #watch: HeartbeatWatch;
 
   constructor(backend: Backend, options: LockOptions, clock: LockClock) {
     this.#backend = backend;
-    this.#mode = options.mode;
+    this.mode = options.mode;
     this.#self = fitOwner(options.owner ?? currentLockOwner());
     this.#clock = clock;
     this.#watch = new HeartbeatWatch(backend);
@@ -174,7 +178,7 @@ class Contender {
     const known = looksFirst ? await this.#findConflict(heldNames) : undefined;
     if (known !== undefined) return known;
     const nonce = randomBytes(8).toString('hex');
-    const name = `${LOCK_DIRECTORY}/${encodeLockName({ mode: this.#mode, owner: this.#self, nonce })}`;
+    const name = `${LOCK_DIRECTORY}/${encodeLockName({ mode: this.mode, owner: this.#self, nonce })}`;
     const file = { name, nonce };
     const conflict = await this.#claim(file, heldNames);
     if (conflict === undefined) return file;
@@ -196,7 +200,7 @@ class Contender {
   async #findConflict(ownNames: readonly string[]): Promise<LockConflict | undefined> {
     return findLockConflict({
       backend: this.#backend,
-      mode: this.#mode,
+      mode: this.mode,
       self: this.#self,
       watch: this.#watch,
       abandoned: abandonedNonces,

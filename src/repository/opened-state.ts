@@ -52,16 +52,15 @@ export interface OpenStateOptions extends FilePlace {
   readonly signal?: AbortSignal | undefined;
   /** What was listed a moment ago. */
   readonly listing?: Listing;
-  /** Uses only segments and snapshots. */
   readonly ignoreCheckpoints?: boolean;
   /** The state as this process opened it earlier, to be updated and adopted. If that fails, a checkpoint is used. */
   readonly from?: OpenedState | undefined;
   /** Memory for the blocks to be read, which nothing else uses from now on. */
   readonly buffers?: BufferPool | undefined;
-  /** Reads the chunks, with a cache that several openings share. */
   readonly chunks?: ChunkReader | undefined;
   /** Uses this checkpoint; if it is not usable, only segments and snapshots. */
   readonly onlyCheckpoint?: string;
+  readonly isExact?: boolean | undefined;
   /** Packs that may be in groups that are offline count as absent: their chunks are to be stored again. */
   readonly offlineIsAbsent?: boolean | undefined;
   /** Called with each folded tree, once the locations of all chunks are known. */
@@ -191,7 +190,7 @@ class StateOpening {
     };
   }
 
-  /** Retains snapshots that are missing, known from any checkpoint, usable or not, or from the copy of a manifest. */
+  /** Retains missing snapshots that any checkpoint, usable or not, or the copy of a manifest has. Returns all of them. */
   async #retainLost(): Promise<string[]> {
     const listed = new Set([...this.#listing.snapshotIds, ...this.#listing.deletedIds]);
     for (const id of this.#listing.manifestCopyIds.filter((each) => !listed.has(each))) {
@@ -206,7 +205,8 @@ class StateOpening {
       // Another process may have committed, deleted or undeleted it between two of the listings.
       if ((await backend.sizesOf([snapshotName(id), deletedName(id)])).size === 0) lostIds.push(id);
     }
-    return lostIds;
+    const isKnown = (id: string): boolean => this.#known.snapshots.has(id) || this.#snapshots.damaged.has(id);
+    return [...lostIds, ...this.#listing.lostCommitIds.filter((id) => !isKnown(id))];
   }
 
   async #addSegments(): Promise<void> {

@@ -2,11 +2,20 @@ import type { BackendFile } from '../backend/backend.ts';
 import { EPOCH_HEADER_BYTES, epochOfHeader } from '../crypto/envelope.ts';
 import { CorruptDataError } from '../errors.ts';
 import { PACK_HEADER_BYTES } from '../format/constants.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, REALM_NAME, RESERVE_NAME, directoriesOf } from '../format/layout.ts';
+import {
+  CONFIG_COPY_NAME,
+  CONFIG_NAME,
+  REALM_NAME,
+  RESERVE_NAME,
+  directoriesOf,
+  parseCommitName,
+} from '../format/layout.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
+import { committedAfter, readCommitLog } from './commit-log.ts';
+import type { CommitLog } from './commit-log.ts';
 import { inspectConfig } from './config-file.ts';
 import { readConfigCopies } from './config-copies.ts';
 import type { ConfigProblem } from './config-copies.ts';
@@ -35,9 +44,9 @@ export class RepositoryFiles {
     this.#realmId = place.config.realmId;
   }
 
-  /** Lists everything in the repository. */
-  async listAll(): Promise<Listing> {
-    return await listRepository(this.#place);
+  /** Lists everything in the repository. `isExact`: as for `listRepository`. */
+  async listAll({ isExact }: { readonly isExact?: boolean } = {}): Promise<Listing> {
+    return await listRepository({ ...this.#place, isExact });
   }
 
   /** Lists what is needed to read a snapshot. */
@@ -53,6 +62,19 @@ export class RepositoryFiles {
   /** Ids of the snapshots that are not deleted. */
   async snapshotIds(): Promise<string[]> {
     return idsOf((await listUnlessMissing(this.#place.backend, 'snapshots')) ?? []);
+  }
+
+  async readCommits(): Promise<CommitLog> {
+    const numbers = (await this.list('index')).map(({ name }) => parseCommitName(name));
+    return await readCommitLog(
+      this.#place,
+      numbers.filter((number) => number !== undefined),
+    );
+  }
+
+  /** Ids of the snapshots in the commit records after that of a number. They may have been deleted since. */
+  async committedAfter(lastCommit: number): Promise<string[]> {
+    return await committedAfter(this.#place, lastCommit);
   }
 
   async exists(name: string): Promise<boolean> {

@@ -25,6 +25,7 @@ import { placePacks } from './place-packs.ts';
 import type { PlacedPacks } from './place-packs.ts';
 import { openConfig } from './config-file.ts';
 import type { OpenedConfig } from './config-file.ts';
+import { CommitRecords } from './commit-records.ts';
 import { DurableOrder } from './durable-order.ts';
 import type { RepositoryLock } from './lock.ts';
 import { unlessDenied } from './lock-conflict.ts';
@@ -52,6 +53,7 @@ export class Repository {
   readonly #seals: Seals;
   readonly hasher: ChunkHasher;
   readonly order: DurableOrder;
+  readonly commits: CommitRecords;
   readonly unfinished: UnfinishedBackups;
   readonly packs: PackStore;
   readonly sizes: StoreSizes;
@@ -86,6 +88,7 @@ export class Repository {
     this.#seals = made.seals;
     this.hasher = made.hasher;
     this.order = new DurableOrder(made);
+    this.commits = new CommitRecords(made, this.order, this.assertLocked);
     this.unfinished = new UnfinishedBackups(made, this.order);
     const shared = made.threads === undefined ? acquireSharedPool() : undefined;
     const threads = (this.threads = shared?.pool ?? made.threads!);
@@ -134,6 +137,7 @@ export class Repository {
   ): Promise<OpenedState> {
     const opened = await openState({
       fetchBorrowed: this.#fetchBorrowed,
+      isExact: this.#lock?.mode === 'exclusive',
       backend: this.#backend,
       seals: this.#seals,
       config: this.config,
@@ -143,6 +147,7 @@ export class Repository {
       chunks: this.#sharedChunks,
       ...options,
     });
+    this.commits.saw(opened.listing.lastCommit);
     for (const [name, reason] of opened.damage.checkpoints) {
       if (this.#reportedCheckpoints.has(name)) continue;
       this.#reportedCheckpoints.add(name);

@@ -4,7 +4,7 @@ import { readStreamHeader } from '../crypto/stream-seal.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import type { ConfigHead } from '../format/config.ts';
 import { FILE_ID_BYTES } from '../format/constants.ts';
-import { baseName, isCheckpointName, isId, packName, parseCopyAddress } from '../format/layout.ts';
+import { baseName, isCheckpointName, isCommitName, isId, packName, parseCopyAddress } from '../format/layout.ts';
 import { acquireAccess } from './access.ts';
 import type { AccessOptions } from './access.ts';
 import { inspectConfigHeads } from './config-copies.ts';
@@ -85,7 +85,8 @@ export class StorageCheck {
 
   /** Lists the files of the repository in a directory. Other files there do not belong to it. */
   async list(directory: StorageDirectory): Promise<StoredFile[]> {
-    const isOwn = directory === 'filter' ? isCheckpointName : (name: string) => isId(baseName(name));
+    const isOwn = (name: string): boolean =>
+      directory === 'filter' ? isCheckpointName(name) : isId(baseName(name)) || isCommitName(name);
     const files = await listOptional(this.#backend, directory);
     const own = files.filter(({ name }) => isOwn(name)).map((file) => ({ ...file, directory }));
     if (directory !== 'packs' || this.groups === undefined) return own;
@@ -134,17 +135,19 @@ export class StorageCheck {
   async #isWhole(file: StoredFile, pause: Pause): Promise<boolean> {
     const { directory, name, sizeBytes } = file;
     if (directory === 'packs' && name !== packName(baseName(name))) return false;
-    if (directory !== 'filter') return (await this.#digest(file, sizeBytes, pause)) === baseName(name);
-    // The digest of a checkpoint is at its end. If it is encrypted, its name and the rest tell nothing without the key.
-    const endBytes = this.head.isEncrypted ? 0 : FILE_ID_BYTES;
+    const isCommit = isCommitName(name);
+    if (directory !== 'filter' && !isCommit) return (await this.#digest(file, sizeBytes, pause)) === baseName(name);
+    // Their digests are at their ends. If a checkpoint is encrypted, its name and the rest tell nothing without the key.
+    const isSealedStream = this.head.isEncrypted && !isCommit;
+    const endBytes = isSealedStream ? 0 : FILE_ID_BYTES;
     if (sizeBytes < endBytes) return false;
-    if (this.head.isEncrypted) {
+    if (isSealedStream) {
       await readStreamHeader({ sizeBytes, readRange: async (...range) => this.#backend.readRange(name, ...range) });
     }
     const digest = await this.#digest(file, sizeBytes - endBytes, pause);
     const end = Buffer.alloc(endBytes);
     await this.#backend.readRange(name, sizeBytes - endBytes, end);
-    return this.head.isEncrypted || digest === end.toString('hex');
+    return isSealedStream || digest === end.toString('hex');
   }
 
   /** Computes the digest of the first bytes of a file. */

@@ -68,6 +68,7 @@ export type AdviceCode =
   | 'use-single-writer'
   | 'use-single-writer-at-init'
   | 'override-append-only'
+  | 'accept-older-state'
   | 'leave-password-out'
   | 'import-key'
   | 'list-keys'

@@ -82,7 +82,7 @@ test('encrypted repositories may be at one place in turn, and an older copy at a
   for (const file of memoryFiles()) expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('an older state is reported once, with what is missing, and found by check', async () => {
+test('an older state is reported until it is accepted, with what is missing, and found by check', async () => {
   const { run, runWell, backUp, directory, repository } = await makeRemembering();
   cpSync(repository, join(directory, 'old'), { recursive: true });
   const id = await backUp();
@@ -99,8 +99,7 @@ test('an older state is reported once, with what is missing, and found by check'
   expect(warned.stderr).toMatch(
     /^ldm: warning: 2 snapshots that this machine has seen are gone, such as [0-9a-f]{8} of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/,
   );
-  expect(warned.stderr).toMatch(/ or an older state of the repository was put in its place\n$/);
-  await runWell(['snapshots']);
+  expect(warned.stderr).toMatch(/: an older state of the repository was put in its place, or the listings of .*\n$/);
   rmSync(repository, { recursive: true });
   renameSync(newest, repository);
   await runWell(['snapshots']);
@@ -113,7 +112,6 @@ test('an older state is reported once, with what is missing, and found by check'
   expect(finding).toMatchObject({ message_type: 'finding', severity: 'warning', kind: 'older-state' });
   expect(finding!.snapshots).toContain(id);
   expect(summary).toMatchObject({ num_errors: 0, num_warnings: 1 });
-  await runWell(['check']);
 });
 
 test('a state before a delete is older, too', async () => {
@@ -154,14 +152,14 @@ test.each([
 ])('a file that is %s is reported and written anew', async (_, spoil) => {
   const { run, runWell, memoryFiles } = await makeRemembering();
   const [file] = memoryFiles();
-  const before = readFileSync(file!);
+  const { key_id, epoch, generation, snapshots } = JSON.parse(readFileSync(file!, 'utf8')) as Record<string, unknown>;
   spoil(file!);
   const { code, stderr } = await run(['snapshots']);
   expect(code).toBe(0);
   expect(stderr).toContain(`ldm: warning: ${file} is damaged, so it is not known whether`);
   expect(stderr.split('\n')).toHaveLength(2);
   await runWell(['snapshots']);
-  expect(readFileSync(file!)).toEqual(before);
+  expect(JSON.parse(readFileSync(file!, 'utf8'))).toMatchObject({ key_id, epoch, generation, snapshots });
 });
 
 test.each([

@@ -12,6 +12,7 @@ export const LABELS = [
   'segments',
   'snapshots',
   'condemnations',
+  'commits',
   'filter',
   'config',
 ] as const;

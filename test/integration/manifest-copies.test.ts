@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { FileWriter } from '../../src/backend/file-system-backend.ts';
 import { RefusedError } from '../../src/errors.ts';
+import { isCommitName } from '../../src/format/layout.ts';
 import { compact } from '../../src/operations/compact.ts';
 import type { Notice } from '../../src/operations/notices.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
@@ -53,7 +54,10 @@ describe('a manifest that is gone and that no checkpoint knows', () => {
     const newer = await save(stage);
     const withoutCopy = stage.backend.copy();
     for (const name of [newer, copyOf(newer)]) await missing(name).apply(withoutCopy);
-    // No checkpoint was written since: without the copy nobody would miss it.
+    // No checkpoint was written since: without the copy, only the record of its commit shows that it was there.
+    expect(await findingsOf(withoutCopy)).toEqual([`snapshot-lost ${newer}`]);
+    await expect(compact(simulatedProcess(withoutCopy))).rejects.toThrow('is missing although it was not deleted');
+    for (const name of withoutCopy.names().filter(isCommitName)) await missing(name).apply(withoutCopy);
     expect(await findingsOf(withoutCopy)).toEqual([]);
     await missing(newer).apply(stage.backend);
     return { stage, older, newer };
@@ -123,6 +127,8 @@ describe('a manifest that is gone and that no checkpoint knows', () => {
     const remaining = [{ kind: 'snapshot-lost', file: newer }];
     expect(await repairAll(backend)).toMatchObject({ exitCode: 4, remaining });
     expect(filesIn(backend, 'quarantine')).toHaveLength(1);
+    expect(await repairAll(backend)).toMatchObject({ exitCode: 4, actions: [], remaining });
+    await compact(simulatedProcess(backend), { forgetLost: true });
     expect(await repairAll(backend)).toMatchObject({ exitCode: 0, actions: [] });
     expect(await findingsOf(backend)).toEqual([]);
   });

@@ -84,13 +84,17 @@ describe('a removal has two phases, and each step is durable before the next one
     const { backend } = await setStage(memoryDirectory(), COMPACT);
     const { steps, operations } = await stepsOf(backend, async (context) => compact(context, { maxUnusedPercent: 0 }));
     const created = ['packs', 'index', 'filter'].flatMap((name) => [`name ${name}`, `sync ${name}`]);
-    const removed = ['filter', 'manifests.bak', 'index', 'packs', 'deleted', 'condemned'];
+    const removed = ['manifests.bak', 'index', 'packs', 'deleted', 'condemned'];
     expect(steps).toEqual([
       ...created,
       // Only the newest checkpoints are kept; this one is older.
       'remove filter',
       'sync filter',
       ...BEGIN,
+      'remove filter',
+      'sync filter',
+      // The commit record.
+      ...['name', 'sync', 'remove', 'sync'].map((step) => `${step} index`),
       ...removed.flatMap((name) => [`remove ${name}`, `sync ${name}`]),
     ]);
     expectVerified(operations);

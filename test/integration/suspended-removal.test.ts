@@ -11,7 +11,7 @@ import { fixedRange, seedRange, seedsIn } from '../support/seeds.ts';
 import type { SeedRange } from '../support/seeds.ts';
 import { inSoak } from '../support/soak.ts';
 import { LEFT_OUT, SuspensionModel } from '../support/suspension-model.ts';
-import { scheduledDirectory, scheduledStore } from '../support/scheduled-process.ts';
+import { lagging, scheduledDirectory, scheduledStore } from '../support/scheduled-process.ts';
 import type { Lie, ModelProcess, OpenScheduled } from '../support/scheduled-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { takeThreadsAway } from '../support/test-threads.ts';
@@ -38,7 +38,11 @@ afterAll(() => giveThreadsBack());
 const KINDS = ['compact', 'undelete', 'repair', 'tag', 'rewrite'];
 
 /** Runs a schedule per seed, and then more, up to twenty times as many, until an operation of each of `kinds` is done. */
-async function runSchedules(seeds: SeedRange, open: OpenScheduled, kinds: readonly string[] = []): Promise<RunResult> {
+async function runSchedules(
+  seeds: SeedRange,
+  openFor: (seed: number) => OpenScheduled,
+  kinds: readonly string[] = [],
+): Promise<RunResult> {
   // Records of unfinished backups are written when it is time.
   vi.spyOn(performance, 'now').mockReturnValue(0);
   const empty = new MemoryBackend();
@@ -48,7 +52,7 @@ async function runSchedules(seeds: SeedRange, open: OpenScheduled, kinds: readon
   let lostLockCount = 0;
   const isEnough = (): boolean => kinds.every((kind) => outcomes.has(`${kind} done`));
   for (const seed of seedsIn(seeds, 20, isEnough)) {
-    const model = new SuspensionModel({ disk: empty.copy(), seed, sources, open });
+    const model = new SuspensionModel({ disk: empty.copy(), seed, sources, open: openFor(seed) });
     await model.run();
     lostLockCount += model.lostLockCount;
     for (const [key, count] of model.outcomes) outcomes.set(key, (outcomes.get(key) ?? 0) + count);
@@ -75,12 +79,13 @@ interface RunResult {
 }
 
 test.each([
-  ['a directory', SEEDS.name, scheduledDirectory(), SEEDS],
-  ['a store of objects', STORE_SEEDS.name, scheduledStore(), STORE_SEEDS],
+  ['a directory', SEEDS.name, () => scheduledDirectory(), SEEDS],
+  ['a store of objects', STORE_SEEDS.name, () => scheduledStore(), STORE_SEEDS],
+  ['a store whose listings lag behind', STORE_SEEDS.name, (seed: number) => scheduledStore(lagging(seed)), STORE_SEEDS],
 ] as const)(
   'nothing that was reported as saved is lost in %s, whoever sleeps when %s',
-  async (_place, _name, open, seeds) => {
-    const { loss, outcomes, lostLockCount } = await runSchedules(seeds, open, KINDS);
+  async (_place, _name, openFor, seeds) => {
+    const { loss, outcomes, lostLockCount } = await runSchedules(seeds, openFor, KINDS);
     const scheduleCount = seeds.count;
     expect(loss).toBeUndefined();
     // The faults must have happened, and the operations must have come to an end beside them.
@@ -101,6 +106,7 @@ test.each([
 describe('a loss is found where', () => {
   // In the suite, from shortly before the first one that shows those which it runs.
   const LOSING = fixedRange(20_000, IS_SOAK ? 1 : 48);
+  const LAGGED = fixedRange(200);
   const has = ({ calls }: ModelProcess, start: string): boolean => calls.some((call) => call.startsWith(start));
   const isLock = (name: string): boolean => name.startsWith('locks/');
   const isSnapshot = (name: string): boolean => name.startsWith('snapshots/');
@@ -146,7 +152,25 @@ describe('a loss is found where', () => {
   test.each(IS_SOAK ? orders : orders.slice(0, 1))(
     `%s ${LOSING.name}`,
     async (_, lie) => {
-      const { loss } = await runSchedules(LOSING, scheduledDirectory(lie));
+      const { loss } = await runSchedules(LOSING, () => scheduledDirectory(lie));
+      expect(loss).toMatch(/lost chunk|reported without/);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    `listings lag behind and nobody looks at the commit records ${LAGGED.name}`,
+    async () => {
+      const isCommit = (name: string): boolean => name.startsWith('index/commit-');
+      const { loss } = await runSchedules(LAGGED, (seed) =>
+        scheduledStore((process, disk) => {
+          const { list } = lagging(seed)(process, disk);
+          return {
+            list: (directory) => list?.(directory)?.filter((name) => !isCommit(name)),
+            exists: (name) => (isCommit(name) ? false : undefined),
+          };
+        }),
+      );
       expect(loss).toMatch(/lost chunk|reported without/);
     },
     TIMEOUT_MS,
@@ -155,7 +179,7 @@ describe('a loss is found where', () => {
   test(
     `${orders[0]![0]}, in a store of objects ${LOSING.name}`,
     async () => {
-      const { loss } = await runSchedules(LOSING, scheduledStore(orders[0]![1]));
+      const { loss } = await runSchedules(LOSING, () => scheduledStore(orders[0]![1]));
       expect(loss).toMatch(/lost chunk|reported without/);
     },
     TIMEOUT_MS,

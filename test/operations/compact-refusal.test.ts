@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { RefusedError } from '../../src/errors.ts';
+import { isCommitName } from '../../src/format/layout.ts';
 import { compact } from '../../src/operations/compact.ts';
 import type { CompactOptions } from '../../src/operations/compact.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
@@ -27,6 +28,7 @@ import { memoryDirectory } from '../support/temp-directory.ts';
 import { makeTwoSnapshots } from '../support/two-snapshots.ts';
 
 const images = (disk: MemoryBackend): Damage[] => filesIn(disk, 'filter').map((file) => missing(file));
+const commits = (disk: MemoryBackend): Damage[] => disk.names().filter(isCommitName).map(missing);
 const copies = (disk: MemoryBackend): Damage[] => filesIn(disk, 'manifests.bak').map((file) => missing(file));
 const manifests = (disk: MemoryBackend): Damage[] =>
   [...filesIn(disk, 'snapshots'), ...filesIn(disk, 'deleted')].map((file) => missing(file));
@@ -35,9 +37,19 @@ const manifests = (disk: MemoryBackend): Damage[] =>
 const REFUSALS: readonly [string, RegExp, (disk: MemoryBackend) => Damage[]][] = [
   ['every manifest', /is missing although it was not deleted/, manifests],
   [
-    'every manifest, copy and image',
-    /there are chunks but no snapshots/,
+    'every manifest, copy and image, but no commit record,',
+    /is missing although it was not deleted/,
     (disk) => [...manifests(disk), ...copies(disk), ...images(disk)],
+  ],
+  [
+    'every manifest, copy, image and commit record',
+    /there are chunks but no snapshots/,
+    (disk) => [...manifests(disk), ...copies(disk), ...images(disk), ...commits(disk)],
+  ],
+  [
+    'the bytes of a commit record',
+    /a commit record cannot be read/,
+    (disk) => [flip(disk, disk.names().find(isCommitName)!, 20)],
   ],
   [
     'every manifest and image, but no copy,',

@@ -152,7 +152,7 @@ describe('no hold ends', () => {
     const loan = await makeLoan();
     const { holder } = loan;
     await withRepository(holder.context, 'exclusive', async ({ order, files, assertLocked }) => {
-      const segmentIds = (await files.list('index')).map(({ name }) => name.slice(name.lastIndexOf('/') + 1));
+      const { segmentIds } = await files.listAll();
       const prepared = await order.prepareCondemnation({ segmentIds, packIds: [], damagedIds: [] });
       await order.condemn(prepared, assertLocked);
     });

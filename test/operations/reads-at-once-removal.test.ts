@@ -61,7 +61,7 @@ async function makeDisk(source: string): Promise<void> {
       const { snapshotId } = await backup(processOn(place), { sources: [source], cwd: '/' });
       if (place === made && count % 2 === 0) deleted.push(snapshotId!);
     }
-    for (const name of twin.names()) if (/^(index|packs)/.test(name)) made.poke(name, twin.peek(name)!);
+    for (const name of twin.names()) if (/^(index|packs)\/(?!commit)/.test(name)) made.poke(name, twin.peek(name)!);
     rmSync(gone!);
   }
   await deleteSnapshots(processOn(made), { selectors: deleted, reclaim: false });
@@ -162,7 +162,7 @@ test('live chunks are copied with a few footers and a few blocks at a time, in t
 });
 
 test('a compaction waits for few segments by itself, and has the same result', async () => {
-  const segmentCount = filesIn(made, 'index').length;
+  const segmentCount = made.names().filter((name) => name.startsWith('index/')).length;
   const slow = new SlowBackend(made.copy());
   const compacted = await compact(processOn(slow), { maxUnusedPercent: 0 });
   expect(compacted).toEqual(await compact(processOn(made.copy()), { maxUnusedPercent: 0 }));

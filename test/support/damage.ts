@@ -6,6 +6,7 @@ import { backendFailure } from '../../src/backend/backend-failure.ts';
 import { exitCodeOfCheck, exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
 import { LdmError } from '../../src/errors.ts';
 import type { BackendError } from '../../src/errors.ts';
+import { isCommitName } from '../../src/format/layout.ts';
 import { check } from '../../src/operations/check.ts';
 import type { CheckOptions, CheckResult } from '../../src/operations/check.ts';
 import type { OperationContext } from '../../src/operations/context.ts';
@@ -40,8 +41,9 @@ export function presentIds({ snapshotIds, deletedIds }: Stage): string[] {
   return snapshotIds.filter((id) => !deletedIds.includes(id));
 }
 
+/** Of `index`, the segments. */
 export function filesIn(disk: MemoryBackend, directory: string): string[] {
-  return disk.names().filter((name) => name.startsWith(`${directory}/`));
+  return disk.names().filter((name) => name.startsWith(`${directory}/`) && !isCommitName(name));
 }
 
 /** The packs of one kind, which the 13th byte tells. */

@@ -1,4 +1,5 @@
 import { RepositoryChunkSaver } from '../../src/operations/backup/repository-chunk-saver.ts';
+import { isCommitName } from '../../src/format/layout.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/format/snapshot.ts';
 import type { Snapshot } from '../../src/format/snapshot.ts';
 import { decodeTree, encodeTree } from '../../src/format/tree.ts';
@@ -35,7 +36,8 @@ export async function forgeSnapshot(
     const forged = encodeSnapshot({ ...snapshot, summary, ...members, tree: Buffer.from(tree).toString('hex') });
     await backend.remove(`snapshots/${id}`);
     await backend.remove(`manifests.bak/${id}`);
-    for (const file of backend.names().filter((name) => name.startsWith('filter/'))) await backend.remove(file);
+    const isRecord = (name: string): boolean => name.startsWith('filter/') || isCommitName(name);
+    for (const file of backend.names().filter(isRecord)) await backend.remove(file);
     const [committed] = await repository.order.commitSnapshots(
       [() => forged],
       () => Promise.resolve(),

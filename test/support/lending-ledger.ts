@@ -1,6 +1,7 @@
 import { decodeSegment } from '../../src/format/segment.ts';
 import { decodeSnapshot } from '../../src/format/snapshot.ts';
 import type { Snapshot } from '../../src/format/snapshot.ts';
+import { filesIn } from './damage.ts';
 import type { Pair, Side } from './lending-model.ts';
 import { readNeededChunks } from './needed-chunks.ts';
 
@@ -98,7 +99,7 @@ export class LendingLedger {
   #available(side: Side): Available {
     const available = { here: new Set<string>(), borrowed: new Set<string>() };
     const disk = this.#pair[side];
-    for (const segment of disk.names().filter((name) => name.startsWith('index/'))) {
+    for (const segment of filesIn(disk, 'index')) {
       for (const { id, isBorrowed, chunkIds } of this.#packsIn(side, segment)) {
         if (disk.peek(`packs/${id.slice(0, 2)}/${id}`) === undefined) continue;
         for (const chunkId of chunkIds) available[isBorrowed ? 'borrowed' : 'here'].add(chunkId);

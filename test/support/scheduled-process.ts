@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { directoryOf } from '../../src/format/layout.ts';
+import { baseName, directoryOf } from '../../src/format/layout.ts';
 import type { LockClock } from '../../src/repository/lock.ts';
 import type { Backend } from '../../src/backend/backend.ts';
 import { DiskObjects, operationOf, storeBackend } from './disk-store.ts';
 import { FaultyBackend, SimulatedCrash } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { MemoryStore } from './memory-store.ts';
+import { createPrng } from './prng.ts';
 
 /** What a broken order changes in what one process sees of the repository. `undefined`: the truth. */
 export type Lie = (process: ModelProcess, disk: MemoryBackend) => BrokenView;
@@ -14,6 +15,34 @@ export type Lie = (process: ModelProcess, disk: MemoryBackend) => BrokenView;
 export interface BrokenView {
   readonly list?: (directory: string) => readonly string[] | undefined;
   readonly exists?: (name: string) => boolean | undefined;
+}
+
+/** The directories whose listings may lag behind. That of the locks decides who may run, and must be right. */
+const LAGGING = ['deleted', 'condemned', 'index', 'snapshots', 'manifests.bak', 'filter'];
+
+/**
+ * Listings that lag behind: each process misses a snapshot for a while, with the copy of its manifest and some newer
+ * checkpoints, and single other names.
+ */
+export function lagging(seed: number): Lie {
+  const prng = createPrng(seed);
+  return (_process, disk) => {
+    let missed: ReadonlySet<string> | undefined;
+    const namesIn = (directory: string): string[] => disk.names().filter((name) => name.startsWith(`${directory}/`));
+    const pick = (): Set<string> => {
+      const id = baseName(prng.pick(['', ...namesIn('snapshots')]));
+      const checkpoints = namesIn('filter').slice(-prng.int(3));
+      const other = prng.pick(['', ...namesIn(prng.pick(LAGGING))]);
+      return new Set([`snapshots/${id}`, `manifests.bak/${id}`, ...checkpoints, other]);
+    };
+    return {
+      list: (directory) => {
+        if (!LAGGING.includes(directory)) return undefined;
+        if (missed === undefined || prng.int(8) === 0) missed = pick();
+        return namesIn(directory).filter((name) => !missed!.has(name));
+      },
+    };
+  };
 }
 
 /** One operation that waits before every call of its backend until the schedule lets it go on. */
@@ -108,12 +137,14 @@ class LyingStore extends MemoryStore {
   override async list(prefix: string): ReturnType<MemoryStore['list']> {
     const objects = await super.list(prefix);
     const names = this.#view.list?.(prefix.replace(/\/$/, ''));
-    return names === undefined ? objects : names.map((key) => ({ key, sizeBytes: 0 }));
+    return names?.map((key) => objects.find((each) => each.key === key) ?? { key, sizeBytes: 0 }) ?? objects;
   }
 
   override async head(key: string): ReturnType<MemoryStore['head']> {
     const status = await super.head(key);
-    return this.#view.exists?.(key) === true ? (status ?? { sizeBytes: 2 ** 40, version: undefined }) : status;
+    const exists = this.#view.exists?.(key);
+    if (exists === false) return undefined;
+    return exists === true ? (status ?? { sizeBytes: 2 ** 40, version: undefined }) : status;
   }
 }
 
@@ -145,7 +176,7 @@ class ScheduledBackend extends FaultyBackend {
   override async list(directory: string): ReturnType<FaultyBackend['list']> {
     const files = await super.list(directory);
     const names = this.#view.list?.(directory);
-    return names === undefined ? files : names.map((name) => ({ name, sizeBytes: 0 }));
+    return names?.map((name) => files.find((each) => each.name === name) ?? { name, sizeBytes: 0 }) ?? files;
   }
 
   override async sizeOf(name: string): Promise<number | undefined> {

@@ -2,6 +2,7 @@ import { decodeSegment } from '../../src/format/segment.ts';
 import { decodeSnapshot } from '../../src/format/snapshot.ts';
 import type { Snapshot } from '../../src/format/snapshot.ts';
 import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { filesIn } from './damage.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { copyWithoutLocks, readNeededChunks } from './needed-chunks.ts';
 import { optionsOfTests } from './simulated-process.ts';
@@ -109,7 +110,7 @@ export class SuspensionLedger {
 
   #availableChunks(): ReadonlySet<string> {
     const available = new Set<string>();
-    for (const segment of this.#disk.names().filter((name) => name.startsWith('index/'))) {
+    for (const segment of filesIn(this.#disk, 'index')) {
       for (const [packId, chunkIds] of this.#readSegment(segment)) {
         if (this.#disk.peek(`packs/${packId.slice(0, 2)}/${packId}`) === undefined) continue;
         for (const id of chunkIds) available.add(id);

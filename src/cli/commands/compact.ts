@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_CODES_OF_MOVES, EXIT_SUCCESS, exitCodeOfMoves } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -8,7 +8,7 @@ import { omitUndefined } from '../omit-undefined.ts';
 import { sizeLimitValue, unusedLimitValue } from '../option-values.ts';
 import type { UnusedLimit } from '../option-values.ts';
 
-interface CompactFlags extends AppendOnlyFlags {
+interface CompactFlags extends RemovalFlags {
   readonly maxUnused?: UnusedLimit;
   readonly maxRepackSize?: number;
   readonly dryRun?: boolean;
@@ -39,7 +39,7 @@ export function defineCompact(program: Command, runner: CommandRunner): void {
     .option('-n, --dry-run', 'change nothing, only print what would be reclaimed')
     .option('--reseal', 'rewrite packs and segments that are sealed under an earlier master key')
     .option('--forget-lost', 'give up snapshots whose manifests are lost');
-  addAppendOnlyOption(command)
+  addRemovalOptions(command)
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

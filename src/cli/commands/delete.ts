@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -9,7 +9,7 @@ import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 import { futureTimeValue } from '../span-values.ts';
 
-interface DeleteFlags extends SnapshotFilterFlags, AppendOnlyFlags {
+interface DeleteFlags extends SnapshotFilterFlags, RemovalFlags {
   readonly dryRun?: boolean;
   readonly reclaim: boolean;
   readonly undoFor?: string;
@@ -30,7 +30,7 @@ export function defineDelete(program: Command, runner: CommandRunner): void {
       futureTimeValue,
     )
     .option('--no-reclaim', 'keep the space until the next `ldm compact` or delete; until then `ldm undelete` works');
-  addAppendOnlyOption(addSnapshotFilters(command))
+  addRemovalOptions(addSnapshotFilters(command))
     .addHelpText(
       'after',
       formatHelpFooter({

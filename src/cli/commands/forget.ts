@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '../../errors.ts';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { groupByValue } from '../group-option.ts';
@@ -15,7 +15,7 @@ import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 import { futureTimeValue } from '../span-values.ts';
 
-interface ForgetFlags extends SnapshotFilterFlags, RetentionFlags, AppendOnlyFlags {
+interface ForgetFlags extends SnapshotFilterFlags, RetentionFlags, RemovalFlags {
   readonly groupBy?: ReturnType<typeof groupByValue>;
   readonly keepSize?: number;
   readonly allowEmptyGroup?: boolean;
@@ -53,7 +53,7 @@ export function defineForget(program: Command, runner: CommandRunner): void {
       futureTimeValue,
     )
     .option('--no-reclaim', 'keep the space until the next `ldm compact` or delete; until then `ldm undelete` works');
-  addAppendOnlyOption(addSnapshotFilters(command))
+  addRemovalOptions(addSnapshotFilters(command))
     .addHelpText('after', RULES)
     .addHelpText(
       'after',

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import { positiveIntegerValue, sizeValue } from '../option-values.ts';
 
-interface GroupAddFlags extends AppendOnlyFlags {
+interface GroupAddFlags extends RemovalFlags {
   readonly capacity?: number;
   readonly weight?: number;
 }
@@ -31,7 +31,7 @@ export function defineGroupAdd(group: Command, runner: CommandRunner): void {
       'its share of new data, relative to the weights of the others (default: 1)',
       positiveIntegerValue,
     );
-  addAppendOnlyOption(command)
+  addRemovalOptions(command)
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

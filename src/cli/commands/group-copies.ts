@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { addCopiesIfRefsOption } from '../copies-options.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
@@ -9,7 +9,7 @@ import { omitUndefined } from '../omit-undefined.ts';
 import { positiveIntegerValue } from '../option-values.ts';
 import type { CopyRules } from '../../operations/groups.ts';
 
-interface GroupCopiesFlags extends AppendOnlyFlags {
+interface GroupCopiesFlags extends RemovalFlags {
   readonly copiesIfRefs?: CopyRules['copiesIfRefs'];
 }
 
@@ -23,7 +23,7 @@ export function defineGroupCopies(group: Command, runner: CommandRunner): void {
     .command('copies')
     .description('Set how many groups keep each piece of data.')
     .argument('<n>', 'the number of copies, 1 for no second one', positiveIntegerValue);
-  addAppendOnlyOption(addCopiesIfRefsOption(command))
+  addRemovalOptions(addCopiesIfRefsOption(command))
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

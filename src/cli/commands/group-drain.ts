@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_CODES_OF_MOVES, exitCodeOfMoves } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 
-interface GroupMoveFlags extends AppendOnlyFlags {
+interface GroupMoveFlags extends RemovalFlags {
   readonly dryRun?: boolean;
 }
 
@@ -19,7 +19,7 @@ export function defineGroupDrain(group: Command, runner: CommandRunner): void {
     .description('Move everything in a group to the other groups.')
     .argument('<name>', 'the group')
     .option('-n, --dry-run', 'change nothing, only print how much would be moved');
-  addAppendOnlyOption(command)
+  addRemovalOptions(command)
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

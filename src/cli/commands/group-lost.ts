@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_CODES_OF_MOVES, exitCodeOfLoss } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 
-interface GroupLostFlags extends AppendOnlyFlags {
+interface GroupLostFlags extends RemovalFlags {
   readonly yes?: boolean;
   readonly readData?: boolean;
 }
@@ -22,7 +22,7 @@ export function defineGroupLost(group: Command, runner: CommandRunner): void {
     .argument('<name>', 'the group')
     .option('--read-data', 'read everything that would be left (default: verify sizes and footers)')
     .option('--yes', 'take the group out of the repository (default: change nothing)');
-  addAppendOnlyOption(command)
+  addRemovalOptions(command)
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -14,7 +14,7 @@ export function defineGroupMove(group: Command, runner: CommandRunner): void {
     .description('Record that a group is at another place now.')
     .argument('<name>', 'the group')
     .argument('<place>', 'where it is now, written as for group add');
-  addAppendOnlyOption(command)
+  addRemovalOptions(command)
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',
@@ -24,7 +24,7 @@ export function defineGroupMove(group: Command, runner: CommandRunner): void {
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }, name: string, place: string, flags: AppendOnlyFlags) => {
+      runner.inSession(async ({ context, output }, name: string, place: string, flags: RemovalFlags) => {
         const [{ setGroupPlace }, { reportGroupChange }, { resolveLocation }] = await Promise.all([
           import('../../operations/groups.ts'),
           import('../reports/group-report.ts'),

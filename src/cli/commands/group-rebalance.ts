@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_CODES_OF_MOVES, exitCodeOfMoves } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 
-interface GroupMoveFlags extends AppendOnlyFlags {
+interface GroupMoveFlags extends RemovalFlags {
   readonly dryRun?: boolean;
 }
 
@@ -18,7 +18,7 @@ export function defineGroupRebalance(group: Command, runner: CommandRunner): voi
     .command('rebalance')
     .description('Move data so that each group has its share, and make missing copies.')
     .option('-n, --dry-run', 'change nothing, only print how much would be moved');
-  addAppendOnlyOption(command)
+  addRemovalOptions(command)
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -17,13 +17,13 @@ const COMMANDS = {
 
 export function defineGroupState(group: Command, runner: CommandRunner, name: keyof typeof COMMANDS): void {
   const { state, description, example } = COMMANDS[name];
-  addAppendOnlyOption(group.command(name).description(description).argument('<name>', 'the group'))
+  addRemovalOptions(group.command(name).description(description).argument('<name>', 'the group'))
     .addHelpText(
       'after',
       formatHelpFooter({ examples: [[`ldm group ${name} a`, example]], exitCodes: REPOSITORY_EXIT_CODES }),
     )
     .action(
-      runner.inSession(async ({ context, output }, groupName: string, flags: AppendOnlyFlags) => {
+      runner.inSession(async ({ context, output }, groupName: string, flags: RemovalFlags) => {
         const [{ setGroupState }, { reportGroupChange }] = await Promise.all([
           import('../../operations/groups.ts'),
           import('../reports/group-report.ts'),

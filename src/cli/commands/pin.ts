@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -9,7 +9,7 @@ import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 import { futureTimeValue } from '../span-values.ts';
 
-interface PinFlags extends SnapshotFilterFlags, AppendOnlyFlags {
+interface PinFlags extends SnapshotFilterFlags, RemovalFlags {
   readonly until?: string;
 }
 
@@ -19,7 +19,7 @@ export function definePin(program: Command, runner: CommandRunner): void {
     .description('Protect snapshots from delete and forget. A changed snapshot gets a new id.')
     .argument('[snapshots...]', 'ids (4 or more digits), latest or latest~N; default: all that the options select')
     .option('--until <time>', 'only until then: a date, or a span such as 90d or 1y', futureTimeValue);
-  addAppendOnlyOption(addSnapshotFilters(command))
+  addRemovalOptions(addSnapshotFilters(command))
     .addHelpText(
       'after',
       formatHelpFooter({

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { REPOSITORY_EXIT_CODES, exitCodeOfRepair } from '../exit-codes.ts';
 import { withDomains } from '../from-domains.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 
-interface RepairFlags extends AppendOnlyFlags {
+interface RepairFlags extends RemovalFlags {
   readonly dryRun?: boolean;
   readonly fromDomains?: boolean;
 }
@@ -20,7 +20,7 @@ export function defineRepair(program: Command, runner: CommandRunner): void {
     )
     .option('--from-domains', 'fetch what is lost here from the other domains of the realm, and store it again')
     .option('-n, --dry-run', 'change nothing, only print what would be done');
-  addAppendOnlyOption(command)
+  addRemovalOptions(command)
     .addHelpText(
       'after',
       formatHelpFooter({

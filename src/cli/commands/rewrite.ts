@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -11,7 +11,7 @@ import type { PatternFlags } from '../pattern-options.ts';
 import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 
-interface RewriteFlags extends SnapshotFilterFlags, PatternFlags, AppendOnlyFlags {
+interface RewriteFlags extends SnapshotFilterFlags, PatternFlags, RemovalFlags {
   readonly newHost?: string;
   readonly newTime?: string;
   readonly forget?: boolean;
@@ -33,7 +33,7 @@ export function defineRewrite(program: Command, runner: CommandRunner): void {
     .option('--new-time <time>', 'record this time, such as "2026-01-31 18:00"', timeValue)
     .option('--forget', 'delete the old snapshots')
     .option('-n, --dry-run', 'change nothing; print what would be left out and freed');
-  addAppendOnlyOption(addSnapshotFilters(command))
+  addRemovalOptions(addSnapshotFilters(command))
     .addHelpText('after', `${DETAILS}${PATTERN_FILES_HELP}`)
     .addHelpText(
       'after',

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -9,7 +9,7 @@ import { collectTags } from '../option-values.ts';
 import { addSnapshotFilters, snapshotFilterOf } from '../snapshot-filter-options.ts';
 import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 
-interface TagFlags extends SnapshotFilterFlags, AppendOnlyFlags {
+interface TagFlags extends SnapshotFilterFlags, RemovalFlags {
   readonly add?: readonly (readonly string[])[];
   readonly remove?: readonly (readonly string[])[];
   readonly set?: readonly (readonly string[])[];
@@ -23,7 +23,7 @@ export function defineTag(program: Command, runner: CommandRunner): void {
     .option('--add <tags>', 'add a tag, or several: a,b; may be repeated', collectTags)
     .option('--remove <tags>', 'remove a tag, or several; may be repeated', collectTags)
     .option('--set <tags>', 'these tags instead of the present ones; may be repeated', collectTags);
-  addAppendOnlyOption(addSnapshotFilters(command))
+  addRemovalOptions(addSnapshotFilters(command))
     .addHelpText(
       'after',
       formatHelpFooter({

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -12,23 +12,21 @@ export function defineUndelete(program: Command, runner: CommandRunner): void {
     .command('undelete')
     .description('Bring back deleted snapshots whose space has not been reclaimed.')
     .argument('<snapshots...>', 'ids (4 or more digits), as `ldm snapshots --deleted` lists them');
-  addAppendOnlyOption(addSnapshotFilters(command))
+  addRemovalOptions(addSnapshotFilters(command))
     .addHelpText(
       'after',
       formatHelpFooter({ examples: [['ldm undelete 1a2b3c4d', 'bring one back']], exitCodes: REPOSITORY_EXIT_CODES }),
     )
     .action(
-      runner.inSession(
-        async ({ context, output }, selectors: string[], flags: SnapshotFilterFlags & AppendOnlyFlags) => {
-          const [{ undeleteSnapshots }, { reportUndelete }] = await Promise.all([
-            import('../../operations/delete.ts'),
-            import('../reports/delete-report.ts'),
-          ]);
-          const options = { selectors, filter: snapshotFilterOf(flags) };
-          const { snapshots } = await undeleteSnapshots(overriding(context, flags), options);
-          reportUndelete(output, snapshots);
-          return EXIT_SUCCESS;
-        },
-      ),
+      runner.inSession(async ({ context, output }, selectors: string[], flags: SnapshotFilterFlags & RemovalFlags) => {
+        const [{ undeleteSnapshots }, { reportUndelete }] = await Promise.all([
+          import('../../operations/delete.ts'),
+          import('../reports/delete-report.ts'),
+        ]);
+        const options = { selectors, filter: snapshotFilterOf(flags) };
+        const { snapshots } = await undeleteSnapshots(overriding(context, flags), options);
+        reportUndelete(output, snapshots);
+        return EXIT_SUCCESS;
+      }),
     );
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { addAppendOnlyOption, overriding } from '../append-only-option.ts';
-import type { AppendOnlyFlags } from '../append-only-option.ts';
+import { addRemovalOptions, overriding } from '../removal-options.ts';
+import type { RemovalFlags } from '../removal-options.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../exit-codes.ts';
 import { formatHelpFooter } from '../help-footer.ts';
@@ -12,7 +12,7 @@ export function defineUnpin(program: Command, runner: CommandRunner): void {
     .command('unpin')
     .description('Remove the protection of snapshots: pins, and the times of --keep-until.')
     .argument('[snapshots...]', 'ids (4 or more digits), latest or latest~N; default: all that the options select');
-  addAppendOnlyOption(addSnapshotFilters(command))
+  addRemovalOptions(addSnapshotFilters(command))
     .addHelpText(
       'after',
       formatHelpFooter({
@@ -21,16 +21,14 @@ export function defineUnpin(program: Command, runner: CommandRunner): void {
       }),
     )
     .action(
-      runner.inSession(
-        async ({ context, output }, selectors: string[], flags: SnapshotFilterFlags & AppendOnlyFlags) => {
-          const [{ unpinSnapshots }, { reportChanges }] = await Promise.all([
-            import('../../operations/tag.ts'),
-            import('../reports/change-report.ts'),
-          ]);
-          const options = { selectors, filter: snapshotFilterOf(flags) };
-          reportChanges(output, await unpinSnapshots(overriding(context, flags), options));
-          return EXIT_SUCCESS;
-        },
-      ),
+      runner.inSession(async ({ context, output }, selectors: string[], flags: SnapshotFilterFlags & RemovalFlags) => {
+        const [{ unpinSnapshots }, { reportChanges }] = await Promise.all([
+          import('../../operations/tag.ts'),
+          import('../reports/change-report.ts'),
+        ]);
+        const options = { selectors, filter: snapshotFilterOf(flags) };
+        reportChanges(output, await unpinSnapshots(overriding(context, flags), options));
+        return EXIT_SUCCESS;
+      }),
     );
 }

@@ -33,6 +33,10 @@ export function describeAction(action: RepairAction): ActionText {
       return about(manifestCopyName(action.snapshotId), (file) => setAside(file) + (action.isRewritten ? AGAIN : ''));
     case 'condemnation-quarantined':
       return about(condemnationName(action.condemnationId), setAside);
+    case 'commit-quarantined':
+      return about(action.name, setAside);
+    case 'commits-rewritten':
+      return { message: 'write a new record of the snapshots that were committed' };
     case 'segment-quarantined':
       return about(segmentName(action.segmentId), setAside);
     case 'segment-replaced':

@@ -17,6 +17,7 @@ export function fileOf(finding: Finding): string | undefined {
     case 'config-damaged':
     case 'config-outdated':
     case 'checkpoint-damaged':
+    case 'commit-damaged':
     case 'realm-damaged':
     case 'realm-missing':
     case 'reference-count':
@@ -117,6 +118,7 @@ const LOST = {
   repairable: `${GONE}; \`ldm repair\` can restore it`,
   'copy-damaged': `${GONE}; its copy is damaged as well`,
   unrepairable: 'lost: its manifest cannot be read, and there is no copy; what is left of it is in quarantine/',
+  gone: `${GONE}, and there is no copy. If an older state of the repository was put in its place, put the newer one back; \`ldm compact --forget-lost\` gives the snapshot up`,
 };
 
 function describeProblem(problem: PackProblem): string {

@@ -3,7 +3,10 @@ import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { OperationContext } from '../context.ts';
 
-/** Writes copies of manifests. A snapshot is valid without its copy, so a failure only causes a warning. */
+/**
+ * Writes copies of manifests, and a record of their commits. A snapshot is valid without them, so a failure only causes a
+ * warning.
+ */
 export async function copyManifests(
   context: OperationContext,
   repository: Repository,
@@ -11,6 +14,7 @@ export async function copyManifests(
 ): Promise<void> {
   try {
     await repository.order.copyManifests(manifests, async () => repository.assertLocked());
+    if (manifests.size > 0) await repository.commits.record([...manifests.keys()]);
   } catch (error) {
     const isLockLost = error instanceof RefusedError;
     if (!(isLockLost || error instanceof BackendError)) throw error;

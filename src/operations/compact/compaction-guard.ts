@@ -39,7 +39,13 @@ async function assertTrusted(opened: OpenedState, forgetsLost: boolean): Promise
   for (const message of damage.snapshots.values()) throw refused(`a snapshot cannot be read: ${message}`);
   for (const message of damage.segments.values()) throw refused(`a segment cannot be read: ${message}`);
   for (const [id, reason] of state.unreadableTrees) throw refused(`tree ${id} cannot be read: ${reason}`);
-  if (forgetsLost) return await releaseSnapshots(state, damage.lostSnapshots, opened.reader.readTree);
+  for (const { message } of opened.listing.commits?.damaged.values() ?? []) {
+    throw refused(`a commit record cannot be read: ${message}`);
+  }
+  if (forgetsLost) {
+    const folded = damage.lostSnapshots.filter((id) => state.snapshots.has(id));
+    return await releaseSnapshots(state, folded, opened.reader.readTree);
+  }
   const missing = missingDirectory(opened);
   if (missing !== undefined) {
     throw refused(`${missing}/ does not exist, although there are packs`, 'restore-directory-or-forget-snapshot');

@@ -20,11 +20,14 @@ export interface CompactionOptions {
   /** The snapshots whose chunks were marked as live. */
   readonly markedIds: ReadonlySet<string>;
   readonly plan: CompactionPlan;
-  /** Writes a new checkpoint even if nothing changes. */
+  /** Writes a new checkpoint and commit record even if nothing changes. */
   readonly replacesCheckpoints?: boolean;
   /** Writes no checkpoint, because its space is needed for copies. */
   readonly isDiskFull?: boolean;
 }
+
+/** More are merged to one: the next command with the exclusive lock reads all of them. */
+const COMMIT_RECORDS_KEPT = 16;
 
 type Segments = Map<string, PackContents[]>;
 
@@ -60,7 +63,8 @@ export class Compaction {
     const segments = await this.#readSegments(unindexed);
     const condemned = this.#toCondemn([...segments.replaced.keys()], [...doomed, ...orphanIds]);
     await verifyKeptCopies(this.#repository, this.#opened, condemned);
-    const removal = new Removal(this.#repository, condemned, this.#markedIds);
+    const { lastCommit } = this.#opened.listing;
+    const removal = new Removal(this.#repository, condemned, { snapshotIds: this.#markedIds, lastCommit });
     await removal.prepare();
     const areCheckpointsOutdated = unindexed.size > 0 || this.#areCheckpointsOutdated();
     let bytesCopied: number;
@@ -103,6 +107,7 @@ export class Compaction {
     const { listing } = this.#opened;
     await removal.begin();
     if (areCheckpointsOutdated) await order.remove(listing.checkpoints, assertLocked);
+    await this.#mergeCommits();
     await order.remove(this.#copiesGivenUp(), assertLocked);
     await removal.removeFiles();
     await order.remove(
@@ -122,6 +127,17 @@ export class Compaction {
     const { foldedCount, listing, damage } = this.#opened;
     const goneCount = listing.deletedIds.length + damage.lostSnapshots.length;
     return this.#replacesCheckpoints || foldedCount + goneCount + listing.condemned.ids.length > 0;
+  }
+
+  /** A record that has a reclaimed snapshot would call it lost. */
+  async #mergeCommits(): Promise<void> {
+    const { commits, deletedIds } = this.#opened.listing;
+    const ids = this.#markedIds;
+    if (commits === undefined || (commits.end === 0 && ids.size + deletedIds.length === 0)) return;
+    const { snapshotIds, numbers } = commits;
+    const areSame = snapshotIds.size === ids.size && [...snapshotIds].every((id) => ids.has(id));
+    if (areSame && numbers.length <= COMMIT_RECORDS_KEPT && !this.#replacesCheckpoints) return;
+    await this.#repository.commits.merge(commits, [...ids], this.#replacesCheckpoints);
   }
 
   /** If a copy remained after its manifest or the chunks of its snapshot, the snapshot would look lost. */

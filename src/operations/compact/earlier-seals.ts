@@ -7,7 +7,8 @@ import type { CompactionPlan } from './compaction-plan.ts';
 export interface EarlierSeals {
   /** Ids. */
   readonly packs: ReadonlySet<string>;
-  readonly hasCheckpoints: boolean;
+  /** Whether any checkpoint or commit record is. */
+  readonly hasDerived: boolean;
 }
 
 /** What sealing again did, or would do. */
@@ -21,14 +22,14 @@ export interface ResealResult {
   readonly snapshotsLeft: number;
 }
 
-/** Looks at the beginning of each pack and checkpoint. All envelopes of a pack have the same epoch. */
+/** Looks at the beginning of each pack, checkpoint and commit record. All envelopes of a pack have the same epoch. */
 export async function findEarlierSeals(
   { files }: Repository,
-  given: { readonly packIds: Iterable<string>; readonly checkpoints: readonly string[] },
+  given: { readonly packIds: Iterable<string>; readonly derived: readonly string[] },
 ): Promise<EarlierSeals> {
   const packs = new Set(await earlierOf(files, given.packIds, packName));
-  const checkpoints = await earlierOf(files, given.checkpoints, (name) => name);
-  return { packs, hasCheckpoints: checkpoints.length > 0 };
+  const derived = await earlierOf(files, given.derived, (name) => name);
+  return { packs, hasDerived: derived.length > 0 };
 }
 
 async function earlierOf(

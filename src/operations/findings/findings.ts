@@ -38,9 +38,9 @@ export type UnreadableFile =
   | OfKind<'condemnation-damaged', { severity: 'error'; condemnationId: string; reason: string }>
   /** A key file: its password opens nothing. `keyId`: its name. */
   | OfKind<'key-damaged', { severity: 'error'; keyId: string; reason: string }>
-  /** `realm-damaged`: the membership in a realm. Joining again writes it anew. */
+  /** `realm-damaged`: the membership in a realm. Joining again writes it anew. `commit-damaged`: a commit record. */
   | OfKind<
-      'config-damaged' | 'checkpoint-damaged' | 'realm-damaged',
+      'config-damaged' | 'checkpoint-damaged' | 'realm-damaged' | 'commit-damaged',
       { severity: 'error'; name: string; reason: string }
     >;
 
@@ -70,10 +70,10 @@ export type Finding =
   | OfKind<'packs-missing', { severity: 'error' }>
   /** A checkpoint lists it. */
   | OfKind<'segment-missing', { severity: 'error'; segmentId: string }>
-  /** `outlook`: whether `repair` can write the manifest again, and if not, whether there is a damaged copy. */
+  /** `outlook`: whether `repair` can write the manifest again, and if not, whether anything of it is left. */
   | OfKind<
       'snapshot-lost',
-      { severity: 'error'; snapshotId: string; outlook: 'repairable' | 'copy-damaged' | 'unrepairable' }
+      { severity: 'error'; snapshotId: string; outlook: 'repairable' | 'copy-damaged' | 'unrepairable' | 'gone' }
     >
   /** The checkpoint `name` differs from a recount of the snapshots. `differences`: some of them. */
   | OfKind<
@@ -107,7 +107,7 @@ export type FindingOf<Kind extends Finding['kind']> = Extract<Finding, { readonl
 /** Returns the names of the files with findings of one kind. */
 export function damagedNames(
   findings: readonly Finding[],
-  kind: 'config-damaged' | 'config-outdated' | 'checkpoint-damaged' | 'realm-damaged',
+  kind: 'config-damaged' | 'config-outdated' | 'checkpoint-damaged' | 'realm-damaged' | 'commit-damaged',
 ): string[] {
   return findings.flatMap((finding) => (finding.kind === kind ? [finding.name] : []));
 }

@@ -1,6 +1,6 @@
 import { CorruptDataError, UnsupportedFormatError, isAbsent } from '../../errors.ts';
 import type { LdmError } from '../../errors.ts';
-import { REALM_NAME } from '../../format/layout.ts';
+import { REALM_NAME, commitName } from '../../format/layout.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { ConfigProblem } from '../../repository/config-copies.ts';
 import type { Listing } from '../../repository/listing.ts';
@@ -37,9 +37,9 @@ export async function surveyRepository(
     else findings.push({ severity: 'error', kind: 'config-damaged', name, reason });
   }
   findings.push(...(await keyProblems(files, isFinding)), ...(await realmProblems(files, isFinding)));
-  for (const [condemnationId, reason] of listing.condemned.damaged) {
+  findings.push(...commitProblems(listing, isFinding));
+  for (const [condemnationId, reason] of listing.condemned.damaged)
     findings.push({ severity: 'error', kind: 'condemnation-damaged', condemnationId, reason });
-  }
   const attempt = async (
     findingFor: (reason: string) => UnreadableFile,
     reading: Promise<unknown>,
@@ -114,6 +114,13 @@ function addPacks(
   }
   if (contradicted !== undefined)
     throw new CorruptDataError(`it contradicts another segment about pack ${contradicted}`);
+}
+
+function commitProblems({ commits }: Listing, isFinding: (error: unknown) => boolean): Finding[] {
+  return [...(commits?.damaged ?? [])].map(([number, error]) => {
+    if (!isFinding(error)) throw error;
+    return { severity: 'error', kind: 'commit-damaged', name: commitName(number), reason: error.message };
+  });
 }
 
 /** A key file of an unknown version is none of them: a later version of the program can use it. */

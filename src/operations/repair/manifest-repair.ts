@@ -46,7 +46,7 @@ export function repairManifests(
       order.publishFile(snapshotName(snapshotId), manifest),
     );
   };
-  for (const id of opened.damage.lostSnapshots) write(id);
+  for (const id of opened.damage.lostSnapshots) if (snapshots.has(id)) write(id);
   for (const snapshotId of damagedIds(findings, 'snapshot-damaged')) {
     const isRewritten = snapshots.has(snapshotId);
     plan.add({ kind: 'snapshot-quarantined', snapshotId, isRewritten }, async () =>
@@ -115,13 +115,13 @@ async function replace(
 export function findLostSnapshots(opened: OpenedState, findings: readonly Finding[]): Finding[] {
   const { remembered, damage, listing } = opened;
   const damaged = damagedIds(findings, 'snapshot-damaged').filter((id) => !remembered.has(id));
-  const gone = [...damage.snapshots.keys()].filter((id) => !listing.snapshotIds.includes(id));
-  return [...damaged, ...gone].map((snapshotId) => ({
-    severity: 'error',
-    kind: 'snapshot-lost',
-    snapshotId,
-    outlook: 'unrepairable',
-  }));
+  const unread = [...damage.snapshots.keys()].filter((id) => !listing.snapshotIds.includes(id));
+  const gone = damage.lostSnapshots.filter((id) => !remembered.has(id));
+  const lost = { severity: 'error', kind: 'snapshot-lost' } as const;
+  return [
+    ...[...damaged, ...unread].map((snapshotId) => ({ ...lost, snapshotId, outlook: 'unrepairable' as const })),
+    ...gone.map((snapshotId) => ({ ...lost, snapshotId, outlook: 'gone' as const })),
+  ];
 }
 
 type SnapshotKind = Extract<UnreadableFile, { readonly snapshotId: string }>['kind'];

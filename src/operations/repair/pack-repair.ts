@@ -28,8 +28,8 @@ export function repairPacks(
   const { order, assertLocked } = repository;
   const segmentIds = [...segmentsReplaced, ...segmentsDamaged];
   const condemned = { segmentIds, packIds: packsDamaged, damagedIds: [...segmentsDamaged, ...packsDamaged] };
-  const knownSnapshotIds = new Set([...opened.listing.snapshotIds, ...opened.damage.lostSnapshots]);
-  const removal = new Removal(repository, condemned, knownSnapshotIds);
+  const snapshotIds = new Set([...opened.listing.snapshotIds, ...opened.damage.lostSnapshots]);
+  const removal = new Removal(repository, condemned, { snapshotIds, lastCommit: opened.listing.lastCommit });
   if (packsKept.length + packsCondemned.length + packsDamaged.length > 0) {
     plan.add(rebuildAction(survey), async () => {
       await removal.prepare();

@@ -18,7 +18,10 @@ export type RepairAction =
   | { readonly kind: 'copy-quarantined'; readonly packId: string; readonly group: string }
   /** Packs that are in too few groups are copied to others. */
   | { readonly kind: 'copies-made'; readonly packCount: number }
-  | { readonly kind: 'checkpoint-removed' | 'checkpoint-quarantined' | 'realm-quarantined'; readonly name: string }
+  | {
+      readonly kind: 'checkpoint-removed' | 'checkpoint-quarantined' | 'realm-quarantined' | 'commit-quarantined';
+      readonly name: string;
+    }
   /** A new segment lists the intact packs and copies of what is readable in damaged ones. */
   | {
       readonly kind: 'segment-rebuilt';
@@ -27,7 +30,7 @@ export type RepairAction =
       readonly missingPacks: number;
     }
   /** Lists the files to be replaced in condemned/, and removes the list at the end. */
-  | { readonly kind: 'condemned' | 'condemnation-removed' | 'checkpoint-rewritten' };
+  | { readonly kind: 'condemned' | 'condemnation-removed' | 'checkpoint-rewritten' | 'commits-rewritten' };
 
 /** What a repair does, in order. Nothing is carried out before all of it is known. */
 export class RepairPlan {

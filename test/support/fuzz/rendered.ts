@@ -1,3 +1,4 @@
+import { isCommitName } from '../../../src/format/layout.ts';
 import { sha256 } from '../../format/stranger-bytes.ts';
 import type { Spans } from '../../format/stranger-bytes.ts';
 import { openEnvelope, sealEnvelope } from '../../format/stranger-crypto.ts';
@@ -63,7 +64,7 @@ async function render(disk: MemoryBackend, { opened, backend }: FuzzSubject, hoo
   }
   for (const name of backend.names()) {
     const bytes = backend.view(name);
-    if (name.startsWith('index/')) {
+    if (name.startsWith('index/') && !isCommitName(name)) {
       const listed = parseSegment(openEnvelope(opened.keys, 'segments', bytes)).map(({ id }) => packs.get(id)!);
       const plain = hook('segment', encodeSegment(listed, opened.keys.random?.(16)), parseSegment);
       disk.poke(...sealFile(opened, { directory: 'index', label: 'segments' }, plain));

@@ -7,12 +7,31 @@ import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { RepositoryLock } from '../../src/repository/lock.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeProcessScenario } from '../support/process-scenario.ts';
+import type { ProcessScenario } from '../support/process-scenario.ts';
 import { makeRandomTree, mutateTree } from '../support/random-tree.ts';
 import { inSoak } from '../support/soak.ts';
+import { stoppingProgram } from '../support/stopping-program.ts';
+import type { Stop } from '../support/stopping-program.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** Each round starts half a dozen processes. */
 const SLOW = { timeout: 3_600_000 };
+
+type Command = (scenario: Pick<ProcessScenario, 'run' | 'backup'>) => Promise<void>;
+
+/** Runs each in a process of its own. If they stop, they go on when the last one has stopped. */
+async function runTogether(
+  scenario: ProcessScenario,
+  stop: Stop | undefined,
+  commands: readonly Command[],
+): Promise<void> {
+  const programs = commands.map(() => (stop === undefined ? undefined : stoppingProgram(stop)));
+  const running = commands.map(async (command, index) => command(scenario.startedWith(programs[index]?.options ?? {})));
+  for (const program of programs) await program?.stopped();
+  if (stop !== undefined) expect(scenario.lockNames()).toHaveLength(commands.length);
+  for (const program of programs) program?.goOn();
+  await Promise.all(running);
+}
 
 describe('two backups at once', SLOW, () => {
   it('of different trees and of the same, both succeed', async () => {
@@ -23,12 +42,14 @@ describe('two backups at once', SLOW, () => {
     const [one, two] = trees as [string, string];
     for (let round = 0; round < inSoak(2, 1); round += 1) {
       // Of the same tree as if by two machines, so that neither compares with the other's.
-      const hosts = inSoak(['a', 'b', 'a'], ['a', 'b']);
-      const same = (): Promise<string>[] => hosts.map(async (host) => scenario.backupBuilt(one, '--host', host));
-      const different = inSoak([one, two], [two]).map(async (tree) => scenario.backupBuilt(tree));
+      const same = ['a', 'b', ...inSoak(['a'], [])].map((host) => [one, '--host', host]);
       // All three at once in the suite.
-      if (inSoak(true, false)) await Promise.all(different);
-      await Promise.all([...different, ...same()]);
+      for (const backups of inSoak([[[one], [two]], same], [[[two], ...same]])) {
+        const commands = backups.map(([tree, ...args]): Command => {
+          return async ({ backup }) => void (await backup(tree!, ...args));
+        });
+        await runTogether(scenario, 'locked', commands);
+      }
       for (const tree of trees) mutateTree(tree, prng);
     }
     expect(scenario.snapshotIds()).toHaveLength(inSoak(10, 3));
@@ -37,12 +58,43 @@ describe('two backups at once', SLOW, () => {
   });
 });
 
+interface Beside {
+  readonly scenario: ProcessScenario;
+  readonly save: Command;
+  readonly remove: Command;
+  /** Whether one is stopped where it matters; else they overlap by chance. */
+  readonly areStopped: boolean;
+}
+
+async function meet(scenario: ProcessScenario, stop: Stop, first: Command, second: Command): Promise<void> {
+  const program = stoppingProgram(stop);
+  const running = first(scenario.startedWith(program.options));
+  await program.stopped();
+  await second({ run: scenario.runHere, backup: scenario.backup });
+  expect(scenario.lockNames()).toHaveLength(1);
+  program.goOn();
+  await running;
+}
+
+/** The first one runs in a process of its own, and the second one begins at once in this one. */
+async function both(scenario: ProcessScenario, first: Command, second: Command): Promise<void> {
+  const running = first(scenario.startedWith({}));
+  await Promise.all([running, second({ run: scenario.runHere, backup: scenario.backup })]);
+}
+
+const ORDERS: Readonly<Record<string, (given: Beside) => Promise<void>>> = {
+  'backup first': async ({ scenario, save, remove, areStopped }) =>
+    areStopped ? await meet(scenario, 'snapshot ready', save, remove) : await both(scenario, save, remove),
+  'delete first': async ({ scenario, save, remove, areStopped }) =>
+    areStopped ? await meet(scenario, 'delete ready', remove, save) : await both(scenario, remove, save),
+  together: async ({ scenario, save, remove, areStopped }) =>
+    await runTogether(scenario, areStopped ? 'locked' : undefined, [save, remove]),
+};
+
 describe('a backup beside a delete that gives space back', SLOW, () => {
-  it.each([
-    ['backup first', inSoak(50, 1)],
-    ['delete first', inSoak(50, 1)],
-    ['together', inSoak(50, 1)],
-  ])('%s: both succeed, %i times', async (order, roundCount) => {
+  const roundCount = inSoak(50, 1);
+
+  it.each(Object.keys(ORDERS))(`%s: both succeed, ${roundCount} times`, async (order) => {
     const scenario = await makeProcessScenario();
     const tree = join(scenario.home, 'tree');
     const prng = createPrng(order.length);
@@ -51,20 +103,12 @@ describe('a backup beside a delete that gives space back', SLOW, () => {
     for (let round = 0; round < roundCount; round += 1) {
       mutateTree(tree, prng, { changeCount: inSoak(20, 10) });
       const doomed = previous;
-      const remove = async (run = scenario.run): Promise<void> => {
+      const remove: Command = async ({ run }) => {
         const { code, stderr } = await run('delete', doomed);
         expect(code, stderr).toBe(0);
       };
-      const backUp = async (inner = scenario.backupBuilt): Promise<void> => void (previous = await inner(tree));
-      const first = order === 'delete first' ? remove() : backUp();
-      if (order !== 'together')
-        await waitUntil(() => scenario.lockNames().length > 0 || round % 3 > 0, 'the first lock');
-      // The second one begins at once in this process; one of its own would begin when the first has almost ended.
-      const seconds = {
-        'backup first': async () => remove(scenario.runHere),
-        'delete first': async () => backUp(scenario.backup),
-      };
-      await Promise.all([first, (seconds[order as keyof typeof seconds] ?? remove)()]);
+      const save: Command = async ({ backup }) => void (previous = await backup(tree));
+      await ORDERS[order]!({ scenario, save, remove, areStopped: round % 3 === 0 });
       expect(scenario.snapshotIds()).toEqual([previous]);
       expect(scenario.lockNames()).toEqual([]);
       await scenario.expectWhole();

@@ -15,7 +15,7 @@ import { describeTree, diffTrees } from './compare-trees.ts';
 import { openFilesOf } from './open-files.ts';
 import { runLdmHere } from './run-ldm-here.ts';
 import { runLdm } from './run-ldm.ts';
-import type { RunLdmResult } from './run-ldm.ts';
+import type { RunLdmOptions, RunLdmResult } from './run-ldm.ts';
 import { waitUntil } from './wait-until.ts';
 
 /** A repository that several real processes work on, and a directory `work` of which a backup finds no end. */
@@ -33,6 +33,8 @@ export interface ProcessScenario {
   readonly backup: (directory: string, ...args: readonly string[]) => Promise<string>;
   /** The same in a process of its own, for several at the same time. */
   readonly backupBuilt: (directory: string, ...args: readonly string[]) => Promise<string>;
+  /** What `run` and `backupBuilt` do, by a program that is started with these options. */
+  readonly startedWith: (options: StartOptions) => Pick<ProcessScenario, 'run' | 'backup'>;
   /** A backup of `work` that is suspended in the middle: it holds a lock and has opened the filter. */
   readonly startSuspendedBackup: () => Promise<SuspendedBackup>;
   readonly lockNames: () => string[];
@@ -40,6 +42,8 @@ export interface ProcessScenario {
   /** Fails unless the repository is whole and each snapshot of `backup` restores as it was. */
   readonly expectWhole: () => Promise<void>;
 }
+
+type StartOptions = Pick<RunLdmOptions, 'env' | 'onStart'>;
 
 export interface SuspendedBackup {
   readonly running: RunningLdm;
@@ -53,7 +57,11 @@ export async function makeProcessScenario(): Promise<ProcessScenario> {
   const repository = join(home, 'repository');
   const expected = new Map<string, Expected>();
   const surroundings = { cwd: home, env: { LDM_REPOSITORY: repository } };
-  const run = async (...args: readonly string[]): Promise<RunLdmResult> => await runLdm(args, surroundings);
+  const runWith =
+    ({ env, ...options }: StartOptions): ProcessScenario['run'] =>
+    async (...args) =>
+      await runLdm(args, { ...surroundings, ...options, env: { ...surroundings.env, ...env } });
+  const run = runWith({});
   const runHere = async (...args: readonly string[]): Promise<RunLdmResult> => await runLdmHere(args, surroundings);
   const well =
     (inner: ProcessScenario['run']): ProcessScenario['runWell'] =>
@@ -87,6 +95,7 @@ export async function makeProcessScenario(): Promise<ProcessScenario> {
     start,
     backup: backUp(runHere),
     backupBuilt: backUp(run),
+    startedWith: (options) => ({ run: runWith(options), backup: backUp(runWith(options)) }),
     startSuspendedBackup: async () => await suspendBackup(start('backup', join(home, 'work')), { home, repository }),
     lockNames: () => namesIn('locks'),
     snapshotIds: () => namesIn('snapshots'),

@@ -60,6 +60,25 @@ async function makeCreated(commandFor?: (stage: RcloneStage) => readonly string[
   return remote;
 }
 
+/** An rclone that is killed when about so many bytes have passed, so many times. */
+function killedRclone(
+  bytes: number,
+  cuts: number,
+): { readonly commandFor: (stage: RcloneStage) => readonly string[]; readonly countCuts: () => number } {
+  let countCuts = (): number => 0;
+  return {
+    commandFor: ({ command }) => {
+      // The same arguments as those that ldm adds.
+      const serve = ['serve', 'restic', '--stdio', '--cache-objects=false', '--', 'disk:deep/repository'];
+      const server = cuttingServer(bytes, cuts, [...command, ...serve]);
+      countCuts = server.countCuts;
+      // A listing of the root is another command, which is not cut.
+      return ['sh', '-c', `if [ "$1" = lsjson ]; then exec rclone "$@"; fi; exec ${quote(server.command)}`, 'rclone'];
+    },
+    countCuts: () => countCuts(),
+  };
+}
+
 describe('a repository in a remote of rclone', () => {
   it('is used by every command', async () => {
     const { directory, run, runBuilt } = await makeCreated();
@@ -122,15 +141,8 @@ describe('a repository in a remote of rclone', () => {
   });
 
   it('outlives an rclone that is killed again and again', async () => {
-    let countCuts = (): number => 0;
-    const { directory, source, run } = await makeCreated(({ command }) => {
-      // The same arguments as those that ldm adds.
-      const serve = ['serve', 'restic', '--stdio', '--cache-objects=false', '--', 'disk:deep/repository'];
-      const server = cuttingServer(inSoak(3_000_000, 600_000), 3, [...command, ...serve]);
-      countCuts = server.countCuts;
-      // A listing of the root is another command, which is not cut.
-      return ['sh', '-c', `if [ "$1" = lsjson ]; then exec rclone "$@"; fi; exec ${quote(server.command)}`, 'rclone'];
-    });
+    const killed = killedRclone(inSoak(3_000_000, 600_000), 3);
+    const { directory, source, run } = await makeCreated(killed.commandFor);
     const bytes = createPrng(7).bytes(inSoak(5_000_000, 1_000_000));
     for (const [command, ...args] of [
       ['backup', 'source'],
@@ -143,7 +155,16 @@ describe('a repository in a remote of rclone', () => {
     expect(await run(['check', '--read-data'])).toMatchObject({ code: 0 });
     expect(await run(['restore', 'latest', '-t', 'out'])).toMatchObject({ code: 0 });
     expect(readFileSync(join(directory, 'out/source/large')).equals(bytes.reverse())).toBe(true);
-    expect(countCuts()).toBe(3);
+    expect(killed.countCuts()).toBe(3);
+  });
+
+  it('is created by an rclone that is killed again and again', async () => {
+    const killed = killedRclone(4000, 2);
+    const { run } = await makeRemote(PLACE, killed.commandFor);
+    const made = await run(['init', '--no-encryption', '--single-writer']);
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(` at ${PLACE}, `) });
+    expect(killed.countCuts()).toBe(2);
+    expect(await run(['check'])).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('can be used again when a kill has left a part of a file anywhere', async () => {

@@ -44,7 +44,7 @@ describe('a machine for which there is no native BLAKE3', () => {
     expect((await run('init', '--no-encryption', '-r', place)).code).toBe(1);
     expect(existsSync(place)).toBe(false);
     expect(reports().length).toBeGreaterThan(1);
-    for (const args of [['check', '--read-data'], ...inSoak([['repair']], [])]) {
+    for (const args of [['check', '--read-data'], ['repair']]) {
       const { code, stderr } = await run(...args);
       expect({ args, code }).toEqual({ args, code: 1 });
       expect(stderr).toMatch(/^ldm: BLAKE3, which names the packs of this repository, cannot be loaded/);

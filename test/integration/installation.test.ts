@@ -8,7 +8,7 @@ import { makeScenario } from '../cli/scenario.ts';
 import { createPrng } from '../support/prng.ts';
 import { inSoak } from '../support/soak.ts';
 import { makeText } from '../support/tree-paths.ts';
-import { GONE, WITHOUT_NODE_ZSTD, withPackages } from '../support/with-packages.ts';
+import { GONE, WITHOUT_NODE_ZSTD, withPackages, withoutZstdHere } from '../support/with-packages.ts';
 
 /** As after `npm install --omit=optional` on Node 20: both load their native part from an optional package. */
 const WITHOUT_NATIVE_PARTS = { koffi: GONE, '@toondepauw/node-zstd': GONE };
@@ -32,6 +32,8 @@ const BROKEN_ZSTD = `({
 
 const MISSING = /^ldm: zstd is missing from this installation of ldm[^\n]*\n[^\n]*npm install --include=optional\n$/;
 
+const READING = [['check'], ['check', '--read-data'], ['backup', 'source'], ['delete', 'latest']];
+
 /** Every file of a directory with a digest of its bytes. */
 function fingerprint(directory: string): Record<string, string> {
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' });
@@ -51,7 +53,8 @@ describe('an installation without zstd', () => {
     const { run } = withPackages(scenario, WITHOUT_NATIVE_PARTS, WITHOUT_NODE_ZSTD);
     const [target, place] = [join(scenario.directory, 'target'), join(scenario.directory, 'another')];
     const commands = [
-      ...inSoak([['check'], ['check', '--read-data'], ['backup', 'source'], ['delete', 'latest']], []),
+      // The suite runs these in its own process.
+      ...inSoak(READING, []),
       ['repair'],
       ['restore', 'latest', '--target', target],
       ['init', '--no-encryption', '-r', place],
@@ -67,6 +70,19 @@ describe('an installation without zstd', () => {
     expect([target, place].filter((path) => existsSync(path))).toEqual([]);
     const { code } = await scenario.run(['check', '--read-data']);
     expect(code).toBe(0);
+  });
+
+  test('reads no repository in any command', async () => {
+    const scenario = await makeScenario();
+    await scenario.run(['backup', 'source']);
+    const before = fingerprint(scenario.repository);
+    withoutZstdHere();
+    for (const args of READING) {
+      const { code, stdout, stderr } = await scenario.run(args);
+      expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: '' });
+      expect(stderr).toMatch(MISSING);
+    }
+    expect(fingerprint(scenario.repository)).toEqual(before);
   });
 
   test('in its threads alone ends the command with the same error, and not with damage', async () => {

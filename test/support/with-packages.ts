@@ -1,6 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { Module } from 'node:module';
 import { join } from 'node:path';
+import zlib from 'node:zlib';
 
+import { onTestFinished } from 'vitest';
+
+import { closeZstd } from '../../src/workers/zstd.ts';
 import type { Scenario } from '../cli/scenario.ts';
 import type { RunLdmResult } from './run-ldm.ts';
 
@@ -47,4 +52,22 @@ export function withPackages(
     run: async (...args) => await scenario.run(args, { env: { NODE_OPTIONS: `--require ${hook}` } }),
     reports: () => (existsSync(log) ? readFileSync(log, 'utf8').trimEnd().split('\n') : []),
   };
+}
+
+/** Takes every zstd away from this process, as `GONE` does from a started one, until the test ends. */
+export function withoutZstdHere(): void {
+  const loader = Module as unknown as { _load: (name: string, ...rest: unknown[]) => unknown };
+  const { _load: load } = loader;
+  const zstdOfNode = Object.getOwnPropertyDescriptor(zlib, 'zstdCompressSync');
+  onTestFinished(() => {
+    loader._load = load;
+    if (zstdOfNode !== undefined) Object.defineProperty(zlib, 'zstdCompressSync', zstdOfNode);
+  });
+  loader._load = (name, ...rest) => {
+    if (name === 'koffi' || name === '@toondepauw/node-zstd') throw new Error('gone');
+    return load(name, ...rest);
+  };
+  Reflect.deleteProperty(zlib, 'zstdCompressSync');
+  // One that was opened before would still be used.
+  closeZstd();
 }

@@ -111,7 +111,7 @@ describe('a repository in a remote of rclone', () => {
 
   it('can be a group of a repository for one client at a time', async () => {
     const { directory, source, stage, run } = await makeRemote('unused');
-    const bytes = Buffer.from(createPrng(3).bytes(200_000));
+    const bytes = Buffer.from(createPrng(3).bytes(inSoak(2_000_000, 200_000)));
     writeFileSync(join(source, 'large'), bytes);
     const runIn = async (...args: string[]): Promise<RunLdmResult> => run([...args, '-r', join(directory, 'r')]);
     const init = async (group: string, ...options: string[]): Promise<RunLdmResult> =>

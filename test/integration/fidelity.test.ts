@@ -29,7 +29,7 @@ const FIXED_CHUNKS = { kind: 'fixed', sizeBytes: 64 * KIB } as const;
 const DEFAULT_EDGES = inSoak([256 * KIB, MIB, 4 * MIB, 8 * MIB, 16 * MIB], [256 * KIB, 4 * MIB, 8 * MIB]);
 
 describe('a tree comes back with everything', () => {
-  it.each(seedsOf(2, 20))('that a home directory has (seed %i)', async (seed) => {
+  it.each(seedsOf(inSoak(4, 2), 20))('that a home directory has (seed %i)', async (seed) => {
     const repository = await makeTestRepository({ chunker: TINY_CHUNKS }, temporaryDirectory());
     makeRandomTree(repository.source, { seed, fileCount: 80, fileSizeBytesMax: inSoak(200_000, 80_000) });
     await repository.backup();

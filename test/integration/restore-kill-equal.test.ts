@@ -62,7 +62,8 @@ function makeOlder(target: string, outside: string): void {
   expect(spawnSync('cp', ['-a', source, join(target, 'source')]).status).toBe(0);
   const at = (...names: string[]): string => join(target, 'source', ...names);
   for (const name of ['a', 'b', 'c']) {
-    spawnSync('dd', ['if=/dev/zero', `of=${at(name, 'big')}`, 'bs=1', 'count=9', 'seek=249999', 'conv=notrunc']);
+    const middle = `seek=${BIG_BYTES / 2 - 1}`;
+    spawnSync('dd', ['if=/dev/zero', `of=${at(name, 'big')}`, 'bs=1', 'count=9', middle, 'conv=notrunc']);
     for (let index = 0; index < 10; index += 1) writeFileSync(at(name, `${index}`), 'changed');
     writeFileSync(at(name, 'extra'), 'extra');
   }

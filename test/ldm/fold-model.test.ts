@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { runFoldModel } from './fold-model.ts';
 import type { ModelBug } from './fold-model.ts';
 import { seedsOf } from '../support/seeds.ts';
+import { inSoak } from '../support/soak.ts';
 
-const SEEDS = seedsOf(2, 20);
+const SEEDS = seedsOf(inSoak(4, 2), 20);
 const ROUNDS = 600;
 
 describe('the filter state as a function of segments and snapshots', () => {

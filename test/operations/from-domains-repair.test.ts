@@ -89,7 +89,7 @@ test.each(CASES)('%s: mended', async (_name, isFetched, makeDamages) => {
   await expectStable(disk);
 });
 
-test.each(seedsOf(inSoak(5, 2), 200))('random damage is mended (seed %i)', async (seed) => {
+test.each(seedsOf(inSoak(12, 2), 200))('random damage is mended (seed %i)', async (seed) => {
   const stage = await makeDamageStage();
   const disk = await spoilAtRandom(stage, seed);
   await withDomain(stage.backend.copy(), async (domain) => {

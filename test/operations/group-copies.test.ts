@@ -182,7 +182,7 @@ describe('the rules', () => {
 
   it('are kept as far as possible when groups are full or read-only', async () => {
     const repository = await makeGrouped(['a']);
-    fill(repository, 'one', 1, 200_000);
+    fill(repository, 'one', 1, inSoak(300_000, 200_000));
     await repository.backup();
     await addGroup(repository.context, { name: 'b', place: repository.place('b'), capacityBytes: 100_000 });
     await setCopies(repository.context, { copies: 2 });

@@ -95,7 +95,7 @@ const twice = new Map<string, () => Promise<GroupedRepository>>();
 /** A repository with two copies of each pack, with a backup of a file of so many bytes. It is made once. */
 export async function makeTwice(
   names: readonly string[] = ['a', 'b'],
-  bytes: number = inSoak(200_000, 150_000),
+  bytes: number = inSoak(300_000, 150_000),
 ): Promise<GroupedRepository> {
   const key = `${names.join(' ')} ${bytes}`;
   const made = keepGrouped(async () => {

@@ -200,7 +200,7 @@ describe('a server that fails', () => {
     const run = async (...args: string[]): Promise<unknown> => runHere(args, { env });
     expect(await run('init', ...PLAIN)).toMatchObject({ code: 0 });
     isFaulty = true;
-    const bytes = createPrng(8).bytes(inSoak(10_000_000, 5_000_000));
+    const bytes = createPrng(8).bytes(inSoak(20_000_000, 5_000_000));
     writeFileSync(join(source, 'large'), bytes);
     // The first request is not repeated if it gets no answer: its address may be wrong.
     for (const args of [

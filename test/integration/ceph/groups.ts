@@ -113,7 +113,7 @@ describe('groups of which one is in a bucket', () => {
   test('are used by every command', async () => {
     const stage = await makeStage();
     const { directory, cloud, expectSuccess, summaryOf, run } = stage;
-    const bytes = fillSource(stage, 6);
+    const bytes = fillSource(stage, inSoak(12, 6));
     const backup = await summaryOf('backup', 'source');
     const cloudPacks = (await packsIn(stage, 'cloud'))!;
     // Each pack is one request, and its group is verified twice.

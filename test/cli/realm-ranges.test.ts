@@ -90,7 +90,7 @@ it('ranges that are not those of the present snapshots are not used', async () =
   expect(await verdicts(run, 'time=2020-01-01..2021-01-01')).toMatchObject({ b: 'unknown' });
 });
 
-it('what is no range is wrong usage', async () => {
+it('an invalid range is a usage error', async () => {
   const { run } = await makeEncryptedRepository();
   for (const range of ['time=x..y', 'size=2..1', 'place=here', 'time=2020-01-01', 'size=1..2,size=3..4']) {
     const { code, stdout } = await run(['-r', 'a', 'locate', '--range', range]);

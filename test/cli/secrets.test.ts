@@ -114,10 +114,10 @@ test('neither is in the heap when everything is closed', async () => {
   const env = { NODE_OPTIONS: `--require ${preload}`, TEST_SNAPSHOT: snapshot, TEST_KEEP: 'kept' };
   for (const args of WELL.filter(([command]) => command === 'backup' || command === 'key')) {
     // The others handle no more secrets than these.
-    const isLooked = inSoak(true, args[0] === 'backup' || args[1] === 'passwd');
-    const { code, stderr } = await run(args, isLooked ? env : {});
+    const isInspected = inSoak(true, args[0] === 'backup' || args[1] === 'passwd');
+    const { code, stderr } = await run(args, isInspected ? env : {});
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
-    if (!isLooked) continue;
+    if (!isInspected) continue;
     const found = secretsIn(readFileSync(snapshot, 'latin1'), new Map([...secrets, ['kept', kept]]));
     expect({ args, found }).toEqual({ args, found: ['kept'] });
     rmSync(snapshot);

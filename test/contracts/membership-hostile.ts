@@ -11,13 +11,13 @@ import type { MembershipSubject } from './membership-subject.ts';
 
 type Case = readonly [what: string, bytes: Uint8Array];
 
-/** What a bad disk makes of a saved filter: one bit of each byte turned, words overwritten, and bytes that are none. */
+/** Saved filters that a bad disk has damaged: one bit of each byte flipped, stretches overwritten, or random bytes instead. */
 export function* mutations(whole: Uint8Array, seed: number): Generator<Case> {
   const random = createPrng(seed);
   for (let at = 0; at < whole.length; at++) {
     const flipped = Uint8Array.from(whole);
     flipped[at]! ^= 1 << random.int(8);
-    yield [`a bit of byte ${at} turned`, flipped];
+    yield [`a bit of byte ${at} flipped`, flipped];
   }
   for (let round = 0; round < 50; round++) {
     const at = random.int(whole.length);
@@ -32,13 +32,13 @@ export function* mutations(whole: Uint8Array, seed: number): Generator<Case> {
 const HEADER_BYTES_MAX = 200;
 const FAMILY_MAGIC = 'LDMSET';
 
-/** What an attacker makes of it: fields with lengths that are not there and numbers that are none, and the checksum right. */
+/** Saved filters that an attacker has forged: fields with wrong lengths or with values that are no numbers, and a valid checksum. */
 export function* forgeries(whole: Uint8Array): Generator<Case> {
   const isChecksummed = Buffer.from(whole).toString('latin1', 0, FAMILY_MAGIC.length) === FAMILY_MAGIC;
   const fieldsEnd = Math.min(HEADER_BYTES_MAX, whole.length - 8);
   for (let at = 0; at < fieldsEnd; at++) {
     for (const [index, [what, field]] of hostileFields.entries()) {
-      // In the suite, each place gets a third of the values, and the next one others.
+      // In the suite, each offset gets a third of the values, and the next offset gets other ones.
       if ((at + index) % 3 !== 0 && inSoak(false, true)) continue;
       const forged = Buffer.from(whole);
       field.copy(forged, at);
@@ -65,7 +65,7 @@ function eightBytes(write: (bytes: Buffer) => void): Buffer {
   return bytes;
 }
 
-// In what follows no expect() each time: it takes longer than to load a small filter.
+// The functions below do not call expect() for each check, because that takes longer than loading a small filter.
 
 export function expectRefused<F extends MembershipFilter>(
   subject: MembershipSubject<F>,
@@ -78,7 +78,7 @@ export function expectRefused<F extends MembershipFilter>(
     if (error instanceof CorruptDataError) return;
     throw new Error(`${what}: not a CorruptDataError`, { cause: error });
   }
-  expect.fail(`${what}: it is loaded`);
+  expect.fail(`${what}: the filter was loaded`);
 }
 
 const HOSTILE_ALLOCATION_MAX_BYTES = 16 * 2 ** 20;
@@ -88,7 +88,7 @@ export function expectRefusedOrMeant<F extends MembershipFilter>(
   what: string,
   bytes: Uint8Array,
 ): void {
-  // Not process.memoryUsage(), which reads more of the system than all else here takes.
+  // Not process.memoryUsage(): its system calls take longer than everything else here.
   const allocatedBefore = getHeapStatistics().external_memory;
   let filter: F | undefined;
   try {
@@ -99,9 +99,9 @@ export function expectRefusedOrMeant<F extends MembershipFilter>(
   const allocated = getHeapStatistics().external_memory - allocatedBefore;
   if (allocated >= HOSTILE_ALLOCATION_MAX_BYTES) expect.fail(`${what}: ${allocated} bytes allocated`);
   if (filter === undefined) return;
-  if (Buffer.compare(filter.save(), bytes) !== 0) expect.fail(`${what}: it is not saved as it was`);
+  if (Buffer.compare(filter.save(), bytes) !== 0) expect.fail(`${what}: the filter is saved as other bytes`);
   const answer: unknown = filter.has(new Uint8Array(subject.idBytes ?? 20));
-  if (typeof answer !== 'boolean') expect.fail(`${what}: it answers ${String(answer)}`);
+  if (typeof answer !== 'boolean') expect.fail(`${what}: the filter answers ${String(answer)}`);
   const rate = filter.falsePositiveRate();
   if (!(rate <= 1)) expect.fail(`${what}: a false positive rate of ${rate}`);
 }

@@ -3,9 +3,10 @@ import { expect } from 'vitest';
 const shared = globalThis as { comparesBytes?: boolean };
 
 /**
- * Runs before each test file, and adds the tester once for each process. `toEqual` visits every byte of a buffer twice, a microsecond each time: it compares the
- * memory of two typed arrays instead. Like the runner, it tells a Buffer from a Uint8Array. Arrays of floats are left to
- * the runner, since a NaN has more than one representation.
+ * Runs before each test file, and adds the tester once for each process. `toEqual` visits every byte of a buffer twice,
+ * which takes a microsecond each time; the tester compares the memory of two typed arrays instead. Like the runner, it
+ * distinguishes a Buffer from a Uint8Array. It leaves arrays of floats to the runner, since a NaN has more than one
+ * representation.
  */
 if (shared.comparesBytes !== true) {
   shared.comparesBytes = true;

@@ -65,18 +65,20 @@ export async function makeGrouped(
  * and from memory, which takes a fraction of the time.
  */
 export function keepGrouped<T extends GroupedRepository>(make: () => Promise<T>): () => Promise<T> {
-  let kept: { readonly made: T; readonly tree: KeptTree } | undefined;
+  let kept: { readonly made: T; readonly tree: KeptTree; readonly context: OperationContext } | undefined;
   return async () => {
     if (kept === undefined) {
       const made = await make();
-      kept = { made, tree: new KeptTree(made.directory) };
+      kept = { made, tree: new KeptTree(made.directory), context: { ...made.context } };
     }
-    const { made, tree } = kept;
+    const { made, tree, context } = kept;
     removeTree(made.directory);
     tree.restore();
     onTestFinished(() => removeTree(made.directory));
+    // A test that failed may have left something in the context, such as a backend that fails.
+    for (const name of Object.keys(made.context)) Reflect.deleteProperty(made.context, name);
     // Another process would know nothing of the files that were there.
-    Object.assign(made.context, { backend: new LocalBackend(made.context.backend.location) });
+    Object.assign(made.context, context, { backend: new LocalBackend(context.backend.location) });
     made.notices.length = 0;
     return made;
   };

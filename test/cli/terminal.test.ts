@@ -13,14 +13,21 @@ const hasScript = spawnSync('script', ['--version']).status === 0;
 
 // oxlint-disable-next-line no-control-regex -- escape sequences are what this is about
 const COLOUR = /\u001b\[3\dm/;
+// oxlint-disable-next-line no-control-regex -- as above, and bold or dim text
+const STYLE = /\u001b\[[\d;]*m/;
 // oxlint-disable-next-line no-control-regex -- the spinner clears its line
 const SPINNER = /\u001b\[1G.*1 (?:file|of 2 files), [\d.]+ (?:[KMGT]i)?B/;
 /** By then some of the endless file may have been read. */
 const STATUS = /files?_done|1 (?:file|of 2 files), [\d.]+ (?:[KMGT]i)?B/;
 
-async function watchBackup(args: readonly string[], until: RegExp): Promise<string> {
+/** Returns all that an interrupted backup has written. */
+async function watchBackup(
+  args: readonly string[],
+  until: RegExp,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const home = makeEndlessHome();
-  const running = startLdmOnTerminal(['backup', join(home, 'work'), ...args], { home });
+  const running = startLdmOnTerminal(['backup', join(home, 'work'), ...args], { home, env });
   const pid = Number(/pid (\d+)/.exec(await running.stdoutMatching(/pid \d+\r?\n/))![1]);
   if (args.length > 0) await askUntil(running, pid, until);
   await running.stdoutMatching(until);
@@ -50,11 +57,16 @@ describe('on a terminal', () => {
     expect(text).toContain('\u001b[?25h');
   });
 
-  it('NO_COLOR takes the colours away, and a terminal that goes away ends a backup with exit 129, not with an abort', async () => {
+  it('NO_COLOR takes the colours away from everything', async () => {
+    const text = await watchBackup([], SPINNER, { NO_COLOR: '1' });
+    expect(text).not.toMatch(STYLE);
+  });
+
+  it('a terminal that goes away ends a backup with exit 129, not with an abort', async () => {
     const home = makeEndlessHome();
     const codeFile = join(home, 'code');
-    const running = startLdmOnLostTerminal(['backup', join(home, 'work')], { home, codeFile, env: { NO_COLOR: '1' } });
-    expect(await running.stdoutMatching(SPINNER)).not.toMatch(COLOUR);
+    const running = startLdmOnLostTerminal(['backup', join(home, 'work')], { home, codeFile });
+    await running.stdoutMatching(SPINNER);
     running.child.kill('SIGKILL');
     await vi.waitFor(() => expect(readFileSync(codeFile, 'utf8')).toBe('code 129\n'), { timeout: RUN_TIMEOUT_MS });
     expect(readdirSync(join(home, '.local/share/ldm/repository/locks'))).toEqual([]);

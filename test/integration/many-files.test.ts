@@ -48,7 +48,7 @@ it.runIf(process.platform === 'linux')('a deep tree is restored with few open fi
   const target = join(repository.directory, 'target');
   const program = [process.execPath, ldmProgram, '-r', join(repository.directory, 'repository')];
   const command = ['-c', 'ulimit -n 100; exec "$@"', 'sh', ...program, 'restore', 'latest', '--target', target];
-  const { status, stderr } = spawnSync('sh', command, { encoding: 'utf8', timeout: 60_000 });
+  const { status, stderr } = spawnSync('sh', command, { encoding: 'utf8', timeout: 300_000 });
   expect({ status, stderr }).toMatchObject({ status: 0 });
   expect(diffTrees(repository.source, join(target, 'source'))).toEqual([]);
 });

@@ -70,7 +70,7 @@ test('when a filter grows, the others find all its chunks with its new plane', a
       const ids = await liveIdsOf(owner);
       expect(ids.length).toBeGreaterThan(2 * TINY_CAPACITY);
       expect((await domains.candidates(ids)).filter((each) => each.length === 0)).toEqual([]);
-      const found = await lookUp(await repository.openState(), domains, ids, { ask: 'maybe', deadlineMs: 30_000 });
+      const found = await lookUp(await repository.openState(), domains, ids, { ask: 'maybe', deadlineMs: 300_000 });
       expect(found.filter(({ verdict }) => verdict !== 'found')).toEqual([]);
       const prng = createPrng(3);
       const foreign = Array.from({ length: 1000 }, () => prng.bytes(20));

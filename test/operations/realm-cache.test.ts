@@ -19,7 +19,7 @@ import { memoryDirectory } from '../support/temp-directory.ts';
 const SEED = 5;
 
 /** How long a command waits for Redis: longer than any pause of a busy machine, unless a test says otherwise. */
-const deadline = vi.hoisted(() => ({ ms: 60_000 }));
+const deadline = vi.hoisted(() => ({ ms: 300_000 }));
 vi.mock('../../src/realm/answer-cache.ts', async (importOriginal) => {
   const original = await importOriginal<typeof AnswerCache>();
   const openAnswerCache: typeof original.openAnswerCache = async (url, options) =>
@@ -45,10 +45,10 @@ async function makePair(cache = redis.server.url): Promise<Pair> {
   await joinRealm(b, { coordinator, cache, name: 'b' });
   const random = createPrng(SEED);
   const known = join(source, 'known');
-  writeFileSync(known, random.bytes(60_000));
+  writeFileSync(known, random.bytes(300_000));
   await backup(a, { sources: [known], cwd: source });
   const unknown = join(source, 'unknown');
-  writeFileSync(unknown, random.bytes(60_000));
+  writeFileSync(unknown, random.bytes(300_000));
   return { a, b, known, unknown, coordinator };
 }
 
@@ -124,7 +124,7 @@ it('a server that is stalled or killed costs a moment, and nothing else', async 
   expect(await located(b, known)).toMatchObject({ questions: 0, remembered: chunks });
   proxy.stall();
   deadline.ms = 200;
-  onTestFinished(() => void (deadline.ms = 60_000));
+  onTestFinished(() => void (deadline.ms = 300_000));
   expect(await located(b, known)).toMatchObject({ absent: 0, unknown: 0, questions: chunks });
   expect(proxy.stalledBytes).toBeGreaterThan(0);
   proxy.cut();

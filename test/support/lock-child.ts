@@ -23,7 +23,7 @@ async function hold(mode: LockMode): Promise<void> {
 async function race(count: number): Promise<void> {
   const marker = join(directory, 'marker');
   for (let round = 0; round < count; round += 1) {
-    const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive', waitMs: 60_000 });
+    const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive', waitMs: 300_000 });
     closeSync(openSync(marker, 'wx'));
     await new Promise((resolve) => setImmediate(resolve));
     await lock.assertHeld();

@@ -25,7 +25,8 @@ const POOL_SIZE = 150;
 const SNAPSHOTS_MAX = 8;
 const FILES_MAX = 12;
 const IDS_PER_LOOK_UP = 6;
-const DEADLINE_MS = 30_000;
+/** Against a look-up that hangs. */
+const DEADLINE_MS = 300_000;
 
 /** What the model knows of a domain. */
 interface Domain {

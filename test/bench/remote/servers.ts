@@ -2,10 +2,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+
+import { ServerEndedError, onFreePort } from '../../support/free-port.ts';
 
 /** Of the line to the server. */
 export const LINE = { delayMs: 30, bytesPerSecond: 12_500_000 };
@@ -22,10 +22,8 @@ export async function startSsh(directory: string): Promise<Server> {
   for (const name of ['host', 'client']) {
     spawnSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(directory, name)]);
   }
-  const port = await freePort();
   writeFileSync(join(directory, 'keys'), readFileSync(join(directory, 'client.pub')));
   const settings = {
-    Port: port,
     ListenAddress: '127.0.0.1',
     HostKey: `${directory}/host`,
     PidFile: 'none',
@@ -34,9 +32,7 @@ export async function startSsh(directory: string): Promise<Server> {
     AuthorizedKeysFile: `${directory}/keys`,
     Subsystem: 'sftp internal-sftp',
   };
-  writeFileSync(join(directory, 'sshd'), linesOf(settings));
-  const child = spawn('/usr/sbin/sshd', ['-D', '-f', join(directory, 'sshd')], { stdio: 'ignore' });
-  await untilOpen(port);
+  const { child, port } = await onFreePort(async (free) => startDaemon(join(directory, 'sshd'), free, settings));
   const line = await startLine(port);
   const client = {
     Host: 'far',
@@ -49,6 +45,24 @@ export async function startSsh(directory: string): Promise<Server> {
   };
   writeFileSync(join(directory, 'ssh'), linesOf(client));
   return { port: line.port, stop: async () => void (await Promise.all([line.stop(), ended(child)])) };
+}
+
+async function startDaemon(
+  file: string,
+  port: number,
+  settings: Readonly<Record<string, string>>,
+): Promise<{ readonly child: ChildProcess; readonly port: number }> {
+  writeFileSync(file, linesOf({ Port: port, ...settings }));
+  const child = spawn('/usr/sbin/sshd', ['-D', '-e', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const exit = once(child, 'exit');
+  let messages = '';
+  child.stderr.on('data', (bytes: Buffer) => (messages += bytes.toString()));
+  while (!messages.includes('Server listening')) {
+    // Somebody else may have taken the port.
+    if (child.exitCode !== null) throw new ServerEndedError(messages);
+    await Promise.race([once(child.stderr, 'data'), exit]);
+  }
+  return { child, port };
 }
 
 async function startLine(target: number): Promise<Server> {
@@ -74,18 +88,6 @@ async function ended(child: ChildProcess): Promise<void> {
   if (child.stdin === null) child.kill();
   else child.stdin.end();
   await end;
-}
-
-async function untilOpen(port: number): Promise<void> {
-  while (spawnSync('bash', ['-c', `exec 3<>/dev/tcp/127.0.0.1/${port}`], { stdio: 'ignore' }).status !== 0);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 function linesOf(settings: Readonly<Record<string, string | number>>): string {

@@ -55,7 +55,7 @@ async function look({ answers, maybe = [], unknown = new Map(), isWhole = true }
     },
     answers: async () => undefined,
   };
-  const [found] = await lookUp(empty(isWhole), askable, [ID], { ask: 'maybe', deadlineMs: 1000 });
+  const [found] = await lookUp(empty(isWhole), askable, [ID], { ask: 'maybe', deadlineMs: 300_000 });
   return { found: found!, asked };
 }
 

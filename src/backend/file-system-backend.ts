@@ -137,13 +137,7 @@ export abstract class FileSystemBackend implements Backend {
   }
 
   async settle(directories: readonly string[]): Promise<void> {
-    for (const directory of directories) {
-      const isThere = await this.list(directory).then(
-        () => true,
-        (error: unknown) => !isAbsent(error),
-      );
-      if (isThere) await this.#syncNames(directory);
-    }
+    for (const directory of directories) await this.#syncNames(directory, true);
   }
 
   async claim(name: string): Promise<void> {
@@ -207,11 +201,12 @@ export abstract class FileSystemBackend implements Backend {
     this.#unsynced.set(directory, this.#changeCount);
   }
 
-  async #syncNames(directory: string): Promise<void> {
+  async #syncNames(directory: string, mayBeAbsent = false): Promise<void> {
     this.#assertSynced();
     try {
       await this.syncDirectory(directory);
     } catch (error) {
+      if (mayBeAbsent && isAbsent(error)) return;
       this.#failedSync = { error };
       throw error;
     }

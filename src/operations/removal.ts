@@ -54,7 +54,7 @@ export class Removal {
     await this.prepare();
     const { order, assertLocked, files } = this.#repository;
     try {
-      if (this.#prepared !== undefined) await order.condemn(this.#prepared, assertLocked);
+      await order.condemn(this.#prepared, assertLocked);
     } catch (error) {
       await this.abandon();
       throw error;

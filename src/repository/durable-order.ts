@@ -22,6 +22,7 @@ import {
   snapshotName,
 } from '../format/layout.ts';
 import { freeQuarantineName, moveUnlessGone, removeAll } from './moves.ts';
+import { settleRemoved, settleSeen, settleSegments } from './settle-others.ts';
 
 /** Whether a committed snapshot, durable or not, may stay although the commit cannot be reported. It must be whole. */
 export type MayStay = (snapshotId: string, isDurable: boolean) => Promise<boolean>;
@@ -37,13 +38,12 @@ export type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
  * THE order of durable writes: only this, and `DurableMoves` for moves between groups, changes what is in a repository.
  *
  * - A name appears only by `publish`, whole or not at all; and a barrier makes it durable before anything that relies
- *   on the name is written, and before success is reported.
+ *   on the name is written, and before success is reported. `settle-others.ts` does that for names of other processes.
  * - Packs are durable before the segment that names them, the segment before the snapshot.
  * - The copy of a manifest exists only while the manifest is durable in snapshots/ or deleted/.
  * - Packs and segments are removed in two phases. First a condemnation that lists them becomes durable; from then on
- *   nobody newly relies on them. Then, under an exclusive lock acquired after that, the segments are removed, then the
- *   packs. The lock is verified before each removal. Names of packs and segments are never used twice, so a process
- *   that was suspended between any two steps can remove only what it condemned.
+ *   nobody newly relies on them. Then, under a new exclusive lock, the segments are removed, then the packs. The lock is
+ *   verified before each removal. Names are never used twice, so a suspended process can remove only what it condemned.
  */
 export class DurableOrder implements PackSink {
   readonly packsAtOnce: number | undefined;
@@ -78,6 +78,7 @@ export class DurableOrder implements PackSink {
    */
   async commitSnapshots(manifests: readonly MakeManifest[], verify: Verify, mayStay: MayStay): Promise<Committed[]> {
     await this.#backend.barrier();
+    await settleSegments(this.#backend);
     const committed: Committed[] = [];
     const ids = (): string[] => committed.map(({ id }) => id);
     const orWithdraw = async (step: () => Promise<void>, isDurable: boolean): Promise<void> =>
@@ -130,6 +131,7 @@ export class DurableOrder implements PackSink {
 
   /** A checkpoint, piece by piece. `verify` runs right before its name appears, and once more after that. */
   async publishCheckpoint(name: string, write: WriteFile, verify: Verify = async () => undefined): Promise<void> {
+    if (isCheckpointName(name)) await settleSeen(this.#backend);
     await this.#publishStream(name, async (append) => sealStream(this.#seals.keys, append, write), verify);
     await this.takeBackUnless(verify, name);
   }
@@ -140,8 +142,7 @@ export class DurableOrder implements PackSink {
    */
   async commitDelete(snapshotIds: readonly string[], verify?: Verify, areReplaced = false): Promise<string[]> {
     const deletedIds: string[] = [];
-    // The process that published them may have been killed before its fsync.
-    if (areReplaced) await this.#backend.settle(['snapshots']);
+    if (areReplaced) await settleSeen(this.#backend);
     try {
       for (const id of snapshotIds) {
         await verify?.();
@@ -181,15 +182,15 @@ export class DurableOrder implements PackSink {
     return { id: sha256(bytes), file };
   }
 
-  /** Phase one of a removal: from now on nobody newly relies on what is listed. `verify` runs right before. */
-  async condemn({ id, file }: PreparedCondemnation, verify: Verify): Promise<void> {
-    // A delete or an undelete may have been killed before its fsync. After a power cut, a deleted snapshot would be back
-    // without its packs. The directory with the new name comes first, and it can be either of them.
-    await this.#backend.settle(['deleted', 'snapshots', 'deleted']);
+  /** Phase one of a removal, even if nothing is condemned. From now on nobody newly relies on what is listed. */
+  async condemn(prepared: PreparedCondemnation | undefined, verify: Verify): Promise<void> {
+    await settleRemoved(this.#backend);
+    if (prepared === undefined) return;
+    const name = condemnationName(prepared.id);
     // No barrier here: whatever else must be durable is. See docs/architecture.md, "How space is removed".
-    await file.publish(condemnationName(id), verify);
+    await prepared.file.publish(name, verify);
     await this.#backend.barrier();
-    await this.takeBackUnless(verify, condemnationName(id));
+    await this.takeBackUnless(verify, name);
   }
 
   /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */

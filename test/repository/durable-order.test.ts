@@ -46,6 +46,8 @@ describe('the commit of a snapshot', () => {
     const { order, log, verify } = loggedOrder(0);
     await order.commitSnapshots([() => MANIFEST], verify, async () => true);
     expect(log).toEqual([
+      // What other processes have published.
+      'syncDirectory index',
       'create tmp/*',
       'append tmp/*',
       'sync tmp/*',

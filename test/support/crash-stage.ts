@@ -72,6 +72,13 @@ export const DELETE: Act = {
   changedIds: (stage) => stage.snapshotIds.slice(0, 2),
 };
 
+/** The same, without what a compaction makes durable besides. */
+export const DELETE_ONLY: Act = {
+  ...DELETE,
+  name: 'delete without reclaim',
+  run: async (context, stage) => deleteSnapshots(context, { selectors: stage.snapshotIds.slice(0, 2), reclaim: false }),
+};
+
 /** With packs that are dead in part, and none of that may stay. */
 export const COMPACT: Act = {
   name: 'compact',

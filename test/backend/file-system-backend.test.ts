@@ -107,6 +107,15 @@ describe('a barrier', () => {
     expect(filesOf(power.cut())).toEqual(['deleted/a']);
   });
 
+  test('makes a removal durable that was all that happened in its directory', async () => {
+    const power = new PowerCutBackend(disk);
+    power.poke('packs/a', BYTES);
+    await power.remove('packs/a');
+    expect(filesOf(power.cut())).toEqual(['packs/a']);
+    await power.barrier();
+    expect(filesOf(power.cut())).toEqual([]);
+  });
+
   test('syncs what changed, once, and after a move the new directory before the old one', async () => {
     disk.poke('snapshots/a', BYTES);
     const backend = new FaultyBackend(disk, { only: (operation) => operation === 'syncDirectory' });

@@ -48,6 +48,8 @@ describe('a drain', () => {
     };
     expect(at.lastWrite).toBeGreaterThan(0);
     expect(Object.values(at)).toEqual(Object.values(at).toSorted((a, b) => a - b));
+    // What was reported as removed does not come back.
+    expect(steps.slice(steps.lastIndexOf('a remove packs'))).toContain('a barrier undefined');
   });
 
   it('removes nothing once its lock is gone, which it verifies before each removal', async () => {

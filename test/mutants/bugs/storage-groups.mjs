@@ -103,4 +103,20 @@ export const bugs = [
     tests: MOVES,
     note: 'a removal that is interrupted leaves a group in the list that is offline for ever',
   },
+  {
+    id: 'GR13',
+    file: 'repository/durable-moves.ts',
+    find: '    for (const group of homesOf(batch.flatMap(({ surplus }) => surplus))) await group.barrier();\n',
+    replace: '',
+    tests: ['integration/move-order'],
+    note: 'a power cut brings back copies in a group that was drained',
+  },
+  {
+    id: 'GR14',
+    file: 'repository/durable-moves.ts',
+    find: '      await group.settle(directoriesOf(batch, group));\n',
+    replace: '',
+    tests: ['integration/move-order'],
+    note: 'a copy is removed though the other one was published by a process that died before its fsync',
+  },
 ];

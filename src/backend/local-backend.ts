@@ -14,6 +14,7 @@ import { resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
 import { CorruptDataError } from '../errors.ts';
+import { isOwnDirectory } from '../format/own-names.ts';
 import { backendFailure, errnoOf } from './backend-failure.ts';
 import type { BackendOperation } from './backend-failure.ts';
 import type { BackendFile, Place } from './backend.ts';
@@ -70,7 +71,8 @@ export class LocalBackend extends FileSystemBackend {
       const pending = [directory];
       for (let current = pending.pop(); current !== undefined; current = pending.pop()) {
         const path = this.#pathOf(current);
-        for (const entry of readdirSync(path)) {
+        const entries = current === directory ? readdirSync(path) : this.#namesBelow(current);
+        for (const entry of entries) {
           const stats = lstatSync(`${path}/${entry}`, { throwIfNoEntry: false });
           // Another process has removed the file; treat it as removed before the listing.
           if (stats === undefined) continue;
@@ -81,6 +83,16 @@ export class LocalBackend extends FileSystemBackend {
       }
       return files.sort((a, b) => (a.name < b.name ? -1 : 1));
     });
+  }
+
+  /** A directory that another program has made may be closed to this user, and may be gone again. */
+  #namesBelow(directory: string): string[] {
+    try {
+      return readdirSync(this.#pathOf(directory));
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT' || !isOwnDirectory(directory)) return [];
+      throw error;
+    }
   }
 
   async sizeOf(name: string): Promise<number | undefined> {

@@ -53,7 +53,7 @@ export function packName(id: string): string {
   return `packs/${id.slice(0, 2)}/${id}`;
 }
 
-const PACK_COPY_NAME = /^packs\/[0-9a-f]{2}\/([0-9a-f]{64})(?:\.([1-9]\d{0,8})-[0-9a-f]{8})?$/;
+const PACK_COPY_NAME = /^packs\/([0-9a-f]{2})\/(\1[0-9a-f]{62})(?:\.([1-9]\d{0,8})-[0-9a-f]{8})?$/;
 
 /**
  * A new name for a copy of a pack that is moved to a storage group: `packs/ab/abcdef...`, `.`, the generation, `-` and
@@ -65,7 +65,7 @@ export function packCopyName(id: string, generation: number): string {
 
 /** Returns undefined if a name is not that of a pack in a storage group. A pack that was never moved has generation 0. */
 export function parsePackCopyName(name: string): { readonly id: string; readonly generation: number } | undefined {
-  const [, id, generation = '0'] = PACK_COPY_NAME.exec(name) ?? [];
+  const [, , id, generation = '0'] = PACK_COPY_NAME.exec(name) ?? [];
   return id === undefined ? undefined : { id, generation: Number(generation) };
 }
 
@@ -116,10 +116,10 @@ export function holdName(domainId: string, holdId: string): string {
   return `${HOLDS_DIRECTORY}/${domainId}-${holdId}`;
 }
 
-/** Returns undefined if a name is not that of a hold. */
-export function parseHoldName(name: string): { readonly domainId: string; readonly holdId: string } | undefined {
-  const [, domainId, holdId] = /^holds\/([0-9a-f]{64})-([0-9a-f]{64})$/.exec(name) ?? [];
-  return domainId === undefined ? undefined : { domainId, holdId: holdId! };
+/** Takes the name of a hold apart. */
+export function parseHoldName(name: string): { readonly domainId: string; readonly holdId: string } {
+  const [domainId, holdId] = baseName(name).split('-') as [string, string];
+  return { domainId, holdId };
 }
 
 /** A list of segments and packs that are about to be removed. */
@@ -160,14 +160,9 @@ export function isTemporaryName(name: string): boolean {
 
 const ID = /^[0-9a-f]{64}$/;
 
-/** Returns whether a name is an id (64 hex digits). Other files in a directory of ids do not belong to ldm. */
+/** Returns whether a name is an id (64 hex digits). */
 export function isId(name: string): boolean {
   return ID.test(name);
-}
-
-/** Returns whether a name is that of a key file. Other files in `keys/` do not belong to ldm. */
-export function isKeyName(name: string): boolean {
-  return directoryOf(name) === KEYS_DIRECTORY && isId(baseName(name));
 }
 
 const GENERATION_DIGITS = 12;

@@ -9,6 +9,7 @@ import type { ReadData } from './check/pack-selector.ts';
 import type { Finding } from './findings/findings.ts';
 import { Pacer, accessOptions, beginPhase, uncachedContext } from './context.ts';
 import type { OperationContext } from './context.ts';
+import { findMisplaced } from './findings/misplaced-files.ts';
 import { groupReporter } from './groups/group-reporter.ts';
 import { assertNotReplaced, rememberEncrypted } from './repository-memory.ts';
 
@@ -20,6 +21,8 @@ export interface StorageCheckOptions {
 export interface StorageCheckResult {
   readonly findings: readonly Finding[];
   readonly isEncrypted: boolean;
+  /** Names of files in the directories that were read that do not belong to ldm. They are ignored. */
+  readonly foreignNames: readonly string[];
   /** All files that were read, with packs and both files of the configuration. */
   readonly filesChecked: number;
   readonly packsChecked: number;
@@ -78,8 +81,12 @@ async function run(
   groupReporter(storage, context.onNotice)();
   const pacer = new Pacer(context);
   const counts = { filesChecked: 2, packsChecked: 0, bytesRead: 0, checkpointsUnverified: 0 };
+  const foreignNames: string[] = [];
+  const seen = new Set<string>();
   for (const directory of STORAGE_DIRECTORIES) {
-    const files = (await storage.list(directory)).filter(isRead);
+    const listed = await storage.list(directory, foreignNames);
+    for (const { name } of listed) seen.add(baseName(name));
+    const files = listed.filter(isRead);
     const damagedCopies: DamagedCopy[] = [];
     expectFiles(context, files);
     for (const file of files) {
@@ -94,7 +101,8 @@ async function run(
     }
     findings.push(...findingsAboutCopies(files, damagedCopies));
   }
-  return { findings, isEncrypted, ...counts };
+  findings.push(...findMisplaced(foreignNames, seen));
+  return { findings, isEncrypted, foreignNames, ...counts };
 }
 
 interface DamagedCopy {

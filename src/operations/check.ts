@@ -15,6 +15,7 @@ import { assertReadData, packSelector } from './check/pack-selector.ts';
 import type { ReadData } from './check/pack-selector.ts';
 import { findScope } from './check/snapshot-scope.ts';
 import { FileSizeCheck } from './findings/file-sizes.ts';
+import { findMisplaced } from './findings/misplaced-files.ts';
 import { SHARED_BLOCK_BYTES, surveyRepository } from './findings/repository-survey.ts';
 import type { Survey } from './findings/repository-survey.ts';
 import { beginPhase, uncachedContext, withRepository } from './context.ts';
@@ -55,11 +56,16 @@ export interface CheckResult {
   readonly borrowed: readonly BorrowedFrom[];
   /** For which domains the repository keeps chunks. */
   readonly heldFor: readonly string[];
+  /** Names of files and directories in the repository that do not belong to ldm. They are ignored. */
+  readonly foreignNames: readonly string[];
   /** Names of the groups that could not be reached. */
   readonly offlineGroups: readonly string[];
 }
 
-type Checked = Pick<CheckResult, 'findings' | 'snapshotsChecked' | 'chunksChecked' | 'borrowed' | 'heldFor'> & {
+type Checked = Pick<
+  CheckResult,
+  'findings' | 'snapshotsChecked' | 'chunksChecked' | 'borrowed' | 'heldFor' | 'foreignNames'
+> & {
   readonly reports: readonly PackReport[];
 };
 
@@ -113,6 +119,7 @@ async function checkAll({ context, repository, readData }: CheckRun): Promise<Ch
   const unindexed = await findUnindexedPacks(repository, opened, survey);
   const reports = await packs.verify([...survey.packs.values(), ...unindexed.packs]);
   const realm = await checkRealm({ context, repository, readData }, opened);
+  const foreignNames = await repository.files.foreignNames(opened.listing);
   const sizes = new FileSizeCheck();
   const recounted = await repository.openState({ ignoreCheckpoints: true, isExact: true, onTree: sizes.onTree });
   const findings = [
@@ -125,10 +132,11 @@ async function checkAll({ context, repository, readData }: CheckRun): Promise<Ch
     ...(await findCopyProblems(repository, recounted, reports)),
     ...(await sizes.findings(recounted)),
     ...realm.findings,
+    ...findMisplaced(foreignNames),
   ];
   const chunksChecked = recounted.state.filter.liveCount;
   const { borrowed, heldFor } = realm;
-  return { findings, reports, snapshotsChecked: survey.snapshotCount, chunksChecked, borrowed, heldFor };
+  return { findings, reports, snapshotsChecked: survey.snapshotCount, chunksChecked, borrowed, heldFor, foreignNames };
 }
 
 /** What domains of a realm keep for each other. */
@@ -184,7 +192,7 @@ async function checkSelection(
     ...(await sizes.findings(opened, scope.snapshots)),
   ];
   const counts = { snapshotsChecked: scope.snapshots.size, chunksChecked: scope.chunkCount };
-  return { findings, reports, ...counts, borrowed: [], heldFor: [] };
+  return { findings, reports, ...counts, borrowed: [], heldFor: [], foreignNames: [] };
 }
 
 /** Finds packs that no readable segment lists. They matter only if a segment is lost, since it may have listed them. */

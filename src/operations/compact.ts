@@ -1,7 +1,7 @@
 import { isDiskFull } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import { commitName, isCheckpointName, RESERVE_NAME } from '../format/layout.ts';
+import { RESERVE_NAME, commitName } from '../format/layout.ts';
 import { assertAllOnline } from '../repository/listing.ts';
 import type { Listing } from '../repository/listing.ts';
 import { markTrusted } from './compact/compaction-guard.ts';
@@ -210,8 +210,7 @@ function imagesToGiveUp({ snapshotIds, deletedIds, checkpoints }: Listing): read
  * repository that has chunks but no snapshots looks as if its snapshots were lost.
  */
 async function restoreImageAndReserve(repository: Repository): Promise<void> {
-  const files = await repository.files.list('filter');
-  if (!files.some(({ name }) => isCheckpointName(name))) {
+  if ((await repository.files.list('filter')).length === 0) {
     const { state } = await repository.openState();
     try {
       if (state.isComplete) await repository.writeCheckpoint(state);

@@ -230,7 +230,7 @@ export class DurableOrder implements PackSink {
   async quarantine(name: string, verify?: Verify): Promise<void> {
     await verify?.();
     if ((await this.#backend.sizeOf(name)) === undefined) return;
-    await this.#backend.move(name, await freeQuarantineName(this.#backend, name));
+    await moveUnlessGone(this.#backend, name, await freeQuarantineName(this.#backend, name));
     await this.#backend.barrier();
   }
 

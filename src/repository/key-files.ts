@@ -9,7 +9,7 @@ import type { LdmError } from '../errors.ts';
 import { MAX_KEY_FILE_BYTES } from '../format/constants.ts';
 import { decodeKeyFile } from '../format/key-file.ts';
 import type { KeyFile, KeyHeader, KeyRole } from '../format/key-file.ts';
-import { KEYS_DIRECTORY, baseName, isId } from '../format/layout.ts';
+import { KEYS_DIRECTORY, baseName } from '../format/layout.ts';
 import { listOptional } from './listing.ts';
 import type { SealedConfig } from './sealed-config.ts';
 
@@ -195,7 +195,6 @@ async function readKeys(
   const unusable: UnusableKey[] = [];
   for (const file of await listOptional(backend, KEYS_DIRECTORY)) {
     const id = baseName(file.name);
-    if (!isId(id)) continue;
     try {
       usable.push({ id, ...(await readKey(backend, file, repositoryId)) });
     } catch (error) {

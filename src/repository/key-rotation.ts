@@ -3,7 +3,7 @@ import { createMasterKey, keepMasterKey } from '../crypto/master-key.ts';
 import { KeyRing } from '../crypto/seals.ts';
 import { CorruptDataError, RefusedError } from '../errors.ts';
 import { encodeConfig } from '../format/config.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, KEYS_DIRECTORY, baseName, isId, keyName } from '../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, KEYS_DIRECTORY, baseName, keyName } from '../format/layout.ts';
 import { MAX_KEY_EPOCH } from '../format/constants.ts';
 import { configSeals, inspectConfig } from './config-file.ts';
 import { addKey } from './key-changes.ts';
@@ -119,7 +119,7 @@ async function removeOtherKeys(
 ): Promise<Pick<Rotation, 'removed' | 'removedUnusable'>> {
   const { keys, unusable } = await listKeys(backend, repositoryId);
   const files = (await listOptional(backend, KEYS_DIRECTORY)).map(({ name }) => baseName(name));
-  const ids = files.filter((id) => isId(id) && id !== keyId);
+  const ids = files.filter((id) => id !== keyId);
   await order.remove(ids.map(keyName), verify);
   return {
     removed: keys.filter(({ id }) => ids.includes(id)),

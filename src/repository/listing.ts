@@ -1,6 +1,7 @@
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { RefusedError, isAbsent } from '../errors.ts';
-import { isCheckpointName, CONFIG_COPY_NAME, CONFIG_NAME, baseName, isId, parseCommitName } from '../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, baseName, isCommitName, parseCommitName } from '../format/layout.ts';
+import { isOwnName } from '../format/own-names.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { readCondemnations } from './condemned.ts';
 import type { CommitLog } from './commit-log.ts';
@@ -28,6 +29,8 @@ export interface Listing {
   readonly commits?: CommitLog | undefined;
   /** Snapshots that a commit record has, and that are in no place. Only in an exact listing. */
   readonly lostCommitIds: readonly string[];
+  /** Files in the directories that were listed that do not belong to ldm. They are ignored. */
+  readonly foreignNames: readonly string[];
   /** Names of the groups whose packs are not in `packs`, because they cannot be reached. */
   readonly offlineGroups: readonly string[];
 }
@@ -48,30 +51,28 @@ export async function listRepository(
   },
 ): Promise<Listing> {
   const { backend } = place;
-  const condemned = await readCondemnations(place, idsOf(await listOptional(backend, 'condemned')));
-  const manifestCopyIds = idsOf(await listOptional(backend, 'manifests.bak'));
+  const foreignNames: string[] = [];
+  const listed = async (directory: string): Promise<BackendFile[]> => listOptional(backend, directory, foreignNames);
+  const condemned = await readCondemnations(place, idsOf(await listed('condemned')));
+  const manifestCopyIds = idsOf(await listed('manifests.bak'));
   const missingDirectories: string[] = [];
   const list = async (directory: string): Promise<BackendFile[]> => {
-    const files = await listUnlessMissing(backend, directory);
+    const files = await listUnlessMissing(backend, directory, foreignNames);
     if (files === undefined) missingDirectories.push(directory);
     return files ?? [];
   };
   const snapshotIds = idsOf(await list('snapshots'));
   const present = new Set(snapshotIds);
   const listsDeleted = place.isForReading !== true || manifestCopyIds.some((id) => !present.has(id));
-  const deletedIds = listsDeleted ? idsOf(await listOptional(backend, 'deleted')) : [];
-  const checkpoints = (await listOptional(backend, 'filter'))
-    .map((file) => file.name)
-    .filter((name) => isCheckpointName(name))
-    .toReversed();
+  const deletedIds = listsDeleted ? idsOf(await listed('deleted')) : [];
+  const checkpoints = (await listed('filter')).map((file) => file.name).toReversed();
   const index = await list('index');
-  const segmentIds = idsOf(index);
+  const segmentIds = segmentIdsOf(index);
   const commitNumbers = index.map(({ name }) => parseCommitName(name)).filter((number) => number !== undefined);
   const packs = new Map<string, number>();
   const copyBytes = new Map<string, number>();
   for (const file of await list('packs')) {
     const id = baseName(file.name);
-    if (!isId(id)) continue;
     packs.set(id, file.sizeBytes);
     if (file.copyBytes !== undefined) copyBytes.set(id, file.copyBytes);
   }
@@ -88,6 +89,7 @@ export async function listRepository(
     packs,
     copyBytes,
     checkpoints,
+    foreignNames,
     missingDirectories,
   };
   if (place.isExact !== true) return listing;
@@ -127,10 +129,17 @@ export function withoutCondemned(listing: Listing): Listing {
   return { ...listing, segmentIds, packs };
 }
 
-/** Lists a directory of an existing repository. Returns undefined if the repository has no such directory. */
-export async function listUnlessMissing(backend: Backend, directory: string): Promise<BackendFile[] | undefined> {
+/**
+ * Lists the files of ldm in a directory of an existing repository, and adds the names of others to `foreignNames`. Returns
+ * undefined if the repository has no such directory.
+ */
+export async function listUnlessMissing(
+  backend: Backend,
+  directory: string,
+  foreignNames: string[] = [],
+): Promise<BackendFile[] | undefined> {
   try {
-    return await backend.list(directory);
+    return ownFilesOf(await backend.list(directory), foreignNames);
   } catch (error) {
     // If the configuration is missing too, the repository was moved away or unmounted; it is not empty.
     const hasConfig = async (name: string): Promise<boolean> => (await backend.sizeOf(name)) !== undefined;
@@ -139,8 +148,20 @@ export async function listUnlessMissing(backend: Backend, directory: string): Pr
   }
 }
 
-/** Lists a directory that may be missing without any loss of data. */
-export async function listOptional(backend: Backend, directory: string): Promise<BackendFile[]> {
+/**
+ * Lists the files of ldm in a directory that may be missing without any loss of data, and adds the names of others to
+ * `foreignNames`.
+ */
+export async function listOptional(
+  backend: Backend,
+  directory: string,
+  foreignNames: string[] = [],
+): Promise<BackendFile[]> {
+  return ownFilesOf(await listEverything(backend, directory), foreignNames);
+}
+
+/** The same with what other programs have left there. */
+export async function listEverything(backend: Backend, directory: string): Promise<BackendFile[]> {
   try {
     return await backend.list(directory);
   } catch (error) {
@@ -149,7 +170,20 @@ export async function listOptional(backend: Backend, directory: string): Promise
   }
 }
 
-/** Returns the ids that are names of files, without other names. */
+function ownFilesOf(files: readonly BackendFile[], foreignNames: string[]): BackendFile[] {
+  return files.filter(({ name }) => {
+    const isOwn = isOwnName(name);
+    if (!isOwn) foreignNames.push(name);
+    return isOwn;
+  });
+}
+
+/** Ids of the segments among the files in `index`. */
+export function segmentIdsOf(files: readonly BackendFile[]): string[] {
+  return idsOf(files.filter(({ name }) => !isCommitName(name)));
+}
+
+/** Returns the ids that are the names of files. */
 export function idsOf(files: readonly BackendFile[]): string[] {
-  return files.map((file) => baseName(file.name)).filter((name) => isId(name));
+  return files.map((file) => baseName(file.name));
 }

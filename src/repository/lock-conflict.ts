@@ -1,6 +1,7 @@
 import type { Backend } from '../backend/backend.ts';
 import { BackendError, RefusedError, RepositoryLockedError } from '../errors.ts';
 import type { ErrorDetails } from '../errors.ts';
+import { isOwnName } from '../format/own-names.ts';
 import { decodeLockName } from './lock-name.ts';
 import type { LockMode, LockName } from './lock-name.ts';
 import { ownerState } from './lock-owner.ts';
@@ -37,6 +38,8 @@ export async function findLockConflict(search: LockSearch): Promise<LockConflict
   let conflict: LockConflict | undefined;
   let ownCount = 0;
   for (const { name } of await search.backend.list(LOCK_DIRECTORY)) {
+    // Left by another program, such as a file manager, a network file system, or one that synchronizes directories.
+    if (!isOwnName(name)) continue;
     if (search.ownNames.includes(name)) {
       ownCount += 1;
       continue;
@@ -50,11 +53,8 @@ export async function findLockConflict(search: LockSearch): Promise<LockConflict
 }
 
 async function judgeLock(search: LockSearch, name: string): Promise<LockConflict | undefined> {
-  const fileName = name.slice(LOCK_DIRECTORY.length + 1);
-  // Created by file managers and network file systems (.DS_Store, .nfs...). Names of locks never begin with a dot.
-  if (fileName.startsWith('.')) return undefined;
-  const lock = decodeLockName(fileName);
-  if (lock === undefined) return unknownFileConflict(name);
+  const lock = decodeLockName(name.slice(LOCK_DIRECTORY.length + 1));
+  if (lock === undefined) return undefined;
   const state = search.abandoned.has(lock.nonce) ? 'dead' : ownerState(lock.owner, search.self);
   if (state === 'dead' || (await isStale(search, name, state))) {
     const removal = search.backend.release(name);
@@ -98,14 +98,6 @@ function describeHolder({ mode, owner }: LockName): string {
       ? 'exclusively, as compact and repair do'
       : 'shared with others, as backup, restore and mount do';
   return `process ${owner.pid} on host ${printable(owner.host)} (${what})`;
-}
-
-function unknownFileConflict(name: string): LockConflict {
-  return {
-    holder: `the file ${printable(name)}, which is not a lock that this version of ldm knows`,
-    help: { hint: 'If no other version of ldm is using the repository, remove that file.' },
-    isOtherBoot: false,
-  };
 }
 
 /** Escapes a text from a file name that another machine chose, so that no control character reaches a terminal. */

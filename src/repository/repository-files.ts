@@ -19,6 +19,7 @@ import type { CommitLog } from './commit-log.ts';
 import { inspectConfig } from './config-file.ts';
 import { readConfigCopies } from './config-copies.ts';
 import type { ConfigProblem } from './config-copies.ts';
+import { findForeignNames } from './foreign-files.ts';
 import { listKeys } from './key-files.ts';
 import type { UnusableKey } from './key-files.ts';
 import { idsOf, listOptional, listRepository, listUnlessMissing } from './listing.ts';
@@ -54,7 +55,12 @@ export class RepositoryFiles {
     return await listRepository({ ...this.#place, isForReading: true });
   }
 
-  /** Lists a directory. One that does not exist counts as empty. */
+  /** Returns the names of everything in the repository that does not belong to ldm. */
+  async foreignNames(listing: Listing): Promise<string[]> {
+    return await findForeignNames(this.#place.backend, listing);
+  }
+
+  /** Lists the files of ldm in a directory. One that does not exist counts as empty. */
   async list(directory: string): Promise<BackendFile[]> {
     return await listOptional(this.#place.backend, directory);
   }

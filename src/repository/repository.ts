@@ -20,7 +20,7 @@ import { acquireSharedPool } from '../workers/shared-pool.ts';
 import type { TaskPool } from '../workers/task-pool.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { acquireAccess } from './access.ts';
-import { checkpointName, generationAfter, isCheckpointName } from '../format/layout.ts';
+import { checkpointName, generationAfter } from '../format/layout.ts';
 import { placePacks } from './place-packs.ts';
 import type { PlacedPacks } from './place-packs.ts';
 import { openConfig } from './config-file.ts';
@@ -228,7 +228,7 @@ export class Repository {
   /** Writes a checkpoint of a complete state, and removes all but the newest two if it may. Returns its name. */
   async writeCheckpoint(state: FilterState): Promise<string> {
     if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
-    const existing = (await this.files.list('filter')).map(({ name }) => name).filter((name) => isCheckpointName(name));
+    const existing = (await this.files.list('filter')).map(({ name }) => name);
     const name = checkpointName(generationAfter(existing));
     await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
     await this.order.remove(existing.slice(0, -CHECKPOINTS_KEPT + 1)).catch(unlessDenied);

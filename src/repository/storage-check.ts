@@ -4,7 +4,7 @@ import { readStreamHeader } from '../crypto/stream-seal.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import type { ConfigHead } from '../format/config.ts';
 import { FILE_ID_BYTES } from '../format/constants.ts';
-import { baseName, isCheckpointName, isCommitName, isId, packName, parseCopyAddress } from '../format/layout.ts';
+import { baseName, isCommitName, packName, parseCopyAddress } from '../format/layout.ts';
 import { acquireAccess } from './access.ts';
 import type { AccessOptions } from './access.ts';
 import { inspectConfigHeads } from './config-copies.ts';
@@ -83,12 +83,9 @@ export class StorageCheck {
     }
   }
 
-  /** Lists the files of the repository in a directory. Other files there do not belong to it. */
-  async list(directory: StorageDirectory): Promise<StoredFile[]> {
-    const isOwn = (name: string): boolean =>
-      directory === 'filter' ? isCheckpointName(name) : isId(baseName(name)) || isCommitName(name);
-    const files = await listOptional(this.#backend, directory);
-    const own = files.filter(({ name }) => isOwn(name)).map((file) => ({ ...file, directory }));
+  /** Lists the files of ldm in a directory, and adds the names of others to `foreignNames`. */
+  async list(directory: StorageDirectory, foreignNames?: string[]): Promise<StoredFile[]> {
+    const own = (await listOptional(this.#backend, directory, foreignNames)).map((file) => ({ ...file, directory }));
     if (directory !== 'packs' || this.groups === undefined) return own;
     const copies: StoredFile[] = [];
     for (const file of own) copies.push(...(await this.#copiesOf(file)));

@@ -1,21 +1,19 @@
 import type { Backend } from '../backend/backend.ts';
 import { RefusedError } from '../errors.ts';
 import {
-  isCheckpointName,
   CONFIG_COPY_NAME,
   DIRECTORIES,
   GROUPS_COPY_NAME,
   GROUPS_NAME,
   RESERVE_BYTES,
   RESERVE_NAME,
-  isKeyName,
-  isTemporaryName,
 } from '../format/layout.ts';
-import { listOptional } from './listing.ts';
-import { LOCK_DIRECTORY } from './lock-conflict.ts';
-import { decodeLockName } from './lock-name.ts';
+import { isOwnName } from '../format/own-names.ts';
+import { listEverything } from './listing.ts';
 
 const HINT = 'Nothing was changed. Name a new or empty directory.';
+/** Where an interrupted `init` leaves files. */
+const LEFT_BY_INIT = new Set<string>(['tmp', 'filter', 'keys', 'locks']);
 const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, GROUPS_NAME, GROUPS_COPY_NAME, RESERVE_NAME]);
 
 /**
@@ -39,15 +37,10 @@ export async function assertVacant(backend: Backend): Promise<void> {
 
 async function foreignFile(backend: Backend): Promise<string | undefined> {
   for (const directory of DIRECTORIES) {
-    for (const { name } of await listOptional(backend, directory)) {
-      if (!isOwnName(name)) return name;
+    for (const { name } of await listEverything(backend, directory)) {
+      if (!isOwnName(name) || !LEFT_BY_INIT.has(directory)) return name;
     }
   }
   const reserveBytes = await backend.sizeOf(RESERVE_NAME);
   return reserveBytes === undefined || reserveBytes === RESERVE_BYTES ? undefined : RESERVE_NAME;
-}
-
-function isOwnName(name: string): boolean {
-  if (name.startsWith(`${LOCK_DIRECTORY}/`)) return decodeLockName(name.slice(LOCK_DIRECTORY.length + 1)) !== undefined;
-  return isTemporaryName(name) || isCheckpointName(name) || isKeyName(name);
 }

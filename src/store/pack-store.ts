@@ -2,7 +2,7 @@ import type { Backend } from '../backend/backend.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import { sha256 } from '../crypto/sha256.ts';
-import { CorruptDataError, UnsupportedFormatError, isDamage } from '../errors.ts';
+import { CorruptDataError, UnsupportedFormatError, isAbsent, isDamage } from '../errors.ts';
 import { bufferOver } from '../format/byte-reader.ts';
 import { baseName, packName } from '../format/layout.ts';
 import { encodePackFooter } from '../format/pack.ts';
@@ -160,11 +160,11 @@ export class PackStore {
 
   /**
    * Visits the readable blocks of a pack, whatever its footer says, one after the other. Returns the size of the pack in
-   * bytes. A symlink to nothing has none.
+   * bytes. A symlink to nothing has none, and neither has a pack that is gone.
    */
   async scan(packId: string, visit: (scanned: ScannedBlock) => Promise<void>): Promise<number> {
     const read = await this.#backend.read(packName(packId)).catch((error: unknown) => {
-      if (error instanceof CorruptDataError) return Buffer.alloc(0);
+      if (error instanceof CorruptDataError || isAbsent(error)) return Buffer.alloc(0);
       throw error;
     });
     const bytes = bufferOver(read);

@@ -1,5 +1,6 @@
 import { CorruptDataError } from '../../errors.ts';
 import { directoryOf } from '../../format/layout.ts';
+import { isOwnDirectory } from '../../format/own-names.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 import type { BackendOperation } from '../backend-failure.ts';
 import type { BackendFile, Place } from '../backend.ts';
@@ -74,10 +75,10 @@ export class SftpBackend extends FileSystemBackend {
   }
 
   async list(directory: string): Promise<BackendFile[]> {
-    const listed = await this.#run('list', directory, async (connection) =>
-      directories.listTree(connection, this.#pathOf(directory), READS_AT_ONCE),
-    );
     const prefix = directory === '' ? '' : `${directory}/`;
+    const listed = await this.#run('list', directory, async (connection) =>
+      directories.listTree(connection, this.#pathOf(directory), READS_AT_ONCE, (path) => isOwnDirectory(prefix + path)),
+    );
     const files = listed.map(({ path, sizeBytes }) => ({ name: prefix + path, sizeBytes }));
     return files.sort((a, b) => (a.name < b.name ? -1 : 1));
   }

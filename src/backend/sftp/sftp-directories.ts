@@ -78,12 +78,20 @@ export async function listTree(
   connection: SftpConnection,
   top: string,
   atOnce: number,
+  /** Whether a directory must be readable. Another one may be closed to this user. */
+  isNeeded: (path: string) => boolean,
 ): Promise<{ readonly path: string; readonly sizeBytes: number }[]> {
   const files: { path: string; sizeBytes: number }[] = [];
   const pending = [''];
   while (pending.length > 0) {
     const some = pending.splice(0, atOnce).map(async (directory) => {
-      for (const { filename, attrs } of await listDirectory(connection, top + directory)) {
+      const listing = listDirectory(connection, top + directory).catch((error: unknown) => {
+        const isGone = hasStatus(error, STATUS.NO_SUCH_FILE);
+        const isClosed = hasStatus(error, STATUS.PERMISSION_DENIED) || hasStatus(error, STATUS.FAILURE);
+        if (directory === '' || !(isGone || (isClosed && !isNeeded(directory.slice(1))))) throw error;
+        return [];
+      });
+      for (const { filename, attrs } of await listing) {
         const path = `${directory}/${filename}`;
         if ((attrs.mode & constants.S_IFMT) === constants.S_IFDIR) pending.push(path);
         else files.push({ path: path.slice(1), sizeBytes: attrs.size });

@@ -17,6 +17,7 @@ export function reportCheck(output: Output, result: CheckResult): void {
     packs_read: result.packsRead,
     bytes_read: result.bytesRead,
     pack_bytes: result.packBytes,
+    foreign_files: result.foreignNames.length,
     ...borrowedFields(result),
   });
   for (const line of describeBorrowed(result)) output.remark(line);
@@ -24,6 +25,7 @@ export function reportCheck(output: Output, result: CheckResult): void {
   output.remark(
     `checked ${countNoun(result.snapshotsChecked, 'snapshot')}, ${countNoun(result.chunksChecked, 'chunk')}, ${countNoun(result.packsChecked, 'pack')}${read}`,
   );
+  if (result.foreignNames.length > 0) output.remark(describeForeign(result.foreignNames));
   if (errorCount > 0) {
     output.line(`${countNoun(errorCount, 'error')} found`);
     const helps = whatHelps(result.findings);
@@ -44,6 +46,11 @@ function describeBorrowed({ borrowed, heldFor }: CheckResult): string[] {
     ),
     ...heldFor.map((name) => `keeps chunks for the domain ${escapeForTerminal(name)}`),
   ];
+}
+
+function describeForeign(names: readonly string[]): string {
+  const such = names.length === 1 ? `: ${escapeForTerminal(names[0]!)}` : `, such as ${escapeForTerminal(names[0]!)}`;
+  return `ignored ${countNoun(names.length, 'file')} that ldm has not written${such}`;
 }
 
 function borrowedFields({ borrowed, heldFor }: CheckResult): Record<string, unknown> {
@@ -83,7 +90,9 @@ export function reportStorageCheck(output: Output, result: StorageCheckResult): 
     packs_checked: packsChecked,
     checkpoints_unverified: checkpointsUnverified,
     bytes_read: bytesRead,
+    foreign_files: result.foreignNames.length,
   });
+  if (result.foreignNames.length > 0) output.remark(describeForeign(result.foreignNames));
   output.remark(
     `checked ${countNoun(filesChecked, 'file')}, ${formatCount(packsChecked)} of them packs: ${formatBytes(bytesRead)} read and compared with the digests in the names`,
   );

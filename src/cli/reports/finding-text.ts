@@ -21,6 +21,7 @@ export function fileOf(finding: Finding): string | undefined {
     case 'realm-damaged':
     case 'realm-missing':
     case 'reference-count':
+    case 'file-misplaced':
       return finding.name;
     case 'snapshot-damaged':
     case 'snapshot-lost':
@@ -95,6 +96,8 @@ export function messageOf(finding: Finding): string {
       return `the domain ${finding.name} has lost ${countNoun(finding.chunkCount, 'chunk')} that snapshots need, such as ${finding.exampleId}`;
     case 'borrowed-chunk-unreadable':
       return `${countNoun(finding.chunkCount, 'chunk')} that snapshots need and another domain keeps cannot be read, such as: ${finding.reason}`;
+    case 'file-misplaced':
+      return 'it has the name of a file of another directory, and is ignored: move it to where it was, or away';
     case 'file-size':
       return 'the sizes of files differ from those of their chunks; a new backup stores these files again';
     default:

@@ -5,7 +5,7 @@ import { FilterState } from '../../ldm/filter-state.ts';
 import { LdmFilter } from '../../ldm/ldm-filter.ts';
 import type { Condemned } from '../../format/condemnation.ts';
 import type { PackContents } from '../../format/pack.ts';
-import { deletedName, isTemporaryName, manifestCopyName } from '../../format/layout.ts';
+import { deletedName, manifestCopyName } from '../../format/layout.ts';
 import type { Condemnations } from '../../repository/condemned.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -116,10 +116,7 @@ export class Compaction {
     );
     await removal.end(this.#earlier?.ids);
     const temporary = (await files.list('tmp')).map((file) => file.name);
-    await order.remove(
-      temporary.filter((name) => isTemporaryName(name)),
-      assertLocked,
-    );
+    await order.remove(temporary, assertLocked);
   }
 
   /** True even if nothing is removed: a snapshot that leaves deleted/ would look lost to an older checkpoint. */

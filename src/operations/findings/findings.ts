@@ -99,6 +99,8 @@ export type Finding =
   | OfKind<'borrowed-chunk-missing', { severity: 'error'; name: string; chunkCount: number; exampleId: string }>
   /** The same, if the domain has them and cannot give them. */
   | OfKind<'borrowed-chunk-unreadable', { severity: 'error'; name: string; chunkCount: number; reason: string }>
+  /** A file with a name that ldm gives to files in another directory. It is ignored. */
+  | OfKind<'file-misplaced', { severity: 'error' | 'warning'; name: string }>
   /** Files whose size differs from that of their chunks. */
   | OfKind<'file-size', { severity: 'error'; impact: Impact }>;
 

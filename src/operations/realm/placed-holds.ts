@@ -31,9 +31,8 @@ export async function forgetHolds(
 export async function readPlacedHolds({ files }: Pick<Repository, 'files'>): Promise<PlacedHolds> {
   const placed: PlacedHolds = new Map();
   for (const { name } of await files.list(HOLDS_DIRECTORY)) {
-    const parsed = parseHoldName(name);
-    if (parsed === undefined) continue;
-    placed.set(parsed.domainId, (placed.get(parsed.domainId) ?? new Set()).add(parsed.holdId));
+    const { domainId, holdId } = parseHoldName(name);
+    placed.set(domainId, (placed.get(domainId) ?? new Set()).add(holdId));
   }
   return placed;
 }

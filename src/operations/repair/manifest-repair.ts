@@ -1,4 +1,4 @@
-import { CorruptDataError } from '../../errors.ts';
+import { CorruptDataError, isAbsent } from '../../errors.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, deletedName, manifestCopyName, snapshotName } from '../../format/layout.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -106,7 +106,7 @@ async function replace(
   const bytes = await source();
   await order.quarantineCopy(file).catch((error: unknown) => {
     // A symlink to nothing has no bytes to keep.
-    if (!(error instanceof CorruptDataError)) throw error;
+    if (!(error instanceof CorruptDataError) && !isAbsent(error)) throw error;
   });
   await order.publishFile(file, bytes);
 }

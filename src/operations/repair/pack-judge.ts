@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { CorruptDataError } from '../../errors.ts';
+import { CorruptDataError, isAbsent } from '../../errors.ts';
 import { packName } from '../../format/layout.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Listing } from '../../repository/listing.ts';
@@ -54,7 +54,7 @@ export class PackJudge {
       try {
         return await this.#repository.files.readSegment(id);
       } catch (error) {
-        if (!(error instanceof CorruptDataError)) throw error;
+        if (!(error instanceof CorruptDataError) && !isAbsent(error)) throw error;
         return undefined;
       }
     });

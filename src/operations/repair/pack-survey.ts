@@ -1,4 +1,4 @@
-import { CorruptDataError } from '../../errors.ts';
+import { CorruptDataError, isAbsent } from '../../errors.ts';
 import { forEachChunk } from '../../format/packed-block.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { ReadManifest } from '../../repository/manifests.ts';
@@ -106,7 +106,7 @@ async function isChunkMissing({ files }: Repository, opened: OpenedState): Promi
       const { snapshot } = await manifest;
       if ((await findMissing(opened, Buffer.from(snapshot.tree, 'hex'))) !== undefined) return true;
     } catch (error) {
-      if (!(error instanceof CorruptDataError)) throw error;
+      if (!(error instanceof CorruptDataError) && !isAbsent(error)) throw error;
     }
   }
   return false;

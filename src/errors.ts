@@ -72,7 +72,6 @@ export class InstallationError extends LdmError {
 
 /**
  * What a failure of the place of the repository means, whatever kind of place that is:
- *
  * - `absent`: the file or directory does not exist.
  * - `no-directory`: something on the way to it is not a directory.
  * - `exists`: there is a file with that name already.
@@ -99,7 +98,6 @@ export type BackendErrorKind =
 /** Reading or writing the repository failed. It cannot be skipped: the command ends. */
 export class BackendError extends LdmError {
   override readonly code: string = 'BACKEND';
-  /** All decisions are based on this. */
   readonly kind: BackendErrorKind;
   /** The name of the system error, such as ENOSPC, to be shown. Not every kind of place has one. */
   readonly errno: string | undefined;
@@ -113,11 +111,15 @@ export class BackendError extends LdmError {
     this.errno = details.errno;
   }
 
-  /** Returns the same failure with other words. */
   rephrase(message: string, hint: string | undefined = this.hint): BackendError {
     const { kind, errno, advice } = this;
     return new BackendError(message, { kind, errno, hint, advice, cause: this });
   }
+}
+
+/** Every read of a file gave other wrong bytes: something damages them on the way. Says nothing about what is stored. */
+export class UnreliableReadError extends BackendError {
+  override readonly code: string = 'UNRELIABLE_READ';
 }
 
 /** The repository does not have the bytes of a chunk: another domain keeps them, and did not give them. */

@@ -75,6 +75,8 @@ export interface Backend {
   readonly isAppendOnly?: boolean | undefined;
   /** The same place without the cache of this machine, if it has one: to verify what is stored there. */
   readonly uncached?: Backend | undefined;
+  /** Says that what was read of a file was wrong: from now on, no cache of this machine is used for it. */
+  distrust?(name: string): void;
   /** Begins to use the cache of this machine, if there is one. */
   useCache?(repository: CachedRepository): void;
   /** Says that later commands will read a pack of this size again. */

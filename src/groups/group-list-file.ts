@@ -1,4 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
+import { readSurely } from '../backend/sure-reading.ts';
 import type { Seals } from '../crypto/seals.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import { decodeGroupList } from '../format/group-list.ts';
@@ -37,7 +38,9 @@ export async function readGroupList(
   let newest: GroupList | undefined;
   for (const what of [GROUPS_NAME, GROUPS_COPY_NAME]) {
     try {
-      const list = decodeGroupList(await backend.read(what), { repositoryId, seals: groupListSeals(seals), what });
+      const list = await readSurely(backend, what, async (from) =>
+        decodeGroupList(await from.read(what), { repositoryId, seals: groupListSeals(seals), what }),
+      );
       if (newest === undefined || list.version > newest.version) newest = list;
     } catch (error) {
       if (!isAbsent(error) && !isDamage(error)) throw error;

@@ -90,6 +90,11 @@ export class GroupedBackend implements Backend {
     return new Map([...own, ...(await this.#packs.sizesOf(names.filter(isPack)))]);
   }
 
+  /** Only the place of the metadata has a cache. */
+  distrust(name: string): void {
+    this.#metadata.distrust?.(name);
+  }
+
   async copiesOf(name: string): Promise<readonly string[]> {
     return isPack(name) ? await this.#packs.copiesOf(name) : [];
   }

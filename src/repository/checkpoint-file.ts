@@ -1,3 +1,4 @@
+import { readSurely } from '../backend/sure-reading.ts';
 import type { Seals } from '../crypto/seals.ts';
 import { sha256 } from '../crypto/sha256.ts';
 import { openStream } from '../crypto/stream-seal.ts';
@@ -34,9 +35,10 @@ export async function readCheckpoint(
   const { backend, seals, config } = place;
   const sizeBytes = await backend.sizeOf(name);
   if (sizeBytes === undefined) return undefined;
-  const readRange = async (offset: number, target: Uint8Array): Promise<void> =>
-    backend.readRange(name, offset, target);
-  const state = await readImage(await openStream({ sizeBytes, readRange }, seals.keys));
+  const state = await readSurely(backend, name, async (from) => {
+    const readRange = async (offset: number, target: Uint8Array): Promise<void> => from.readRange(name, offset, target);
+    return await readImage(await openStream({ sizeBytes, readRange }, seals.keys));
+  });
   const { hashes, fprTarget } = state.filter.plan;
   if (hashes !== config.ldm.hashes || fprTarget !== config.ldm.fprTarget) fail('its filter is not as configured');
   checkSnapshots(state, seals);

@@ -1,5 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { isNothingThere } from '../backend/repository-exists.ts';
+import { readSurely } from '../backend/sure-reading.ts';
 import { epochOfEnvelope } from '../crypto/envelope.ts';
 import type { Seals } from '../crypto/seals.ts';
 import { CorruptDataError, isDamage } from '../errors.ts';
@@ -48,10 +49,10 @@ export async function readConfigCopies(
   const copies: ConfigCopy[] = [];
   const problems: ConfigProblem[] = [];
   let absentCount = 0;
-  const read = async (name: string): Promise<Uint8Array> => backend.read(name);
+  const read = async (name: string): Promise<ConfigCopy> => readConfigCopy(backend, name);
   for await (const [name, reading] of prefetch([CONFIG_NAME, CONFIG_COPY_NAME], backend.readsAtOnce, read)) {
     try {
-      copies.push(copyOf(name, await reading));
+      copies.push(await reading);
     } catch (error) {
       if (isNothingThere(error)) absentCount += 1;
       else if (!isFinding(error)) throw error;
@@ -66,9 +67,16 @@ export async function readConfigCopies(
   return { copies: copies.toSorted((a, b) => b.epoch - a.epoch), problems };
 }
 
-function copyOf(name: string, bytes: Uint8Array): ConfigCopy {
-  const head = decodeConfigHead(bytes);
-  return { name, bytes, head, epoch: head.isEncrypted ? epochOfEnvelope(sealedPartOf(bytes)) : 0 };
+/**
+ * Reads one file of the configuration and verifies its checksum.
+ * @throws CorruptDataError
+ */
+export async function readConfigCopy(backend: Backend, name: string): Promise<ConfigCopy> {
+  return await readSurely(backend, name, async (from) => {
+    const bytes = await from.read(name);
+    const head = decodeConfigHead(bytes);
+    return { name, bytes, head, epoch: head.isEncrypted ? epochOfEnvelope(sealedPartOf(bytes)) : 0 };
+  });
 }
 
 function sameHead(a: ConfigHead, b: ConfigHead): boolean {

@@ -11,7 +11,7 @@ import type { FilterPlan } from '../ldm/formulas.ts';
 import { decodeConfig } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { KeyRole } from '../format/key-file.ts';
-import { configSeals, differing, readConfigCopies, unreadable } from './config-copies.ts';
+import { configSeals, differing, readConfigCopies, readConfigCopy, unreadable } from './config-copies.ts';
 import type { ConfigCopy, ConfigProblem, ReadCopies } from './config-copies.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { sealedConfigOf } from './sealed-config.ts';
@@ -83,15 +83,15 @@ function earlierKeysOf(config: RepositoryConfig | undefined): KeptMasterKey[] {
 }
 
 async function assertUnchanged(backend: Backend, { copies }: ReadCopies): Promise<void> {
-  const read = async ({ name }: ConfigCopy): Promise<Uint8Array | undefined> =>
-    backend.read(name).catch((error: unknown) => {
-      if (!isNothingThere(error)) throw error;
+  const read = async ({ name }: ConfigCopy): Promise<ConfigCopy | undefined> =>
+    readConfigCopy(backend, name).catch((error: unknown) => {
+      if (!isNothingThere(error) && !(error instanceof CorruptDataError)) throw error;
       return undefined;
     });
   // Nothing relies on a copy that was not read.
   for await (const [{ bytes }, reading] of prefetch(copies, backend.readsAtOnce, read)) {
     const now = await reading;
-    if (now !== undefined && Buffer.compare(bytes, now) === 0) continue;
+    if (now !== undefined && Buffer.compare(bytes, now.bytes) === 0) continue;
     throw new RefusedError('the configuration was changed meanwhile: another command may have rotated the master key', {
       hint: 'Run the command again.',
     });

@@ -1,7 +1,8 @@
 import type { Verify } from '../backend/backend.ts';
+import { readSurely } from '../backend/sure-reading.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
-import { BackendError, isAbsent, isDamage, isDiskFull, isWriteRefused } from '../errors.ts';
+import { BackendError, CorruptDataError, isAbsent, isDamage, isDiskFull, isWriteRefused } from '../errors.ts';
 import { directoryOf, packCopyName } from '../format/layout.ts';
 import type { Group } from '../groups/group.ts';
 import { compareRanks } from '../groups/pack-copy.ts';
@@ -180,8 +181,13 @@ export class DurableMoves {
   /** Returns undefined if a copy is damaged, or gone. */
   async #readCopy({ id }: GroupPack, { home, name }: GroupCopy): Promise<Uint8Array | undefined> {
     try {
-      const bytes = await home.run(async (backend) => backend.read(name));
-      return packDigestOf(this.#packHash, bytes) === id ? bytes : undefined;
+      return await home.run(async (backend) =>
+        readSurely(backend, name, async (from) => {
+          const bytes = await from.read(name);
+          if (packDigestOf(this.#packHash, bytes) === id) return bytes;
+          throw new CorruptDataError(`${name}: its digest differs from its name`);
+        }),
+      );
     } catch (error) {
       if (!home.isOnline || !(isAbsent(error) || isDamage(error))) throw error;
       return undefined;

@@ -3,11 +3,12 @@ import type { Backend, Verify } from '../backend/backend.ts';
 import { PLAIN } from '../crypto/seals.ts';
 import type { Seals } from '../crypto/seals.ts';
 import { BackendError, LdmError, RefusedError, UsageError, isAbsent } from '../errors.ts';
-import { MAX_GROUPS, SINGLE_COPIES, decodeGroupIdentity, encodeGroupIdentity } from '../format/group-list.ts';
+import { MAX_GROUPS, SINGLE_COPIES, encodeGroupIdentity } from '../format/group-list.ts';
 import { encodeGroupList, isGroupName, isGroupWeight } from '../format/group-list.ts';
 import type { CopyRules, GroupIdentity, GroupList, StorageGroup } from '../format/group-list.ts';
 import { GROUPS_COPY_NAME, GROUPS_NAME, GROUP_ID_NAME } from '../format/layout.ts';
 import { groupListSeals, readGroupList } from '../groups/group-list-file.ts';
+import { readGroupIdentity } from '../groups/offline-reason.ts';
 import type { OpenPlace } from '../groups/open-groups.ts';
 import { openBackend } from '../backend/open-backend.ts';
 import { assertEnoughFor, assertRules } from './copy-rules.ts';
@@ -207,7 +208,7 @@ function assertSettings({ name, weight = 1, capacityBytes = 1 }: NewGroup, other
 /** Returns undefined if there is no file that says which group this is. */
 async function identityAt(backend: Backend): Promise<GroupIdentity | undefined> {
   try {
-    return decodeGroupIdentity(await backend.read(GROUP_ID_NAME), GROUP_ID_NAME);
+    return await readGroupIdentity(backend);
   } catch (error) {
     if (isNothingThere(error)) return undefined;
     throw error;

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Backend, BackendFile } from '../backend/backend.ts';
+import { readSurely } from '../backend/sure-reading.ts';
 import { hashPassword } from '../crypto/argon2.ts';
 import type { MasterKey } from '../crypto/master-key.ts';
 import { openKey } from '../crypto/sealed-key.ts';
@@ -211,8 +212,11 @@ async function readKey(backend: Backend, { name, sizeBytes }: BackendFile, repos
   if (sizeBytes > MAX_KEY_FILE_BYTES) {
     throw new CorruptDataError(`${name}: ${sizeBytes} bytes, more than the limit of ${MAX_KEY_FILE_BYTES}`);
   }
-  const bytes = await backend.read(name);
-  if (sha256(bytes) !== baseName(name)) throw new CorruptDataError(`${name}: its name is not the SHA-256 of its bytes`);
+  const bytes = await readSurely(backend, name, async (from) => {
+    const read = await from.read(name);
+    if (sha256(read) === baseName(name)) return read;
+    throw new CorruptDataError(`${name}: its name is not the SHA-256 of its bytes`);
+  });
   const key = decodeKeyFile(bytes, name);
   if (key.header.repositoryId === repositoryId) return key;
   throw new CorruptDataError(`${name}: belongs to the repository ${key.header.repositoryId}`);

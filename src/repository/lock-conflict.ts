@@ -34,28 +34,38 @@ export interface LockSearch {
 }
 
 /** Returns the first lock that conflicts, or undefined. Removes the locks of dead holders. */
-export async function findLockConflict(search: LockSearch): Promise<LockConflict | undefined> {
+export async function findLockConflict(search: LockSearch, isRepeated = false): Promise<LockConflict | undefined> {
   let conflict: LockConflict | undefined;
-  let ownCount = 0;
-  for (const { name } of await search.backend.list(LOCK_DIRECTORY)) {
-    // Left by another program, such as a file manager, a network file system, or one that synchronizes directories.
-    if (!isOwnName(name)) continue;
-    if (search.ownNames.includes(name)) {
-      ownCount += 1;
-      continue;
-    }
+  const names = await listLocks(search);
+  for (const name of names) {
+    if (search.ownNames.includes(name)) continue;
     const found = await judgeLock(search, name);
-    if (found !== undefined && conflict?.isOtherBoot !== false) conflict = found;
+    // A damaged name may say that a lock is dead that is in use under another one.
+    if (found === 'gone' && !isRepeated) return await findLockConflict(search, true);
+    if (found !== undefined && found !== 'gone' && conflict?.isOtherBoot !== false) conflict = found;
   }
   // A listing without our own lock may lack other locks too. Then two holders would not notice each other.
-  if (ownCount < search.ownNames.length) throw lostLockError(search.backend);
+  if (search.ownNames.some((name) => !names.has(name))) throw lostLockError(search.backend);
   return conflict;
 }
 
-async function judgeLock(search: LockSearch, name: string): Promise<LockConflict | undefined> {
+/**
+ * Returns the names of locks. Whatever else is there, another program has left, such as a file manager, a network file
+ * system, or one that synchronizes directories. But a name in a damaged answer may have been that of a lock, so such a
+ * directory is listed once more, and a lock in either of the listings counts.
+ */
+async function listLocks({ backend, ownNames }: LockSearch): Promise<Set<string>> {
+  const list = async (): Promise<string[]> => (await backend.list(LOCK_DIRECTORY)).map(({ name }) => name);
+  const first = await list();
+  const isOdd = ownNames.some((name) => !first.includes(name)) || !first.every((name) => isOwnName(name));
+  return new Set([...first, ...(isOdd ? await list() : [])].filter((name) => isOwnName(name)));
+}
+
+async function judgeLock(search: LockSearch, name: string): Promise<LockConflict | 'gone' | undefined> {
   const lock = decodeLockName(name.slice(LOCK_DIRECTORY.length + 1));
   if (lock === undefined) return undefined;
   const state = search.abandoned.has(lock.nonce) ? 'dead' : ownerState(lock.owner, search.self);
+  if (state === 'dead' && (await search.backend.sizeOf(name)) === undefined) return 'gone';
   if (state === 'dead' || (await isStale(search, name, state))) {
     const removal = search.backend.release(name);
     // A dead holder does nothing more, so its lock may stay. A stale one may only be suspended: that its lock is gone

@@ -1,3 +1,4 @@
+import { readSurely } from '../backend/sure-reading.ts';
 import type { Seals } from '../crypto/seals.ts';
 import { CorruptDataError } from '../errors.ts';
 import { decodeCondemnation } from '../format/condemnation.ts';
@@ -37,7 +38,7 @@ export async function readManifestCopy(place: FilePlace, id: string): Promise<Re
 }
 
 async function readManifestAt(place: FilePlace, name: string): Promise<ReadManifest> {
-  const bytes = await readVerified(place, name, baseName(name));
+  const bytes = await readVerified(place, name);
   return { bytes, snapshot: decodeNamed(name, () => decodeManifest(place.seals, bytes)) };
 }
 
@@ -51,22 +52,24 @@ export function decodeManifest(seals: Seals, bytes: Uint8Array): Snapshot {
 
 export async function readSegment(place: FilePlace, id: string): Promise<PackContents[]> {
   const name = segmentName(id);
-  const bytes = await readVerified(place, name, id);
+  const bytes = await readVerified(place, name);
   return decodeNamed(name, () => decodeSegment(place.seals.open('segments', bytes)));
 }
 
 export async function readCondemnation(place: FilePlace, id: string): Promise<Condemned> {
   const name = condemnationName(id);
-  const bytes = await readVerified(place, name, id);
+  const bytes = await readVerified(place, name);
   return decodeNamed(name, () => decodeCondemnation(place.seals.open('condemnations', bytes)));
 }
 
 /** Reads a file whose name is the SHA-256 of its bytes. */
-async function readVerified({ backend }: FilePlace, name: string, id: string): Promise<Uint8Array> {
-  const bytes = await backend.read(name);
-  if (sha256(bytes) === id) return bytes;
-  throw new CorruptDataError(`${name}: the content is damaged (its SHA-256 differs from the name)`, {
-    advice: { code: 'check-and-repair' },
+async function readVerified({ backend }: FilePlace, name: string): Promise<Uint8Array> {
+  return await readSurely(backend, name, async (from) => {
+    const bytes = await from.read(name);
+    if (sha256(bytes) === baseName(name)) return bytes;
+    throw new CorruptDataError(`${name}: the content is damaged (its SHA-256 differs from the name)`, {
+      advice: { code: 'check-and-repair' },
+    });
   });
 }
 

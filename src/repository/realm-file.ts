@@ -1,5 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { isNothingThere } from '../backend/repository-exists.ts';
+import { readSurely } from '../backend/sure-reading.ts';
 import type { Seals } from '../crypto/seals.ts';
 import { CorruptDataError } from '../errors.ts';
 import { REALM_NAME } from '../format/layout.ts';
@@ -18,16 +19,13 @@ export async function readRealmFile(
   seals: Seals,
   ids: Pick<RealmMembership, 'repositoryId' | 'realmId'>,
 ): Promise<RealmMembership | undefined> {
-  let stored: Uint8Array;
   try {
-    stored = await backend.read(REALM_NAME);
+    return await readSurely(backend, REALM_NAME, async (from) => {
+      const stored = await from.read(REALM_NAME);
+      return decodeRealmMembership(seals.open('realm', stored), { ...ids, what: REALM_NAME });
+    });
   } catch (error) {
     if (isNothingThere(error)) return undefined;
-    throw error;
-  }
-  try {
-    return decodeRealmMembership(seals.open('realm', stored), { ...ids, what: REALM_NAME });
-  } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
     const message = error.message.startsWith(`${REALM_NAME}:`) ? error.message : `${REALM_NAME}: ${error.message}`;
     throw new CorruptDataError(message, { advice: { code: 'join-again' }, cause: error });

@@ -1,4 +1,5 @@
 import type { BackendFile } from '../backend/backend.ts';
+import { readSurely } from '../backend/sure-reading.ts';
 import { EPOCH_HEADER_BYTES, epochOfHeader } from '../crypto/envelope.ts';
 import { CorruptDataError } from '../errors.ts';
 import { PACK_HEADER_BYTES } from '../format/constants.ts';
@@ -17,7 +18,7 @@ import { prefetch } from '../util/prefetch.ts';
 import { committedAfter, readCommitLog } from './commit-log.ts';
 import type { CommitLog } from './commit-log.ts';
 import { inspectConfig } from './config-file.ts';
-import { readConfigCopies } from './config-copies.ts';
+import { readConfigCopies, readConfigCopy } from './config-copies.ts';
 import type { ConfigProblem } from './config-copies.ts';
 import { findForeignNames } from './foreign-files.ts';
 import { listKeys } from './key-files.ts';
@@ -87,6 +88,14 @@ export class RepositoryFiles {
     return (await this.#place.backend.sizeOf(name)) !== undefined;
   }
 
+  /**
+   * Returns the bytes of a file of the configuration.
+   * @throws CorruptDataError
+   */
+  async readConfig(name: string): Promise<Uint8Array> {
+    return (await readConfigCopy(this.#place.backend, name)).bytes;
+  }
+
   async read(name: string): Promise<Uint8Array> {
     return await this.#place.backend.read(name);
   }
@@ -152,9 +161,11 @@ export class RepositoryFiles {
   async isSealedEarlier(name: string): Promise<boolean> {
     const { backend, seals } = this.#place;
     const header = Buffer.alloc(EPOCH_HEADER_BYTES);
-    await backend.readRange(name, name.startsWith('packs/') ? PACK_HEADER_BYTES : 0, header);
     try {
-      return seals.keys !== undefined && epochOfHeader(header) < seals.keys.epoch;
+      return await readSurely(backend, name, async (from) => {
+        await from.readRange(name, name.startsWith('packs/') ? PACK_HEADER_BYTES : 0, header);
+        return seals.keys !== undefined && epochOfHeader(header) < seals.keys.epoch;
+      });
     } catch (error) {
       if (!(error instanceof CorruptDataError)) throw error;
       throw new CorruptDataError(`${name}: ${error.message}`, { advice: { code: 'check-data-and-repair' } });

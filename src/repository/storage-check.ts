@@ -1,10 +1,11 @@
 import type { Backend } from '../backend/backend.ts';
+import { readSurely } from '../backend/sure-reading.ts';
 import { createPackDigest } from '../crypto/pack-digest.ts';
 import { readStreamHeader } from '../crypto/stream-seal.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import type { ConfigHead } from '../format/config.ts';
 import { FILE_ID_BYTES } from '../format/constants.ts';
-import { baseName, isCommitName, packName, parseCopyAddress } from '../format/layout.ts';
+import { baseName, isCommitName, parseCopyAddress } from '../format/layout.ts';
 import { acquireAccess } from './access.ts';
 import type { AccessOptions } from './access.ts';
 import { inspectConfigHeads } from './config-copies.ts';
@@ -105,23 +106,16 @@ export class StorageCheck {
   }
 
   /**
-   * Reads a whole file, and again if that fails, since memory and cables can fail too. Returns an error if its bytes are
-   * not those that were written, or cannot be read. A file that is gone is whole: another command has removed it since
-   * the listing. `pause`: called often, and awaited.
+   * Reads a whole file. Returns an error if its bytes are not those that were written, or cannot be read. A file that is
+   * gone is whole: another command has removed it since the listing. `pause`: called often, and awaited.
    */
   async problemWith(file: StoredFile, pause: Pause): Promise<Error | undefined> {
-    return (await this.#attempt(file, pause)) && (await this.#attempt(file, pause));
-  }
-
-  async close(): Promise<void> {
-    if (this.head.hasGroups) await this.#backend.close();
-    await this.#lock?.release();
-  }
-
-  async #attempt(file: StoredFile, pause: Pause): Promise<Error | undefined> {
     try {
-      const isWhole = await this.#isWhole(file, pause);
-      return isWhole ? undefined : new CorruptDataError(`${file.name}: its digest differs from its name`);
+      await readSurely(this.#backend, file.name, async (from) => {
+        if (await this.#isWhole(from, file, pause)) return;
+        throw new CorruptDataError(`${file.name}: its digest differs from its name`);
+      });
+      return undefined;
     } catch (error) {
       if (isAbsent(error)) return undefined;
       if (!isDamage(error)) throw error;
@@ -129,31 +123,40 @@ export class StorageCheck {
     }
   }
 
-  async #isWhole(file: StoredFile, pause: Pause): Promise<boolean> {
+  async close(): Promise<void> {
+    if (this.head.hasGroups) await this.#backend.close();
+    await this.#lock?.release();
+  }
+
+  async #isWhole(from: Backend, file: StoredFile, pause: Pause): Promise<boolean> {
     const { directory, name, sizeBytes } = file;
-    if (directory === 'packs' && name !== packName(baseName(name))) return false;
     const isCommit = isCommitName(name);
-    if (directory !== 'filter' && !isCommit) return (await this.#digest(file, sizeBytes, pause)) === baseName(name);
+    if (directory !== 'filter' && !isCommit) return (await this.#digest(from, file, sizeBytes, pause)) === baseName(name);
     // Their digests are at their ends. If a checkpoint is encrypted, its name and the rest tell nothing without the key.
     const isSealedStream = this.head.isEncrypted && !isCommit;
     const endBytes = isSealedStream ? 0 : FILE_ID_BYTES;
     if (sizeBytes < endBytes) return false;
     if (isSealedStream) {
-      await readStreamHeader({ sizeBytes, readRange: async (...range) => this.#backend.readRange(name, ...range) });
+      await readStreamHeader({ sizeBytes, readRange: async (...range) => from.readRange(name, ...range) });
     }
-    const digest = await this.#digest(file, sizeBytes - endBytes, pause);
+    const digest = await this.#digest(from, file, sizeBytes - endBytes, pause);
     const end = Buffer.alloc(endBytes);
-    await this.#backend.readRange(name, sizeBytes - endBytes, end);
+    await from.readRange(name, sizeBytes - endBytes, end);
     return isSealedStream || digest === end.toString('hex');
   }
 
   /** Computes the digest of the first bytes of a file. */
-  async #digest({ directory, name, copy }: StoredFile, sizeBytes: number, pause: Pause): Promise<string> {
+  async #digest(
+    from: Backend,
+    { directory, name, copy }: StoredFile,
+    sizeBytes: number,
+    pause: Pause,
+  ): Promise<string> {
     const digest = createPackDigest(directory === 'packs' ? this.head.packHash : 'sha256');
     for (let offset = 0; offset < sizeBytes; offset += PIECE_BYTES) {
       await pause();
       const piece = this.#piece.subarray(0, Math.min(PIECE_BYTES, sizeBytes - offset));
-      await this.#backend.readRange(copy?.address ?? name, offset, piece);
+      await from.readRange(copy?.address ?? name, offset, piece);
       digest.update(piece);
     }
     return digest.end();

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Verify } from '../backend/backend.ts';
+import { readSurely } from '../backend/sure-reading.ts';
 import { sha256 } from '../crypto/sha256.ts';
 import { openStream } from '../crypto/stream-seal.ts';
-import { isAbsent, isDamage } from '../errors.ts';
+import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import { FILE_ID_BYTES, MAX_SNAPSHOT_BYTES, NONCE_BYTES } from '../format/constants.ts';
 import { UNFINISHED_DIRECTORY } from '../format/layout.ts';
 import { decodeSnapshot, encodeSnapshot } from '../format/snapshot.ts';
@@ -37,8 +38,7 @@ export class UnfinishedBackups {
     for (const { name, sizeBytes } of await listOptional(this.#place.backend, UNFINISHED_DIRECTORY)) {
       if (sizeBytes > MAX_SNAPSHOT_BYTES) continue;
       try {
-        const snapshot = await this.#read(name, sizeBytes);
-        if (snapshot !== undefined) found.push({ name, snapshot });
+        found.push({ name, snapshot: await this.#read(name, sizeBytes) });
       } catch (error) {
         if (!isDamage(error) && !isAbsent(error)) throw error;
       }
@@ -46,16 +46,18 @@ export class UnfinishedBackups {
     return found;
   }
 
-  async #read(name: string, sizeBytes: number): Promise<Snapshot | undefined> {
+  async #read(name: string, sizeBytes: number): Promise<Snapshot> {
     const { backend, seals } = this.#place;
-    const readRange = async (offset: number, target: Uint8Array): Promise<void> =>
-      backend.readRange(name, offset, target);
-    const source = await openStream({ sizeBytes, readRange }, seals.keys);
-    const bytes = Buffer.alloc(source.sizeBytes);
-    await source.readRange(0, bytes);
-    const manifest = bytes.subarray(FILE_ID_BYTES);
-    const isWhole = bytes.subarray(0, FILE_ID_BYTES).toString('hex') === sha256(manifest);
-    return isWhole ? decodeSnapshot(manifest) : undefined;
+    return await readSurely(backend, name, async (from) => {
+      const readRange = async (offset: number, target: Uint8Array): Promise<void> =>
+        from.readRange(name, offset, target);
+      const source = await openStream({ sizeBytes, readRange }, seals.keys);
+      const bytes = Buffer.alloc(source.sizeBytes);
+      await source.readRange(0, bytes);
+      const manifest = bytes.subarray(FILE_ID_BYTES);
+      if (bytes.subarray(0, FILE_ID_BYTES).toString('hex') === sha256(manifest)) return decodeSnapshot(manifest);
+      throw new CorruptDataError(`${name}: wrong SHA-256`);
+    });
   }
 
   /** Publishes a record of trees that are durable and indexed. `verify` runs right before. Returns the name. */

@@ -56,6 +56,14 @@ export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
     this.#sizeBytes -= block.buffer.length;
   }
 
+  /** Removes a loaded block from the cache. Its memory is not used again if somebody waits for it. */
+  drop(key: string): void {
+    const block = this.#blocks.get(key);
+    if (block?.loaded === undefined) return;
+    this.detach(key);
+    if (block.userCount === 0) this.#onGone(block.loaded);
+  }
+
   /** Waits for a block and passes it to `action`. The block stays in the cache until then. */
   async use(cached: CachedBlock<Block>, action: (block: Block) => void): Promise<void> {
     cached.userCount += 1;

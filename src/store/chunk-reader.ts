@@ -1,4 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
+import { readAgain } from '../backend/sure-reading.ts';
 import { CorruptDataError } from '../errors.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
@@ -9,8 +10,8 @@ import type { BlockCodec, VerifiedBlock } from './block-codec.ts';
 import type { CachedBlock } from './block-cache.ts';
 import { BlockSizeEstimate } from './block-size-estimate.ts';
 import { BufferPool } from './buffer-pool.ts';
-import { copyIdsOf, readHashedBlock, startsOf } from './pack-reader.ts';
-import type { HashedBlock } from './pack-reader.ts';
+import { copyIdsOf, readBlockOnce, readHashedBlock, startsOf } from './pack-reader.ts';
+import type { BlockPlace, HashedBlock } from './pack-reader.ts';
 
 /** Location of a chunk. */
 export interface StoredChunk {
@@ -81,9 +82,38 @@ export class ChunkReader {
    */
   use(chunk: StoredChunk, action: (bytes: Uint8Array) => void): Promise<void> | undefined {
     const cached = this.#block(chunk);
-    if (cached.loaded === undefined) return this.#blocks.use(cached, (block) => action(cut(block, chunk)));
-    action(cut(cached.loaded, chunk));
+    if (cached.loaded === undefined) return this.#useLoading(cached, chunk, action);
+    const bytes = find(cached.loaded, chunk);
+    if (bytes === undefined) return this.#useAgain(chunk, action);
+    action(bytes);
     return undefined;
+  }
+
+  async #useLoading(
+    cached: CachedBlock<HashedBlock>,
+    chunk: StoredChunk,
+    action: (bytes: Uint8Array) => void,
+  ): Promise<void> {
+    let isFound = false;
+    await this.#blocks.use(cached, (block) => {
+      const bytes = find(block, chunk);
+      isFound = bytes !== undefined;
+      if (bytes !== undefined) action(bytes);
+    });
+    if (!isFound) await this.#useAgain(chunk, action);
+  }
+
+  /** For a block that has the wrong bytes for a chunk, although it was a block. They may be right where it is stored. */
+  async #useAgain(chunk: StoredChunk, action: (bytes: Uint8Array) => void): Promise<void> {
+    this.#blocks.drop(keyOf(chunk));
+    const block = await readAgain(this.#backend, packName(chunk.packId), async (from) => {
+      const read = await readBlockOnce(from, this.#placeOf(chunk), this.#codec, this.#pool);
+      if (find(read, chunk) !== undefined) return read;
+      this.#pool.give(read.buffer);
+      throw notItsId(chunk);
+    });
+    if (this.#blocks.get(keyOf(chunk)) === undefined) this.#blocks.add(keyOf(chunk), block);
+    action(cut(block, chunk));
   }
 
   /** Reads a block past the cache, for a caller that knows everything it needs from the block. */
@@ -137,29 +167,45 @@ export class ChunkReader {
     return this.#blocks.get(key) ?? this.#blocks.put(key, this.#read(chunk));
   }
 
-  async #read(chunk: StoredChunk): Promise<HashedBlock> {
+  #placeOf(chunk: StoredChunk): BlockPlace {
     const { packId, packBytes, blockOffset: offset } = chunk;
+    return { packId, packBytes, offset, expectedBytes: this.#sizes.bytesFor(chunk) };
+  }
+
+  async #read(chunk: StoredChunk): Promise<HashedBlock> {
+    const { packId, packBytes } = chunk;
     if (chunk.kind === 'tree') this.#backend.expectReads?.(packName(packId), packBytes);
-    const place = { packId, packBytes, offset, expectedBytes: this.#sizes.bytesFor(chunk) };
-    const block = await readHashedBlock(this.#backend, place, this.#codec, this.#pool);
+    const block = await readHashedBlock(this.#backend, this.#placeOf(chunk), this.#codec, this.#pool);
     this.#sizes.learn(block.raw.length, block.chunkLengths.length);
     return block;
   }
+}
+
+/**
+ * Returns the bytes of a chunk, or undefined if the block does not have them at its place. The ids of the block were
+ * computed from its bytes, so comparing the id at the position of the chunk verifies it.
+ */
+function find(block: HashedBlock, chunk: StoredChunk): Uint8Array | undefined {
+  const { id, offsetInBlock, lengthBytes } = chunk;
+  const index = indexOfStart(block.chunkOffsets, offsetInBlock);
+  if (index < 0 || block.kind !== chunk.kind || block.chunkLengths[index] !== lengthBytes) return undefined;
+  const found = block.chunkIds.subarray(index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES);
+  return Buffer.compare(found, id) === 0 ? block.raw.subarray(offsetInBlock, offsetInBlock + lengthBytes) : undefined;
 }
 
 function keyOf({ packId, blockOffset }: Pick<StoredChunk, 'packId' | 'blockOffset'>): string {
   return `${packId}:${blockOffset}`;
 }
 
-/** The ids of the block were computed from its bytes, so comparing the id at the position of the chunk verifies it. */
+/** @throws CorruptDataError */
 function cut(block: HashedBlock, chunk: StoredChunk): Uint8Array {
-  const { id, packId, offsetInBlock, blockOffset, lengthBytes } = chunk;
-  const index = indexOfStart(block.chunkOffsets, offsetInBlock);
-  if (index >= 0 && block.kind === chunk.kind && block.chunkLengths[index] === lengthBytes) {
-    const found = block.chunkIds.subarray(index * CHUNK_ID_BYTES, (index + 1) * CHUNK_ID_BYTES);
-    if (Buffer.compare(found, id) === 0) return block.raw.subarray(offsetInBlock, offsetInBlock + lengthBytes);
-  }
-  throw new CorruptDataError(
+  const bytes = find(block, chunk);
+  if (bytes === undefined) throw notItsId(chunk);
+  return bytes;
+}
+
+function notItsId({ id, packId, blockOffset }: StoredChunk): CorruptDataError {
+  return new CorruptDataError(
     `chunk ${Buffer.from(id).toString('hex')} in pack ${packId} at offset ${blockOffset} does not match its id`,
     { advice: { code: 'check-data-and-repair' } },
   );

@@ -16,6 +16,7 @@ import {
   SEALED_PACK_TRAILER_BYTES,
   SEAL_BYTES,
 } from '../format/constants.ts';
+import { decodePackHeader, headerBytesOf } from '../format/pack-header.ts';
 import { decodePackTrailer, encodePackFooter } from '../format/pack.ts';
 import type { PackContents } from '../format/pack.ts';
 
@@ -95,4 +96,26 @@ function readSealedTrailer(last: Uint8Array): number {
   reader.zeros(4);
   reader.magic(SEALED_PACK_END_MAGIC);
   return envelopeBytes;
+}
+
+/** Returns whether these are the last bytes of the pack. Two ends of the same sealed pack differ in the nonce. */
+export function isEndOf(bytes: Buffer, pack: PackContents, seals: Seals): boolean {
+  try {
+    const { kind = pack.kind, footer } = openPackEnd(bytes, seals);
+    return kind === pack.kind && Buffer.compare(footer, encodePackFooter(pack.blocks)) === 0;
+  } catch (error) {
+    if (!(error instanceof CorruptDataError)) throw error;
+    return false;
+  }
+}
+
+/** Returns whether these bytes begin like the pack. */
+export function isHeaderOf(bytes: Buffer, pack: PackContents): boolean {
+  try {
+    const { kind, headerBytes } = decodePackHeader(bytes);
+    return kind === (pack.isSealed ? undefined : pack.kind) && headerBytes === headerBytesOf(pack.blocks);
+  } catch (error) {
+    if (!(error instanceof CorruptDataError)) throw error;
+    return false;
+  }
 }

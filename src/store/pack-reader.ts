@@ -1,4 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
+import { readSurely } from '../backend/sure-reading.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import { baseName, packName } from '../format/layout.ts';
 import { PACK_HEADER_BYTES, PACK_TRAILER_BYTES, decodePackFooter } from '../format/pack.ts';
@@ -103,6 +104,16 @@ export async function readHashedBlock(
   codec: BlockCodec,
   pool: BufferPool,
 ): Promise<HashedBlock> {
+  return await readSurely(backend, packName(place.packId), async (from) => readBlockOnce(from, place, codec, pool));
+}
+
+/** The same, but what is wrong is not read again. */
+export async function readBlockOnce(
+  backend: Backend,
+  place: BlockPlace,
+  codec: BlockCodec,
+  pool: BufferPool,
+): Promise<HashedBlock> {
   const taken: Buffer[] = [];
   const take = (sizeBytes: number): Buffer => {
     taken.push(pool.take(sizeBytes));
@@ -140,20 +151,29 @@ export async function readPackContents(place: FilePlace, packId: string, listedB
   const { backend, seals } = place;
   const name = packName(packId);
   try {
-    const sizeBytes = listedBytes ?? (await backend.sizeOf(name));
-    if (sizeBytes === undefined) throw new CorruptDataError(MISSING);
-    if (sizeBytes < PACK_HEADER_BYTES + PACK_TRAILER_BYTES)
-      throw new CorruptDataError(`it is only ${sizeBytes} bytes long`);
-    const header = Buffer.allocUnsafe(PACK_HEADER_BYTES);
-    await backend.readRange(name, 0, header);
-    const isSealed = seals.keys !== undefined;
-    const { kind: plainKind } = decodePackHeader(header);
-    const { kind = plainKind, footer } = openPackEnd(await readPackEnd(place, name, sizeBytes), seals);
-    if (kind === undefined || (plainKind === undefined) !== isSealed) throw new CorruptDataError(OTHER_SEALING);
-    return decodePackFooter(footer, { id: packId, kind, sizeBytes, isSealed });
+    return await readSurely(backend, name, async (from) => {
+      // If that is wrong, so may be the listing.
+      const sizeBytes = (from === backend ? listedBytes : undefined) ?? (await from.sizeOf(name));
+      if (sizeBytes === undefined) throw new CorruptDataError(MISSING);
+      return await readFooter({ backend: from, seals }, packId, sizeBytes);
+    });
   } catch (error) {
     throw located(error, name);
   }
+}
+
+async function readFooter(place: FilePlace, packId: string, sizeBytes: number): Promise<PackContents> {
+  const { backend, seals } = place;
+  const name = packName(packId);
+  if (sizeBytes < PACK_HEADER_BYTES + PACK_TRAILER_BYTES)
+    throw new CorruptDataError(`it is only ${sizeBytes} bytes long`);
+  const header = Buffer.allocUnsafe(PACK_HEADER_BYTES);
+  await backend.readRange(name, 0, header);
+  const isSealed = seals.keys !== undefined;
+  const { kind: plainKind } = decodePackHeader(header);
+  const { kind = plainKind, footer } = openPackEnd(await readPackEnd(place, name, sizeBytes), seals);
+  if (kind === undefined || (plainKind === undefined) !== isSealed) throw new CorruptDataError(OTHER_SEALING);
+  return decodePackFooter(footer, { id: packId, kind, sizeBytes, isSealed });
 }
 
 /** Reads what comes after the last block. */

@@ -1,4 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
+import { readAsStored } from '../backend/sure-reading.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import { sha256 } from '../crypto/sha256.ts';
@@ -145,17 +146,22 @@ export class PackStore {
     });
   }
 
-  async #located<T>(
+  async #located<T extends { readonly chunkIds: Uint8Array }>(
     { id: packId, sizeBytes: packBytes }: PackContents,
-    { offset, sizeBytes: expectedBytes }: PackedBlock,
+    { offset, sizeBytes: expectedBytes, chunkIds }: PackedBlock,
     decode: (stored: Uint8Array) => Promise<T>,
   ): Promise<T> {
-    const stored = await readStoredBlock(this.#backend, { packId, offset, packBytes, expectedBytes });
-    try {
-      return await decode(stored);
-    } catch (error) {
-      throw located(error, `${packName(packId)} at offset ${offset}`);
-    }
+    const read = async (from: Backend): Promise<T> => {
+      const stored = await readStoredBlock(from, { packId, offset, packBytes, expectedBytes });
+      try {
+        return await decode(stored);
+      } catch (error) {
+        throw located(error, `${packName(packId)} at offset ${offset}`);
+      }
+    };
+    // The caller finds out which chunks are wrong.
+    const isRight = (found: T): boolean => Buffer.compare(found.chunkIds, chunkIds) === 0;
+    return await readAsStored(this.#backend, packName(packId), read, isRight);
   }
 
   /**
@@ -163,7 +169,10 @@ export class PackStore {
    * bytes. A symlink to nothing has none, and neither has a pack that is gone.
    */
   async scan(packId: string, visit: (scanned: ScannedBlock) => Promise<void>): Promise<number> {
-    const read = await this.#backend.read(packName(packId)).catch((error: unknown) => {
+    const isRight = (bytes: Uint8Array): boolean => packId.startsWith(packDigestOf(this.#packHash, bytes));
+    const name = packName(packId);
+    const reading = readAsStored(this.#backend, name, async (from) => from.read(name), isRight);
+    const read = await reading.catch((error: unknown) => {
       if (error instanceof CorruptDataError || isAbsent(error)) return Buffer.alloc(0);
       throw error;
     });

@@ -1,20 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { packName } from '../format/layout.ts';
 import type { Backend } from '../backend/backend.ts';
+import { READS_MAX, unreliable } from '../backend/sure-reading.ts';
 import { packDigestOf } from '../crypto/pack-digest.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import type { Seals } from '../crypto/seals.ts';
 import { CorruptDataError, isAbsent, isDamage, isDenied, isOffline } from '../errors.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
-import { decodePackHeader, headerBytesOf } from '../format/pack-header.ts';
-import { encodePackFooter } from '../format/pack.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PackedBlock } from '../format/packed-block.ts';
 import { BufferPool } from './buffer-pool.ts';
 import type { BlockCodec } from './block-codec.ts';
 import { summarizeCopies } from './pack-report.ts';
 import type { CopyReport, PackProblem, PackReport } from './pack-report.ts';
-import { endBytesOf, openPackEnd } from './pack-end.ts';
+import { endBytesOf, isEndOf, isHeaderOf } from './pack-end.ts';
 import type { ChunkReader } from './chunk-reader.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
 
@@ -53,7 +52,9 @@ export class PackVerifier {
   /** Verifies size and footer without reading the rest. If that fails, verifies every chunk. `copyId`: see `verifyData`. */
   async verifyStructure(pack: PackContents, copyId?: string): Promise<PackReport> {
     const verify = async (): Promise<PackProblem | undefined> => this.#structureProblem(pack, copyId ?? pack.id);
-    const problem = await this.#withoutOldSize(pack, verify).catch(unreadable);
+    const find = async (): Promise<PackProblem | undefined> => this.#withoutOldSize(pack, verify).catch(unreadable);
+    // One wrong answer says nothing about what is stored.
+    const problem = (await find()) && (await find());
     if (problem === undefined) return { pack, problems: [], damagedChunks: [], bytesRead: 0 };
     const report = await this.verifyData(pack, copyId);
     const others = report.problems.filter((other) => !isDeepStrictEqual(other, problem));
@@ -61,11 +62,27 @@ export class PackVerifier {
   }
 
   /**
-   * Verifies every byte: the digest of the file and the id of every chunk. `copyId`: one certain copy of the pack, from
-   * `PackStore.copyIdsOf`.
+   * Verifies every byte: the digest of the file and the id of every chunk. Calls a pack damaged only if two reads gave
+   * the same wrong bytes. `copyId`: one certain copy of the pack, from `PackStore.copyIdsOf`.
+   * @throws UnreliableReadError if every read gives other wrong bytes
    */
   async verifyData(pack: PackContents, copyId: string = pack.id): Promise<PackReport> {
+    const wrong: PackReport[] = [];
+    for (let count = 0; count < READS_MAX; count += 1) {
+      const report = await this.#verifyOnce(pack, copyId);
+      if (report === undefined) continue;
+      const isMissing = report.bytesRead === 0;
+      if (report.problems.length === 0 || isMissing || wrong.some((other) => isSameResult(other, report)))
+        return report;
+      wrong.push(report);
+    }
+    throw unreliable(this.#backend, packName(copyId));
+  }
+
+  /** Returns undefined if an answer of another machine ended before the pack does. */
+  async #verifyOnce(pack: PackContents, copyId: string): Promise<PackReport | undefined> {
     return await this.#withoutOldSize(pack, async () => this.#verifyData(pack, copyId)).catch((error: unknown) => {
+      if (error instanceof CorruptDataError) return undefined;
       if (!isOffline(error)) throw error;
       return { pack, problems: [unreadable(error)], damagedChunks: allChunks(pack), bytesRead: 0 };
     });
@@ -122,8 +139,9 @@ export class PackVerifier {
     try {
       await this.#backend.readRange(name, 0, bytes);
     } catch (error) {
-      // The size that was listed may be outdated.
-      if (error instanceof CorruptDataError && this.#listed.has(pack.id)) throw error;
+      // The size that was listed may be outdated. Otherwise, the answer of another machine is too short.
+      const mayBeShort = this.#listed.has(pack.id) || this.#backend.localDirectory === undefined;
+      if (error instanceof CorruptDataError && mayBeShort) throw error;
       problems.push(unreadable(error));
       bytes.fill(0);
       for (const { offset, sizeBytes } of pack.blocks) {
@@ -189,6 +207,10 @@ export class PackVerifier {
   }
 }
 
+function isSameResult(a: PackReport, b: PackReport): boolean {
+  return isDeepStrictEqual([a.problems, a.digest], [b.problems, b.digest]);
+}
+
 /** Returns the problem for a read error (EIO), or a symlink in the place of a file; throws any other error. */
 function unreadable(error: unknown): PackProblem {
   if (isDamage(error)) return { kind: 'unreadable', reason: error.message };
@@ -203,27 +225,6 @@ function sizeProblem({ sizeBytes }: PackContents, foundBytes: number | undefined
 function footerProblems(bytes: Buffer, pack: PackContents, seals: Seals): PackProblem[] {
   const isSame = isEndOf(bytes.subarray(Math.max(0, bytes.length - endBytesOf(pack, seals))), pack, seals);
   return isSame && isHeaderOf(bytes, pack) ? [] : [{ kind: 'header-or-footer-differs' }];
-}
-
-/** Returns whether these are the last bytes of the pack. Two ends of the same sealed pack differ in the nonce. */
-function isEndOf(bytes: Buffer, pack: PackContents, seals: Seals): boolean {
-  try {
-    const { kind = pack.kind, footer } = openPackEnd(bytes, seals);
-    return kind === pack.kind && Buffer.compare(footer, encodePackFooter(pack.blocks)) === 0;
-  } catch (error) {
-    if (!(error instanceof CorruptDataError)) throw error;
-    return false;
-  }
-}
-
-function isHeaderOf(bytes: Buffer, pack: PackContents): boolean {
-  try {
-    const { kind, headerBytes } = decodePackHeader(bytes);
-    return kind === (pack.isSealed ? undefined : pack.kind) && headerBytes === headerBytesOf(pack.blocks);
-  } catch (error) {
-    if (!(error instanceof CorruptDataError)) throw error;
-    return false;
-  }
 }
 
 function chunksOf(block: PackedBlock): string[] {

@@ -3,6 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { ObjectBackend } from '../../src/backend/objects/object-backend.ts';
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { testBackendOperations } from '../contracts/backend-operations.ts';
+import { createPrng } from '../support/prng.ts';
+import { sha256 } from '../../src/crypto/sha256.ts';
 import { MemoryStore, failure } from '../support/memory-store.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
@@ -26,7 +28,42 @@ function failOnce(store: MemoryStore, pattern: RegExp, error: Error, isDone = fa
   return () => hasFailed;
 }
 
+/** Every so many answers with an object have one wrong bit. */
+class FlippingStore extends MemoryStore {
+  readonly #prng = createPrng(4);
+  percent = 0;
+
+  override async get(key: string): Promise<Uint8Array> {
+    const bytes = await super.get(key);
+    if (this.#prng.int(100) < this.percent) bytes[this.#prng.int(bytes.length)]! ^= 1 << this.#prng.int(8);
+    return bytes;
+  }
+}
+
 describe('a repository in a store of objects', () => {
+  test.each([30, 100])(
+    'moves files as they are stored, whatever %i in a hundred answers say (seed 4)',
+    async (percent) => {
+      const store = new FlippingStore();
+      const backend = objectBackend(store);
+      await backend.prepare();
+      for (let count = 0; count < 20; count += 1) {
+        const bytes = Buffer.from(`content ${count} `.repeat(50));
+        const id = sha256(bytes);
+        // The name of a manifest says what is right; that of a file of the configuration does not.
+        for (const source of [`snapshots/${id}`, `config-${count}`]) {
+          store.objects.set(source, bytes);
+          store.percent = percent;
+          const target = `deleted/${id}`;
+          const moving = backend.move(source, target);
+          await moving.catch((error: unknown) => expect(error).toMatchObject({ code: 'UNRELIABLE_READ' }));
+          expect(store.objects.get(target) ?? store.objects.get(source)).toEqual(bytes);
+          store.objects.delete(target);
+        }
+      }
+    },
+  );
+
   test('has no directories, and an empty one differs from a place without a repository', async () => {
     const store = new MemoryStore();
     await expect(objectBackend(store).list('snapshots')).rejects.toMatchObject({ kind: 'absent' });

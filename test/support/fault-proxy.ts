@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
  * What happens to a request: it is cut off before the server gets it, or its answer is, from the start or halfway; or it
  * gets the error of a server that is busy, or of one that knows no conditions.
  */
-export type Fault = 'lost request' | 'lost answer' | 'half answer' | 'busy' | 'no conditions';
+export type Fault = 'lost request' | 'lost answer' | 'half answer' | 'wrong answer' | 'busy' | 'no conditions';
 
 type Decide = (request: http.IncomingMessage) => Fault | undefined;
 
@@ -30,6 +30,8 @@ export async function startFaultProxy(
       else {
         forward(upstream, request, Buffer.concat(parts), (answer, body) => {
           if (fault === 'lost answer') request.socket.destroy();
+          else if (fault === 'wrong answer')
+            response.writeHead(answer.statusCode!, answer.rawHeaders).end(flipped(body));
           else passOn(response, answer, body, fault === undefined);
         });
       }
@@ -42,6 +44,16 @@ export async function startFaultProxy(
     server.closeAllConnections();
   });
   return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, counts };
+}
+
+let flipCount = 0;
+
+/** Another bit each time. */
+function flipped(body: Buffer): Buffer {
+  const wrong = Buffer.from(body);
+  flipCount += 1;
+  if (wrong.length > 0) wrong[(flipCount * 101) % wrong.length]! ^= 1 << (flipCount % 8);
+  return wrong;
 }
 
 function refuse(response: http.ServerResponse, fault: keyof typeof ERRORS): void {

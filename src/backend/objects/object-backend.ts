@@ -4,6 +4,7 @@ import { CONFIG_COPY_NAME, CONFIG_NAME } from '../../format/layout.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 import type { Backend, BackendFile, Place, StagedFile, Verify } from '../backend.ts';
 import { assertInside } from '../file-system-backend.ts';
+import { readToMove } from '../sure-reading.ts';
 import type { RetryOptions } from '../retry.ts';
 import { ListedPages, topDirectoryOf } from './listed-pages.ts';
 import { PendingUploads } from './pending-uploads.ts';
@@ -138,7 +139,7 @@ export class ObjectBackend implements Backend {
    */
   async move(source: string, target: string): Promise<void> {
     if (source === target) return;
-    const bytes = await this.read(source);
+    const bytes = await readToMove(this, source);
     await this.#put(target, bytes);
     await this.remove(source);
     if ((await this.sizeOf(target)) === undefined) await this.#put(target, bytes);
@@ -156,7 +157,6 @@ export class ObjectBackend implements Backend {
     await this.#uploads.barrier();
   }
 
-  /** What other processes have stored is durable already. */
   async settle(): Promise<void> {
     await this.#uploads.settled();
   }

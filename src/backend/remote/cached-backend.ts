@@ -32,6 +32,8 @@ export class CachedBackend extends PassingBackend {
   readonly #usable = new Set<string>();
   /** How many blocks of a pack of trees were to be read. */
   readonly #expected = new Map<string, { readonly sizeBytes: number; reads: number }>();
+  /** What was wrong when it was read. A copy of it would be of no use, or wrong as well. */
+  readonly #distrusted = new Set<string>();
   /** What was fetched, or is being fetched. None is tried twice. */
   readonly #fetches = new Map<string, Promise<void>>();
 
@@ -54,6 +56,12 @@ export class CachedBackend extends PassingBackend {
     const expected = this.#expected.get(name) ?? { sizeBytes, reads: 0 };
     expected.reads += 1;
     this.#expected.set(name, expected);
+  }
+
+  override distrust(name: string): void {
+    this.#distrusted.add(cachedNameOf(name));
+    this.#forget(cachedNameOf(name));
+    super.distrust(name);
   }
 
   /** Copies of files that are not listed are of no use any more. */
@@ -150,6 +158,7 @@ export class CachedBackend extends PassingBackend {
 
   #keep(name: string, write: (cachedName: string) => void): void {
     const copy = cachedNameOf(name);
+    if (this.#distrusted.has(copy)) return;
     write(copy);
     if (this.#cache?.has(copy) === true) this.#usable.add(copy);
   }
@@ -159,7 +168,8 @@ export class CachedBackend extends PassingBackend {
   }
 
   #isWorthFetching(name: string): boolean {
-    if (this.#cache === undefined || this.#cache.has(cachedNameOf(name))) return false;
+    const copy = cachedNameOf(name);
+    if (this.#cache === undefined || this.#cache.has(copy) || this.#distrusted.has(copy)) return false;
     if (isCheckpointName(name)) return true;
     const expected = this.#expected.get(name);
     if (expected === undefined) return false;

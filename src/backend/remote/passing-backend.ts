@@ -24,6 +24,10 @@ export abstract class PassingBackend implements Backend {
     return this.#inner.traffic;
   }
 
+  distrust(name: string): void {
+    this.#inner.distrust?.(name);
+  }
+
   async examine(): Promise<Place | undefined> {
     return await this.#inner.examine();
   }

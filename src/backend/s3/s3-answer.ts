@@ -78,18 +78,33 @@ export function parseList(answer: S3Answer): ListPage {
     throw new StoreError('the answer is not a list of objects', { kind: 'transient', isAnswer: true });
   }
   const isEncoded = elementOf(xml, 'EncodingType')?.toLowerCase() === 'url';
-  const keyOf = (text = ''): string => (isEncoded ? decodeKey(text) : text);
+  const keyOf = (text: string | undefined): string => {
+    if (text === undefined || text === '') throw damagedList();
+    return isEncoded ? decodeKey(text) : text;
+  };
   const objects = blocksOf(xml, 'Contents').map((block) => ({
     key: keyOf(elementOf(block, 'Key')),
-    sizeBytes: Number(elementOf(block, 'Size')),
+    sizeBytes: sizeOf(elementOf(block, 'Size')),
   }));
   const prefixes = blocksOf(xml, 'CommonPrefixes').map((block) => keyOf(elementOf(block, 'Prefix')));
+  const count = elementOf(xml, 'KeyCount');
+  // An object that is not understood must not look absent.
+  if (count !== undefined && Number(count) !== objects.length + prefixes.length) throw damagedList();
   const isTruncated = elementOf(xml, 'IsTruncated') === 'true';
   const continuation = isTruncated ? elementOf(xml, 'NextContinuationToken') : undefined;
   if (isTruncated && continuation === undefined) {
     throw new StoreError('a list of objects does not say where it continues', { kind: 'other', isAnswer: true });
   }
   return { objects, prefixes, continuation };
+}
+
+function sizeOf(text: string | undefined): number {
+  if (text === undefined || !/^\d{1,15}$/.test(text)) throw damagedList();
+  return Number(text);
+}
+
+function damagedList(): StoreError {
+  return new StoreError('a list of objects is damaged', { kind: 'transient', isAnswer: true });
 }
 
 /** A key that is not UTF-8 is none of ldm: it stays encoded. */

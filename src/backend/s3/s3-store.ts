@@ -91,6 +91,9 @@ export class S3Store implements ObjectStore {
         page?.continuation === undefined ? {} : { 'continuation-token': page.continuation },
       );
       for (const { key, sizeBytes } of page?.objects ?? []) {
+        if (!key.startsWith(this.#prefix + prefix)) {
+          throw new StoreError(`a list of ${prefix} has other objects`, { kind: 'transient', isAnswer: true });
+        }
         objects.push({ key: key.slice(this.#prefix.length), sizeBytes });
       }
     } while (page?.continuation !== undefined);

@@ -2,7 +2,6 @@ import { CorruptDataError, UnsupportedFormatError, isAbsent } from '../../errors
 import type { LdmError } from '../../errors.ts';
 import { REALM_NAME, commitName } from '../../format/layout.ts';
 import type { PackContents } from '../../format/pack.ts';
-import type { ConfigProblem } from '../../repository/config-copies.ts';
 import type { Listing } from '../../repository/listing.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Finding, UnreadableFile } from './findings.ts';
@@ -32,7 +31,7 @@ export async function surveyRepository(
 ): Promise<Survey> {
   const { files } = repository;
   const findings: Finding[] = [];
-  for (const { name, message: reason, isOutdated } of await configProblems(files, isFinding)) {
+  for (const { name, message: reason, isOutdated } of await files.inspectConfig(isFinding)) {
     if (isOutdated === true) findings.push({ severity: 'warning', kind: 'config-outdated', name });
     else findings.push({ severity: 'error', kind: 'config-damaged', name, reason });
   }
@@ -63,8 +62,7 @@ export async function surveyRepository(
     read: (snapshotId: string) => Promise<unknown>,
   ): Promise<number> => {
     let count = 0;
-    const readTwice = async (id: string): Promise<unknown> => twiceIf(isFinding, async () => read(id));
-    for await (const [snapshotId, reading] of files.prefetch(ids, readTwice)) {
+    for await (const [snapshotId, reading] of files.prefetch(ids, read)) {
       if (await attempt((reason) => ({ severity: 'error', kind, snapshotId, reason }), reading)) count += 1;
     }
     return count;
@@ -75,8 +73,7 @@ export async function surveyRepository(
   await attemptManifests(deletedIds, 'deleted-snapshot-damaged', async (id) => files.readManifest(id, deleted));
   await attemptManifests(manifestCopyIds, 'snapshot-copy-damaged', async (id) => files.readManifestCopy(id));
   const packs = new Map<string, PackContents>();
-  const readSegment = async (id: string): Promise<PackContents[]> =>
-    twiceIf(isFinding, async () => files.readSegment(id));
+  const readSegment = async (id: string): Promise<PackContents[]> => files.readSegment(id);
   for await (const [segmentId, reading] of files.prefetch(listing.segmentIds, readSegment)) {
     const adding = reading.then((contents) => addPacks(repository, packs, contents));
     await attempt((reason) => ({ severity: 'error', kind: 'segment-damaged', segmentId, reason }), adding);
@@ -89,7 +86,7 @@ export async function surveyRepository(
   for (const name of listing.checkpoints) {
     await attempt(
       (reason) => ({ severity: 'error', kind: 'checkpoint-damaged', name, reason }),
-      twiceIf(isFinding, async () => repository.readCheckpoint(name, segmentIds)),
+      repository.readCheckpoint(name, segmentIds),
       isImageFinding,
     );
   }
@@ -140,28 +137,10 @@ async function realmProblems(
   isFinding: (error: unknown) => error is LdmError,
 ): Promise<Finding[]> {
   try {
-    await twiceIf(isFinding, async () => files.readRealm());
+    await files.readRealm();
     return [];
   } catch (error) {
     if (!isFinding(error)) throw error;
     return [{ severity: 'error', kind: 'realm-damaged', name: REALM_NAME, reason: error.message }];
-  }
-}
-
-async function configProblems(
-  files: Repository['files'],
-  isFinding: (error: unknown) => boolean,
-): Promise<readonly ConfigProblem[]> {
-  const inspect = async (): Promise<readonly ConfigProblem[]> => files.inspectConfig(isFinding);
-  return (await inspect()).length === 0 ? [] : await inspect();
-}
-
-/** Reports a problem only if two reads fail: memory and cables can fail too. */
-async function twiceIf<T>(isFinding: (error: unknown) => boolean, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!isFinding(error)) throw error;
-    return await read();
   }
 }

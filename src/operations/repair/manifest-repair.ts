@@ -14,11 +14,13 @@ export function repairConfig(plan: RepairPlan, repository: Repository, findings:
     const from = name === CONFIG_NAME ? CONFIG_COPY_NAME : CONFIG_NAME;
     const { order, files } = repository;
     if (outdated.includes(name)) {
-      plan.add({ kind: 'config-updated', name, from }, async () => order.publishFile(name, await files.read(from)));
+      plan.add({ kind: 'config-updated', name, from }, async () =>
+        order.publishFile(name, await files.readConfig(from)),
+      );
     }
     if (!damaged.includes(name)) continue;
     plan.add({ kind: 'config-rewritten', name, from }, async () => {
-      const bytes = await files.read(from);
+      const bytes = await files.readConfig(from);
       await order.quarantine(name);
       await order.publishFile(name, bytes);
     });

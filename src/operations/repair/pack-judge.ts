@@ -1,14 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import { CorruptDataError, isAbsent } from '../../errors.ts';
-import { packName } from '../../format/layout.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Listing } from '../../repository/listing.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { PackReport } from '../../store/pack-report.ts';
 import type { PackVerifier } from '../../store/pack-verifier.ts';
-
-/** Random errors hardly ever give the same wrong bytes twice. */
-const READS_MAX = 5;
 
 /** Remembers the verdict on each pack: several segments may name it, and one of them may lie about it. */
 export class PackJudge {
@@ -50,14 +44,12 @@ export class PackJudge {
   }
 
   async #readSegment(id: string): Promise<PackContents[] | undefined> {
-    return await twice(async () => {
-      try {
-        return await this.#repository.files.readSegment(id);
-      } catch (error) {
-        if (!(error instanceof CorruptDataError) && !isAbsent(error)) throw error;
-        return undefined;
-      }
-    });
+    try {
+      return await this.#repository.files.readSegment(id);
+    } catch (error) {
+      if (!(error instanceof CorruptDataError) && !isAbsent(error)) throw error;
+      return undefined;
+    }
   }
 
   async isWhole(pack: PackContents): Promise<boolean> {
@@ -73,7 +65,7 @@ export class PackJudge {
 
   /** A pack that no segment lists, by its own footer; undefined if it is damaged. */
   async readUnindexed(id: string): Promise<PackContents | undefined> {
-    const pack = await twice(async () => this.#repository.packs.readSoundContents(id));
+    const pack = await this.#repository.packs.readSoundContents(id);
     if (pack !== undefined && (await this.isWhole(pack))) return pack;
     if (!this.#verdicts.has(id)) this.#verdicts.set(id, new Map());
     return undefined;
@@ -89,29 +81,7 @@ export class PackJudge {
     return true;
   }
 
-  /**
-   * Calls a pack or one of its copies bad only if two reads gave the same wrong bytes, since memory and cables fail too.
-   * @throws CorruptDataError if every read gives other bytes
-   */
   async #isSound(pack: PackContents, copyId: string): Promise<boolean> {
-    const wrong: PackReport[] = [];
-    while (wrong.length < READS_MAX) {
-      const report = await this.#verifier.verifyData(pack, copyId);
-      if (report.problems.length === 0) return true;
-      if (wrong.some((other) => isDeepStrictEqual(resultOf(other), resultOf(report)))) return false;
-      wrong.push(report);
-    }
-    throw new CorruptDataError(`${packName(copyId)}: ${READS_MAX} reads gave other bytes each time`, {
-      hint: 'The pack was not set aside. Memory, cable or controller may be faulty: run the repair on another machine.',
-    });
+    return (await this.#verifier.verifyData(pack, copyId)).problems.length === 0;
   }
-}
-
-function resultOf({ problems, digest }: PackReport): unknown {
-  return [problems, digest];
-}
-
-/** Two reads suffice for segments and footers: rejecting one of them loses no data. */
-async function twice<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
-  return (await read()) ?? (await read());
 }

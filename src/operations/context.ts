@@ -114,7 +114,8 @@ export async function withRepository<T>(
     return await (borrowed ??= new Reader(context, repository)).fetch(id, domainId);
   };
   const given = { onDamagedCheckpoint, storeSizes, threads, unlock, onConfig, fetchBorrowed };
-  const options = { ...accessOptions(context, mode), ...given };
+  const freesReserve = access === 'shared' || access === 'exclusive';
+  const options = { ...accessOptions(context, mode), ...given, freesReserve };
   const repository = await Repository.open(options);
   const reportGroups = groupReporter(repository, onNotice);
   let result: T;

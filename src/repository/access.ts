@@ -5,6 +5,7 @@ import type { OpenPlace } from '../groups/open-groups.ts';
 import { RepositoryLock } from './lock.ts';
 import type { LockClock, LockMode } from './lock.ts';
 import type { LockOwner } from './lock-owner.ts';
+import { makingRoom } from './moves.ts';
 
 /**
  * `read`: a shared lock, or no lock if the place is not writable, such as a read-only mount. `list`: the same, but no lock
@@ -28,6 +29,8 @@ export interface AccessOptions {
   readonly openPlace?: OpenPlace | undefined;
   /** A directory of this machine for everything that is written, except for locks; the repository is only read. */
   readonly scratchDirectory?: string | undefined;
+  /** Whether the reserve is given up if there is no room for the lock: for what makes room. */
+  readonly freesReserve?: boolean | undefined;
   /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -36,6 +39,7 @@ export interface AccessOptions {
 const NOT_WRITABLE: ReadonlyMap<BackendErrorKind, string> = new Map([
   ['read-only', 'its file system is read-only'],
   ['denied', 'this user may not write to it'],
+  ['full', 'its storage is full, or its quota is used up'],
 ]);
 
 /** Acquires the lock for a kind of access. Returns undefined if the repository can be read, but not locked. */
@@ -43,13 +47,19 @@ export async function acquireAccess(options: AccessOptions): Promise<RepositoryL
   const { backend, mode, onUnlocked } = options;
   if (mode === 'list' && backend.traffic !== undefined) return undefined;
   try {
-    return await acquireLock(options, mode === 'exclusive' ? 'exclusive' : 'shared');
+    return await acquireWithReserve(options, mode === 'exclusive' ? 'exclusive' : 'shared');
   } catch (error) {
     const reason = isReading(mode) && error instanceof BackendError ? NOT_WRITABLE.get(error.kind) : undefined;
     if (reason === undefined) throw error;
     onUnlocked?.(reason);
     return undefined;
   }
+}
+
+/** In a store of objects, a lock needs some bytes. */
+async function acquireWithReserve(options: AccessOptions, mode: LockMode): Promise<RepositoryLock> {
+  const acquire = async (): Promise<RepositoryLock> => acquireLock(options, mode);
+  return options.freesReserve === true ? await makingRoom(options.backend, acquire) : await acquire();
 }
 
 export function isReading(mode: AccessMode): boolean {

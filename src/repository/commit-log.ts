@@ -1,3 +1,4 @@
+import { readSurely } from '../backend/sure-reading.ts';
 import { sha256 } from '../crypto/sha256.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import type { LdmError } from '../errors.ts';
@@ -41,11 +42,7 @@ export async function readCommitLog(place: FilePlace, listed: readonly number[])
     readCommit(place, each),
   )) {
     try {
-      // Memory and cables fail too.
-      const record = await reading.catch(async (error: unknown) => {
-        if (!isDamage(error)) throw error;
-        return await readCommit(place, number);
-      });
+      const record = await reading;
       if (record === undefined) continue;
       numbers.add(number);
       for (const id of record.snapshotIds) snapshotIds.add(id);
@@ -73,8 +70,8 @@ export async function committedAfter(place: FilePlace, end: number): Promise<str
 async function readCommit({ backend, seals }: FilePlace, number: number): Promise<CommitRecord | undefined> {
   const name = commitName(number);
   try {
-    const bytes = await backend.read(name);
-    const record = decodeCommitRecord(seals.open('commits', withoutDigest(bytes)));
+    const sealed = await readSurely(backend, name, async (from) => withoutDigest(await from.read(name)));
+    const record = decodeCommitRecord(seals.open('commits', sealed));
     if (record.number !== number) throw new CorruptDataError(`it is the commit record ${record.number}`);
     return record;
   } catch (error) {

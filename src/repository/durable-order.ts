@@ -21,7 +21,7 @@ import {
   segmentName,
   snapshotName,
 } from '../format/layout.ts';
-import { freeQuarantineName, moveUnlessGone, removeAll } from './moves.ts';
+import { freeQuarantineName, moveMakingRoom, moveUnlessGone, removeAll } from './moves.ts';
 import { settleRemoved, settleSeen, settleSegments } from './settle-others.ts';
 
 /** Whether a committed snapshot, durable or not, may stay although the commit cannot be reported. It must be whole. */
@@ -146,7 +146,7 @@ export class DurableOrder implements PackSink {
     try {
       for (const id of snapshotIds) {
         await verify?.();
-        if (await moveUnlessGone(this.#backend, snapshotName(id), deletedName(id))) deletedIds.push(id);
+        if (await moveMakingRoom(this.#backend, snapshotName(id), deletedName(id))) deletedIds.push(id);
       }
     } finally {
       // Also after a failure: a compaction by another process would rely on the names that were moved.

@@ -1,5 +1,6 @@
 import type { Backend, Verify } from '../backend/backend.ts';
-import { isAbsent } from '../errors.ts';
+import { isAbsent, isDiskFull } from '../errors.ts';
+import { RESERVE_NAME } from '../format/layout.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
 
 /** Moves a file. Returns false if it does not exist. */
@@ -10,6 +11,23 @@ export async function moveUnlessGone(backend: Backend, source: string, target: s
   } catch (error) {
     if (!isAbsent(error) || (await backend.sizeOf(source)) !== undefined) throw error;
     return false;
+  }
+}
+
+/** The same for a step that makes room: it must not fail where a move needs some, as in a store of objects. */
+export async function moveMakingRoom(backend: Backend, source: string, target: string): Promise<boolean> {
+  return await makingRoom(backend, async () => moveUnlessGone(backend, source, target));
+}
+
+/** If there is no room for a step, the reserve is given up. A compaction puts it back. */
+export async function makingRoom<T>(backend: Backend, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    await removeAll(backend, [RESERVE_NAME]);
+    await backend.barrier();
+    return await step();
   }
 }
 

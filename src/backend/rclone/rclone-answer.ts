@@ -5,7 +5,10 @@ import type { RcloneAnswer } from './rclone-connection.ts';
 
 /** What the messages of rclone and of the clouds behind it have in common. What matches none may pass. */
 const KINDS: readonly (readonly [RegExp, BackendErrorKind])[] = [
-  [/no space left|disk full|quota|insufficient storage|storage full|\b507\b/i, 'full'],
+  [
+    /no space left|disk full|quota|insufficient.?(?:storage|space)|storage.?(?:full|limit|cap exceeded)|not enough (?:free )?space|out of space|\b507\b/i,
+    'full',
+  ],
   [/read-only/i, 'read-only'],
   [/permission denied|access ?denied|forbidden|unauthori[sz]ed|invalid_grant|\b40[13]\b/i, 'denied'],
 ];

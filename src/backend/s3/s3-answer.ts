@@ -15,6 +15,8 @@ export interface ListPage {
 /** Codes of errors that mean something else than their status (Amazon S3 API Reference, "Error responses"). */
 const KINDS: Readonly<Record<string, BackendErrorKind>> = {
   BadDigest: 'transient',
+  // No pack is too large for an object: what is too large is the bucket.
+  EntityTooLarge: 'full',
   IncompleteBody: 'transient',
   QuotaExceeded: 'full',
   RequestTimeTooSkewed: 'transient',
@@ -53,8 +55,20 @@ export function answerError(answer: S3Answer): StoreError {
   const code = errorCodeOf(answer);
   const message = elementOf(textOf(answer), 'Message');
   const words = [code ?? `HTTP status ${status}`, ...(message === undefined || message === '' ? [] : [message])];
-  const kind = KINDS[code ?? ''] ?? (code === 'NoSuchBucket' ? 'other' : kindOfStatus(status));
-  return new StoreError(words.join(': '), { kind, isAnswer: true, hint: HINTS[code ?? ''] });
+  const kind =
+    KINDS[code ?? ''] ??
+    (isFull(code, message) ? 'full' : undefined) ??
+    (code === 'NoSuchBucket' ? 'other' : kindOfStatus(status));
+  const hint = HINTS[kind === 'full' ? 'QuotaExceeded' : (code ?? '')];
+  return new StoreError(words.join(': '), { kind, isAnswer: true, hint });
+}
+
+/** Servers have names of their own for it, and some say it only in the message. */
+function isFull(code = '', message = ''): boolean {
+  return (
+    /quota.?exceeded|storage.?full|insufficient.?(?:storage|space)|out.?of.?space/i.test(code) ||
+    /quota exceeded|exceeds? .*quota|storage cap exceeded|insufficient storage|no space left/i.test(message)
+  );
 }
 
 function kindOfStatus(status: number): BackendErrorKind {

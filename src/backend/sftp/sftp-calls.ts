@@ -13,6 +13,10 @@ export const STATUS = {
   FAILURE: 4,
   BAD_MESSAGE: 5,
   UNSUPPORTED: 8,
+  // Of later versions of the protocol, which some servers use all the same.
+  WRITE_PROTECT: 12,
+  NO_SPACE_ON_FILESYSTEM: 14,
+  QUOTA_EXCEEDED: 15,
 } as const;
 
 export const FSYNC = 'fsync@openssh.com';

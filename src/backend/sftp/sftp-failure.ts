@@ -10,6 +10,9 @@ const ERRNOS: Readonly<Record<number, string>> = {
   [STATUS.NO_SUCH_FILE]: 'ENOENT',
   [STATUS.PERMISSION_DENIED]: 'EACCES',
   [STATUS.UNSUPPORTED]: 'ENOSYS',
+  [STATUS.WRITE_PROTECT]: 'EROFS',
+  [STATUS.NO_SPACE_ON_FILESYSTEM]: 'ENOSPC',
+  [STATUS.QUOTA_EXCEEDED]: 'EDQUOT',
 };
 
 /** What OpenSSH says, and what says nothing about the reason. */
@@ -63,6 +66,13 @@ interface Space {
   readonly f_favail: number;
 }
 
+/** Some servers say in words why there is no room. */
+function errnoSaid({ status, message }: SftpStatusError): string | undefined {
+  if (status !== STATUS.FAILURE) return undefined;
+  if (/quota/i.test(message)) return 'EDQUOT';
+  return /no space|disk (?:is )?full|insufficient space/i.test(message) ? 'ENOSPC' : undefined;
+}
+
 /** Returns the error of a backend for anything that a step has thrown. */
 export function sftpFailure(step: Omit<BackendFailure, 'errno'>, wasConnected: boolean): unknown {
   const { cause } = step;
@@ -78,5 +88,5 @@ export function sftpFailure(step: Omit<BackendFailure, 'errno'>, wasConnected: b
   if (!(cause instanceof SftpStatusError)) return cause;
   const isExplained = cause.status === STATUS.PERMISSION_DENIED && cause.message !== PERMISSION_TEXT;
   if (isExplained) return backendFailure({ ...step, errno: undefined, kind: 'denied', reason: cause.message });
-  return backendFailure({ ...step, errno: ERRNOS[cause.status] });
+  return backendFailure({ ...step, errno: ERRNOS[cause.status] ?? errnoSaid(cause) });
 }

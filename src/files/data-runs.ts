@@ -55,7 +55,7 @@ function firstHoleAfter(holes: Float64Array, position: number): number {
   return 2 * low;
 }
 
-function areZeros(bytes: Uint8Array): boolean {
+export function areZeros(bytes: Uint8Array): boolean {
   for (let offset = 0; offset < bytes.length; offset += HOLE_BYTES) {
     const part = bytes.subarray(offset, offset + HOLE_BYTES);
     if (Buffer.compare(part, ZEROS.subarray(0, part.length)) !== 0) return false;

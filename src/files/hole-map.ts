@@ -32,6 +32,19 @@ export function readHoleMap(descriptor: number, sizeBytes: number, onTooMany: ()
   return numbers.length === 0 ? NO_HOLES : Float64Array.from(numbers);
 }
 
+/** Returns the ranges that are holes in both maps. */
+export function commonHoles(one: Float64Array, other: Float64Array): Float64Array {
+  const numbers: number[] = [];
+  for (let a = 0, b = 0; a < one.length && b < other.length;) {
+    const start = Math.max(one[a]!, other[b]!);
+    const end = Math.min(one[a + 1]!, other[b + 1]!);
+    if (start < end) numbers.push(start, end);
+    if (end === one[a + 1]) a += 2;
+    else b += 2;
+  }
+  return numbers.length === 0 ? NO_HOLES : Float64Array.from(numbers);
+}
+
 /** Returns the holes of a file of which `sizeBytes` were saved: it may have become shorter since its holes were read. */
 export function holesWithin(holes: Float64Array, sizeBytes: number): Float64Array {
   if (holes.length === 0 || holes.at(-1)! <= sizeBytes) return holes;

@@ -20,8 +20,11 @@ export interface NativeAttributeCalls {
   /** Returns all inode flags of an open file. */
   flags(descriptor: number): number;
   setFlags(descriptor: number, flags: number): number;
-  /** Returns the next offset from `offset` on that has data, or that is in a hole; the end of the file is a hole. */
-  seek(descriptor: number, offset: number, what: 'data' | 'hole'): number;
+  /**
+   * Returns the next offset from `offset` on that has data, or that is in a hole; the end of the file is a hole. With
+   * `byte`, it is `offset` itself, from which the next read goes on.
+   */
+  seek(descriptor: number, offset: number, what: 'data' | 'hole' | 'byte'): number;
 }
 
 type NativeFunction = (...values: unknown[]) => number;
@@ -29,8 +32,7 @@ type NativeFunction = (...values: unknown[]) => number;
 /** The numbers contain a direction, which PowerPC encodes differently (asm/ioctl.h). */
 const FS_IOC_GETFLAGS: number = process.arch === 'ppc64' ? 0x4008_6601 : 0x8008_6601;
 const FS_IOC_SETFLAGS: number = process.arch === 'ppc64' ? 0x8008_6602 : 0x4008_6602;
-const SEEK_DATA = 3;
-const SEEK_HOLE = 4;
+const WHENCE = { byte: 0, data: 3, hole: 4 } as const;
 
 /** Returns the system's name of the error in a negative result, such as ENODATA. */
 export function errnoOfResult(result: number): string {
@@ -75,7 +77,7 @@ export function bindAttributeCalls(library: SystemLibrary): NativeAttributeCalls
       return control(descriptor, FS_IOC_SETFLAGS);
     },
     seek(descriptor, offset, what): number {
-      const found = lseek(descriptor, offset, what === 'data' ? SEEK_DATA : SEEK_HOLE);
+      const found = lseek(descriptor, offset, WHENCE[what]);
       return found < 0 ? -library.errno() : found;
     },
   };

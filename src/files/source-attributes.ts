@@ -5,7 +5,7 @@ import type { ExtendedAttribute } from '../format/tree-entry.ts';
 import { byteStringFromBytes, fsPath, textOf } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { unfollowedPath } from './held-directories.ts';
-import { readHoleMap } from './hole-map.ts';
+import { commonHoles, readHoleMap } from './hole-map.ts';
 import { errnoOfResult } from './native-attributes.ts';
 import type { AttributePlace, NativeAttributeCalls } from './native-attributes.ts';
 import { nativeCalls } from './native.ts';
@@ -55,17 +55,32 @@ function mayHaveHoles({ sizeBytes, allocatedBytes }: Pick<SourceMetadata, 'sizeB
   return allocatedBytes < sizeBytes || sizeBytes > LARGE_FILE_BYTES;
 }
 
-/** Reads the attributes of an open file. Moves the position in it. */
+/** Reads the holes of an open file before its content is read. The position in it remains at its start. */
+export function readHolesBefore(
+  descriptor: number,
+  metadata: Pick<SourceMetadata, 'sizeBytes' | 'allocatedBytes'>,
+): Float64Array {
+  if (!mayHaveHoles(metadata)) return NO_HOLES;
+  const holes = readHoleMap(descriptor, metadata.sizeBytes, () => undefined);
+  nativeCalls()?.attributes?.seek(descriptor, 0, 'byte');
+  return holes;
+}
+
+/**
+ * Reads the attributes of an open file. Moves the position in it. If its content was read, its holes are those that it
+ * also had before that (`holesBefore`): what was filled or emptied meanwhile may have been read as data.
+ */
 export function readAttributesOf(
   descriptor: number,
   metadata: Pick<SourceMetadata, 'device' | 'sizeBytes' | 'allocatedBytes'>,
+  holesBefore?: Float64Array,
 ): SourceAttributes {
   const unread: string[] = [];
   const { xattrs, inodeFlags } = readOpen(descriptor, metadata.device, unread);
-  const holes = mayHaveHoles(metadata)
-    ? readHoleMap(descriptor, metadata.sizeBytes, () => unread.push('some of its holes (there are too many)'))
-    : NO_HOLES;
-  return gathered(xattrs, holes, inodeFlags, unread);
+  const tooMany = (): void => void unread.push('some of its holes (there are too many)');
+  const isWorthwhile = holesBefore === undefined ? mayHaveHoles(metadata) : holesBefore.length > 0;
+  const holes = isWorthwhile ? readHoleMap(descriptor, metadata.sizeBytes, tooMany) : NO_HOLES;
+  return gathered(xattrs, holesBefore === undefined ? holes : commonHoles(holesBefore, holes), inodeFlags, unread);
 }
 
 /** Reads the attributes of a directory. `follows`: whether its path may be a symlink to it. Throws SourceError. */

@@ -3,7 +3,7 @@ import { SourceError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { isGenerated } from './generated-files.ts';
 import { errnoOf, sourceError } from './path-failures.ts';
-import { readAttributesOf } from './source-attributes.ts';
+import { readAttributesOf, readHolesBefore } from './source-attributes.ts';
 import type { SourceAttributes } from './source-attributes.ts';
 import { openSource } from './source-files.ts';
 import { readMetadataOf } from './source-metadata.ts';
@@ -48,6 +48,7 @@ export class SourceStream {
   sizeBytes = 0;
   readonly #listed: ListedFile;
   readonly #descriptor: number;
+  readonly #holesBefore: Float64Array;
   /** Where to stop reading a file that is growing, because it might never end. */
   #endBytes: number | undefined;
   #isGenerated: boolean | undefined;
@@ -55,6 +56,7 @@ export class SourceStream {
   constructor(listed: ListedFile) {
     this.#listed = listed;
     this.#descriptor = openSource(listed.path, listed.metadata.uid);
+    this.#holesBefore = readHolesBefore(this.#descriptor, listed.metadata);
   }
 
   close(): void {
@@ -78,7 +80,7 @@ export class SourceStream {
 
   /** Reads the attributes of the file, which must have been read to its end. `assertSame` then reveals changes. */
   attributes(): SourceAttributes {
-    return readAttributesOf(this.#descriptor, this.#listed.metadata);
+    return readAttributesOf(this.#descriptor, this.#listed.metadata, this.#holesBefore);
   }
 
   /** Reads into `buffer` from offset `end` until the buffer is full or the file ends. Returns the new end offset. */

@@ -11,8 +11,8 @@ export interface NodeAttribute {
 /** A file that is open for reading. */
 export interface OpenFile {
   readonly sizeBytes: number;
-  /** Where holes start and end, in turn; sorted, not adjacent. */
-  readonly holes: Float64Array;
+  /** Returns where holes start and end, in turn; sorted, not adjacent. All bytes in them are 0. */
+  holes(): Promise<Float64Array>;
   /**
    * Fills `target` with the bytes from `offset` on; less only at the end of the file. Returns how many these are, and no
    * promise if they are in memory.
@@ -21,7 +21,7 @@ export interface OpenFile {
 }
 
 /** Returns the first offset from `offset` on that is in no hole; undefined if there is none in the file. */
-export function findData({ sizeBytes, holes }: OpenFile, offset: number): number | undefined {
+export function findData(sizeBytes: number, holes: Float64Array, offset: number): number | undefined {
   let found = offset;
   for (let index = 0; index < holes.length && holes[index]! <= found; index += 2) {
     found = Math.max(found, holes[index + 1]!);
@@ -30,7 +30,7 @@ export function findData({ sizeBytes, holes }: OpenFile, offset: number): number
 }
 
 /** Returns the first offset from `offset` on that is in a hole; there is one at the end of each file. */
-export function findHole({ sizeBytes, holes }: OpenFile, offset: number): number | undefined {
+export function findHole(sizeBytes: number, holes: Float64Array, offset: number): number | undefined {
   if (offset >= sizeBytes) return undefined;
   for (let index = 0; index < holes.length; index += 2) {
     if (holes[index + 1]! > offset) return Math.max(offset, holes[index]!);

@@ -180,14 +180,16 @@ export class FuseSession {
     return whenKnown(file.read(request.offset, target), finish);
   }
 
-  #seek(request: Of<'lseek'>): void {
+  #seek(request: Of<'lseek'>): void | Promise<void> {
     const { unique, handle, offset, whence } = request;
     const file = this.#files.get(handle);
     if (file === undefined) return this.#fail(request, ERRNO.EBADF);
     if (whence !== SEEK_DATA && whence !== SEEK_HOLE) return this.#fail(request, ERRNO.EINVAL);
-    const found = whence === SEEK_DATA ? findData(file, offset) : findHole(file, offset);
-    if (found === undefined) this.#fail(request, ERRNO.ENXIO);
-    else this.#send(this.#encoder.offset(unique, found));
+    return whenKnown(file.holes(), (holes) => {
+      const found = (whence === SEEK_DATA ? findData : findHole)(file.sizeBytes, holes, offset);
+      if (found === undefined) this.#fail(request, ERRNO.ENXIO);
+      else this.#send(this.#encoder.offset(unique, found));
+    });
   }
 
   /** Offset 0 is `.`, 1 is `..`, and 2 the first entry of the listing. */

@@ -75,3 +75,20 @@ it.each(['inode', 'device'] as const)('a file with another %s than its directory
   expect(() => stream.assertSame()).toThrow(SwappedError);
   stream.close();
 });
+
+it('what becomes a hole after it was read is none, and what was one before and after is', ({ skip }) => {
+  const file = join(temporaryDirectory(), 'file');
+  writeFileSync(file, Buffer.alloc(MIB, 1));
+  truncateSync(file, 2 * MIB);
+  const path = byteStringFromText(file);
+  const metadata = readMetadata(path);
+  skip(metadata.allocatedBytes >= 2 * MIB, 'the file system keeps no holes');
+  const stream = new SourceStream({ path, metadata });
+  const buffer = Buffer.alloc(4 * MIB);
+  expect(stream.fill(buffer, 0)).toBe(2 * MIB);
+  expect(buffer.subarray(0, MIB).equals(Buffer.alloc(MIB, 1))).toBe(true);
+  truncateSync(file, 0);
+  truncateSync(file, 2 * MIB);
+  expect([...stream.attributes().holes]).toEqual([MIB, 2 * MIB]);
+  stream.close();
+});

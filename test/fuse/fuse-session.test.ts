@@ -130,7 +130,7 @@ describe('a session', () => {
     const file = new MemoryNode();
     file.open = async () => ({
       sizeBytes: 8,
-      holes: new Float64Array(),
+      holes: async () => new Float64Array(),
       read: async (_offset, target) =>
         new Promise((resolve) => reads.push({ end: (byte) => resolve(target.fill(byte.charCodeAt(0)).length) })),
     });

@@ -76,7 +76,11 @@ export class MemoryNode extends FileNode {
     const content = this.#content;
     if (content === undefined) throw new Error('unreadable');
     const holes = Float64Array.of(0, 2, 5, 6);
-    return { sizeBytes: content.length, holes, read: (offset, target) => content.copy(target, 0, offset) };
+    return {
+      sizeBytes: content.length,
+      holes: async () => holes,
+      read: (offset, target) => content.copy(target, 0, offset),
+    };
   }
 
   override extendedAttributes(): readonly NodeAttribute[] {

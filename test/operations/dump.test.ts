@@ -6,6 +6,7 @@ import { packName } from '../../src/format/layout.ts';
 import { TarReader } from '../../src/format/tar/tar-reader.ts';
 import { dump } from '../../src/operations/dump.ts';
 import type { ArchiveFormat } from '../../src/operations/dump.ts';
+import { bareDirectory } from '../../src/format/tree-entry.ts';
 import { FirstNames } from '../../src/operations/dump/first-names.ts';
 import { createPrng } from '../support/prng.ts';
 import { filesOf, makeTestRepository } from '../support/test-repository.ts';
@@ -86,7 +87,12 @@ describe('the names of a file', () => {
   it('are those with its number on its disk', () => {
     const names = new FirstNames();
     const find = (path: string, device: bigint, linkCount = 2): string | undefined =>
-      names.find(bs(path), { hardlink: { device, linkCount }, inode: 5n } as Parameters<FirstNames['find']>[1]);
+      names.find(bs(path), {
+        ...bareDirectory(bs(path), new Uint8Array()),
+        type: 'fifo',
+        hardlink: { device, linkCount },
+        inode: 5n,
+      });
     expect(find('a', 1n)).toBeUndefined();
     expect(find('b', 2n)).toBeUndefined();
     expect([find('c', 1n), find('d', 2n)]).toEqual(['a', 'b']);

@@ -11,7 +11,9 @@ import type { SourceAttributes } from '../../files/source-attributes.ts';
 import { openSource } from '../../files/source-files.ts';
 import { readMetadataOf } from '../../files/source-metadata.ts';
 import type { SourceMetadata } from '../../files/source-metadata.ts';
+import { isUnchanged } from '../../files/source-stream.ts';
 import type { RecordedAttributes } from '../../format/snapshot.ts';
+import { NO_HOLES } from '../../format/tree-entry.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import type { PathNode } from '../../util/path-node.ts';
@@ -135,9 +137,11 @@ export function readUnreadFile(path: ByteString, metadata: SourceMetadata): Sour
   try {
     const found = readMetadataOf(descriptor, path);
     const isSame = found.inode === metadata.inode && found.device === metadata.device;
-    return isSame
-      ? readAttributesOf(descriptor, metadata)
-      : { ...NO_SOURCE_ATTRIBUTES, unread: ['attributes (replaced)'] };
+    if (!isSame) return { ...NO_SOURCE_ATTRIBUTES, unread: ['attributes (replaced)'] };
+    const attributes = readAttributesOf(descriptor, metadata);
+    // The holes of another content than the one that is kept are of no use.
+    const hasOtherHoles = attributes.holes.length > 0 && !isUnchanged(metadata, readMetadataOf(descriptor, path));
+    return hasOtherHoles ? { ...attributes, holes: NO_HOLES } : attributes;
   } finally {
     closeSync(descriptor);
   }

@@ -4,7 +4,7 @@ import { paddedBytes } from '../../format/tar/tar-member.ts';
 import type { DataRun, TarMember } from '../../format/tar/tar-member.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import type { SnapshotReader } from '../open-snapshot.ts';
+import type { SnapshotFile, SnapshotReader } from '../open-snapshot.ts';
 import type { ArchiveEntry } from './archive-entries.ts';
 import { FirstNames } from './first-names.ts';
 import type { OutputBuffer } from './output-buffer.ts';
@@ -33,9 +33,9 @@ export class TarOutput {
       await this.#output.add(encodeTarMember({ ...memberOf(path, entry), ...linkTo(firstName) }));
       return;
     }
-    const member = memberOf(path, entry);
     // Opened first, because it throws if a chunk is missing: the archive then ends between two entries.
     const file = entry.type === 'file' && entry.sizeBytes > 0 ? await this.#snapshot.openFile(entry) : undefined;
+    const member = { ...memberOf(path, entry), dataRuns: await dataRunsOf(file) };
     await this.#output.add(encodeTarMember(member));
     if (file === undefined) return;
     for (const { offset, lengthBytes } of member.dataRuns ?? [{ offset: 0, lengthBytes: entry.sizeBytes }]) {
@@ -74,7 +74,7 @@ function memberOf(path: ByteString, entry: TreeEntry): TarMember {
     deviceMajor,
     deviceMinor,
     sizeBytes,
-    dataRuns: dataRunsOf(entry),
+    dataRuns: undefined,
     attributes: entry.xattrs.filter(({ name }) => !isInText(name)),
     accessAcl: accessAcl ?? NOTHING,
     defaultAcl: defaultAcl ?? NOTHING,
@@ -83,13 +83,15 @@ function memberOf(path: ByteString, entry: TreeEntry): TarMember {
 
 /** The attributes of a file are those of its first name. */
 function linkTo(linkTarget: ByteString): Partial<TarMember> {
-  const nothing = { deviceMajor: 0, deviceMinor: 0, sizeBytes: 0, dataRuns: undefined };
+  const nothing = { deviceMajor: 0, deviceMinor: 0, sizeBytes: 0 };
   return { type: 'hardlink', linkTarget, ...nothing, attributes: [], accessAcl: NOTHING, defaultAcl: NOTHING };
 }
 
 /** Returns everything between the holes; undefined without holes. */
-function dataRunsOf({ holes, sizeBytes }: TreeEntry): DataRun[] | undefined {
-  if (holes.length === 0) return undefined;
+async function dataRunsOf(file: SnapshotFile | undefined): Promise<DataRun[] | undefined> {
+  const holes = await file?.holes();
+  if (file === undefined || holes === undefined || holes.length === 0) return undefined;
+  const { sizeBytes } = file;
   const runs: DataRun[] = [];
   let end = 0;
   for (let i = 0; i <= holes.length; i += 2) {

@@ -7,7 +7,6 @@ export const ROOT_INODE: InodeNumber = { low: 1, high: 0 };
 
 const NAME_SEED = 0;
 const LINK_SEED = 1;
-const KEY_BYTES = 24;
 /** A name has at most 65,535 bytes in a tree. */
 const bytes = Buffer.alloc(8 + 65_536);
 const words = new Uint32Array(4);
@@ -21,20 +20,20 @@ export function inodeOfName(parent: InodeNumber, name: ByteString): InodeNumber 
   bytes.writeUInt32LE(parent.low, 0);
   bytes.writeUInt32LE(parent.high, 4);
   const end = 8 + bytes.write(name, 8, 'latin1');
-  return hash(end, NAME_SEED);
+  return hash(bytes.subarray(0, end), NAME_SEED);
 }
 
-/** Returns the number of a file with several names in a snapshot, by its recorded device and number. */
-export function inodeOfLink(snapshot: InodeNumber, device: bigint, inode: bigint): InodeNumber {
-  bytes.writeUInt32LE(snapshot.low, 0);
-  bytes.writeUInt32LE(snapshot.high, 4);
-  bytes.writeBigUInt64LE(device, 8);
-  bytes.writeBigUInt64LE(inode, 16);
-  return hash(KEY_BYTES, LINK_SEED);
+/** Returns the number of a file with several names in a snapshot, by the key that they share (`sameFileKey`). */
+export function inodeOfLink(snapshot: InodeNumber, key: string): InodeNumber {
+  // It has 32 bytes for each chunk of the file, so that it may be longer than any name.
+  const start = Buffer.alloc(8);
+  start.writeUInt32LE(snapshot.low, 0);
+  start.writeUInt32LE(snapshot.high, 4);
+  return hash(Buffer.concat([start, Buffer.from(key, 'latin1')]), LINK_SEED);
 }
 
-function hash(end: number, seed: number): InodeNumber {
-  murmur3(bytes.subarray(0, end), seed, words);
+function hash(hashed: Uint8Array, seed: number): InodeNumber {
+  murmur3(hashed, seed, words);
   const [low, high] = [words[0]!, words[1]!];
   // 0 means that there is no file, and 1 is the root.
   return high === 0 && low <= ROOT_INODE.low ? { low: low + 2, high } : { low, high };

@@ -97,8 +97,21 @@ export class MountedSnapshots {
   readonly openFile = async (entry: TreeEntry): Promise<OpenFile> => {
     const guard = this.#guard;
     const file = await guard(() => new SnapshotFile({ opened: this.#opened, guard }, entry));
-    const { sizeBytes, holes } = entry;
-    return { sizeBytes, holes, read: (offset, target) => file.readInto(target, offset) };
+    let holes: Promise<Float64Array> | undefined;
+    const readHoles = async (): Promise<Float64Array> => {
+      try {
+        return await (holes ??= file.holes());
+      } catch (error) {
+        // The next request tries again.
+        holes = undefined;
+        throw error;
+      }
+    };
+    return {
+      sizeBytes: entry.sizeBytes,
+      holes: readHoles,
+      read: (offset, target) => file.readInto(target, offset),
+    };
   };
 
   readonly #guard = <T>(read: () => T | Promise<T>): T | Promise<T> => {

@@ -4,6 +4,7 @@ import type { FuseAttributes, InodeNumber } from '../../fuse/attributes.ts';
 import type { EntryType, TreeEntry } from '../../format/tree-entry.ts';
 import type { TreeIndex } from '../../format/tree-index.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import { sameFileKey } from '../same-file.ts';
 import { inodeOfLink, inodeOfName } from './inode-numbers.ts';
 
 /** What all nodes of one snapshot share. */
@@ -13,7 +14,7 @@ export interface SnapshotSurroundings {
   readonly owner: { readonly uid: number; readonly gid: number } | undefined;
   readonly openTree: (treeId: Uint8Array) => Promise<TreeIndex>;
   readonly openFile: (entry: TreeEntry) => Promise<OpenFile>;
-  /** Files with several names that the kernel knows, by their recorded device and inode. */
+  /** Files with several names that the kernel knows, by the key that their names share (`sameFileKey`). */
   readonly links: Map<string, SnapshotNode>;
 }
 
@@ -120,7 +121,8 @@ export class SnapshotNode extends FileNode {
 
   #childAt(tree: TreeIndex, index: number): SnapshotNode {
     const entry = tree.at(index);
-    if (entry.hardlink !== undefined) return this.#linkedNode(entry, keyOfLink(entry.hardlink.device, entry.inode));
+    const key = sameFileKey(entry);
+    if (key !== undefined) return this.#linkedNode(entry, key);
     this.#children ??= new Map();
     const children = this.#children;
     const known = children.get(index);
@@ -131,7 +133,7 @@ export class SnapshotNode extends FileNode {
     return node;
   }
 
-  /** All names of a file are one node, so that the kernel caches its content once. */
+  /** All names of a file with the same content are one node, so that the kernel caches the content once. */
   #linkedNode(entry: TreeEntry, key: string): SnapshotNode {
     const { links } = this.#in;
     const known = links.get(key);
@@ -142,23 +144,22 @@ export class SnapshotNode extends FileNode {
     return node;
   }
 
-  #inodeOf({ name, inode, hardlink }: TreeEntry): InodeNumber {
-    if (hardlink === undefined) return inodeOfName(this.#inode, name);
-    return inodeOfLink(this.#in.rootInode, hardlink.device, inode);
+  #inodeOf(entry: TreeEntry): InodeNumber {
+    const key = sameFileKey(entry);
+    return key === undefined ? inodeOfName(this.#inode, entry.name) : inodeOfLink(this.#in.rootInode, key);
   }
-}
-
-function keyOfLink(device: bigint, inode: bigint): string {
-  return `${device}:${inode}`;
 }
 
 function modeOf({ type, mode }: TreeEntry): number {
   return TYPE_BITS[type] | mode;
 }
 
-/** The blocks of 512 bytes that a file takes without its holes. */
+/**
+ * The blocks of 512 bytes that a file takes without its holes. Programs that copy files take 0 to mean that there are no
+ * data, without reading them, and the bytes were not compared with the holes yet.
+ */
 function blocksOf({ sizeBytes, holes }: TreeEntry): number {
   let dataBytes = sizeBytes;
   for (let index = 0; index < holes.length; index += 2) dataBytes -= holes[index + 1]! - holes[index]!;
-  return Math.ceil(dataBytes / 512);
+  return Math.max(Math.ceil(dataBytes / 512), sizeBytes > 0 ? 1 : 0);
 }

@@ -1,5 +1,6 @@
 import type { TreeEntry } from '../../format/tree.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
+import { areZeros } from '../../files/data-runs.ts';
 import { copyBytes } from '../../util/copy-bytes.ts';
 import { chunksOfFile } from '../file-chunks.ts';
 import type { TreeCache } from './tree-cache.ts';
@@ -84,6 +85,45 @@ export class SnapshotFile {
       yield await this.read(offset, next - offset);
       offset = next;
     }
+  }
+
+  /**
+   * Returns the holes in which all bytes are 0: where they start and end, in turn. A file that was written to during its
+   * backup may have other bytes in a recorded hole, and only the chunks decide what its bytes are.
+   */
+  async holes(): Promise<Float64Array> {
+    const { holes } = this.entry;
+    const found: number[] = [];
+    /** Large holes consist of the same chunk. */
+    const wholeChunks = new Map<number, boolean>();
+    for (let hole = 0; hole < holes.length; hole += 2) {
+      const end = holes[hole + 1]!;
+      for (let from = holes[hole]!, to = from; from < end; from = to) {
+        const index = this.#indexAt(from);
+        to = Math.min(end, this.#ends[index]!);
+        const isWhole = from === this.#startOf(index) && to === this.#ends[index];
+        const chunk = this.#chunks[index]!;
+        const isEmpty = (isWhole ? wholeChunks.get(chunk) : undefined) ?? (await this.#areZeros(index, from, to));
+        if (isWhole) wholeChunks.set(chunk, isEmpty);
+        if (!isEmpty) continue;
+        if (found.at(-1) === from) found.pop();
+        else found.push(from);
+        found.push(to);
+      }
+    }
+    return Float64Array.from(found);
+  }
+
+  /** Examines a part of one chunk. */
+  async #areZeros(index: number, from: number, to: number): Promise<boolean> {
+    const start = this.#startOf(index);
+    let isEmpty = false;
+    await this.#services.guard(() =>
+      this.#services.opened.reader.useEntry(this.#chunks[index]!, (bytes) => {
+        isEmpty = areZeros(bytes.subarray(from - start, to - start));
+      }),
+    );
+    return isEmpty;
   }
 
   #fill(into: Buffer, offset: number): number | Promise<number> {

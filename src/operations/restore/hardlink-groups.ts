@@ -10,6 +10,7 @@ import { replaceTarget, temporaryPathBeside } from '../../files/target-names.ts'
 import { readTargetStats } from '../../files/target-writer.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import { sameFileKey } from '../same-file.ts';
 
 /** The name of a group that other names are linked to. */
 interface FirstName {
@@ -27,17 +28,16 @@ export type JoinOutcome = 'joined' | 'locked' | 'apart';
 
 type Pause = () => Promise<void> | undefined;
 
-/** Recreates the hard links between files, symlinks and special files. */
+/** Recreates the hard links between files, symlinks and special files that have the same content. */
 export class HardlinkGroups {
   readonly #first = new Map<string, FirstName>();
   /** The names that will be written, to which others can be linked then. */
-  readonly #expected = new Map<string, TreeEntry>();
+  readonly #expected = new Set<string>();
 
   /** Records a file that now exists in a directory of the target. */
   note(entry: TreeEntry, directory: DirectoryPath, { isWritten }: { readonly isWritten: boolean }): void {
-    if (entry.hardlink === undefined) return;
-    const key = keyOf(entry);
-    if (this.#first.has(key) && !isWritten) return;
+    const key = sameFileKey(entry);
+    if (key === undefined || (this.#first.has(key) && !isWritten)) return;
     const state = fileStateAt(directory.childPath(entry.name));
     if (state !== undefined) this.#first.set(key, { entry, directory, state, isWritten });
   }
@@ -47,12 +47,11 @@ export class HardlinkGroups {
    * to it. If not, this one is expected from now on.
    */
   isExpected(entry: TreeEntry): boolean {
-    if (entry.hardlink === undefined) return false;
-    const key = keyOf(entry);
-    const expected = this.#expected.get(key);
-    if (expected !== undefined && isSameContent(expected, entry)) return true;
-    this.#expected.set(key, entry);
-    return false;
+    const key = sameFileKey(entry);
+    if (key === undefined) return false;
+    const isExpected = this.#expected.has(key);
+    this.#expected.add(key);
+    return isExpected;
   }
 
   /**
@@ -86,7 +85,7 @@ export class HardlinkGroups {
     if (first === undefined || first.isWritten) return 'apart';
     const outcome = await this.join(entry, location, pause);
     // What was written came from the repository, so other names can be linked to it.
-    if (outcome === 'joined') this.#first.set(keyOf(entry), { ...first, isWritten: true });
+    if (outcome === 'joined') this.#first.set(sameFileKey(entry)!, { ...first, isWritten: true });
     return outcome;
   }
 
@@ -96,7 +95,7 @@ export class HardlinkGroups {
     if (first === undefined || first.isWritten) return false;
     const isSame = near(first, ({ path }) => hasSameMetadata(path, location)) === true;
     if (!isSame || !tryLink(first, location, { replaces: true })) return false;
-    this.#first.set(keyOf(entry), { ...first, isWritten: true });
+    this.#first.set(sameFileKey(entry)!, { ...first, isWritten: true });
     return true;
   }
 
@@ -112,18 +111,12 @@ export class HardlinkGroups {
     return isLocked(location) || near(first, ({ path }) => isLocked(path)) === true ? 'locked' : 'apart';
   }
 
-  /** Returns undefined if the names had different contents: the file changed during the backup. */
   #firstOf(entry: TreeEntry): FirstName | undefined {
     // On macOS, a hard link to a symlink would link to the target of the symlink.
     if (entry.type === 'symlink' && process.platform === 'darwin') return undefined;
-    const first = entry.hardlink === undefined ? undefined : this.#first.get(keyOf(entry));
-    return first !== undefined && isSameContent(first.entry, entry) ? first : undefined;
+    const key = sameFileKey(entry);
+    return key === undefined ? undefined : this.#first.get(key);
   }
-}
-
-function isSameContent(a: TreeEntry, b: TreeEntry): boolean {
-  const isSameKind = a.type === b.type && a.deviceMajor === b.deviceMajor && a.deviceMinor === b.deviceMinor;
-  return isSameKind && a.linkTarget === b.linkTarget && Buffer.compare(a.chunkIds, b.chunkIds) === 0;
 }
 
 /** If the name exists, it stays until the link replaces it. */
@@ -167,8 +160,4 @@ function hasSameMetadata(path: ByteString, other: ByteString): boolean {
   const [a, b] = [readTargetStats(path), readTargetStats(other)];
   if (a === undefined || b === undefined) return false;
   return a.mode === b.mode && a.uid === b.uid && a.gid === b.gid && a.mtimeNs === b.mtimeNs;
-}
-
-function keyOf(entry: TreeEntry): string {
-  return `${entry.hardlink!.device}:${entry.inode}`;
 }

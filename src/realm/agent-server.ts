@@ -9,6 +9,7 @@ import { FILE_ID_BYTES } from '../format/constants.ts';
 import { isDomainName } from '../format/domain-records.ts';
 import type { AgentEndpoint } from '../format/domain-records.ts';
 import { ID_BYTES } from '../ldm/positions.ts';
+import { AgentConnections } from './agent-connections.ts';
 import { prepareSocket, protectSocket, readCertificate } from './agent-place.ts';
 import type { AgentPlace } from './agent-place.ts';
 import { MAX_ASKED_IDS, MAX_HELD_IDS } from './peer.ts';
@@ -26,8 +27,10 @@ export interface AgentServerOptions {
   /** The name of this machine, for clients on the same one. */
   readonly host: string;
   readonly requestsMax?: number;
-  /** For a request to arrive, and for a connection on which nothing moves. */
+  /** For the body of a request to arrive, and for a connection on which nothing moves. */
   readonly timeoutMs?: number;
+  /** For a new connection to send a request with the token, and for the headers of each request. */
+  readonly admissionMs?: number;
   /** How long `close` waits for requests that are under way. */
   readonly closeMs?: number;
   /** What the planes of the other domains say about ids of 20 bytes. Undefined: it has no planes. */
@@ -37,9 +40,10 @@ export interface AgentServerOptions {
 }
 
 const REQUESTS_MAX = 64;
-/** A client that has not sent its token yet has a connection as well. */
+/** A client that has not sent its token yet has a connection as well, and one that learns that the agent is busy. */
 const CONNECTIONS_PER_REQUEST = 4;
 const TIMEOUT_MS = 30_000;
+const ADMISSION_MS = 5000;
 const CLOSE_MS = 5000;
 
 const HOLD = /^\/v1\/holds\/([0-9a-f]{64})\/([0-9a-f]{64})\/([\w.-]+)$/;
@@ -66,12 +70,16 @@ export class AgentServer {
   requestCount = 0;
   readonly #service: AgentService;
   readonly #options: AgentServerOptions;
+  readonly #connections: AgentConnections;
   #server: Server | undefined;
+  /** Only requests with the token. */
   #runningCount = 0;
 
   constructor(service: AgentService, options: AgentServerOptions) {
     this.#service = service;
     this.#options = options;
+    const connectionsMax = (this.#requestsMax + 1) * CONNECTIONS_PER_REQUEST;
+    this.#connections = new AgentConnections({ connectionsMax, admissionMs: this.#admissionMs });
   }
 
   /**
@@ -112,19 +120,19 @@ export class AgentServer {
     return this.#options.requestsMax ?? REQUESTS_MAX;
   }
 
+  get #admissionMs(): number {
+    return this.#options.admissionMs ?? ADMISSION_MS;
+  }
+
   #limits(): ServerOptions {
-    const timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS;
-    return {
-      requestTimeout: timeoutMs,
-      headersTimeout: timeoutMs,
-      // By default, Node looks for late requests every 30 seconds.
-      connectionsCheckingInterval: Math.ceil(timeoutMs / 10),
-    };
+    const requestTimeout = this.#options.timeoutMs ?? TIMEOUT_MS;
+    const headersTimeout = Math.min(this.#admissionMs, requestTimeout);
+    // By default, Node looks for late requests every 30 seconds.
+    return { requestTimeout, headersTimeout, connectionsCheckingInterval: Math.ceil(headersTimeout / 5) };
   }
 
   async #start(server: Server, where: { path: string } | { host: string; port: number }): Promise<Server> {
-    // At least one more than requests, so that a client learns that the agent is busy.
-    server.maxConnections = (this.#requestsMax + 1) * CONNECTIONS_PER_REQUEST;
+    this.#connections.watch(server);
     // A client that does not read its answer would keep it in memory.
     server.setTimeout(this.#options.timeoutMs ?? TIMEOUT_MS);
     try {
@@ -143,6 +151,11 @@ export class AgentServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requestCount += 1;
+    if (!this.#hasToken(request)) {
+      response.writeHead(401, { 'content-length': 0, ...(this.#server === undefined && CLOSE) }).end();
+      return;
+    }
+    this.#connections.admit(request.socket);
     this.#runningCount += 1;
     try {
       const { status, body = new Uint8Array() } = await this.#replyOrFailure(request);
@@ -167,7 +180,6 @@ export class AgentServer {
   }
 
   async #reply(request: IncomingMessage): Promise<Reply> {
-    if (!this.#hasToken(request)) return { status: 401 };
     if (this.#runningCount > this.#requestsMax) return { status: 503 };
     const { method, url = '' } = request;
     if (method === 'POST' && url === '/v1/ask') return await this.#ask(request);

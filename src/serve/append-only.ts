@@ -1,4 +1,14 @@
-import { DIRECTORIES, isTemporaryName } from '../format/layout.ts';
+import {
+  CONFIG_COPY_NAME,
+  CONFIG_NAME,
+  DIRECTORIES,
+  GROUPS_COPY_NAME,
+  GROUPS_NAME,
+  GROUP_ID_NAME,
+  REALM_NAME,
+  RESERVE_NAME,
+  isTemporaryName,
+} from '../format/layout.ts';
 import { RequestError, STATUS } from './request-error.ts';
 
 /**
@@ -13,6 +23,18 @@ const TRANSIENT =
  */
 const ADDABLE =
   /^(?:config|config\.bak|reserve|realm|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|packs\/[0-9a-f]{2}\/[0-9a-f]{64}(?:\.\d{1,9}-[0-9a-f]{8})?|holds\/[0-9a-f]{64}-[0-9a-f]{64}|(?:keys|index|snapshots|manifests\.bak)\/[0-9a-f]{64}|index\/commit-\d{12}|filter\/\d{12}-[0-9a-f]{8}|unfinished\/[0-9a-f]{32})$/;
+/** Directories below those of a repository. */
+const INNER_DIRECTORY = /^(?:packs\/[0-9a-f]{2}|planes\/\d{12})$/;
+/** Files at the top of a repository or of the place of a group. A directory of such a name would stay for ever. */
+const TOP_FILES = new Set([
+  CONFIG_NAME,
+  CONFIG_COPY_NAME,
+  GROUPS_NAME,
+  GROUPS_COPY_NAME,
+  REALM_NAME,
+  GROUP_ID_NAME,
+  RESERVE_NAME,
+]);
 const OWN_DIRECTORIES = new Set<string>(DIRECTORIES);
 
 /** Returns the name in its repository, which may be in a directory below the one that is served. */
@@ -20,6 +42,13 @@ function innerName(name: string): string {
   const parts = name.split('/');
   const first = parts.findIndex((part) => OWN_DIRECTORIES.has(part));
   return first < 0 ? parts.at(-1)! : parts.slice(first).join('/');
+}
+
+/** A repository has certain directories. Where none is yet, any name may lead to the place of a new one. */
+function mayBeDirectory(name: string, isInRepository: boolean): boolean {
+  const inner = innerName(name);
+  if (OWN_DIRECTORIES.has(inner) || INNER_DIRECTORY.test(inner)) return true;
+  return !inner.includes('/') && !TOP_FILES.has(inner) && !isInRepository;
 }
 
 function assertTransient(name: string, what: string): void {
@@ -44,6 +73,12 @@ export const APPEND_ONLY = {
   assertMayRename: (source: string, target: string): void => {
     if (!isTemporaryName(innerName(source))) refuse('rename');
     if (!ADDABLE.test(innerName(target))) refuse('remove');
+  },
+  assertMayMakeDirectory: (name: string, isInRepository: boolean): void => {
+    if (!mayBeDirectory(name, isInRepository)) {
+      const message = 'the server is append-only: it lets clients make only directories of repositories';
+      throw new RequestError(STATUS.PERMISSION_DENIED, message);
+    }
   },
   refuseReplacement: (): never => refuse('replace'),
   refuseLink: (): never => refuse('link'),

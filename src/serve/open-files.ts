@@ -24,6 +24,8 @@ interface OpenFile {
 export interface Limits {
   readonly isAppendOnly: boolean;
   readonly quota: Quota | undefined;
+  /** The most names in all listings that are open. */
+  readonly listedNamesMax?: number;
 }
 
 /** The files that a client has open. Throws `RequestError` or the errors of `node:fs`. */

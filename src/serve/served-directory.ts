@@ -1,9 +1,12 @@
 import {
+  closeSync,
+  constants,
   linkSync,
   lutimesSync,
   mkdirSync,
+  openSync,
+  readSync,
   readdirSync,
-  readFileSync,
   renameSync,
   statfsSync,
   unlinkSync,
@@ -13,6 +16,7 @@ import { dirname } from 'node:path';
 import type { Attributes } from 'ssh2';
 
 import { errnoOf } from '../backend/backend-failure.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, GROUP_ID_NAME } from '../format/layout.ts';
 import { syncDirectoryPath } from '../backend/sync-directory.ts';
 import { APPEND_ONLY } from './append-only.ts';
 import { HANDLES_MAX, OpenFiles } from './open-files.ts';
@@ -24,6 +28,11 @@ import type { Located } from './root.ts';
 const DIRECTORY_MODE = 0o700;
 /** Of these, a packet has room for names of the largest size. */
 const NAMES_AT_ONCE = 100;
+/** A client that opens many listings and reads none would have the server keep all names. */
+const COMPARED_BYTES = 256 * 1024;
+const LISTED_NAMES_MAX = 1_000_000;
+/** What the place of a repository or of a group has. */
+const TOP_MARKS = [CONFIG_NAME, CONFIG_COPY_NAME, GROUP_ID_NAME];
 /** Errors of file systems without hard links. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
 
@@ -80,9 +89,14 @@ export class ServedDirectory {
     const located = this.#root.locateExisting(path);
     if (!located.stats.isDirectory()) throw new RequestError(STATUS.FAILURE, 'not a directory');
     if (this.#listings.size >= HANDLES_MAX) throw new RequestError(STATUS.FAILURE, `more than ${HANDLES_MAX} listings`);
+    const names = readdirSync(located.path).reverse();
+    const otherCount = [...this.#listings.values()].reduce((sum, listing) => sum + listing.names.length, 0);
+    const { listedNamesMax = LISTED_NAMES_MAX } = this.#limits;
+    if (otherCount > 0 && otherCount + names.length > listedNamesMax)
+      throw new RequestError(STATUS.FAILURE, `more than ${listedNamesMax} names in open listings`);
     this.#listedCount += 1;
     const handle = `d${this.#listedCount}`;
-    this.#listings.set(handle, { directory: located.path, names: readdirSync(located.path).reverse() });
+    this.#listings.set(handle, { directory: located.path, names });
     return handle;
   }
 
@@ -106,6 +120,10 @@ export class ServedDirectory {
 
   makeDirectory(path: string): void {
     const located = this.#root.locate(path);
+    if (this.#limits.isAppendOnly) {
+      const isInRepository = TOP_MARKS.some((name) => hasEntry(dirname(located.path), name));
+      APPEND_ONLY.assertMayMakeDirectory(located.name, isInRepository);
+    }
     mkdirSync(located.path, DIRECTORY_MODE);
     syncDirectoryPath(dirname(located.path));
   }
@@ -201,5 +219,27 @@ function renameNew(source: string, target: string): void {
 
 function haveSameBytes(one: Located, other: Located): boolean {
   if (other.stats?.isFile() !== true || one.stats?.size !== other.stats.size) return false;
-  return readFileSync(one.path).equals(readFileSync(other.path));
+  const descriptors: number[] = [];
+  try {
+    for (const { path } of [one, other]) descriptors.push(openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW));
+    return haveSameContent(descriptors[0]!, descriptors[1]!);
+  } finally {
+    for (const descriptor of descriptors) closeSync(descriptor);
+  }
+}
+
+/** A client decides how large the files are, so they are compared piece by piece. */
+function haveSameContent(one: number, other: number): boolean {
+  const pieces = [Buffer.alloc(COMPARED_BYTES), Buffer.alloc(COMPARED_BYTES)] as const;
+  for (let position = 0; ;) {
+    const readBytes = readSync(one, pieces[0], 0, COMPARED_BYTES, position);
+    if (readBytes === 0) return readSync(other, pieces[1], 0, 1, position) === 0;
+    if (readSync(other, pieces[1], 0, readBytes, position) !== readBytes) return false;
+    if (!pieces[0].subarray(0, readBytes).equals(pieces[1].subarray(0, readBytes))) return false;
+    position += readBytes;
+  }
+}
+
+function hasEntry(directory: string, name: string): boolean {
+  return lstatUnlessAbsent(`${directory}/${name}`) !== undefined;
 }

@@ -8,7 +8,7 @@ import type { Entry, Space } from './served-directory.ts';
 const TYPE = { VERSION: 2, EXTENDED_REPLY: 201 } as const;
 const PROTOCOL_VERSION = 3;
 /** What the protocol class accepts. */
-const PACKET_BYTES_MAX = 256 * 1024;
+export const PACKET_BYTES_MAX: number = 256 * 1024;
 /** As the server of OpenSSH has it: the rest of a packet is for the handle and the like. */
 export const TRANSFER_BYTES_MAX: number = PACKET_BYTES_MAX - 1024;
 const NAME_BYTES_MAX = 255;

@@ -3,6 +3,7 @@ import { SFTP } from 'ssh2/lib/protocol/SFTP.js';
 import type { SftpProtocol } from 'ssh2/lib/protocol/SFTP.js';
 
 import { ServeError } from '../errors.ts';
+import { PacketSplitter } from './packet-splitter.ts';
 import type { ServedDirectory } from './served-directory.ts';
 import { answerRequests, withGreeting } from './sftp-answers.ts';
 
@@ -24,32 +25,72 @@ export async function serveSftp(directory: ServedDirectory, streams: Streams, si
   const { input, output } = streams;
   try {
     await new Promise<void>((resolve, reject) => {
-      const send = (bytes: Uint8Array): void => {
-        // A pipe or socket as standard output takes everything at once; any other stream makes the client wait.
-        if (!output.write(bytes) && output.writableNeedDrain) input.pause();
-      };
+      const send = (bytes: Uint8Array): void => void output.write(bytes);
       const protocol = createProtocol(withGreeting(send, directory), resolve);
       answerRequests({ protocol, directory, send, onDefect: reject });
-      protocol.on('error', (error: Error) => reject(notSftp(error)));
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
       if (signal.aborted) reject(signal.reason as Error);
       output.on('error', () => resolve()).on('close', () => resolve());
-      output.on('drain', () => input.resume());
-      input.on('error', reject).on('end', () => resolve());
-      input.on('data', (bytes: Buffer) => {
-        try {
-          protocol.push(bytes);
-        } catch (error) {
-          // For a packet of an impossible length, the class fails in its own code.
-          reject(notSftp(error as Error));
-        }
-      });
+      input.on('error', reject);
+      pushPackets(protocol, streams, { onEnd: resolve, onError: (error) => reject(notSftp(error)) });
     });
   } finally {
     input.removeAllListeners('data');
+    output.removeAllListeners('drain');
     input.pause();
     directory.closeAll();
   }
+}
+
+/**
+ * Passes on one packet at a time. A pipe or socket as standard output takes every answer at once; any other stream makes
+ * the client wait, because a piece of input may have requests for 500 MB.
+ */
+function pushPackets(
+  protocol: SftpProtocol,
+  { input, output }: Streams,
+  { onEnd, onError }: { readonly onEnd: () => void; readonly onError: (error: Error) => void },
+): void {
+  const splitter = new PacketSplitter();
+  let hasFailed = false;
+  let isWaiting = false;
+  const fail = (error: Error): void => {
+    hasFailed = true;
+    onError(error);
+  };
+  const goOn = (rest: Buffer): void => {
+    isWaiting = false;
+    if (!push(rest)) return;
+    // A paused stream may say that it has ended.
+    if (input.readableEnded) onEnd();
+    else input.resume();
+  };
+  /** Returns false if the rest waits. */
+  const push = (bytes: Buffer): boolean => {
+    try {
+      for (let start = 0; start < bytes.length;) {
+        if (hasFailed) return true;
+        if (output.writableNeedDrain) {
+          input.pause();
+          const rest = bytes.subarray(start);
+          isWaiting = true;
+          output.once('drain', () => goOn(rest));
+          return false;
+        }
+        const end = splitter.endOf(bytes, start);
+        protocol.push(bytes.subarray(start, end));
+        start = end;
+      }
+    } catch (error) {
+      fail(error as Error);
+    }
+    return true;
+  };
+  protocol.on('error', fail);
+  input.on('data', push);
+  input.on('end', () => {
+    if (!isWaiting) onEnd();
+  });
 }
 
 function createProtocol(send: (bytes: Uint8Array) => void, onClose: () => void): SftpProtocol {

@@ -1,12 +1,21 @@
-import { linkSync, mkdirSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { Quota } from '../../src/serve/quota.ts';
+import { HANDLES_MAX } from '../../src/serve/open-files.ts';
+import type { Limits } from '../../src/serve/open-files.ts';
 import { refusalOf } from '../../src/serve/request-error.ts';
 import { ServedDirectory } from '../../src/serve/served-directory.ts';
-import { serveSftp } from '../../src/serve/sftp-server.ts';
 import { FLAGS } from '../support/serve-client.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 
@@ -14,10 +23,10 @@ const BLOCK_BYTES = 4096;
 
 function served(
   directory: string,
-  { blocks, isAppendOnly = false }: { readonly blocks?: number; readonly isAppendOnly?: boolean } = {},
+  { blocks, isAppendOnly = false, ...more }: Partial<Limits> & { readonly blocks?: number } = {},
 ): { readonly quota: Quota | undefined; readonly server: ServedDirectory } {
   const quota = blocks === undefined ? undefined : new Quota(directory, blocks * BLOCK_BYTES);
-  const server = new ServedDirectory(directory, { isAppendOnly, quota });
+  const server = new ServedDirectory(directory, { isAppendOnly, quota, ...more });
   onTestFinished(() => server.closeAll());
   return { quota, server };
 }
@@ -89,6 +98,71 @@ describe('a served directory', () => {
     expect(readFileSync(stored, 'utf8')).toBe('content');
   });
 
+  it('that is append-only has only directories of repositories, and those that lead to them', () => {
+    const directory = temporaryDirectory();
+    const { server } = served(directory, { isAppendOnly: true });
+    const made = ['/photos', '/photos/2024', '/photos/2024/packs', '/photos/2024/packs/0f', '/photos/2024/snapshots'];
+    for (const path of [...made, '/photos/2024/planes', '/photos/2024/planes/000000000012']) server.makeDirectory(path);
+    const refusal = 'the server is append-only: it lets clients make only directories of repositories';
+    const inside = ['config', 'config.bak', 'groups', 'realm', 'reserve', 'group-id', `snapshots/${'1'.repeat(64)}`];
+    for (const name of [...inside, 'packs/0F', 'packs/0f/0f', 'packs/photos', 'planes/12', 'snapshots/tmp'])
+      expect(() => server.makeDirectory(`/photos/2024/${name}`), name).toThrow(refusal);
+    writeFileSync(join(directory, 'photos/2024/config'), '');
+    for (const name of ['photos', 'config.new']) {
+      expect(() => server.makeDirectory(`/photos/2024/${name}`), name).toThrow(refusal);
+    }
+    server.makeDirectory('/photos/2024/locks');
+    server.makeDirectory('/photos/2025');
+    const { server: free } = served(directory);
+    free.makeDirectory('/photos/2024/anything');
+  });
+
+  it('that is append-only takes a file again that it has, of any size, and no other one', () => {
+    const directory = temporaryDirectory();
+    for (const name of ['tmp', 'snapshots']) mkdirSync(join(directory, name));
+    const { server } = served(directory, { isAppendOnly: true });
+    const stored = Buffer.alloc(600_000, 'stored');
+    const target = join('snapshots', '1'.repeat(64));
+    writeFileSync(join(directory, target), stored);
+    const temporary = join('tmp', '0'.repeat(32));
+    writeFileSync(join(directory, temporary), Buffer.from(stored).fill(0, stored.length - 1));
+    expect(() => server.replace(temporary, target)).toThrow('not replace what is stored');
+    writeFileSync(join(directory, temporary), stored);
+    server.replace(temporary, target);
+    expect(existsSync(join(directory, temporary))).toBe(false);
+  });
+
+  it('keeps the names of listings that nobody reads up to a limit', () => {
+    const directory = temporaryDirectory();
+    for (let count = 0; count < 20; count += 1) writeFileSync(join(directory, `${count}`), '');
+    const { server } = served(directory, { listedNamesMax: 50 });
+    const handles = [server.openDirectory('/'), server.openDirectory('/')];
+    expect(() => server.openDirectory('/')).toThrow('more than 50 names in open listings');
+    server.close(handles[0]!);
+    server.openDirectory('/');
+    // A large directory can be listed alone.
+    const { server: small } = served(directory, { listedNamesMax: 1 });
+    expect(small.readDirectory(small.openDirectory('/'))).toHaveLength(20);
+  });
+
+  it(`has up to ${HANDLES_MAX} open files and as many listings`, () => {
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, 'file'), '');
+    const { server } = served(directory);
+    const opened: string[] = [];
+    for (let count = 0; count < HANDLES_MAX; count += 1) {
+      opened.push(server.files.open('/file', FLAGS.READ), server.openDirectory('/'));
+    }
+    const before = readdirSync('/proc/self/fd').length;
+    for (let count = 0; count < 1000; count += 1) {
+      expect(() => server.files.open('/file', FLAGS.READ)).toThrow(`more than ${HANDLES_MAX} open files`);
+      expect(() => server.openDirectory('/')).toThrow(`more than ${HANDLES_MAX} listings`);
+    }
+    expect(readdirSync('/proc/self/fd')).toHaveLength(before);
+    for (const handle of opened) server.close(handle);
+    server.files.open('/file', FLAGS.READ);
+  });
+
   it('shows none of its paths in errors', () => {
     const directory = temporaryDirectory();
     const { server } = served(directory);
@@ -102,52 +176,4 @@ describe('a served directory', () => {
     expect(message).toBe('Failure (EEXIST)');
     expect(statSync(join(directory, 'made')).isDirectory()).toBe(true);
   });
-});
-
-const REQUESTS = 1000;
-const turn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-function packet(...parts: readonly Buffer[]): Buffer {
-  const body = Buffer.concat(parts);
-  return Buffer.concat([uint32(body.length), body]);
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
-
-/** The path that a path of 200 bytes leads to, which is as long. */
-function realpathRequest(id: number): Buffer {
-  const path = Buffer.from(`/${'x'.repeat(199)}`);
-  return packet(Buffer.of(16), uint32(id), uint32(path.length), path);
-}
-
-it('a client that does not read its answers has to wait with its requests', async () => {
-  const waiting: (() => void)[] = [];
-  let answeredBytes = 0;
-  const output = new Writable({
-    highWaterMark: 1024,
-    write: (bytes: Buffer, _encoding, done) => {
-      answeredBytes += bytes.length;
-      waiting.push(done);
-    },
-  });
-  const input = new PassThrough();
-  const { server } = served(temporaryDirectory());
-  const serving = serveSftp(server, { input, output }, new AbortController().signal);
-  input.write(packet(Buffer.of(1), uint32(3)));
-  for (let id = 0; id < REQUESTS; id += 1) input.write(realpathRequest(id));
-  input.end();
-  for (let count = 0; count < 100; count += 1) await turn();
-  expect(output.writableLength).toBeLessThan(10_000);
-  const ended = { isServed: false };
-  void serving.then(() => (ended.isServed = true));
-  while (!ended.isServed || output.writableLength > 0) {
-    for (const done of waiting.splice(0)) done();
-    await turn();
-  }
-  // Each answer has the path twice.
-  expect(answeredBytes).toBeGreaterThan(REQUESTS * 400);
 });

@@ -25,8 +25,7 @@ export class RealmKeys {
   readonly #records: object;
   /** A `KeyObject`. It seals what only members may read. */
   readonly #files: object;
-  /** The token with which members ask each other's agents, in hex. */
-  readonly agentToken: string;
+  readonly #agents: Buffer;
 
   /** Both in hex, 64 digits. */
   constructor(idKey: string, realmId: string) {
@@ -34,7 +33,15 @@ export class RealmKeys {
       Buffer.from(hkdfSync('sha256', Buffer.from(idKey, 'hex'), Buffer.from(realmId, 'hex'), label, KEY_BYTES));
     this.#records = createSecretKey(derive('ldm records'));
     this.#files = createSecretKey(derive('ldm files of domains'));
-    this.agentToken = derive('ldm agents').toString('hex');
+    this.#agents = derive('ldm agents');
+  }
+
+  /**
+   * The token with which members ask the agent of a domain, in hex. Each agent has its own, so that one that is announced
+   * falsely, or whose token is found in its memory, opens no other.
+   */
+  agentTokenOf(domainId: string): string {
+    return createHmac('sha256', this.#agents).update(Buffer.from(domainId, 'hex')).digest('hex');
   }
 
   /** HMAC-SHA-256 (RFC 2104) of the parts, 32 bytes. */

@@ -11,8 +11,10 @@ export interface NamedDomain {
 
 /** For whom a snapshot keeps chunks. */
 export interface Hold extends NamedDomain {
-  /** Random: 64 hex digits. */
+  /** 64 hex digits: the SHA-256 of a secret of 32 bytes, or random (`isOpen`). */
   readonly holdId: string;
+  /** Whether the hold ends for whoever knows its id, as those of earlier builds do, and not only for who has the secret. */
+  readonly isOpen: boolean;
 }
 
 /** What a manifest says about its snapshot beside the backup itself. All of it is optional. */
@@ -67,7 +69,7 @@ export function encodeMarks(marks: SnapshotMarks): Readonly<Record<string, unkno
     iexcludes,
     replaces,
     deleted_until: deletedUntil,
-    hold: hold && { ...encodeDomain(hold), hold_id: hold.holdId },
+    hold: hold && { ...encodeDomain(hold), hold_id: hold.holdId, ...(hold.isOpen ? {} : { by_secret: true }) },
     relies_on: reliesOn?.map(encodeDomain),
   };
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
@@ -99,5 +101,6 @@ function readDomain(reader: JsonReader): NamedDomain {
 }
 
 function readHold(reader: JsonReader): Hold {
-  return { ...readDomain(reader), holdId: reader.string('hold_id', SNAPSHOT_ID) };
+  const isOpen = !(reader.has('by_secret') && reader.boolean('by_secret'));
+  return { ...readDomain(reader), holdId: reader.string('hold_id', SNAPSHOT_ID), isOpen };
 }

@@ -32,8 +32,12 @@ const HEX_256 = hexPattern(32);
 
 const KINDS_OF_STATUS: ReadonlyMap<number, PeerErrorKind> = new Map([
   [401, 'refused'],
+  [409, 'refused'],
   [503, 'busy'],
 ]);
+
+/** An agent of an earlier build does not know such a hold, and places none. */
+const BY_SECRET = '?by=secret';
 
 interface SendOptions {
   readonly limitBytes: number;
@@ -57,9 +61,12 @@ export class AgentClient implements Peer {
     };
     this.holds = {
       place: async (hold, ids) => this.#placeHold(hold, ids),
-      list: async (holderId) => this.#json(`/v1/holds/${holderId}`, (value) => stringsOf(value)),
-      release: async (holderId, holdIds) => {
+      existing: async (holderId, holdIds) => {
         const body = Buffer.from(holdIds.join(''), 'hex');
+        return await this.#json(`/v1/held/${holderId}`, (value) => stringsOf(value), body);
+      },
+      release: async (holderId, keys) => {
+        const body = Buffer.from(keys.join(''), 'hex');
         await this.#send(`/v1/release/${holderId}`, { limitBytes: 0, body, deadlineMs: CHANGE_DEADLINE_MS });
       },
     };
@@ -100,10 +107,10 @@ export class AgentClient implements Peer {
     // Nothing is kept open.
   }
 
-  async #placeHold({ domainId, holdId, name }: Hold, ids: Uint8Array): Promise<Uint8Array> {
+  async #placeHold({ domainId, holdId, name, isOpen }: Hold, ids: Uint8Array): Promise<Uint8Array> {
     const limitBytes = ids.length / ID_BYTES;
     const options = { limitBytes, body: ids, deadlineMs: CHANGE_DEADLINE_MS };
-    const kept = await this.#send(`/v1/holds/${domainId}/${holdId}/${name}`, options);
+    const kept = await this.#send(`/v1/holds/${domainId}/${holdId}/${name}${isOpen ? '' : BY_SECRET}`, options);
     if (kept?.length === limitBytes) return kept;
     throw this.#error('invalid', 'it did not say of each chunk whether it is kept');
   }
@@ -136,7 +143,8 @@ export class AgentClient implements Peer {
       if (response.statusCode === 200) return bytes;
       if (response.statusCode === 404) return undefined;
       const kind = KINDS_OF_STATUS.get(response.statusCode ?? 0) ?? 'invalid';
-      throw this.#error(kind, `it answered with status ${response.statusCode}`);
+      const isFull = response.statusCode === 409;
+      throw this.#error(kind, isFull ? 'it has too many holds' : `it answered with status ${response.statusCode}`);
     } catch (error) {
       if (error instanceof PeerError) throw error;
       const reason = error instanceof Error ? error.message : String(error);

@@ -5,6 +5,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { RefusedError } from '../errors.ts';
+import { TooManyHoldsError } from './realm-errors.ts';
 import { FILE_ID_BYTES } from '../format/constants.ts';
 import { isDomainName } from '../format/domain-records.ts';
 import type { AgentEndpoint } from '../format/domain-records.ts';
@@ -12,7 +13,7 @@ import { ID_BYTES } from '../ldm/positions.ts';
 import { AgentConnections } from './agent-connections.ts';
 import { prepareSocket, protectSocket, readCertificate } from './agent-place.ts';
 import type { AgentPlace } from './agent-place.ts';
-import { MAX_ASKED_IDS, MAX_HELD_IDS } from './peer.ts';
+import { MAX_ASKED_HOLDS, MAX_ASKED_IDS, MAX_HELD_IDS } from './peer.ts';
 import type { AgentService } from './peer.ts';
 import { RequestFailure, found, json, readItems } from './agent-replies.ts';
 import type { Reply } from './agent-replies.ts';
@@ -46,7 +47,8 @@ const TIMEOUT_MS = 30_000;
 const ADMISSION_MS = 5000;
 const CLOSE_MS = 5000;
 
-const HOLD = /^\/v1\/holds\/([0-9a-f]{64})\/([0-9a-f]{64})\/([\w.-]+)$/;
+const HOLD = /^\/v1\/holds\/([0-9a-f]{64})\/([0-9a-f]{64})\/([\w.-]+?)(\?by=secret)?$/;
+const HELD = /^\/v1\/held\/([0-9a-f]{64})$/;
 const RELEASE = /^\/v1\/release\/([0-9a-f]{64})$/;
 
 /** A connection is not used again while the agent ends. */
@@ -60,11 +62,13 @@ const CLOSE = { connection: 'close' };
  *   them, and its state. A member asks its own agent.
  * - `GET /v1/chunks/<id>`: the bytes of a chunk.
  * - `GET /v1/planes`: a JSON array of names; `GET /v1/planes/<generation>/<file>`: the bytes of a file.
- * - `POST /v1/holds/<domain>/<hold>/<name>` with ids: a byte for each, 1 if it is kept. `GET /v1/holds/<domain>`: a JSON
- *   array of holds. `POST /v1/release/<domain>` with holds of 32 bytes: ends them.
+ * - `POST /v1/holds/<domain>/<hold>/<name>?by=secret` with ids: a byte for each, 1 if it is kept. `POST /v1/held/<domain>`
+ *   with holds of 32 bytes: a JSON array of those that there are. `POST /v1/release/<domain>` with the secrets of holds, 32
+ *   bytes each: ends them. Without `?by=secret`, which earlier builds do not send, the id of the hold ends it. Holds are
+ *   not listed: who does not know their ids learns nothing of them.
  * - `GET /v1/status`: `PeerStatus` in JSON.
  *
- * 401: no token, or a wrong one. 404: there is no such thing. 413: the question is too long. 503: too many requests.
+ * 401: no token, or a wrong one. 404: there is no such thing. 409: too many holds of this domain. 413: the question is too long. 503: too many requests.
  */
 export class AgentServer {
   requestCount = 0;
@@ -174,6 +178,7 @@ export class AgentServer {
       return await this.#reply(request);
     } catch (error) {
       if (error instanceof RequestFailure) return { status: error.status };
+      if (error instanceof TooManyHoldsError) return { status: 409 };
       this.#options.onFailure?.(error);
       return { status: 500 };
     }
@@ -188,8 +193,6 @@ export class AgentServer {
     if (method !== 'GET') return { status: 405 };
     if (url === '/v1/status') return json(await this.#service.status());
     if (url === '/v1/planes') return json(await this.#service.planes.names());
-    const [, holderId] = /^\/v1\/holds\/([0-9a-f]{64})$/.exec(url) ?? [];
-    if (holderId !== undefined) return json(await this.#service.holds.list(holderId));
     const [, kind, name = ''] = /^\/v1\/(chunks|planes)\/([\w./-]+)$/.exec(url) ?? [];
     if (kind === 'planes')
       return found(await this.#service.planes.read(`planes/${name}`, planeBaseBytes(MAX_PLANE_POSITIONS)));
@@ -211,15 +214,18 @@ export class AgentServer {
   }
 
   async #change(request: IncomingMessage, url: string): Promise<Reply> {
-    const [, domainId = '', holdId = '', name = ''] = HOLD.exec(url) ?? [];
+    const [, domainId = '', holdId = '', name = '', bySecret] = HOLD.exec(url) ?? [];
     if (domainId !== '' && isDomainName(name)) {
       const ids = await readItems(request, MAX_HELD_IDS, ID_BYTES);
-      return found(await this.#service.holds.place({ domainId, holdId, name }, ids));
+      return found(await this.#service.holds.place({ domainId, holdId, name, isOpen: bySecret === undefined }, ids));
     }
-    const [, holderId] = RELEASE.exec(url) ?? [];
+    const [, askedId] = HELD.exec(url) ?? [];
+    const [, holderId = askedId] = RELEASE.exec(url) ?? [];
     if (holderId === undefined) return { status: 404 };
-    const text = (await readItems(request, MAX_HELD_IDS, FILE_ID_BYTES)).toString('hex');
-    await this.#service.holds.release(holderId, text.match(/.{64}/g) ?? []);
+    const text = (await readItems(request, MAX_ASKED_HOLDS, FILE_ID_BYTES)).toString('hex');
+    const items = text.match(/.{64}/g) ?? [];
+    if (askedId !== undefined) return json(await this.#service.holds.existing(holderId, items));
+    await this.#service.holds.release(holderId, items);
     return { status: 200 };
   }
 

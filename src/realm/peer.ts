@@ -51,10 +51,12 @@ export interface PeerHolds {
    * the chunk is kept.
    */
   place(hold: Hold, ids: Uint8Array): Promise<Uint8Array>;
-  /** The ids of the holds of a domain. */
-  list(holderId: string): Promise<readonly string[]>;
-  /** Ends holds of a domain. Those that do not exist are ignored. */
-  release(holderId: string, holdIds: readonly string[]): Promise<void>;
+  /** Returns those of the holds of a domain that there are. Only who knows their ids can ask: nobody can list holds. */
+  existing(holderId: string, holdIds: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Ends holds of a domain, given by their secrets, or by their ids if they are open. Those that do not exist are ignored.
+   */
+  release(holderId: string, keys: readonly string[]): Promise<void>;
 }
 
 /**
@@ -83,6 +85,9 @@ export type AgentService = Omit<Peer, 'close'>;
 
 /** The most ids in one question. */
 export const MAX_ASKED_IDS = 10_000;
+
+/** The most holds in one question or release. */
+export const MAX_ASKED_HOLDS = 100_000;
 
 /** The most ids in one hold. */
 export const MAX_HELD_IDS = 100_000;

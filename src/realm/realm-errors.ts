@@ -1,4 +1,4 @@
-import { CorruptDataError, LdmError } from '../errors.ts';
+import { CorruptDataError, LdmError, RefusedError } from '../errors.ts';
 import type { ErrorDetails } from '../errors.ts';
 
 /** What the members of a realm share cannot be read or changed. Says nothing about any repository. */
@@ -11,7 +11,8 @@ export class CoordinatorError extends LdmError {
  *
  * - `unreachable`: there was no answer in time.
  * - `busy`: the agent does as much as it may already. It may answer later.
- * - `refused`: the agent does not accept the token, or it is not the agent that its domain has announced.
+ * - `refused`: the agent does not accept the token, or it is not the agent that its domain has announced, or it keeps as
+ *   much for this domain as it may.
  * - `invalid`: what it answers cannot be understood, or the agent has failed.
  */
 export type PeerErrorKind = 'unreachable' | 'busy' | 'refused' | 'invalid';
@@ -34,3 +35,6 @@ export class PeerError extends LdmError {
     this.kind = details.kind;
   }
 }
+
+/** A domain keeps as much for another one as it may. */
+export class TooManyHoldsError extends RefusedError {}

@@ -11,8 +11,9 @@ import type { OperationContext } from '../../src/operations/context.ts';
 import { deleteSnapshots } from '../../src/operations/delete.ts';
 import { borrowedPacksOf } from '../../src/operations/realm/borrowed-packs.ts';
 import { releaseUnneeded } from '../../src/operations/realm/hold-release.ts';
-import { listHolds, newHoldId, placeHold, releaseHolds } from '../../src/operations/realm/holds.ts';
+import { existingHolds, placeHold, releaseHolds } from '../../src/operations/realm/holds.ts';
 import { noteHold } from '../../src/operations/realm/placed-holds.ts';
+import { holdIdOf, newHoldSecret } from '../../src/realm/hold-secrets.ts';
 import { leaveRealm } from '../../src/operations/realm/leave.ts';
 import { withRealm } from '../../src/operations/realm/realm.ts';
 import { ALL, borrowedIds, deleteAll, kindsOf, makeSetting, makeTwoLoans } from '../support/lending-pair.ts';
@@ -35,14 +36,20 @@ async function makeLoan(): Promise<Loan> {
   await setting.holder.backUp(setting.source, { reliesOn: 'owner' });
   const [needed] = await holdIds(setting.owner);
   const holderId = await withRepository(setting.holder.context, 'read', async ({ config }) => config.repositoryId);
-  const left = await leaveHold(setting.owner, holderId, await borrowedIds(setting.holder));
   const ownerId = await withRepository(setting.owner.context, 'read', async ({ config }) => config.repositoryId);
-  await withRepository(setting.holder.context, 'add', async (repository) => noteHold(repository, ownerId, left));
+  const secret = newHoldSecret();
+  await withRepository(setting.holder.context, 'add', async (repository) => noteHold(repository, ownerId, secret));
+  const left = await leaveHold(setting.owner, holderId, await borrowedIds(setting.holder), secret);
   return { ...setting, holderId, needed: needed!, left };
 }
 
-async function leaveHold({ context }: Member, domainId: string, ids: Uint8Array): Promise<string> {
-  const hold = { domainId, name: 'holder', holdId: newHoldId() };
+async function leaveHold(
+  { context }: Member,
+  domainId: string,
+  ids: Uint8Array,
+  secret = newHoldSecret(),
+): Promise<string> {
+  const hold = { domainId, name: 'holder', holdId: holdIdOf(secret), isOpen: false };
   expect(await placeHold(context, hold, ids.subarray(0, 20))).toEqual(Uint8Array.of(1));
   return hold.holdId;
 }
@@ -80,11 +87,14 @@ async function expectBothKept({ owner, needed, left }: Loan): Promise<void> {
 describe('a hold ends', () => {
   test('if no pack needs it, and if it is of this domain', async () => {
     const { owner, holder, needed, holderId } = await makeLoan();
-    const other = await leaveHold(owner, 'ab'.repeat(32), await borrowedIds(holder));
-    await releaseHolds(owner.context, 'cd'.repeat(32), [needed, other]);
-    await releaseHolds(owner.context, holderId, [other]);
+    const secret = newHoldSecret();
+    const other = await leaveHold(owner, 'ab'.repeat(32), await borrowedIds(holder), secret);
+    await releaseHolds(owner.context, 'cd'.repeat(32), [needed, other, secret]);
+    await releaseHolds(owner.context, holderId, [other, secret]);
     expect(await holdIds(owner)).toHaveLength(3);
-    expect(await listHolds(owner.context, 'ab'.repeat(32))).toEqual([other]);
+    const asked = [other, needed, 'ef'.repeat(32)];
+    expect(await existingHolds(owner.context, 'ab'.repeat(32), asked)).toEqual([other]);
+    expect(await existingHolds(owner.context, holderId, asked)).toEqual([needed]);
     await release(holder.context);
     expect((await holdIds(owner)).toSorted()).toEqual([needed, other].toSorted());
     expect(kindsOf(holder)).toEqual([]);

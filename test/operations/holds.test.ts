@@ -29,7 +29,7 @@ describe('a hold', () => {
     await holder.backUp(source, { reliesOn: 'owner' });
     const ids = await borrowedIds(holder);
     const asked = Buffer.concat([Buffer.alloc(20, 7), ids.subarray(0, 20), Buffer.alloc(20, 8)]);
-    const hold = { domainId: 'ab'.repeat(32), name: 'other', holdId: 'cd'.repeat(32) };
+    const hold = { domainId: 'ab'.repeat(32), name: 'other', holdId: 'cd'.repeat(32), isOpen: true };
     expect([...(await placeHold(owner.context, hold, asked))]).toEqual([0, 1, 0]);
     const holds = await owner.holds();
     expect([...(await placeHold(owner.context, hold, Buffer.alloc(20, 7)))]).toEqual([0]);

@@ -48,7 +48,7 @@ test('borrowed chunks are not lent', async () => {
   const third = await realm.join('third');
   await holder.backUp(source, { reliesOn: 'owner' });
   const ids = await borrowedIds(holder);
-  const hold = { domainId: 'ab'.repeat(32), name: 'other', holdId: 'cd'.repeat(32) };
+  const hold = { domainId: 'ab'.repeat(32), name: 'other', holdId: 'cd'.repeat(32), isOpen: true };
   expect(await placeHold(holder.context, hold, ids)).not.toContain(1);
   expect(await holder.holds()).toEqual([]);
   const { borrowed } = await third.backUp(source, { reliesOn: 'holder' });
@@ -70,7 +70,7 @@ test('chunks in packs that are about to be removed are not lent', async () => {
     });
   });
   expect([ids.lasting.length > 0, ids.condemned.length > 0]).toEqual([true, true]);
-  const hold = { domainId: 'ab'.repeat(32), name: 'other', holdId: 'cd'.repeat(32) };
+  const hold = { domainId: 'ab'.repeat(32), name: 'other', holdId: 'cd'.repeat(32), isOpen: true };
   const place = async (asked: readonly Uint8Array[]): Promise<Set<number>> =>
     new Set(await placeHold(simulatedProcess(disk), hold, Buffer.concat(asked)));
   expect(await place(ids.condemned)).toEqual(new Set([0]));

@@ -20,7 +20,7 @@ import { releaseHolds } from '../../src/operations/realm/holds.ts';
 import { restore } from '../../src/operations/restore.ts';
 import { repair } from '../../src/operations/repair.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
-import { ALL, deleteAll, kindsOf, makeSetting } from '../support/lending-pair.ts';
+import { ALL, deleteAll, holdKeysOf, kindsOf, makeSetting } from '../support/lending-pair.ts';
 import { KINDS } from '../support/realm.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { inSoak } from '../support/soak.ts';
@@ -117,8 +117,7 @@ describe('if the domain', () => {
     const { owner, holder, source } = await makeSetting();
     await holder.backUp(source, { reliesOn: 'owner' });
     const { repositoryId } = await check(holder.context);
-    const [hold] = await owner.holds();
-    await releaseHolds(owner.context, repositoryId, [hold!.snapshot.hold!.holdId]);
+    await releaseHolds(owner.context, repositoryId, holdKeysOf(holder));
     expect(await holder.findings(false)).toEqual(['hold-missing']);
     await deleteAll(owner);
     expect(await holder.findings(false)).toEqual(['hold-missing', 'borrowed-chunk-missing']);
@@ -173,9 +172,8 @@ describe('what a domain has lost is stored by the next backup', () => {
     const { owner, holder, source } = await makeSetting();
     await holder.backUp(source, { reliesOn: 'owner' });
     const { repositoryId } = await check(holder.context);
-    const [hold] = await owner.holds();
     if (how !== 'it cannot be reached, with force' && how !== 'it is damaged')
-      await releaseHolds(owner.context, repositoryId, [hold!.snapshot.hold!.holdId]);
+      await releaseHolds(owner.context, repositoryId, holdKeysOf(holder));
     if (how === 'the chunks are gone') await deleteAll(owner);
     if (how === 'it is damaged') {
       const index = join(owner.place, 'index');
@@ -200,7 +198,7 @@ test.each(['an import', 'a copy', 'a copy of what was copied before'])(
     await holder.backUp(source, { reliesOn: 'owner' });
     if (how.endsWith('before')) await copySnapshots(other.context, { destination: holder.context });
     const [hold] = await owner.holds();
-    await releaseHolds(owner.context, hold!.snapshot.hold!.domainId, [hold!.snapshot.hold!.holdId]);
+    await releaseHolds(owner.context, hold!.snapshot.hold!.domainId, holdKeysOf(holder));
     if (how === 'an import') {
       const archive = Readable.from(
         execFileSync('tar', ['--format=posix', '-C', dirname(source), '-c', basename(source)]),
@@ -222,7 +220,7 @@ test('what a domain has lost is stored here, and not borrowed from another one',
   await other.backUp(source);
   await holder.backUp(source, { reliesOn: 'owner' });
   const [hold] = await owner.holds();
-  await releaseHolds(owner.context, hold!.snapshot.hold!.domainId, [hold!.snapshot.hold!.holdId]);
+  await releaseHolds(owner.context, hold!.snapshot.hold!.domainId, holdKeysOf(holder));
   const { borrowed, summary } = await holder.backUp(source, { reliesOn: 'other' });
   expect([borrowed.bytes, summary.dataAdded]).toEqual([0, 100_000]);
   await compact(holder.context, ALL);

@@ -40,7 +40,7 @@ export class DomainHere {
     };
     const ask = async (ids: Uint8Array): Promise<undefined[]> => Array.from({ length: ids.length / 20 });
     this.#server = new AgentServer(fakeService({ planes, ask }), {
-      token: realm.keys.agentToken,
+      token: realm.keys.agentTokenOf(DOMAIN),
       place: { kind: 'socket', path: join(directory, 'here.sock') },
       host: hostname(),
     });

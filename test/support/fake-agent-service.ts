@@ -26,7 +26,7 @@ export function fakeService(overrides: Partial<AgentService> = {}): AgentService
     holds: {
       place: async (_hold, ids) =>
         Uint8Array.from({ length: ids.length / 20 }, (_, index) => (ids[20 * index]! % 2 === 0 ? 1 : 0)),
-      list: async (holderId) => [holderId],
+      existing: async (_holderId, holdIds) => holdIds.slice(1),
       release: async () => undefined,
     },
     status: async () => FAKE_STATUS,

@@ -1,4 +1,4 @@
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { onTestFinished } from 'vitest';
@@ -230,4 +230,10 @@ export async function liveIdsOf({ context }: Member): Promise<Uint8Array[]> {
     });
     return ids;
   });
+}
+
+/** What ends the holds that a member has placed: their secrets. */
+export function holdKeysOf({ place }: Member): string[] {
+  const notes = join(place, 'holds');
+  return readdirSync(notes).map((name) => readFileSync(join(notes, name), 'latin1').trim());
 }

@@ -44,7 +44,7 @@ export async function withFakeAgent<T>(
   const realm = await connectRealm(joined);
   const server = new AgentServer(fakeService(), {
     place: { kind: 'socket', path: join(temporaryDirectory(), 'fake.sock') },
-    token: realm.keys.agentToken,
+    token: realm.keys.agentTokenOf(joined.domainId),
     host: hostname(),
     closeMs: 200,
     ...options,

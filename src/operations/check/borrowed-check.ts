@@ -102,7 +102,7 @@ async function findLost(domains: Domains, domainId: string, loan: Loans, holderI
   const name = nameOfDomain(domains, domainId);
   const findings: Finding[] = [];
   const domain = domains.all.find(({ id }) => id === domainId);
-  const kept = new Set(await (await domains.peerOf(domainId)).holds.list(holderId));
+  const kept = new Set(await (await domains.peerOf(domainId)).holds.existing(holderId, [...loan.holdIds]));
   const holdCount = [...loan.holdIds].filter((id) => !kept.has(id)).length;
   if (holdCount > 0) findings.push({ severity: 'error', kind: 'hold-missing', name, holdCount });
   const lost: Uint8Array[] = [];

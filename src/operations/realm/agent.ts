@@ -45,7 +45,7 @@ export async function runAgent(context: OperationContext, options: AgentOptions)
   const onChange = async (): Promise<void> => announceAgain(context, realm, endpoint!);
   const planes = new PlaneWatch(context, realm, { onChange, onTrouble: options.onTrouble });
   const server = new AgentServer(service, {
-    token: realm.keys.agentToken,
+    token: realm.keys.agentTokenOf(joined.domainId),
     place,
     host: hostname(),
     askPlanes: (ids) => planes.ask(ids),

@@ -68,7 +68,9 @@ async function lostPacks(
   if (domain === undefined && domains.unknown.has(domainId.slice(0, 8)))
     throw new LdmError('its record in the realm is damaged');
   if (domain === undefined) return blocks.map(({ packId }) => packId);
-  const holds = new Set(await (await domains.peerOf(domainId)).holds.list(holderId));
+  const holds = new Set(
+    await (await domains.peerOf(domainId)).holds.existing(holderId, [...new Set(blocks.map(({ holdId }) => holdId))]),
+  );
   const lost = blocks.filter(({ holdId }) => !holds.has(holdId));
   for (const block of blocks.filter(({ holdId }) => holds.has(holdId))) {
     for (let first = 0; first < block.chunkIds.length; first += MAX_ASKED_IDS * CHUNK_ID_BYTES) {

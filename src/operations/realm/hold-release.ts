@@ -5,7 +5,7 @@ import type { OperationContext } from '../context.ts';
 import { borrowedPacksOf, holdsNeededBy, knowsAllLoans } from './borrowed-packs.ts';
 import type { Domains } from './domains.ts';
 import { NotOriginalError, assertOriginal } from './own-place.ts';
-import { forgetHolds, readPlacedHolds } from './placed-holds.ts';
+import { forgetHolds, readHoldKeys, readPlacedHolds } from './placed-holds.ts';
 import { membershipOf } from './realm.ts';
 import { nameOfDomain, withDomains } from './with-domains.ts';
 
@@ -48,10 +48,12 @@ async function release(
 ): Promise<void> {
   // It was forgotten, and may join again.
   if (!domains.all.some(({ id }) => id === domainId) && !domains.unknown.has(domainId.slice(0, 8))) return;
+  const { keys, damage } = await readHoldKeys(repository, domainId, holdIds);
   const { holds } = await domains.peerOf(domainId);
   await repository.assertLocked();
-  await holds.release(repository.config.repositoryId, holdIds);
-  await forgetHolds(repository, domainId, holdIds);
+  await holds.release(repository.config.repositoryId, [...keys.values()]);
+  await forgetHolds(repository, domainId, [...keys.keys()]);
+  if (damage !== undefined) throw damage;
 }
 
 /** Returns the holds by domain. None if the repository does not know all packs that may need one. */

@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto';
+import { holdIdOf } from '../../realm/hold-secrets.ts';
+import { TooManyHoldsError } from '../../realm/realm-errors.ts';
 import type { Hold } from '../../format/snapshot-marks.ts';
 import { NO_ATTRIBUTES } from '../../format/tree-entry.ts';
 import type { TreeEntry } from '../../format/tree.ts';
@@ -25,6 +26,8 @@ import type { OperationContext } from '../context.ts';
 import { commitDelete } from '../remove-snapshots.ts';
 
 const RELEASE_WAIT_MS = 2000;
+/** A backup that borrows makes one for up to 100,000 chunks. */
+const HOLDS_PER_DOMAIN_MAX = 10_000;
 /** The tree of a hold has a file for each so many chunks. */
 const CHUNKS_PER_FILE = 65_536;
 
@@ -37,7 +40,12 @@ const CHUNKS_PER_FILE = 65_536;
  * Returns a byte for each id, 1 if it is kept. Durable when it returns. A call that is repeated keeps the chunks twice,
  * and one release ends both.
  */
-export async function placeHold(context: OperationContext, hold: Hold, ids: Uint8Array): Promise<Uint8Array> {
+export async function placeHold(
+  context: OperationContext,
+  hold: Hold,
+  ids: Uint8Array,
+  holdsMax: number = HOLDS_PER_DOMAIN_MAX,
+): Promise<Uint8Array> {
   return await withRepository(context, 'add', async (repository) => {
     const opened = await repository.openState();
     const { condemned } = opened.listing;
@@ -49,6 +57,7 @@ export async function placeHold(context: OperationContext, hold: Hold, ids: Uint
     });
     const kept = keptChunks(opened, chunks, ids);
     if (!kept.includes(1)) return kept;
+    await assertRoomFor(repository, hold, holdsMax);
     const startedAt = new Date();
     let tree: Uint8Array;
     try {
@@ -67,6 +76,13 @@ export async function placeHold(context: OperationContext, hold: Hold, ids: Uint
     );
     return kept;
   });
+}
+
+/** A hold is a snapshot: without a limit, one domain could make the repository slow for its owner. */
+async function assertRoomFor({ files }: Repository, { domainId, name }: Hold, max: number): Promise<void> {
+  const { listings } = await files.readSnapshots();
+  if (holdsFor(domainId, listings).length < max) return;
+  throw new TooManyHoldsError(`this repository already has ${max} holds of the domain ${name}`);
 }
 
 function keptChunks({ state }: OpenedState, chunks: RepositoryChunkSaver, ids: Uint8Array): Uint8Array {
@@ -136,37 +152,42 @@ function describeHold(
   });
 }
 
-/** Returns the ids of the holds of a domain, each once. */
-export async function listHolds(context: OperationContext, holderId: string): Promise<string[]> {
+/** Returns those of the holds of a domain that there are. */
+export async function existingHolds(
+  context: OperationContext,
+  holderId: string,
+  holdIds: readonly string[],
+): Promise<string[]> {
   return await withRepository({ ...context, lockWaitMs: RELEASE_WAIT_MS }, 'read', async (repository) => {
     const { listings } = await repository.files.readSnapshots();
-    return [...new Set(holdsFor(holderId, listings).map(({ snapshot }) => snapshot.hold!.holdId))].sort();
+    const held = new Set(holdsFor(holderId, listings).map(({ snapshot }) => snapshot.hold!.holdId));
+    return holdIds.filter((holdId) => held.has(holdId));
   });
 }
 
 /**
- * Ends holds of a domain. Only the domain itself may ask for it, when no pack of borrowed chunks needs them any more.
- * What only they kept is dead then. Holds that do not exist are ignored.
+ * Ends holds of a domain, when no pack of borrowed chunks needs them any more: those whose secrets are among `keys`, which
+ * only who has placed them knows, and open ones whose ids are. What only they kept is dead then. Holds that do not exist
+ * are ignored.
  */
 export async function releaseHolds(
   context: OperationContext,
   holderId: string,
-  holdIds: readonly string[],
+  keys: readonly string[],
 ): Promise<void> {
   // The caller may hold the exclusive lock of its own repository, and this one may wait for that in turn.
   const patient = { ...context, lockWaitMs: RELEASE_WAIT_MS };
   await withRepository(patient, 'shared', async (repository) => {
-    const released = new Set(holdIds);
+    const open = new Set(keys);
+    const bySecret = new Set(keys.map(holdIdOf));
     const { listings } = await repository.files.readSnapshots();
-    const going = holdsFor(holderId, listings).filter(({ snapshot }) => released.has(snapshot.hold!.holdId));
+    const going = holdsFor(holderId, listings).filter(({ snapshot: { hold } }) =>
+      (hold!.isOpen ? open : bySecret).has(hold!.holdId),
+    );
     if (going.length > 0) await commitDelete(context, repository, going);
   });
 }
 
 export function holdsFor(holderId: string, listings: readonly SnapshotListing[]): SnapshotListing[] {
   return listings.filter(({ snapshot }) => snapshot.hold?.domainId === holderId);
-}
-
-export function newHoldId(): string {
-  return randomBytes(32).toString('hex');
 }

@@ -207,7 +207,7 @@ async function assertGivenUp(
 async function assertNoAgent(realm: OpenRealm, domainId: string, named: string): Promise<void> {
   const endpoint = await announcedEndpoint(realm, domainId);
   if (endpoint === undefined) return;
-  const isRunning = await mayAgentRun(realm, endpoint);
+  const isRunning = await mayAgentRun(realm, endpoint, domainId);
   const elsewhere = endpoint.kind === 'socket' && endpoint.host !== hostname() ? endpoint.host : undefined;
   if (!isRunning && elsewhere === undefined) return;
   const reason = isRunning ? 'is running' : `is announced on ${elsewhere}, where it cannot be asked`;

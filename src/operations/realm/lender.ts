@@ -10,7 +10,7 @@ import type { ChunkLender, OfferedChunk } from '../backup/offered-chunks.ts';
 import type { OperationContext } from '../context.ts';
 import { Domains } from './domains.ts';
 import type { Domain } from './domains.ts';
-import { newHoldId } from './holds.ts';
+import { newHoldSecret } from '../../realm/hold-secrets.ts';
 import { NotOriginalError, assertOriginal } from './own-place.ts';
 import { noteHold } from './placed-holds.ts';
 import { findDomain } from './join.ts';
@@ -101,9 +101,7 @@ export class Lender implements ChunkLender {
     const blocks: BorrowedChunks[] = [];
     for (let first = 0; first < chunks.length; first += MAX_HELD_IDS) {
       const part = chunks.slice(first, first + MAX_HELD_IDS);
-      const holdId = newHoldId();
-      await this.#placeHold(holdId, part);
-      blocks.push(...this.#blocksOf(holdId, part));
+      blocks.push(...this.#blocksOf(await this.#placeHold(part), part));
     }
     return blocks;
   }
@@ -113,17 +111,17 @@ export class Lender implements ChunkLender {
     await this.#realm.coordinator.close();
   }
 
-  /** If it fails, the hold may exist all the same. A later compaction of this repository releases it. */
-  async #placeHold(holdId: string, chunks: readonly OfferedChunk[]): Promise<void> {
+  /** Returns the id of the hold. If it fails, the hold may exist. A later compaction of this repository releases it. */
+  async #placeHold(chunks: readonly OfferedChunk[]): Promise<string> {
     const { domainId, membership } = this.#realm;
     try {
-      await noteHold(this.#repository, this.#domain.id, holdId);
+      const holdId = await noteHold(this.#repository, this.#domain.id, newHoldSecret());
       const peer = await this.#domains.peerOf(this.#domain.id);
       const kept = await peer.holds.place(
-        { domainId, name: membership.name, holdId },
+        { domainId, name: membership.name, holdId, isOpen: false },
         Buffer.concat(chunks.map(({ id }) => id)),
       );
-      if (kept.length === chunks.length && kept.every((each) => each === 1)) return;
+      if (kept.length === chunks.length && kept.every((each) => each === 1)) return holdId;
     } catch (error) {
       this.#giveUp(error);
     }

@@ -21,7 +21,7 @@ const PROBE_MS = 2000;
  */
 export async function openPeer(context: OperationContext, realm: OpenRealm, domain: Domain): Promise<Peer> {
   const endpoint = await announcedEndpoint(realm, domain.id);
-  const agent = endpoint && (await runningAgentOf(realm, endpoint));
+  const agent = endpoint && (await runningAgentOf(realm, endpoint, domain.id));
   if (agent !== undefined) return agent;
   const { place, host, name } = domain.member;
   if (place.startsWith('/') && !isThisMachine(domain.member)) {
@@ -38,9 +38,13 @@ export async function openPeer(context: OperationContext, realm: OpenRealm, doma
  * Returns a client of an agent that this machine can reach and that answers. An agent that was killed stays announced
  * for a while.
  */
-async function runningAgentOf(realm: OpenRealm, endpoint: AgentEndpoint): Promise<AgentClient | undefined> {
+async function runningAgentOf(
+  realm: OpenRealm,
+  endpoint: AgentEndpoint,
+  domainId: string,
+): Promise<AgentClient | undefined> {
   if (isOnOtherMachine(endpoint)) return undefined;
-  const options = { token: realm.keys.agentToken };
+  const options = { token: realm.keys.agentTokenOf(domainId) };
   if (await new AgentClient(endpoint, { ...options, deadlineMs: PROBE_MS }).isThere())
     return new AgentClient(endpoint, options);
   return undefined;
@@ -62,9 +66,9 @@ export async function announcedEndpoint(realm: OpenRealm, domainId: string): Pro
 }
 
 /** Whether something answers where an agent is announced, even if it is busy. */
-export async function mayAgentRun(realm: OpenRealm, endpoint: AgentEndpoint): Promise<boolean> {
+export async function mayAgentRun(realm: OpenRealm, endpoint: AgentEndpoint, domainId: string): Promise<boolean> {
   if (isOnOtherMachine(endpoint)) return false;
-  const client = new AgentClient(endpoint, { token: realm.keys.agentToken, deadlineMs: PROBE_MS });
+  const client = new AgentClient(endpoint, { token: realm.keys.agentTokenOf(domainId), deadlineMs: PROBE_MS });
   try {
     await client.status();
     return true;

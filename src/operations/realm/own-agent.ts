@@ -37,6 +37,9 @@ export class OwnAgent {
   async #open(): Promise<AgentClient | undefined> {
     const endpoint = await announcedEndpoint(this.#realm, this.#realm.domainId);
     if (endpoint === undefined || isOnOtherMachine(endpoint)) return undefined;
-    return new AgentClient(endpoint, { token: this.#realm.keys.agentToken, deadlineMs: DEADLINE_MS });
+    return new AgentClient(endpoint, {
+      token: this.#realm.keys.agentTokenOf(this.#realm.domainId),
+      deadlineMs: DEADLINE_MS,
+    });
   }
 }

@@ -1,5 +1,7 @@
+import { CorruptDataError } from '../../errors.ts';
 import { HOLDS_DIRECTORY, holdName, parseHoldName } from '../../format/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { holdIdOf } from '../../realm/hold-secrets.ts';
 
 /**
  * The holds of this repository in other domains. Its file is durable before the hold is placed, and is removed after the
@@ -10,9 +12,36 @@ type PlacedHolds = Map<string, Set<string>>;
 
 type Place = Pick<Repository, 'order' | 'assertLocked'>;
 
-/** Notes, durably, that a hold is about to be placed. */
-export async function noteHold({ order, assertLocked }: Place, domainId: string, holdId: string): Promise<void> {
-  await order.publishNew(holdName(domainId, holdId), Buffer.from(`${holdId}\n`), assertLocked);
+/** Notes, durably, that a hold is about to be placed, and the secret that will end it. Returns its id. */
+export async function noteHold({ order, assertLocked }: Place, domainId: string, secret: string): Promise<string> {
+  const holdId = holdIdOf(secret);
+  await order.publishNew(holdName(domainId, holdId), Buffer.from(`${secret}\n`), assertLocked);
+  return holdId;
+}
+
+interface HoldKeys {
+  /** What ends each hold: its secret, or the id of a hold that an earlier build has placed. */
+  readonly keys: ReadonlyMap<string, string>;
+  /** About notes without it. These holds cannot be ended. */
+  readonly damage: CorruptDataError | undefined;
+}
+
+export async function readHoldKeys(
+  { files }: Pick<Repository, 'files'>,
+  domainId: string,
+  holdIds: readonly string[],
+): Promise<HoldKeys> {
+  const keys = new Map<string, string>();
+  let damage: CorruptDataError | undefined;
+  for (const holdId of holdIds) {
+    const name = holdName(domainId, holdId);
+    const key = Buffer.from(await files.read(name))
+      .toString('latin1')
+      .trimEnd();
+    if (key === holdId || holdIdOf(key) === holdId) keys.set(holdId, key);
+    else damage ??= new CorruptDataError(`${name} is damaged, so its hold cannot be ended`);
+  }
+  return { keys, damage };
 }
 
 /** Removes the notes of holds that have ended. */

@@ -5,7 +5,7 @@ import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { withRepository } from '../context.ts';
 import type { OperationContext } from '../context.ts';
-import { listHolds, placeHold, releaseHolds } from './holds.ts';
+import { existingHolds, placeHold, releaseHolds } from './holds.ts';
 import { planesInRepository } from './plane-files-of.ts';
 
 /** What is asked of an opened repository. */
@@ -49,8 +49,8 @@ export class RepositoryPeer implements Peer {
     // The next question sees what has changed.
     this.holds = {
       place: async (hold, ids) => placeHold(quiet, hold, ids),
-      list: async (holderId) => listHolds(this.#context, holderId),
-      release: async (holderId, holdIds) => releaseHolds(this.#context, holderId, holdIds),
+      existing: async (holderId, holdIds) => existingHolds(this.#context, holderId, holdIds),
+      release: async (holderId, keys) => releaseHolds(this.#context, holderId, keys),
     };
     this.planes = planesInRepository(async (use) => this.#ask(async ({ files }) => use(files)));
   }

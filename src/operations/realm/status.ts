@@ -122,7 +122,7 @@ async function ownStatus(
   const member = await records.memberOf(domainId);
   const published = (await records.stateToReplace(domainId))?.value;
   const endpoint = await announcedEndpoint(realm, domainId);
-  const hasAgent = endpoint !== undefined && (await mayAgentRun(realm, endpoint));
+  const hasAgent = endpoint !== undefined && (await mayAgentRun(realm, endpoint, domainId));
   const unpublished = await unpublishedFlips(repository, realm);
   return {
     domainId,

@@ -17,7 +17,7 @@ import type { OpenRealm } from '../../../src/operations/realm/realm.ts';
 import { RepositoryPeer } from '../../../src/operations/realm/repository-peer.ts';
 import { realmStatus } from '../../../src/operations/realm/status.ts';
 import { DirectoryCoordinator } from '../../../src/realm/directory-coordinator.ts';
-import { kindsOf, liveIdsOf, makeRealm, makeSetting } from '../../support/lending-pair.ts';
+import { holdKeysOf, kindsOf, liveIdsOf, makeRealm, makeSetting } from '../../support/lending-pair.ts';
 import type { Member } from '../../support/lending-pair.ts';
 import { watching } from '../../support/watched-backend.ts';
 
@@ -135,8 +135,7 @@ describe('a borrower', () => {
   test('stores again what its lender has, but no longer keeps for it', async () => {
     const { owner, holder, source } = await makeSetting();
     await holder.backUp(source, { reliesOn: 'owner' });
-    const [hold] = await owner.holds();
-    await releaseHolds(owner.context, await idOf(holder), [hold!.snapshot.hold!.holdId]);
+    await releaseHolds(owner.context, await idOf(holder), holdKeysOf(holder));
     expect((await holder.backUp(source)).summary.dataAdded).toBe(100_000);
     renameSync(owner.place, `${owner.place}-away`);
     await holder.expectRestored(source);

@@ -4,7 +4,8 @@ import { refuseBigEndian } from './image-words.ts';
 
 /**
  * A plane has one bit per filter position: whether its counter is above 0. Position p is bit p % 8 of byte p / 8, and
- * unused bits of the last byte are 0. A chunk with a 0 at one of its positions is certainly not live in the domain.
+ * unused bits of the last byte are 0. A chunk with a 0 at one of its positions is certainly not
+ * among the live chunks of the domain that were counted.
  */
 
 export function planeBytes(positions: number): number {

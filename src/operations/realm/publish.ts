@@ -1,5 +1,7 @@
 import { CancelledError, LdmError, RefusedError } from '../../errors.ts';
 import type { PublishedState } from '../../format/domain-records.ts';
+import { countersWithout } from '../../ldm/counters-without.ts';
+import type { PartOfCounters } from '../../ldm/counters-without.ts';
 import { countFlips, planeOf } from '../../ldm/plane.ts';
 import { planPublication } from '../../realm/plane-publisher.ts';
 import type { OwnPlane, Publication as PlannedPublication } from '../../realm/plane-publisher.ts';
@@ -9,6 +11,7 @@ import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { canContinue, takeLeftState } from '../checkpointing.ts';
 import type { OperationContext } from '../context.ts';
+import { borrowedPacksOf } from './borrowed-packs.ts';
 import { NotOriginalError, assertKnown } from './own-place.ts';
 import { planeFilesOf } from './plane-files-of.ts';
 import type { OwnPlaneFiles } from './plane-files-of.ts';
@@ -89,8 +92,20 @@ function ownPlane({ state }: OpenedState): OwnPlane {
       advice: { code: 'check-and-repair' },
     });
   }
-  const { counters, liveCount, plan } = state.filter;
-  return { positions: plan.positions, hashes: plan.hashes, liveCount, plane: planeOf(counters) };
+  const { positions, hashes } = state.filter.plan;
+  const { counters, liveCount } = countersOfOwn(state);
+  return { positions, hashes, liveCount, plane: planeOf(counters) };
+}
+
+/** Borrowed chunks are left out: this domain does not give them, so nobody need ask it. */
+function countersOfOwn(state: OpenedState['state']): PartOfCounters {
+  const { filter, packs } = state;
+  if (borrowedPacksOf(state).length === 0) return filter;
+  const isBorrowed = (entry: number): boolean =>
+    filter.hasLocation(entry) &&
+    packs.has(filter.packIndexOf(entry)) &&
+    packs.get(filter.packIndexOf(entry)).isBorrowed;
+  return countersWithout(filter, isBorrowed);
 }
 
 /** Returns false if another process has used the name meanwhile. */

@@ -68,18 +68,8 @@ export const bugs = [
   {
     id: 'RE8',
     file: 'operations/realm/lender.ts',
-    find: `      await noteHold(this.#repository, this.#domain.id, holdId);
-      const peer = await this.#domains.peerOf(this.#domain.id);
-      const kept = await peer.holds.place(
-        { domainId, name: membership.name, holdId },
-        Buffer.concat(chunks.map(({ id }) => id)),
-      );`,
-    replace: `      const peer = await this.#domains.peerOf(this.#domain.id);
-      const kept = await peer.holds.place(
-        { domainId, name: membership.name, holdId },
-        Buffer.concat(chunks.map(({ id }) => id)),
-      );
-      await noteHold(this.#repository, this.#domain.id, holdId);`,
+    find: 'const holdId = await noteHold(this.#repository, this.#domain.id, newHoldSecret());',
+    replace: 'const holdId = newHoldSecret();',
     tests: LENDING,
     note: 'a backup that is interrupted leaves a hold that nobody ever ends',
   },

@@ -74,6 +74,9 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'Nothing was created. Encrypt the repository by leaving out --no-encryption, or name another realm key file: `ldm realm create --no-encryption` makes one for repositories that are not encrypted.',
   'accept-no-realm': 'It was not changed. To accept it, leave out --realm; or choose another place.',
   'give-realm-password': 'Give its password with --realm-password-file or --realm-password-command.',
+  'import-all-archives':
+    'No snapshot was made. To import several archives, one after the other in one file, add --ignore-zeros.',
+  'import-any-end': 'No snapshot was made. To import what is there, add --any-end.',
   'list-snapshots': 'See `ldm snapshots`.',
   'list-deleted-snapshots': 'See `ldm snapshots --deleted`.',
   'name-snapshots': 'Name snapshots by their ids from `ldm snapshots`.',

@@ -46,7 +46,11 @@ export function commonParent(roots: readonly ByteString[]): ByteString {
   let common = parentOf(roots[0]!);
   for (const root of roots) {
     const parent = parentOf(root);
-    while (!isWithin(parent, common)) common = parentOf(common);
+    if (isWithin(parent, common)) continue;
+    // Not by going up step by step: paths can have 100,000 components.
+    let end = 0;
+    while (end < common.length && common[end] === parent[end]) end += 1;
+    common = end === parent.length && common[end] === '/' ? parent : parentOf(common.slice(0, end) as ByteString);
   }
   return common;
 }

@@ -5,6 +5,7 @@ import { absolutePath } from '../files/root-paths.ts';
 import { encodeSnapshot } from '../format/snapshot.ts';
 import type { ArchiveBytes } from '../format/tar/archive-input.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
+import { decompressed } from '../repository/compressed-archive.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { ByteString, PathInput } from '../util/byte-string.ts';
@@ -37,8 +38,12 @@ import { untilAborted } from './import/until-aborted.ts';
 export type { ArchiveBytes } from '../format/tar/archive-input.ts';
 
 export interface ImportTarOptions {
-  /** The bytes of a tar archive that is not compressed, such as a stream. */
+  /** The bytes of a tar archive, such as a stream, also compressed with gzip or zstd. */
   readonly archive: ArchiveBytes;
+  /** Reads on after blocks of zeros, as for archives that were concatenated. */
+  readonly ignoresZeros?: boolean;
+  /** Accepts an archive without blocks of zeros at its end, or with other data after them. */
+  readonly acceptsAnyEnd?: boolean;
   /** The directory that the names in the archive start from, also those with a leading slash. Absolute. Default: `/`. */
   readonly base?: PathInput;
   /** What the snapshot records as backed-up paths, absolute. Default: the outermost entries of the archive. */
@@ -51,7 +56,7 @@ export interface ImportTarOptions {
   readonly dryRun?: boolean;
 }
 
-/** As for a backup without a parent snapshot. The problems are the entries that are not in the snapshot. */
+/** As for a backup without a parent snapshot. The problems are the entries that are not in the snapshot as they were. */
 export type ImportTarResult = BackupResult;
 
 const ROOT = '/' as ByteString;
@@ -153,7 +158,9 @@ async function storeArchive({
       onProblem,
       onFile,
     });
-    await run.read(untilAborted(options.archive, context.signal));
+    const { ignoresZeros, acceptsAnyEnd } = options;
+    const bytes = untilAborted(decompressed(options.archive), context.signal);
+    await run.read(bytes, { ignoresZeros, acceptsAnyEnd });
     if (tree.isEmpty)
       throw new ArchiveError('the archive has no entries that can be imported, so no snapshot was made');
     const roots = findRoots(tree, options.paths);

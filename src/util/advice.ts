@@ -58,6 +58,8 @@ export type AdviceCode =
   | 'accept-no-realm'
   | 'give-realm-password'
   | 'give-password'
+  | 'import-all-archives'
+  | 'import-any-end'
   | 'give-other-password'
   | 'give-destination-password'
   | 'give-origin-password'

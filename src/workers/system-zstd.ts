@@ -4,7 +4,7 @@ import { ScratchBuffer } from './scratch-buffer.ts';
 import { windowLogOf } from './zstd-frame.ts';
 import type { Zstd } from './zstd.ts';
 
-const LIBRARY_NAME = process.platform === 'darwin' ? 'libzstd.1.dylib' : 'libzstd.so.1';
+export const ZSTD_LIBRARY_NAME: string = process.platform === 'darwin' ? 'libzstd.1.dylib' : 'libzstd.so.1';
 /** Constants of zstd.h, for the functions that are stable since version 1.4.0. */
 const VERSION_MIN = 10_400;
 const COMPRESSION_LEVEL = 100;
@@ -18,7 +18,7 @@ const WINDOW_LOG = 101;
 export function openSystemZstd(): Zstd | undefined {
   if (process.platform === 'win32') return undefined;
   try {
-    const library = loadSystemLibrary(LIBRARY_NAME);
+    const library = loadSystemLibrary(ZSTD_LIBRARY_NAME);
     const version = library.bind('unsigned int ZSTD_versionNumber()') as () => number;
     return version() >= VERSION_MIN ? new SystemZstd(library) : undefined;
   } catch {

@@ -170,9 +170,15 @@ describe('import-tar', () => {
     ['of nothing', new Uint8Array(), 'the archive is empty'],
     [
       'of a compressed archive',
-      Buffer.concat([Buffer.from('28b52ffd', 'hex'), Buffer.alloc(600)]),
-      'compressed with zstd',
+      Buffer.concat([Buffer.from('fd377a585a00', 'hex'), Buffer.alloc(600)]),
+      'compressed with xz',
     ],
+    [
+      'of two archives',
+      Buffer.concat([sampleArchive([{ path: 'a' }]), sampleArchive([{ path: 'b' }])]),
+      '--ignore-zeros',
+    ],
+    ['of an archive without an end', encodeSample({ path: 'a' }), '--any-end'],
   ])('%s makes no snapshot', async (_, input, message) => {
     const { directory, run } = await makePlace();
     writeFileSync(join(directory, 'input'), input);
@@ -189,6 +195,14 @@ describe('import-tar', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^ldm: [^\n]+\n$/);
     expect(stderr).toContain(message);
+  });
+
+  it('takes archives without an end and concatenated ones with an option', async () => {
+    const { directory, run } = await makePlace();
+    const two = [sampleArchive([{ path: 'a', content: 'x' }]), encodeSample({ path: 'b', content: 'y' })];
+    writeFileSync(join(directory, 'two.tar'), Buffer.concat(two));
+    expect((await run(['import-tar', 'two.tar', '--ignore-zeros', '--any-end'])).code).toBe(0);
+    expect((await run(['cat', 'latest:b'])).stdout).toBe('y');
   });
 
   it('is interrupted while its input stalls, and leaves no lock', async () => {

@@ -30,7 +30,7 @@ async function filesIn(archive: readonly Uint8Array[]): Promise<Map<string, Buff
   for (let member = await reader.next(); member !== undefined; member = await reader.next()) {
     const content = Buffer.alloc(member.sizeBytes);
     let end = 0;
-    for (let count = -1; count !== 0; end += count) count = await reader.read(content.subarray(end));
+    for (let count = -1; count !== 0; end += count) count = await reader.content.read(content.subarray(end));
     expect(end).toBe(member.sizeBytes);
     files.set(member.path, content);
   }

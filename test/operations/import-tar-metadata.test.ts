@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { encodePaxRecords } from '../../src/format/tar/pax-records.ts';
-import { writeChecksum } from '../../src/format/tar/tar-fields.ts';
+import { formatAcl } from '../../src/format/tar/acl-text.ts';
 import { importTar } from '../../src/operations/import-tar.ts';
 import type { ImportTarOptions } from '../../src/operations/import-tar.ts';
 import { entryAt, importMembers } from '../support/imported-archive.ts';
-import { bs, encodeSample, sampleArchive } from '../support/tar-archive.ts';
+import { bs, extendedHeader, oddMember, sampleArchive } from '../support/tar-archive.ts';
 import type { SampleMember } from '../support/tar-archive.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 
@@ -108,31 +107,54 @@ describe('the metadata of an entry', () => {
     ]);
   });
 
-  it('names an ACL of somebody who is not on this machine', async () => {
+  it('includes the text of an ACL of somebody who is not on this machine', async () => {
     const repository = await makeTestRepository();
-    const accessAcl = bs('user::rw-,user:no-such-user:r--,group::r--,mask::r--,other::---');
+    const accessAcl = bs('user::rw-,user:no-such-user:r--,group::r--,mask::rw-,other::---');
     const { problems } = await importMembers(repository, [{ path: 'f', accessAcl }]);
     expect(problems.map(({ message }) => message)).toEqual([
-      'cannot import f: its ACL names the user no-such-user, who is not on this machine',
+      'imported f with its ACL as text, in the attribute user.SCHILY.acl.access: this machine has no user no-such-user',
     ]);
-    expect((await entryAt(repository, 'f')).xattrs).toEqual([]);
+    const { xattrs } = await entryAt(repository, 'f');
+    expect(xattrs.map(({ name, value }) => [name, formatAcl(value) ?? Buffer.from(value).toString()])).toEqual([
+      ['system.posix_acl_access', 'user::rw-,group::r--,mask::rw-,other::---'],
+      ['user.SCHILY.acl.access', accessAcl],
+    ]);
+  });
+
+  it('includes the text of an ACL of another kind, and the ACLs of Solaris', async () => {
+    const repository = await makeTestRepository();
+    const ace = bs('owner@:rw-p--aARWcCos:-------:allow');
+    const solaris = '1000005\0user::rw-,user:lisa:r--:7,group::r--,mask:r--,other:---';
+    const archive = [
+      extendedHeader([['SCHILY.acl.ace', ace]]),
+      oddMember({ path: 'nfs' }, {}),
+      oddMember({ path: 'acl', content: solaris }, { type: 'A' }),
+      oddMember({ path: 'solaris' }, {}),
+      sampleArchive([]),
+    ];
+    const { problems } = await importTar(repository.context, { archive });
+    expect(problems.map(({ message }) => message)).toEqual([
+      'imported nfs with its ACL as text, in the attribute user.SCHILY.acl.ace: it is an NFSv4 ACL',
+    ]);
+    const [kept] = (await entryAt(repository, 'nfs')).xattrs;
+    expect(Buffer.from(kept!.value).toString()).toBe(ace);
+    const [acl] = (await entryAt(repository, 'solaris')).xattrs;
+    expect(formatAcl(acl!.value)).toBe('user::rw-,user:7:r--,group::r--,mask::r--,other::---');
   });
 
   it('has what all global headers before it say, the last one first', async () => {
     const repository = await makeTestRepository();
-    const global = (...records: Parameters<typeof encodePaxRecords>[0]): Buffer => {
-      const member = encodeSample({ path: 'global', content: encodePaxRecords(records).toString('latin1') });
-      const header = member.subarray(member.length - 1024, -512);
-      header.write('g', 156, 'latin1');
-      writeChecksum(header);
-      return member.subarray(-1024);
-    };
-    const plain = (path: string): Buffer => encodeSample({ path, mtime: { seconds: 5, nanoseconds: 0 } });
     const archive = [
-      global(['uid', bs('70')], ['gid', bs('80')]),
-      plain('first'),
-      global(['uid', bs('71')]),
-      plain('second'),
+      extendedHeader(
+        [
+          ['uid', bs('70')],
+          ['gid', bs('80')],
+        ],
+        'g',
+      ),
+      oddMember({ path: 'first' }, {}),
+      extendedHeader([['uid', bs('71')]], 'g'),
+      oddMember({ path: 'second' }, {}),
       sampleArchive([]),
     ];
     await importTar(repository.context, { archive });

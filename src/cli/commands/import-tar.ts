@@ -16,13 +16,17 @@ interface ImportFlags {
   readonly tag?: readonly (readonly string[])[];
   readonly host?: string;
   readonly time?: string;
+  readonly ignoreZeros?: boolean;
+  readonly anyEnd?: boolean;
   readonly dryRun?: boolean;
 }
 
 const DETAILS = `
-Reads what GNU tar, bsdtar, restic dump and borg export-tar write, with extended attributes, ACLs and holes. The archive
-must not be compressed. If it is damaged or incomplete, no snapshot is made. Entries with .. in their names are left out
-and reported. Where an archive has several entries of one name, the last one counts.
+Reads what GNU tar, bsdtar, restic dump and borg export-tar write, with extended attributes, ACLs and holes, also
+compressed with gzip or zstd. If the archive is damaged or incomplete, no snapshot is made. Entries with .. in their names
+are left out and reported. An owner, time or mode that is impossible is replaced by a default and reported, and so is an
+ACL that names users whom this machine does not have: its text is kept in the attribute user.SCHILY.acl.access. Where an
+archive has several entries of one name, the last one counts.
 
 The names in the archive are relative to /, or to --base. The snapshot records the outermost entries of the archive as its
 paths. If the archive also has the directories above them, as archives of restic dump do, give each path with --path.`;
@@ -37,6 +41,8 @@ export function defineImportTar(program: Command, runner: CommandRunner): void {
     .option('--tag <tags>', 'add a tag, or several: a,b; may be repeated', collectTags)
     .option('-H, --host <name>', 'the host name to record', textValue)
     .option('--time <time>', 'the time to record, such as "2026-01-31 18:00"', timeValue)
+    .option('--ignore-zeros', 'read on after blocks of zeros: several archives, one after the other')
+    .option('--any-end', 'accept an archive without blocks of zeros at its end, or with other data after them')
     .option('-n, --dry-run', 'store nothing, only print what would be stored')
     .addHelpText('after', DETAILS)
     .addHelpText(
@@ -44,13 +50,13 @@ export function defineImportTar(program: Command, runner: CommandRunner): void {
       formatHelpFooter({
         examples: [
           ['ldm import-tar old.tar --time "2020-05-01 12:00"', 'a snapshot of an archive'],
-          ['zstd -dc old.tar.zst | ldm import-tar -', 'a compressed archive'],
+          ['xz -dc old.tar.xz | ldm import-tar -', 'an archive that is not compressed with gzip or zstd'],
           ['tar -C ~/data -cf - . | ldm import-tar - --base ~/data', 'the same as `ldm backup ~/data`'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,
         meanings: {
           1: 'error: no snapshot was saved, unless a message says otherwise',
-          3: 'a snapshot was saved, but some entries could not be imported',
+          3: 'a snapshot was saved, but some entries could not be imported as they were',
         },
       }),
     )
@@ -67,14 +73,14 @@ export function defineImportTar(program: Command, runner: CommandRunner): void {
         limitMalloc();
         const archive = openArchive(file);
         if (flags.dryRun !== true) await ensureRepository(session);
-        const { dryRun, time, host: hostname } = flags;
+        const { dryRun, time, host: hostname, ignoreZeros: ignoresZeros, anyEnd: acceptsAnyEnd } = flags;
         const tags = flags.tag === undefined ? undefined : [...new Set(flags.tag.flat())];
         const base = flags.base === undefined ? undefined : absoluteInput(flags.base);
         const paths = flags.path?.map((path) => absoluteInput(path));
         const startedAt = performance.now();
         const result = await importTar(session.context, {
           archive,
-          ...omitUndefined({ base, paths, dryRun, time, hostname, tags }),
+          ...omitUndefined({ base, paths, dryRun, time, hostname, tags, ignoresZeros, acceptsAnyEnd }),
         });
         reportBackup(session, result, performance.now() - startedAt);
         return exitCodeOfBackup(result);

@@ -1,4 +1,5 @@
 import { ArchiveError } from '../../errors.ts';
+import { textOf } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 
 /** Returns the number of a user or group of this machine; undefined if it has none of this name. */
@@ -60,15 +61,48 @@ function formatPermissions(bits: number): string {
   return `${(bits & 4) === 0 ? '-' : 'r'}${(bits & 2) === 0 ? '-' : 'w'}${(bits & 1) === 0 ? '-' : 'x'}`;
 }
 
+/** What an ACL of an archive says. */
+interface ParsedAcl {
+  /** The extended attribute; undefined if the mode says the same. */
+  readonly value: Uint8Array | undefined;
+  /** Users and groups that have no number in the archive and none on this machine, such as `user lisa`. */
+  readonly unknown: readonly string[];
+}
+
 /**
- * Parses an ACL in the forms of GNU tar (`user:lisa:rwx`), star and bsdtar (`user:lisa:rwx:1002`). Returns the extended
- * attribute, or undefined if the mode says the same. Throws ArchiveError.
+ * Parses an ACL in the forms of GNU tar (`user:lisa:rwx`), star and bsdtar (`user:lisa:rwx:1002`). Entries of unknown
+ * users and groups are left out: the others must hold, because they restrict what the mode grants. Throws ArchiveError.
  */
-export function parseAcl(text: ByteString, findOwner: FindOwner): Uint8Array | undefined {
+export function parseAcl(text: ByteString, findOwner: FindOwner): ParsedAcl {
   const words = text.split(/[,\n]/).map((word) => word.replace(/#.*$/, '').trim());
-  const entries = words.filter((word) => word !== '').map((word) => parseEntry(word, findOwner));
-  if (entries.every(({ tag }) => MODE_TAGS.has(tag))) return undefined;
-  entries.sort((a, b) => a.tag - b.tag || a.id - b.id);
+  const unknown: string[] = [];
+  const entries: AclEntry[] = [];
+  for (const word of words) {
+    if (word === '') continue;
+    const entry = parseEntry(word, findOwner);
+    if (typeof entry === 'string') unknown.push(entry);
+    else entries.push(entry);
+  }
+  if (unknown.length === 0 && entries.every(({ tag }) => MODE_TAGS.has(tag))) return { value: undefined, unknown };
+  return { value: encodeAcl(completed(entries)), unknown };
+}
+
+/** Returns a list that the kernel accepts. Throws ArchiveError. */
+function completed(entries: readonly AclEntry[]): AclEntry[] {
+  const count = (tag: number): number => entries.filter((entry) => entry.tag === tag).length;
+  const keys = new Set(entries.map(({ tag, id }) => `${tag}:${id}`));
+  if (keys.size < entries.length || [...MODE_TAGS].some((tag) => count(tag) === 0)) {
+    throw new ArchiveError('it lacks an entry, or has one twice');
+  }
+  const restricted = entries.filter(({ tag }) => tag === TAGS.user || tag === TAGS.groupObject || tag === TAGS.group);
+  const hasNames = count(TAGS.user) + count(TAGS.group) > 0;
+  const permissions = restricted.reduce((sum, entry) => sum | entry.permissions, 0);
+  const mask = { tag: TAGS.mask, permissions, id: UNDEFINED_ID };
+  const all = hasNames && count(TAGS.mask) === 0 ? [...entries, mask] : [...entries];
+  return all.sort((a, b) => a.tag - b.tag || a.id - b.id);
+}
+
+function encodeAcl(entries: readonly AclEntry[]): Uint8Array {
   const bytes = Buffer.alloc(HEADER_BYTES + entries.length * ENTRY_BYTES);
   bytes.writeUInt32LE(ACL_VERSION);
   for (const [index, { tag, permissions, id }] of entries.entries()) {
@@ -80,7 +114,8 @@ export function parseAcl(text: ByteString, findOwner: FindOwner): Uint8Array | u
   return bytes;
 }
 
-function parseEntry(word: string, findOwner: FindOwner): AclEntry {
+/** Returns the kind and name of somebody who is not known. */
+function parseEntry(word: string, findOwner: FindOwner): AclEntry | string {
   const fields = word.split(':').map((field) => field.trim());
   // The forms `mask:rwx` and `other:rwx` leave the name out.
   if (fields.length === 2) fields.splice(1, 0, '');
@@ -89,10 +124,9 @@ function parseEntry(word: string, findOwner: FindOwner): AclEntry {
   const [objectTag, namedTag] = tagsOf(kind);
   if (permissions === undefined || objectTag === undefined) throw new ArchiveError(`${word} is not an entry of an ACL`);
   if (name === '' || namedTag === undefined) return { tag: objectTag, permissions, id: UNDEFINED_ID };
-  const id = /^\d+$/.test(number || name)
-    ? Number(number || name)
-    : findOwner(namedTag === TAGS.user ? 'user' : 'group', name as ByteString);
-  if (id === undefined) throw new ArchiveError(`its ACL names the ${kind} ${name}, who is not on this machine`);
+  const kindOfOwner = namedTag === TAGS.user ? 'user' : 'group';
+  const id = /^\d+$/.test(number || name) ? Number(number || name) : findOwner(kindOfOwner, name as ByteString);
+  if (id === undefined) return `${kindOfOwner} ${textOf(name as ByteString)}`;
   if (id >= UNDEFINED_ID) throw new ArchiveError(`${word} is not an entry of an ACL`);
   return { tag: namedTag, permissions, id };
 }

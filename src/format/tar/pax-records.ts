@@ -9,8 +9,9 @@ export type PaxRecord = readonly [key: string, value: ByteString];
 const LINE_FEED = 0x0a;
 const EQUALS = 0x3d;
 const SPACE = 0x20;
-/** More digits than the length of any header needs. */
-const LENGTH_DIGITS_MAX = 12;
+/** More digits than the length of any header needs, even with zeros in front. */
+const LENGTH_DIGITS_MAX = 24;
+const SHOWN_LENGTH = 60;
 
 /**
  * Encodes records of an extended header: `<length> <key>=<value>\n`, where the length includes its own digits
@@ -44,16 +45,20 @@ export function decodePaxRecords(bytes: Buffer): PaxRecord[] {
   return records;
 }
 
-const TIME = /^(-?)(\d{1,16})(?:\.(\d*))?$/;
+const TIME = /^([-+]?)(\d*)(?:\.(\d*))?$/;
+/** Python writes very small and very large numbers in this form. */
+const EXPONENT = /^[-+]?\d+(?:\.\d*)?e[-+]?\d{1,3}$/i;
 
 /** Parses a time in decimal seconds, such as `-1.25`. Digits beyond nanoseconds are dropped. Throws ArchiveError. */
 export function parsePaxTime(text: ByteString): TarTime {
-  const [, sign, whole, fraction = ''] = TIME.exec(text) ?? [];
-  if (whole === undefined) throw new ArchiveError(`${JSON.stringify(text)} is not a time`);
+  const plain = text.trim();
+  const decimal = EXPONENT.test(plain) ? Number(plain).toFixed(9) : plain;
+  const [, sign, whole = '', fraction = ''] = TIME.exec(decimal) ?? [];
+  if (sign === undefined || whole + fraction === '') throw new ArchiveError(`${quoted(text)} is not a time`);
   const nanoseconds = Number(fraction.slice(0, 9).padEnd(9, '0'));
   const seconds = Number(whole);
-  if (!Number.isSafeInteger(seconds)) throw new ArchiveError(`${text} is too far a time`);
-  if (sign === '') return { seconds, nanoseconds };
+  if (!Number.isSafeInteger(seconds + 1)) throw new ArchiveError(`${quoted(text)} is too far a time`);
+  if (sign !== '-') return { seconds, nanoseconds };
   if (nanoseconds === 0) return { seconds: 0 - seconds, nanoseconds };
   return { seconds: -seconds - 1, nanoseconds: 1e9 - nanoseconds };
 }
@@ -69,7 +74,12 @@ export function formatPaxTime({ seconds, nanoseconds }: TarTime): ByteString {
 
 /** Parses a number of an extended header. Throws ArchiveError. */
 export function parsePaxNumber(text: ByteString): number {
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
-  if (!Number.isSafeInteger(value)) throw new ArchiveError(`${JSON.stringify(text)} is not a number`);
-  return value;
+  const value = /^[-+]?\d+$/.test(text.trim()) ? Number(text) : NaN;
+  if (Number.isSafeInteger(value)) return value === 0 ? 0 : value;
+  throw new ArchiveError(`${quoted(text)} is ${Number.isNaN(value) ? 'not a' : 'too large a'} number`);
+}
+
+/** A value can have millions of bytes. */
+function quoted(text: ByteString): string {
+  return JSON.stringify(text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}...` : text);
 }

@@ -7,6 +7,12 @@ const SPACE = 0x20;
 /** The first bit of a number in base 256, the second bit of a negative one (GNU, star). */
 const BASE_256 = 0x80;
 const NEGATIVE = 0x40;
+/**
+ * As GNU tar and libarchive read it: a byte 0 in place of the first digit, blanks, a sign, and digits up to a blank, a
+ * byte 0 or the end of the field. What follows does not matter.
+ */
+// oxlint-disable-next-line no-control-regex -- a byte 0 ends a number
+const OCTAL = /^\0?[ \t]*(-?)([0-7]+)(?:[ \t\0]|$)/;
 
 /** Returns the bytes of a field up to the first 0. */
 export function textField(block: Buffer, field: TarField): ByteString {
@@ -25,10 +31,12 @@ export function numberField(block: Buffer, field: TarField): number {
 export function readNumber(block: Buffer, start: number, length: number): number {
   const bytes = block.subarray(start, start + length);
   if ((bytes[0]! & BASE_256) !== 0) return readBase256(bytes);
-  const digits = bytes.toString('latin1').replace(/\0.*$/s, '').trim();
-  if (digits === '') return 0;
-  if (!/^[0-7]+$/.test(digits)) throw new ArchiveError(`${JSON.stringify(digits)} is not a number`);
-  return assertSafe(Number.parseInt(digits, 8));
+  const text = bytes.toString('latin1');
+  const [, sign, digits] = OCTAL.exec(text) ?? [];
+  if (digits !== undefined) return Number.parseInt(`${sign}${digits}`, 8);
+  const shown = text.replace(/\0.*$/s, '').trim();
+  if (shown === '') return 0;
+  throw new ArchiveError(`${JSON.stringify(shown)} is not a number`);
 }
 
 function readBase256(bytes: Buffer): number {

@@ -48,7 +48,7 @@ export interface TarMember {
   readonly linkTarget: ByteString;
   readonly deviceMajor: number;
   readonly deviceMinor: number;
-  /** Of files: the size including holes. */
+  /** Of files: the size including holes. A hard link can come with the content of its target. */
   readonly sizeBytes: number;
   /** Sorted; undefined if the archive contains all bytes of the file. */
   readonly dataRuns: readonly DataRun[] | undefined;
@@ -56,6 +56,10 @@ export interface TarMember {
   /** POSIX ACLs as text, such as `user::rwx,user:1000:r--`; empty if there is none. */
   readonly accessAcl: ByteString;
   readonly defaultAcl: ByteString;
+  /** An NFSv4 ACL as text. */
+  readonly nfs4Acl?: ByteString;
+  /** What of its metadata is a default, because the archive has it in a form that cannot be used: `with ...: why`. */
+  readonly defaults?: readonly string[];
   /** Why the member cannot be used although the archive goes on after it. Its metadata is incomplete then. */
   readonly problem?: string;
 }

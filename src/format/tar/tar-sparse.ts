@@ -8,13 +8,11 @@ import { TAR_BLOCK_BYTES, TAR_FIELDS } from './tar-member.ts';
 import type { DataRun } from './tar-member.ts';
 
 /** The content of a sparse file in an archive. */
-export interface SparseContent {
+interface SparseContent {
   /** The name, which two of the formats keep outside of the header. */
   readonly path: ByteString | undefined;
   readonly sizeBytes: number;
   readonly runs: readonly DataRun[];
-  /** Bytes of the map that precede the content and count as a part of it. */
-  readonly mapBytes: number;
 }
 
 /** Offset and length of a run in a header: 12 bytes each. */
@@ -25,8 +23,45 @@ const EXTENSION_RUNS = 21;
 const RUNS_MAX = 2 ** 22;
 const LINE_FEED = 0x0a;
 
+interface SparseHeader {
+  readonly block: Buffer;
+  readonly letter: string;
+  readonly records: readonly PaxRecord[];
+  /** Whether the member can be sparse. */
+  readonly isSparse: boolean;
+  readonly storedBytes: number;
+}
+
+interface SparseRead {
+  readonly sparse?: SparseContent | undefined;
+  /** Bytes of the content that were not read. */
+  readonly leftBytes: number;
+  /** Why the map cannot be used although the archive can be read on. */
+  readonly problem?: string;
+}
+
+/** Reads the map of a sparse file in any format. Throws ArchiveError if it is unknown where the next header is. */
+export async function readSparse(header: SparseHeader, input: ArchiveInput): Promise<SparseRead> {
+  const { block, letter, records, storedBytes, isSparse } = header;
+  if (!isSparse) return { leftBytes: storedBytes };
+  const old = letter === 'S' ? await readOldSparse(block, input) : undefined;
+  const start = input.offset;
+  let sparse: SparseContent | undefined;
+  let problem: string | undefined;
+  try {
+    sparse = old ?? (await readPaxSparse(records, input));
+    if (sparse !== undefined) assertRunsFit(sparse, storedBytes - (input.offset - start));
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    problem = error.message;
+  }
+  const leftBytes = storedBytes - (input.offset - start);
+  if (leftBytes < 0) throw new ArchiveError('the map of a sparse file is longer than its content');
+  return problem === undefined ? { sparse, leftBytes } : { leftBytes, problem };
+}
+
 /** Reads the map of GNU's oldest format: in the header, and in blocks after it. Throws ArchiveError. */
-export async function readOldSparse(block: Buffer, input: ArchiveInput): Promise<SparseContent> {
+async function readOldSparse(block: Buffer, input: ArchiveInput): Promise<SparseContent> {
   const runs = runsIn(block, TAR_FIELDS.gnuSparse[0], HEADER_RUNS);
   const sizeBytes = numberField(block, 'gnuRealSize');
   let isExtended = block[TAR_FIELDS.gnuIsExtended[0]] !== 0;
@@ -37,7 +72,7 @@ export async function readOldSparse(block: Buffer, input: ArchiveInput): Promise
     assertFewRuns(runs.length);
     isExtended = extension[EXTENSION_RUNS * RUN_BYTES] !== 0;
   }
-  return { path: undefined, sizeBytes, runs, mapBytes: 0 };
+  return { path: undefined, sizeBytes, runs };
 }
 
 function runsIn(block: Buffer, start: number, count: number): DataRun[] {
@@ -52,10 +87,7 @@ function runsIn(block: Buffer, start: number, count: number): DataRun[] {
 }
 
 /** Reads a map in GNU's formats 0.0, 0.1 and 1.0. Returns undefined without one. Throws ArchiveError. */
-export async function readPaxSparse(
-  records: readonly PaxRecord[],
-  input: ArchiveInput,
-): Promise<SparseContent | undefined> {
+async function readPaxSparse(records: readonly PaxRecord[], input: ArchiveInput): Promise<SparseContent | undefined> {
   if (!records.some(([key]) => key.startsWith('GNU.sparse.'))) return undefined;
   const last = new Map(records);
   const path = last.get('GNU.sparse.name');
@@ -63,11 +95,11 @@ export async function readPaxSparse(
   if (last.has('GNU.sparse.major')) {
     const version = `${last.get('GNU.sparse.major')}.${last.get('GNU.sparse.minor')}`;
     if (version !== '1.0') throw new ArchiveError(`the format ${version} of sparse files is unknown`);
-    return { path, sizeBytes, ...(await readMap(input)) };
+    return { path, sizeBytes, runs: await readMap(input) };
   }
   const list = last.get('GNU.sparse.map');
   const numbers = list === undefined ? runRecords(records) : list.split(',').filter((word) => word !== '');
-  return { path, sizeBytes, runs: pairsOf(numbers.map((word) => numberOf(word as ByteString))), mapBytes: 0 };
+  return { path, sizeBytes, runs: pairsOf(numbers.map((word) => numberOf(word as ByteString))) };
 }
 
 function numberOf(text: ByteString | undefined): number {
@@ -83,15 +115,13 @@ function runRecords(records: readonly PaxRecord[]): ByteString[] {
 }
 
 /** Reads the map at the beginning of the content: decimal numbers, a line each, padded to whole blocks. */
-async function readMap(input: ArchiveInput): Promise<Pick<SparseContent, 'runs' | 'mapBytes'>> {
-  let mapBytes = 0;
+async function readMap(input: ArchiveInput): Promise<DataRun[]> {
   let rest = '';
   const numbers: number[] = [];
   let wanted = 1;
   while (numbers.length < wanted) {
     const block = await input.take(TAR_BLOCK_BYTES);
     if (block === undefined) throw input.truncated();
-    mapBytes += TAR_BLOCK_BYTES;
     const end = block.lastIndexOf(LINE_FEED) + 1;
     const lines = (rest + block.toString('latin1', 0, end)).split('\n').slice(0, -1);
     rest = block.toString('latin1', end);
@@ -102,7 +132,7 @@ async function readMap(input: ArchiveInput): Promise<Pick<SparseContent, 'runs' 
       for (const line of lines.slice(1, wanted)) numbers.push(numberOf(line as ByteString));
     }
   }
-  return { runs: pairsOf(numbers.slice(1)), mapBytes };
+  return pairsOf(numbers.slice(1));
 }
 
 function pairsOf(numbers: readonly number[]): DataRun[] {
@@ -119,14 +149,11 @@ function assertFewRuns(count: number): void {
 }
 
 /** Throws ArchiveError unless the runs are in order, inside the file, and as long as the content. */
-export function assertRunsFit(
-  { runs, sizeBytes }: Pick<SparseContent, 'runs' | 'sizeBytes'>,
-  storedBytes: number,
-): void {
+function assertRunsFit({ runs, sizeBytes }: Pick<SparseContent, 'runs' | 'sizeBytes'>, storedBytes: number): void {
   let end = 0;
   let sumBytes = 0;
   for (const { offset, lengthBytes } of runs) {
-    if (offset < end) throw new ArchiveError('the map of a sparse file is damaged');
+    if (offset < end || lengthBytes < 0) throw new ArchiveError('the map of a sparse file is damaged');
     end = offset + lengthBytes;
     sumBytes += lengthBytes;
   }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { cutBeforeEnd } from '../../chunking/chunker.ts';
 import type { Chunker } from '../../chunking/chunker.ts';
+import { CHUNK_ID_BYTES } from '../../format/constants.ts';
+import { isZero } from '../../format/tar/archive-input.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Pacer } from '../context.ts';
 import type { BackupTally } from './backup-tally.ts';
@@ -15,7 +17,17 @@ export interface ContentSource {
   readonly sizeBytes: number;
   /** Reads into `buffer` from offset `end` until the buffer is full or the content ends. Returns the new end offset. */
   fill(buffer: Uint8Array, end: number): number | Promise<number>;
+  /** Number of zeros that certainly come next, such as in a hole. Default: none are known. */
+  readonly zerosAhead?: number;
+  /** Goes on after so many of them, as if they had been read. */
+  skipZeros?(lengthBytes: number): void;
 }
+
+/** Of all contents together: their ids take 160 MiB of memory. With the default chunks, these are holes of 32 TiB. */
+const REPEATED_CHUNKS_MAX = 2 ** 23;
+
+/** A hole has more chunks than can be recorded. */
+export class HoleTooLargeError extends Error {}
 
 export interface SavedContent {
   /** 20 bytes per chunk. */
@@ -36,6 +48,7 @@ export class ContentSaver {
   readonly #chunks: ChunkSaver;
   readonly #pacer: Pacer;
   readonly #tally: Pick<BackupTally, 'addBytes'>;
+  #repeatedCount = 0;
 
   constructor(options: {
     readonly chunker: Chunker;
@@ -73,6 +86,14 @@ export class ContentSaver {
           this.#tally.addBytes(length);
           start += length;
           cutBytes += length;
+          const count = this.#repeatsAhead(source, start - length, start, end);
+          if (count > 0) {
+            await queue.finish();
+            ids.push(Buffer.alloc(count * CHUNK_ID_BYTES, ids.at(-1)));
+            source.skipZeros!(count * length);
+            this.#tally.addBytes(count * length);
+            cutBytes += count * length;
+          }
           const pause = this.#pacer.pause();
           if (pause !== undefined) await pause;
         }
@@ -86,6 +107,19 @@ export class ContentSaver {
     } finally {
       queue.dispose();
     }
+  }
+
+  /**
+   * Returns how many chunks like the one that was cut come next: in a run of zeros, each cut is like the last one until
+   * the end of the run matters. A hole is thus hashed once, however large it is. Throws HoleTooLargeError.
+   */
+  #repeatsAhead({ zerosAhead = 0 }: ContentSource, chunkStart: number, chunkEnd: number, end: number): number {
+    const { buffer, maxSizeBytes } = this.#chunker;
+    if (zerosAhead < 2 * maxSizeBytes || !isZero(buffer.subarray(chunkStart, end))) return 0;
+    const count = Math.floor((zerosAhead - maxSizeBytes) / (chunkEnd - chunkStart));
+    if (this.#repeatedCount + count > REPEATED_CHUNKS_MAX) throw new HoleTooLargeError('its holes are too large');
+    this.#repeatedCount += count;
+    return count;
   }
 
   /** Returns the length of the next chunk. Returns 0 at the end, or if more bytes are needed to find the cut. */

@@ -1,9 +1,13 @@
 import type { OwnerNames } from '../../files/owner-names.ts';
+import type { TarContent } from '../../format/tar/tar-content.ts';
 import { TarReader } from '../../format/tar/tar-reader.ts';
+import type { TarReaderOptions } from '../../format/tar/tar-reader.ts';
 import type { ArchiveBytes } from '../../format/tar/archive-input.ts';
 import type { TarMember } from '../../format/tar/tar-member.ts';
 import { textOf } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import { formatBytes } from '../../util/format-bytes.ts';
+import { HoleTooLargeError } from '../backup/content-saver.ts';
 import type { ContentSaver, SavedContent } from '../backup/content-saver.ts';
 import type { BackupTally } from '../backup/backup-tally.ts';
 import type { SourceProblem } from '../backup/problems.ts';
@@ -31,6 +35,8 @@ interface Services {
 interface EarlyLink {
   readonly member: TarMember;
   readonly names: readonly ByteString[];
+  /** Whether it came with the content of its target, and is in the tree as a file. */
+  readonly isFile: boolean;
 }
 
 /** Reads an archive from start to end: stores the contents of its files and collects its names. */
@@ -44,19 +50,26 @@ export class ArchiveRun {
   }
 
   /** Throws ArchiveError if the archive is damaged or incomplete. */
-  async read(bytes: ArchiveBytes): Promise<void> {
-    const reader = new TarReader(bytes);
+  async read(bytes: ArchiveBytes, options: TarReaderOptions): Promise<void> {
+    const reader = new TarReader(bytes, options);
     try {
       for (let member = await reader.next(); member !== undefined; member = await reader.next()) {
-        await this.#import(member, reader);
+        await this.#import(member, reader.content);
         await this.#services.pacer.pause();
       }
     } finally {
       await reader.close();
     }
-    for (const { member } of this.#addEarlyLinks().values()) {
-      this.#report(member, `the archive does not have ${textOf(member.linkTarget)}, of which it is a hard link`);
+    for (const { member, isFile } of this.#addEarlyLinks().values()) {
+      if (!isFile) this.#leaveOut(member, this.#problemOfTarget(member));
     }
+  }
+
+  #problemOfTarget(member: TarMember): string {
+    const shown = textOf(member.linkTarget);
+    return this.#services.tree.find(this.#target(member)) === undefined
+      ? `the archive does not have ${shown}, of which it is a hard link`
+      : `it is a hard link to the directory ${shown}, and no directory has several names`;
   }
 
   /** Adds hard links to later names, of which one can be the target of another. Returns those without a target. */
@@ -75,60 +88,83 @@ export class ArchiveRun {
     for (const { member, names } of ready) {
       const path = names.join('/');
       left.delete(path);
-      this.#report(member, tree.addLink(names, this.#target(member)));
+      this.#leaveOut(member, tree.addLink(names, this.#target(member)));
       if (tree.has(names)) ready.push(...(linksByTarget.get(path) ?? []));
       linksByTarget.delete(path);
     }
     return left;
   }
 
-  async #import(member: TarMember, reader: TarReader): Promise<void> {
-    const { tally, tree, onFile, base, owners } = this.#services;
+  async #import(member: TarMember, content: TarContent): Promise<void> {
+    const { tree, base } = this.#services;
     const problem = findMemberProblem(member);
-    if (problem !== undefined) return this.#report(member, problem);
+    if (problem !== undefined) return this.#leaveOut(member, problem);
     const names = [...base, ...memberNames(member.path)];
     // A later entry of the same name replaces an earlier one.
-    this.#earlyLinks.delete(names.join('/'));
-    if (member.type === 'hardlink') return this.#link(member, names);
+    if (this.#earlyLinks.size > 0) this.#earlyLinks.delete(names.join('/'));
+    if (member.type !== 'hardlink') return await this.#add(member, names, content);
+    const target = this.#target(member);
+    if (tree.has(target)) return this.#leaveOut(member, tree.addLink(names, target));
+    const isFile = member.sizeBytes > 0;
+    if (isFile) await this.#add(member, names, content);
+    this.#earlyLinks.set(names.join('/'), { member, names, isFile });
+  }
+
+  async #add(member: TarMember, names: readonly ByteString[], content: TarContent): Promise<void> {
+    const { tally, tree, onFile, owners } = this.#services;
     tally.begin({ parent: undefined, name: member.path });
-    const content = member.sizeBytes > 0 ? await this.#save(member, reader) : undefined;
-    const attributes = importedAttributes(member, owners, (reason) => this.#report(member, reason));
-    this.#report(member, tree.add(names, importedEntry(names.at(-1) ?? TOP_NAME, member, attributes, content)));
+    const saved = member.sizeBytes > 0 ? await this.#save(member, content) : undefined;
+    if (typeof saved === 'string') return this.#leaveOut(member, saved);
+    const changes = [...(member.defaults ?? [])];
+    const attributes = importedAttributes(member, owners, (change) => changes.push(change));
+    const problem = tree.add(names, importedEntry(names.at(-1) ?? TOP_NAME, member, attributes, saved));
+    if (problem !== undefined) return this.#leaveOut(member, problem);
+    for (const change of changes) this.#report(member, `imported ${textOf(member.path)} ${change}`);
     if (member.type === 'file') onFile();
   }
 
-  async #save({ sizeBytes }: TarMember, reader: TarReader): Promise<SavedContent> {
+  /** Returns why the content cannot be stored, although the archive can be read on. */
+  async #save({ sizeBytes }: TarMember, content: TarContent): Promise<SavedContent | string> {
     let readBytes = 0;
-    return await this.#services.content.save({
-      get isAtEnd() {
-        return readBytes === sizeBytes;
-      },
-      get sizeBytes() {
-        return readBytes;
-      },
-      fill: async (buffer, end) => {
-        const addedBytes = await reader.read(buffer.subarray(end));
-        readBytes += addedBytes;
-        return end + addedBytes;
-      },
-    });
-  }
-
-  #link(member: TarMember, names: readonly ByteString[]): void {
-    const { tree } = this.#services;
-    const target = this.#target(member);
-    if (tree.has(target)) this.#report(member, tree.addLink(names, target));
-    else this.#earlyLinks.set(names.join('/'), { member, names });
+    try {
+      return await this.#services.content.save({
+        get isAtEnd() {
+          return readBytes === sizeBytes;
+        },
+        get sizeBytes() {
+          return readBytes;
+        },
+        fill: async (buffer, end) => {
+          const addedBytes = await content.read(buffer.subarray(end));
+          readBytes += addedBytes;
+          return end + addedBytes;
+        },
+        get zerosAhead() {
+          return content.zerosAhead;
+        },
+        skipZeros: (lengthBytes) => {
+          content.skipZeros(lengthBytes);
+          readBytes += lengthBytes;
+        },
+      });
+    } catch (error) {
+      if (error instanceof HoleTooLargeError) return `${error.message} (${formatBytes(sizeBytes)})`;
+      throw error;
+    }
   }
 
   #target({ linkTarget }: TarMember): ByteString[] {
     return [...this.#services.base, ...memberNames(linkTarget)];
   }
 
-  /** Reports why a member, or a part of it, is not in the snapshot. */
-  #report({ path }: TarMember, problem: string | undefined): void {
+  /** Reports why a member is not in the snapshot. */
+  #leaveOut(member: TarMember, problem: string | undefined): void {
     if (problem === undefined) return;
-    const message = `cannot import ${textOf(path)}: ${problem}`;
+    const what = member.path === '' ? 'an entry' : textOf(member.path);
+    this.#report(member, `cannot import ${what}: ${problem}`);
+  }
+
+  #report({ path }: TarMember, message: string): void {
     this.#services.onProblem({ path, during: 'import', message });
   }
 }

@@ -13,6 +13,9 @@ const NO_TREE = new Uint8Array(CHUNK_ID_BYTES);
 /** The permissions of a directory that is in the archive only as a part of longer names. */
 const IMPLIED_MODE = 0o755;
 const NAME_BYTES_MAX = 255;
+/** Far more than a program can open. Each part of a name takes 200 bytes of memory. */
+const PATH_BYTES_MAX = 1024 * 1024;
+const TARGET_BYTES_MAX = 65_535;
 
 /** Splits the name of a member into components, without a leading slash and `.`. */
 export function memberNames(path: ByteString): ByteString[] {
@@ -23,16 +26,25 @@ export function memberNames(path: ByteString): ByteString[] {
 export function findMemberProblem({ path, type, linkTarget, problem }: TarMember): string | undefined {
   if (problem !== undefined) return problem;
   if (type === 'unknown') return 'its type is not supported';
-  if (type === 'symlink' && linkTarget === '') return 'it is a symlink without a target';
+  if (path === '') return 'it has no name';
+  if (path.length > PATH_BYTES_MAX) return `its name has ${path.length} bytes`;
+  const targetProblem = type === 'symlink' || type === 'hardlink' ? findTargetProblem(type, linkTarget) : undefined;
+  if (targetProblem !== undefined) return targetProblem;
   for (const name of memberNames(path)) {
     if (name === '..') return 'its name contains ..';
     if (name.length > NAME_BYTES_MAX)
       return `a part of its name has ${name.length} bytes, and no name has more than 255`;
     if (!isEntryName(name)) return 'its name contains a byte 0';
   }
-  return type === 'hardlink' && memberNames(linkTarget).includes('..' as ByteString)
-    ? 'its target contains ..'
-    : undefined;
+  return undefined;
+}
+
+function findTargetProblem(type: 'symlink' | 'hardlink', target: ByteString): string | undefined {
+  if (target === '') return `it is a ${type === 'symlink' ? 'symlink' : 'hard link'} without a target`;
+  if (target.includes('\0')) return 'its target contains a byte 0';
+  const maxBytes = type === 'symlink' ? TARGET_BYTES_MAX : PATH_BYTES_MAX;
+  if (target.length > maxBytes) return `its target has ${target.length} bytes`;
+  return type === 'hardlink' && memberNames(target).includes('..' as ByteString) ? 'its target contains ..' : undefined;
 }
 
 /** Builds the entry of a member without a problem, other than a hard link. `content`: of a file. */
@@ -43,7 +55,8 @@ export function importedEntry(
   content: SavedContent = EMPTY_CONTENT,
 ): TreeEntry {
   const { mtime, ctime = mtime } = member;
-  const type = member.type as EntryType;
+  // A hard link whose target is missing, but that has the content.
+  const type: EntryType = member.type === 'hardlink' ? 'file' : (member.type as EntryType);
   return {
     name,
     type,
@@ -81,6 +94,7 @@ export function impliedDirectory(name: ByteString, treeId: Uint8Array, timeMs: n
   return { ...bareDirectory(name, treeId), mode: IMPLIED_MODE, mtimeSeconds, ctimeSeconds: mtimeSeconds };
 }
 
+/** A name that no system has is like none: the number counts. */
 function ownerName(name: ByteString): ByteString {
-  return name.length > NAME_BYTES_MAX ? ('' as ByteString) : name;
+  return name.length > NAME_BYTES_MAX || name.includes('\0') ? ('' as ByteString) : name;
 }

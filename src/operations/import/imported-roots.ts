@@ -2,6 +2,8 @@ import { UsageError } from '../../errors.ts';
 import { absolutePath, commonParent, mergeRoots } from '../../files/root-paths.ts';
 import type { ByteString, PathInput } from '../../util/byte-string.ts';
 import { byteStringOf, joinPath, textOf } from '../../util/byte-string.ts';
+import { pathOf } from '../../util/path-node.ts';
+import type { PathNode } from '../../util/path-node.ts';
 import { isDirectory } from './import-tree.ts';
 import type { ImportTree, ImportedDirectory, ImportedName } from './import-tree.ts';
 
@@ -56,17 +58,46 @@ function assertPresent(tree: ImportTree, path: ByteString): void {
   );
 }
 
+/** The given paths as a tree. */
+interface GivenDirectory {
+  readonly names: Map<ByteString, GivenDirectory>;
+  isGiven: boolean;
+}
+
+function givenTree(paths: readonly ByteString[]): GivenDirectory {
+  const root: GivenDirectory = { names: new Map(), isGiven: false };
+  for (const path of paths) {
+    let directory = root;
+    for (const name of componentsOf(path)) {
+      const next = directory.names.get(name) ?? { names: new Map(), isGiven: false };
+      directory.names.set(name, next);
+      directory = next;
+    }
+    directory.isGiven = true;
+  }
+  return root;
+}
+
+interface Pending {
+  readonly place: PathNode;
+  readonly name: ImportedName;
+  readonly given: GivenDirectory | undefined;
+}
+
 /** Returns the given paths that exist, and the outermost entries outside of them that the archive has itself. */
-function outermostEntries(root: ImportedDirectory, given: readonly ByteString[]): ByteString[] {
+function outermostEntries(root: ImportedDirectory, paths: readonly ByteString[]): ByteString[] {
   const found: ByteString[] = [];
-  const pending: (readonly [ByteString, ImportedName])[] = [[ROOT, root]];
+  const top: PathNode = { parent: undefined, name: '' as ByteString };
+  const pending: Pending[] = [{ place: top, name: root, given: givenTree(paths) }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const [path, name] = next;
-    const isAbove = given.some((each) => each !== path && each.startsWith(joinPath(path, '' as ByteString)));
-    const isIn = isDirectory(name) && name.handle === undefined && !given.includes(path);
+    const { place, name, given } = next;
+    const isAbove = given !== undefined && given.names.size > 0;
+    const isIn = isDirectory(name) && name.handle === undefined && given?.isGiven !== true;
     if (isDirectory(name) && (isAbove || isIn)) {
-      for (const [child, below] of name.names) pending.push([joinPath(path, child), below]);
-    } else found.push(path);
+      for (const [child, below] of name.names) {
+        pending.push({ place: { parent: place, name: child }, name: below, given: given?.names.get(child) });
+      }
+    } else found.push(`/${pathOf(place)}` as ByteString);
   }
   return found;
 }

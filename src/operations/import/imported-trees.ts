@@ -58,6 +58,8 @@ export class ImportedTrees {
       const imported = current.directory.names.get(name)!;
       if (isDirectory(imported)) open.push(this.#open(name, imported));
       else this.#add(current.encoder, this.#entryOf(name, imported));
+      const pause = pacer.pause();
+      if (pause !== undefined) await pause;
     }
   }
 

@@ -131,7 +131,7 @@ async function readAll(archive: Buffer, pieceBytes: number): Promise<(readonly [
   for (let member = await reader.next(); member !== undefined; member = await reader.next()) {
     const content = Buffer.alloc(member.sizeBytes + 1);
     let end = 0;
-    for (let count = -1; count !== 0; end += count) count = await reader.read(content.subarray(end, end + 700));
+    for (let count = -1; count !== 0; end += count) count = await reader.content.read(content.subarray(end, end + 700));
     found.push([member, content.subarray(0, end)]);
   }
   return found;
@@ -213,7 +213,7 @@ describe('a tar archive', () => {
 
   it('with anything after its end is refused', async () => {
     const archive = Buffer.concat([TAR_END, Buffer.from('more')]);
-    await expect(readAll(archive, 512)).rejects.toThrow('more data follows the end of the archive');
+    await expect(readAll(archive, 512)).rejects.toThrow('other data follows the end of the archive');
   });
 
   testProperty('has sizes above 8 GiB', async (check) => {

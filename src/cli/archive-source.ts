@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream';
 import { SourceError, UsageError } from '../errors.ts';
 import { sourceError } from '../files/path-failures.ts';
 import type { ArchiveBytes } from '../operations/import-tar.ts';
-import { textOf } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { recoverBytes } from './raw-arguments.ts';
 import { openReadable } from './readable-file.ts';
@@ -23,17 +22,17 @@ export function openArchive(name: string): ArchiveBytes {
     return readPieces(openStandardInput(), STANDARD_INPUT);
   }
   const path = recoverBytes([name])[0]!;
-  return readPieces(openFile(path), path);
+  return readPieces(openFile(path, name), path);
 }
 
-function openFile(path: ByteString): Readable {
+function openFile(path: ByteString, name: string): Readable {
   let file: Readable | undefined;
   try {
     file = openReadable(path);
   } catch (cause) {
     throw sourceError({ operation: 'open', path, cause });
   }
-  if (file === undefined) throw new SourceError(`${textOf(path)} is a directory, not an archive`, { path });
+  if (file === undefined) throw new SourceError(`${name} is a directory, not an archive`, { path });
   return file;
 }
 

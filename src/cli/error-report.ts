@@ -1,8 +1,9 @@
 import { CommanderError } from 'commander';
-import { CancelledError, LdmError, UnsupportedFormatError, UsageError } from '../errors.ts';
+import { CancelledError, LdmError, SourceError, TargetError, UnsupportedFormatError, UsageError } from '../errors.ts';
 import { hintFor } from './advice.ts';
 import { escapeForTerminal } from './display-path.ts';
 import { reasonOf } from '../files/path-failures.ts';
+import { pathFields } from './byte-fields.ts';
 import { OutputClosedError } from './output.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, exitCodeOfError } from './exit-codes.ts';
 
@@ -14,6 +15,8 @@ export interface Failure {
   /** The same for JSON, without the stack. */
   readonly message: string;
   readonly hint: string | undefined;
+  /** The path of a source or target that it is about. */
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 const NEWER_HINT = 'It was written by a newer version of ldm: use that version.';
@@ -61,7 +64,12 @@ function describeExpectedFailure(error: LdmError): Failure {
   const message = escapeForTerminal(error.message) + remarkOn(error);
   const hint = hintFor(error) ?? (error instanceof UnsupportedFormatError ? NEWER_HINT : undefined);
   const lines = [`ldm: ${message}`, ...(hint === undefined ? [] : [escapeForTerminal(hint)])];
-  return { exitCode: exitCodeOfError(error), text: lines.join('\n'), message, hint };
+  return { exitCode: exitCodeOfError(error), text: lines.join('\n'), message, hint, fields: fieldsOf(error) };
+}
+
+function fieldsOf(error: LdmError): Readonly<Record<string, unknown>> {
+  const path = error instanceof SourceError || error instanceof TargetError ? error.path : undefined;
+  return path === undefined ? {} : pathFields(path);
 }
 
 /** Returns the end of a message that names a command. */

@@ -99,7 +99,7 @@ async function reportFailure(
 
 function printFailure(failure: Failure, asJson: boolean): void {
   if (asJson && failure.exitCode !== EXIT_SUCCESS) {
-    const fields = { code: failure.exitCode, message: failure.message, hint: failure.hint };
+    const fields = { code: failure.exitCode, message: failure.message, hint: failure.hint, ...failure.fields };
     process.stderr.write(`${JSON.stringify({ message_type: 'exit_error', ...fields })}\n`);
   } else if (failure.text !== undefined) {
     process.stderr.write(`${failure.text}\n`);

@@ -1,7 +1,7 @@
 import { displayPath, escapeForTerminal } from './display-path.ts';
 import type { Notice } from '../operations/notices.ts';
 import type { Output } from './output.ts';
-import { pathFields } from './paths.ts';
+import { itemFields, pathFields } from './byte-fields.ts';
 import { describeNotice, levelOf } from './reports/notice-text.ts';
 import { formatCount } from './words.ts';
 
@@ -33,10 +33,15 @@ export class NoticePrinter {
       return output.problem(`ldm: ${escapeForTerminal(message)}`, 'error', {
         error: { message },
         during: 'copy',
+        ...(notice.path === undefined ? {} : itemFields(notice.path)),
         snapshot_id: notice.snapshotId,
       });
     const prefix = level === 'warning' ? 'ldm: warning: ' : 'ldm: ';
-    output.problem(`${prefix}${escapeForTerminal(message)}`, 'notice', { kind: level, message });
+    output.problem(`${prefix}${escapeForTerminal(message)}`, 'notice', {
+      kind: level,
+      message,
+      ...('path' in notice ? pathFields(notice.path) : {}),
+    });
   }
 
   /** Prints how many lines were left out. Call it before the summary; a second call has no effect. */
@@ -52,8 +57,7 @@ export class NoticePrinter {
     if (this.#fileLineCount > FILE_LINES_MAX && !this.#printsAll) return;
     const during = 'during' in notice ? notice.during : undefined;
     const text = describeFile(displayPath(notice.path), escapeForTerminal(message));
-    const fields = pathFields(notice.path);
-    this.#output.problem(`ldm: ${text}`, 'error', { error: { message }, during, item: fields.path, ...fields });
+    this.#output.problem(`ldm: ${text}`, 'error', { error: { message }, during, ...itemFields(notice.path) });
   }
 
   get #printsAll(): boolean {

@@ -1,14 +1,7 @@
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { UsageError } from '../errors.ts';
-import type { ByteString } from '../util/byte-string.ts';
-import { bytesOf, isDamagedText, isUtf8, textOf } from '../util/byte-string.ts';
-
-/** Returns a path as JSON fields: `path`, and also `path_b64` if the text cannot represent every byte. */
-export function pathFields(path: ByteString): { path: string; path_b64?: string } {
-  if (isUtf8(path)) return { path: textOf(path) };
-  return { path: textOf(path), path_b64: bytesOf(path).toString('base64') };
-}
+import { isDamagedText } from '../util/byte-string.ts';
 
 /** HOME may be empty, and the user of a container may have no other home directory. */
 export function homeDirectory(): string | undefined {

@@ -1,6 +1,6 @@
 import type { Progress } from '../operations/context.ts';
 import { displayPath } from './display-path.ts';
-import { textOf } from '../util/byte-string.ts';
+import { byteListFields } from './byte-fields.ts';
 import { formatBytes } from '../util/format-bytes.ts';
 import { shownPathOf } from '../util/path-node.ts';
 import type { ProgressRate } from './progress-rate.ts';
@@ -54,7 +54,7 @@ export function statusFields(progress: Progress, speed: Speed, elapsedMs: number
     stored_bytes: progress.storedBytes,
     error_count: progress.errorCount,
     ...restoreFields(progress),
-    ...(progress.currentFile === undefined ? {} : { current_files: [textOf(shownPathOf(progress.currentFile))] }),
+    ...(progress.currentFile === undefined ? {} : byteListFields('current_files', [shownPathOf(progress.currentFile)])),
   };
 }
 

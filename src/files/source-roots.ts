@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import type { SourceError } from '../errors.ts';
 import type { ByteString, PathInput } from '../util/byte-string.ts';
-import { byteStringFromBytes, byteStringOf, fsPath, joinPath, textOfInput } from '../util/byte-string.ts';
+import { byteStringFromBytes, byteStringOf, fsPath, joinPath } from '../util/byte-string.ts';
 import type { GlobExpander } from './glob-expansion.ts';
 import { loadGlobExpander, mayBePattern } from './glob-expansion.ts';
 import { errnoOf, sourceError } from './path-failures.ts';
@@ -14,7 +14,7 @@ const NOTHING_THERE = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP']);
 
 /** A source that does not exist. */
 interface MissingSource {
-  readonly name: string;
+  readonly name: ByteString;
   /** Whether no file matches it as a pattern either. */
   readonly isPattern: boolean;
 }
@@ -68,7 +68,7 @@ export async function resolveRoots(
       const matches = path === undefined && mayExpand ? await expand(word) : [];
       if (path !== undefined) found.add(path);
       else if (matches.length === 0) {
-        missing.push({ name: textOfInput(given), isPattern: mayExpand && mayBePattern(word) });
+        missing.push({ name: word, isPattern: mayExpand && mayBePattern(word) });
       }
       for (const match of matches) matched.add(absolutePath(match, directory));
     } catch (cause) {

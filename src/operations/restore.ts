@@ -8,7 +8,7 @@ import type { TreeEntry } from '../format/tree.ts';
 import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import { byteStringFromText, textOf, textOfInput } from '../util/byte-string.ts';
+import { byteStringFromText, byteStringOf } from '../util/byte-string.ts';
 import type { ByteString, PathInput } from '../util/byte-string.ts';
 import { Pacer, beginPhase, withRepository } from './context.ts';
 import type { OperationContext, Progress } from './context.ts';
@@ -150,7 +150,7 @@ async function runRestore(
     const unmatched = selection?.unmatched() ?? [];
     return {
       snapshotId: listing.id,
-      target: options.target === undefined ? textOf(directory) : textOfInput(options.target),
+      target: options.target === undefined ? directory : byteStringOf(options.target),
       ...tally.result,
       blocksRead: blocks.read,
       blocksNeeded: blocks.needed,

@@ -58,6 +58,7 @@ describe('backup', () => {
       message_type: 'verbose_status',
       action: 'modified',
       item: join(source, 'a.txt'),
+      path: join(source, 'a.txt'),
       type: 'file',
     });
     expect(entries.map(({ action }) => action)).toEqual(['modified', 'modified', 'new', 'new']);

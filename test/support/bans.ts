@@ -108,6 +108,12 @@ export const bans: readonly Ban[] = [
     except: /^test\/support\/property\.ts$/,
   },
   {
+    pattern: /\btextOf\b|\btextOfInput\b|toString\('base64'\)/,
+    instead: 'byteFields for JSON, which adds the bytes of a name that is not UTF-8, and displayPath for a terminal',
+    where: /^src\/cli\//,
+    except: /^src\/cli\/(byte-fields|display-path|raw-arguments|completion\/stored-candidates)\.ts$/,
+  },
+  {
     pattern: /\b(describe|it|test)\.only\(|\bfit\(/,
     instead: 'the whole suite',
     where: /^test\//,

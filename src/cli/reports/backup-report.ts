@@ -1,5 +1,5 @@
 import { displayPath, escapeForTerminal } from '../display-path.ts';
-import { textOf } from '../../util/byte-string.ts';
+import { byteListFields, itemFields } from '../byte-fields.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { formatDuration, formatTime } from '../../util/format-time.ts';
 import type { BackupEntry, BackupResult } from '../../operations/backup.ts';
@@ -40,7 +40,7 @@ export function createEntryList({ output, verbosity }: Session): ((entry: Backup
   return ({ path, change, type, reason }) => {
     const isChange = change === 'new' || (change === 'changed' && type !== 'directory');
     if (verbosity === 1 && !isChange) return;
-    if (output.json) output.message('verbose_status', { action: ACTIONS[change], item: textOf(path), type, reason });
+    if (output.json) output.message('verbose_status', { action: ACTIONS[change], ...itemFields(path), type, reason });
     else
       output.line(
         `${SIGNS[change]} ${displayPath(path)}${type === 'directory' ? '/' : ''}${reason === undefined ? '' : REASONS[reason]}`,
@@ -158,6 +158,9 @@ function backupFields(result: BackupResult, durationMs: number): Record<string, 
     parent: parentId,
     snapshot_id: snapshotId,
     excludes_unmatched: result.excludesUnmatched,
-    repositories_skipped: result.skippedRepositories.map(({ path }) => textOf(path)),
+    ...byteListFields(
+      'repositories_skipped',
+      result.skippedRepositories.map(({ path }) => path),
+    ),
   };
 }

@@ -1,7 +1,7 @@
 import type { CopiedSnapshot, CopyAmount, CopyResult } from '../../operations/copy.ts';
-import { textOf } from '../../util/byte-string.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { formatDuration } from '../../util/format-time.ts';
+import { byteListFields } from '../byte-fields.ts';
 import { displayPath, escapeForTerminal } from '../display-path.ts';
 import type { Session } from '../session.ts';
 import { formatTable } from '../tables.ts';
@@ -84,7 +84,7 @@ function copiedFields({ id, snapshot, copyId, added }: CopiedSnapshot): Record<s
     copy_id: copyId,
     time: snapshot.time,
     hostname: snapshot.hostname,
-    paths: snapshot.paths.map(textOf),
+    ...byteListFields('paths', snapshot.paths),
     was_there: added === undefined,
     ...(added === undefined ? {} : amountFields(added)),
   };

@@ -1,10 +1,9 @@
 import type { DiffChange, DiffCounts, DiffResult } from '../../operations/diff.ts';
-import { bytesOf, isUtf8, textOf } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { displayPath, escapeForTerminal } from '../display-path.ts';
 import type { Output } from '../output.ts';
-import { pathFields } from '../paths.ts';
+import { byteFields, pathFields } from '../byte-fields.ts';
 import { formatTable } from '../tables.ts';
 import { countNoun, formatCount, shortId } from '../words.ts';
 
@@ -40,13 +39,8 @@ function changeFields({ path, modifier, type, sourcePath }: DiffChange): Record<
   return {
     ...pathFields(markDirectory(path, type)),
     modifier,
-    ...(sourcePath === undefined ? {} : sourceFields(markDirectory(sourcePath, type))),
+    ...(sourcePath === undefined ? {} : byteFields('source_path', markDirectory(sourcePath, type))),
   };
-}
-
-function sourceFields(path: ByteString): Record<string, unknown> {
-  if (isUtf8(path)) return { source_path: textOf(path) };
-  return { source_path: textOf(path), source_path_b64: bytesOf(path).toString('base64') };
 }
 
 function statisticsFields(result: DiffResult): Record<string, unknown> {

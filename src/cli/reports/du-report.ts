@@ -2,7 +2,7 @@ import type { DiskUsage, UsageRow } from '../../operations/du.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { displayPath } from '../display-path.ts';
 import type { Output } from '../output.ts';
-import { pathFields } from '../paths.ts';
+import { pathFields } from '../byte-fields.ts';
 import { formatTable } from '../tables.ts';
 import { countNoun, formatTime, shortId } from '../words.ts';
 

@@ -1,5 +1,5 @@
 import type { DumpResult } from '../../operations/dump.ts';
-import { textOf } from '../../util/byte-string.ts';
+import { byteListFields } from '../byte-fields.ts';
 import { displayPath } from '../display-path.ts';
 import type { Output } from '../output.ts';
 import { countNoun } from '../words.ts';
@@ -13,7 +13,7 @@ export function reportLeftOut(output: Output, { leftOut, leftOutCount, format }:
   output.problem(`ldm: ${message}: ${paths}${more}`, 'notice', {
     kind: 'note',
     message,
-    paths: leftOut.map((path) => textOf(path)),
+    ...byteListFields('paths', leftOut),
     count: leftOutCount,
   });
 }

@@ -1,7 +1,9 @@
 import { escapeForTerminal } from '../display-path.ts';
 import type { ExportResult } from '../../operations/filter/export.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
+import { pathFields } from '../byte-fields.ts';
 import type { Output } from '../output.ts';
+import { recoverBytes } from '../raw-arguments.ts';
 import { countNoun, formatPercent } from '../words.ts';
 
 /** Reports `filter export` on stdout, or on stderr if the exported bytes went to stdout. */
@@ -20,7 +22,7 @@ export function reportExport(output: Output, result: ExportResult, path: string 
     return;
   }
   output.remark(describeExport(result, escapeForTerminal(path)));
-  output.message('exported', { ...fields, path });
+  output.message('exported', { ...fields, ...pathFields(recoverBytes([path])[0]!) });
 }
 
 function describeExport(

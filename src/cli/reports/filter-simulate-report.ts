@@ -2,13 +2,15 @@ import type { ChainKind, GroupResult, LongestChain, SimulationResult } from '../
 import { chainPanel } from '../charts/chain-chart.ts';
 import { drawPanel } from '../charts/terminal-chart.ts';
 import { inLocale } from '../locale.ts';
+import { byteListFields } from '../byte-fields.ts';
 import type { Output } from '../output.ts';
+import { recoverBytes } from '../raw-arguments.ts';
 import { formatTable } from '../tables.ts';
 import { countNoun, formatCount, formatPercent } from '../words.ts';
 
 /** Reports `filter simulate`: a table and a chart per group, then the chains of full stores, also in ldm's classes. */
 export function reportSimulation(output: Output, result: SimulationResult, files: readonly string[]): void {
-  output.message('simulation', { ...simulationFields(result), files });
+  output.message('simulation', { ...simulationFields(result), ...byteListFields('files', recoverBytes(files)) });
   if (output.json) return;
   const { runs, seed, hashes } = result;
   output.line(`Longest chain, mean of ${countNoun(runs, 'run')} (k = ${hashes}, seed ${seed})`);

@@ -2,7 +2,7 @@ import { displayPath } from '../display-path.ts';
 import type { ExportedMembership, MembershipAnswer } from '../../operations/filter/ask.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
-import { pathFields } from '../paths.ts';
+import { pathFields } from '../byte-fields.ts';
 import { countNoun, formatPercent } from '../words.ts';
 
 export interface AnswerReport {

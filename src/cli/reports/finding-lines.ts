@@ -1,6 +1,6 @@
 import { displayPath, escapeForTerminal } from '../display-path.ts';
 import type { Finding } from '../../operations/check.ts';
-import { pathFields } from '../paths.ts';
+import { pathFields } from '../byte-fields.ts';
 import { formatCount, shortId } from '../words.ts';
 import { fileOf, impactOf, messageOf } from './finding-text.ts';
 

@@ -1,6 +1,6 @@
 import { displayPath, escapeForTerminal } from '../display-path.ts';
 import type { SnapshotGroup } from '../../operations/retention/snapshot-groups.ts';
-import { bytesOf, isUtf8, textOf } from '../../util/byte-string.ts';
+import { byteListFields } from '../byte-fields.ts';
 
 type Common = Pick<SnapshotGroup, 'host' | 'paths' | 'tags'>;
 
@@ -19,9 +19,6 @@ export function commonFields({ host, paths, tags }: Common): Record<string, unkn
   return {
     tags: tags ?? null,
     host: host ?? '',
-    paths: paths?.map(textOf) ?? null,
-    ...(paths === undefined || paths.every(isUtf8)
-      ? {}
-      : { paths_b64: paths.map((path) => bytesOf(path).toString('base64')) }),
+    ...(paths === undefined ? { paths: null } : byteListFields('paths', paths)),
   };
 }

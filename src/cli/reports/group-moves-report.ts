@@ -3,7 +3,7 @@ import type { GroupMoves } from '../../operations/group-moves.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import type { Output } from '../output.ts';
 import { displayPath } from '../display-path.ts';
-import { pathFields } from '../paths.ts';
+import { pathFields } from '../byte-fields.ts';
 import { countNoun, formatCount, shortId } from '../words.ts';
 
 /** Reports `group drain` and `group rebalance`. */

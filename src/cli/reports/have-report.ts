@@ -4,7 +4,7 @@ import { formatBytes } from '../../util/format-bytes.ts';
 import { displayPath } from '../display-path.ts';
 import type { Output } from '../output.ts';
 import { OutputClosedError } from '../output.ts';
-import { pathFields } from '../paths.ts';
+import { pathFields } from '../byte-fields.ts';
 import { countNoun, formatCount } from '../words.ts';
 
 export interface HaveReportOptions {

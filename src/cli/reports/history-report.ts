@@ -3,7 +3,7 @@ import { formatBytes } from '../../util/format-bytes.ts';
 import { escapeForTerminal } from '../display-path.ts';
 import type { Output } from '../output.ts';
 import { formatTable } from '../tables.ts';
-import { pathFields } from '../paths.ts';
+import { pathFields } from '../byte-fields.ts';
 import { countNoun, formatCount, formatTime, shortId } from '../words.ts';
 import { formatEntryTime, nodeFields } from './ls-report.ts';
 

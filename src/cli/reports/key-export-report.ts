@@ -1,6 +1,8 @@
 import type { ExportKeysResult, TestPageResult } from '../../operations/key-pages.ts';
 import { escapeForTerminal } from '../display-path.ts';
+import { byteFields } from '../byte-fields.ts';
 import type { Output } from '../output.ts';
+import { recoverBytes } from '../raw-arguments.ts';
 import { writeSecretFile } from '../result-file.ts';
 import { countNoun, formatTime } from '../words.ts';
 
@@ -14,7 +16,7 @@ export function reportExportedKeys(output: Output, result: ExportKeysResult, fil
   writeSecretFile(file, page);
   const { repositoryId, epochs } = result;
   output.complete(`Written to ${file}.`);
-  output.message('summary', { repository_id: repositoryId, epochs, output: file });
+  output.message('summary', { repository_id: repositoryId, epochs, ...byteFields('output', recoverBytes([file])[0]!) });
   output.remark(`wrote the master key to ${escapeForTerminal(file)}: print it, then delete the file`);
 }
 

@@ -3,10 +3,9 @@ import { displayPath } from '../display-path.ts';
 import type { ListedEntry } from '../../operations/ls.ts';
 import type { SnapshotListing } from '../../operations/snapshots.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { bytesOf, isUtf8, textOf } from '../../util/byte-string.ts';
 import type { Output } from '../output.ts';
 import { OutputClosedError } from '../output.ts';
-import { pathFields } from '../paths.ts';
+import { byteFields, pathFields } from '../byte-fields.ts';
 import { formatTime } from '../words.ts';
 import { snapshotFields } from './snapshot-fields.ts';
 
@@ -47,27 +46,22 @@ export function createListing(output: Output, long: boolean): Listing {
 /** Returns an entry as JSON fields with the names that restic uses. */
 export function nodeFields(path: ByteString, entry: TreeEntry): Record<string, unknown> {
   return {
-    name: textOf(entry.name),
+    ...byteFields('name', entry.name),
     type: TYPE_WORDS[entry.type] ?? entry.type,
     ...pathFields(path),
     uid: entry.uid,
     gid: entry.gid,
-    ...(entry.user === '' ? {} : { user: textOf(entry.user) }),
-    ...(entry.group === '' ? {} : { group: textOf(entry.group) }),
+    ...(entry.user === '' ? {} : byteFields('user', entry.user)),
+    ...(entry.group === '' ? {} : byteFields('group', entry.group)),
     ...(entry.type === 'file' ? { size: entry.sizeBytes } : {}),
     mode: entry.mode,
     permissions: formatPermissions(entry),
     mtime: formatNanosecondTime(entry.mtimeSeconds, entry.mtimeNanoseconds),
     ctime: formatNanosecondTime(entry.ctimeSeconds, entry.ctimeNanoseconds),
     inode: inodeField(entry.inode),
-    ...(entry.type === 'symlink' ? linkTargetFields(entry.linkTarget) : {}),
+    ...(entry.type === 'symlink' ? byteFields('linktarget', entry.linkTarget) : {}),
     ...(entry.changedWhileRead ? { changed_while_read: true } : {}),
   };
-}
-
-function linkTargetFields(linkTarget: ByteString): Record<string, unknown> {
-  if (isUtf8(linkTarget)) return { linktarget: textOf(linkTarget) };
-  return { linktarget: textOf(linkTarget), linktarget_b64: bytesOf(linkTarget).toString('base64') };
 }
 
 /** JSON numbers are exact only up to 2^53. Larger ones become strings. */

@@ -7,7 +7,6 @@ import { countNoun, shortId } from '../words.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { describeRealmNotice, isRealmNotice } from './realm-notice-text.ts';
 import { describeOlderState } from './older-state-text.ts';
-import { textOf } from '../../util/byte-string.ts';
 
 /** A problem is an error that costs a source file, or a snapshot of a copy. `note` is weaker than `warning`: nothing is wrong. Scripts read these words. */
 export type NoticeLevel = 'lock-wait' | 'source-problem' | 'copy-problem' | 'warning' | 'note';
@@ -70,7 +69,7 @@ function describe(notice: Notice): string {
     case 'stream-empty':
       return 'standard input was empty, so the saved file is empty';
     case 'repository-left-out':
-      return `left out ${textOf(notice.path)}: it is this repository seen through another mount, or a copy of it`;
+      return `left out ${displayPath(notice.path)}: it is this repository seen through another mount, or a copy of it`;
     case 'restore-problem':
       return notice.code === 'EXISTS' ? `${notice.message} (see --overwrite)` : notice.message;
     case 'copy-problem':

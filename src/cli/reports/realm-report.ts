@@ -7,6 +7,8 @@ import { formatBytes } from '../../util/format-bytes.ts';
 import { escapeForTerminal } from '../display-path.ts';
 import type { Output } from '../output.ts';
 import type { Session } from '../session.ts';
+import { byteFields } from '../byte-fields.ts';
+import { recoverBytes } from '../raw-arguments.ts';
 import { quoteForShell } from './init-report.ts';
 import { formatTable } from '../tables.ts';
 import { countNoun, formatCount } from '../words.ts';
@@ -19,7 +21,7 @@ export function reportCreatedRealm({ output }: Session, realm: CreatedRealm, fil
   output.message('realm_created', {
     realm_id: realmId,
     name,
-    file,
+    ...byteFields('file', recoverBytes([file])[0]!),
     encrypted: isEncrypted,
     sealed: isSealed,
     chunk_hash: chunkHash,

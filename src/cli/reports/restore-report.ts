@@ -1,10 +1,9 @@
 import { displayPath, escapeForTerminal } from '../display-path.ts';
 import type { RestoreAction, RestoreResult, RestoredEntry } from '../../operations/restore.ts';
-import type { ByteString } from '../../util/byte-string.ts';
 import { formatBytes } from '../../util/format-bytes.ts';
 import { formatDuration } from '../../util/format-time.ts';
 import type { Output } from '../output.ts';
-import { pathFields } from '../paths.ts';
+import { byteFields, itemFields } from '../byte-fields.ts';
 import type { Session } from '../session.ts';
 import { describeFetched, fetchedFields } from './fetched-report.ts';
 import { countNoun, formatCount, shortId } from '../words.ts';
@@ -24,11 +23,6 @@ export function createRestoreList({ output, verbosity }: Session): ((entry: Rest
   };
 }
 
-function itemFields(path: ByteString): Record<string, unknown> {
-  const fields = pathFields(path);
-  return { item: fields.path, ...fields };
-}
-
 export interface RestoreReportOptions {
   readonly dryRun: boolean;
   readonly durationMs: number;
@@ -43,7 +37,7 @@ export function reportRestore(
   output.message('summary', {
     dry_run: dryRun,
     snapshot_id: result.snapshotId,
-    target: result.target,
+    ...byteFields('target', result.target),
     total_files: result.filesRestored + result.filesUnchanged + result.filesKept + result.filesFailed,
     files_restored: result.filesRestored,
     files_skipped: result.filesUnchanged + result.filesKept,
@@ -79,7 +73,7 @@ export function reportRestore(
   const verb = dryRun ? 'would restore' : 'restored';
   const took = dryRun ? '' : ` in ${formatDuration(durationMs)}`;
   output.remark(
-    `${verb} ${what.join(', ')} (${formatBytes(result.bytesRestored)}) of snapshot ${shortId(result.snapshotId)} to ${escapeForTerminal(result.target)}${took}`,
+    `${verb} ${what.join(', ')} (${formatBytes(result.bytesRestored)}) of snapshot ${shortId(result.snapshotId)} to ${displayPath(result.target)}${took}`,
   );
   for (const line of [
     ...describeFetched(result.fetched),

@@ -1,7 +1,7 @@
 import type { NamedDomain } from '../../format/snapshot-marks.ts';
-import type { Snapshot, SnapshotSummary } from '../../format/snapshot.ts';
+import type { SnapshotSummary } from '../../format/snapshot.ts';
 import type { ListedSnapshot, SnapshotListing } from '../../operations/snapshots.ts';
-import { bytesOf, isUtf8, textOf } from '../../util/byte-string.ts';
+import { byteListFields } from '../byte-fields.ts';
 import { shortId } from '../words.ts';
 
 /** Returns a snapshot as JSON fields with the names that restic uses. */
@@ -12,7 +12,7 @@ export function snapshotFields({ id, snapshot }: SnapshotListing): Record<string
     parent: snapshot.parent,
     original: snapshot.original,
     tree: snapshot.tree,
-    ...pathListFields(snapshot),
+    ...byteListFields('paths', snapshot.paths),
     hostname: snapshot.hostname,
     username: snapshot.username,
     uid: snapshot.uid,
@@ -61,9 +61,4 @@ export function summaryFields(summary: SnapshotSummary): Record<string, unknown>
     backup_end: summary.backupEnd,
     error_count: summary.errorCount,
   };
-}
-
-function pathListFields({ paths }: Snapshot): Record<string, unknown> {
-  if (paths.every(isUtf8)) return { paths: paths.map(textOf) };
-  return { paths: paths.map(textOf), paths_b64: paths.map((path) => bytesOf(path).toString('base64')) };
 }

@@ -2,7 +2,7 @@ import { SourceError, UsageError } from '../../errors.ts';
 import { commonParent, resolveRoots } from '../../files/source-roots.ts';
 import type { ListedSources, SourceRoots } from '../../files/source-roots.ts';
 import type { ByteString, PathInput } from '../../util/byte-string.ts';
-import { byteStringFromText } from '../../util/byte-string.ts';
+import { textOf } from '../../util/byte-string.ts';
 import type { SourceProblem } from './problems.ts';
 
 /** A name on the path to what the user named. */
@@ -39,11 +39,11 @@ export async function planSources(
   const { roots, inner, followed, missing, failures } = await resolveRoots(sources, cwd, listed);
   if (roots.length === 0) {
     const [first] = missing;
-    const message = failures[0]?.message ?? (first === undefined ? '' : `${first.name} ${whyMissing(first)}`);
-    throw new SourceError(`nothing to back up: ${message}`);
+    const message = failures[0]?.message ?? (first === undefined ? '' : `${textOf(first.name)} ${whyMissing(first)}`);
+    throw new SourceError(`nothing to back up: ${message}`, { path: failures[0]?.path ?? first?.name });
   }
   for (const source of missing) {
-    onProblem({ path: byteStringFromText(source.name), during: 'missing', message: whyMissing(source) });
+    onProblem({ path: source.name, during: 'missing', message: whyMissing(source) });
   }
   for (const failure of failures) {
     onProblem({ path: failure.path ?? ('' as ByteString), during: 'stat', message: failure.message });

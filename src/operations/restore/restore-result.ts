@@ -26,7 +26,7 @@ export interface RestoredEntry {
 
 export interface RestoreResult {
   readonly snapshotId: string;
-  readonly target: string;
+  readonly target: ByteString;
   readonly filesRestored: number;
   /** They existed with the same size and time. */
   readonly filesUnchanged: number;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import type { ByteString } from '../../../src/util/byte-string.ts';
 import type { Output } from '../../../src/cli/output.ts';
 import type { RestoreResult } from '../../../src/operations/restore.ts';
 import { reportRestore } from '../../../src/cli/reports/restore-report.ts';
@@ -30,7 +31,13 @@ function remarksOf(counts: Partial<RestoreResult>, { dryRun = false } = {}): str
     attributesUnset: [],
     problems: [],
   };
-  const result = { snapshotId: 'ab'.repeat(32), target: 'target', exitCode: 0 as const, ...none, ...noneFailed };
+  const result = {
+    snapshotId: 'ab'.repeat(32),
+    target: 'target' as ByteString,
+    exitCode: 0 as const,
+    ...none,
+    ...noneFailed,
+  };
   reportRestore(output, { ...result, ...counts }, { dryRun, durationMs: 0 });
   return remarks;
 }

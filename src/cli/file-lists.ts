@@ -1,5 +1,6 @@
 import { SourceError, UsageError } from '../errors.ts';
 import { reasonOf } from '../files/path-failures.ts';
+import { utf8Of } from '../files/text-file.ts';
 import type { ListedSources } from '../files/source-roots.ts';
 import { byteStringFromBytes, bytesOf, byteStringOf } from '../util/byte-string.ts';
 import type { ByteString } from '../util/byte-string.ts';
@@ -16,12 +17,11 @@ export interface FileListFlags {
 }
 
 const STANDARD_INPUT = '-';
-const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf';
 const OUTER_SPACE = /^[\t\v\f\r ]+|[\t\v\f\r ]+$/g;
 
 /**
  * Reads the lists. Names are bytes.
- * @throws UsageError if a list cannot be read
+ * @throws UsageError if a list cannot be read, or is no text
  * @throws SourceError if the lists are empty or a list with NUL bytes is incomplete
  */
 export async function readFileLists(flags: FileListFlags, signal: AbortSignal): Promise<Required<ListedSources>> {
@@ -32,13 +32,14 @@ export async function readFileLists(flags: FileListFlags, signal: AbortSignal): 
   const patterns: Buffer[] = [];
   const paths: Buffer[] = [];
   for (const file of filesFrom) {
-    for (const line of linesOf(await readList(file, signal))) {
+    for (const line of linesOf(await readList(file, signal), file)) {
       const pattern = line.replaceAll(OUTER_SPACE, '') as ByteString;
       if (pattern !== '' && !pattern.startsWith('#')) patterns.push(bytesOf(pattern));
     }
   }
   for (const file of filesFromVerbatim) {
-    for (const line of linesOf(await readList(file, signal))) if (line !== '') paths.push(bytesOf(line as ByteString));
+    for (const line of linesOf(await readList(file, signal), file))
+      if (line !== '') paths.push(bytesOf(line as ByteString));
   }
   for (const file of filesFromRaw) paths.push(...rawNames(await readList(file, signal), file));
   if (patterns.length + paths.length === 0) throw new SourceError('nothing to back up: the lists of files are empty');
@@ -46,9 +47,8 @@ export async function readFileLists(flags: FileListFlags, signal: AbortSignal): 
 }
 
 /** As restic, takes a carriage return for a part of the end of the line. */
-function linesOf(text: ByteString): string[] {
-  const start = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
-  return text.slice(start).split(/\r?\n/);
+function linesOf(text: ByteString, file: string): string[] {
+  return byteStringFromBytes(utf8Of(bytesOf(text), nameOf(file))).split(/\r?\n/);
 }
 
 function rawNames(text: ByteString, file: string): Buffer[] {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
 import { reasonOf } from '../files/path-failures.ts';
+import { utf8Of } from '../files/text-file.ts';
 import { escapeForTerminal } from './display-path.ts';
 import { readVariable } from './environment.ts';
 import { omitUndefined } from './omit-undefined.ts';
@@ -78,8 +79,9 @@ async function parseProfiles(file: string, text: string): Promise<Readonly<Recor
 
 function readIfPresent(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return utf8Of(readFileSync(path), path).toString();
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw new UsageError(`cannot read the configuration file ${path}: ${reasonOf(error)}`, {

@@ -22,7 +22,8 @@ export const SOURCE_HELP = `
 File lists:
   The file - is standard input: \`find . -newer stamp -print0 | ldm backup --files-from-raw -\`.
   Relative paths start at the current directory. --files-from ignores white space around a line, empty lines and lines
-  that begin with #. Symlinks in a list are saved as such. All lists and arguments together are one snapshot.
+  that begin with #. Symlinks in a list are saved as such. A list is UTF-8 or any bytes, or UTF-16
+  with a byte order mark. All lists and arguments together are one snapshot.
 
 Standard input:
   --stdin-name saves standard input as a file of this name. The exit code of a command before a pipe is lost, so prefer

@@ -4,14 +4,11 @@ import { byteStringOf, fsPath, isDamagedText, textOfInput } from '../util/byte-s
 import type { PathInput } from '../util/byte-string.ts';
 import { compilePathPattern } from './path-pattern.ts';
 import { reasonOf } from './path-failures.ts';
+import { utf8Of } from './text-file.ts';
 
 /** `$$`, `${NAME}` or `$NAME`, as Go's `os.Expand` reads them. A `$` before anything else stands for itself. */
 const VARIABLE = /\$(?:\{(?<braced>[^}]*)\}|(?<open>\{)|(?<special>[*#$@!?\-0-9])|(?<plain>\w+))/g;
 const OUTER_SPACE = /^\p{White_Space}+|\p{White_Space}+$/gu;
-const UTF16: readonly (readonly [start: readonly number[], encoding: string])[] = [
-  [[0xfe, 0xff], 'utf-16be'],
-  [[0xff, 0xfe], 'utf-16le'],
-];
 
 /**
  * Reads the patterns in a text file, one per line, with restic's syntax: white space around a line, empty lines and
@@ -22,9 +19,8 @@ const UTF16: readonly (readonly [start: readonly number[], encoding: string])[] 
  */
 export function readPatternFile(path: PathInput, environment: NodeJS.ProcessEnv, content?: Buffer): string[] {
   const patterns: string[] = [];
-  for (const [index, raw] of decode(content ?? readBytes(path))
-    .split(/\r?\n/)
-    .entries()) {
+  const text = utf8Of(content ?? readBytes(path), textOfInput(path)).toString();
+  for (const [index, raw] of text.split(/\r?\n/).entries()) {
     const line = raw.replaceAll(OUTER_SPACE, '');
     if (line === '' || line.startsWith('#')) continue;
     const where = `line ${index + 1} of ${textOfInput(path)}`;
@@ -46,12 +42,6 @@ function readBytes(path: PathInput): Buffer {
   } catch (cause) {
     throw new UsageError(`cannot read the patterns in ${textOfInput(path)}: ${reasonOf(cause)}`, { cause });
   }
-}
-
-/** UTF-8, or UTF-16 with a byte order mark. */
-function decode(bytes: Buffer): string {
-  const encoding = UTF16.find(([start]) => start.every((byte, index) => bytes[index] === byte))?.[1] ?? 'utf-8';
-  return new TextDecoder(encoding).decode(bytes);
 }
 
 function expandVariables(line: string, environment: NodeJS.ProcessEnv, where: string): string {

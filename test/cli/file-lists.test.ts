@@ -44,6 +44,61 @@ describe('file lists', () => {
     expect(await saved(scenario)).toEqual([' f ', '#d', '*', '[x]']);
   });
 
+  const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
+
+  it.each(['--files-from', '--files-from-verbatim'])('may be UTF-16 with a byte order mark: %s', async (option) => {
+    const scenario = await makeFiles('a', 'caf\xc3\xa9', 'c');
+    for (const list of [utf16('files/a\r\nfiles/caf\u00e9\n'), utf16('files/a\nfiles/caf\u00e9').swap16()]) {
+      writeFileSync(join(scenario.directory, 'list'), list);
+      expect(await scenario.run(['backup', option, 'list'])).toMatchObject({ code: 0, stderr: '' });
+      expect(await saved(scenario)).toEqual(['a', 'caf\u00e9']);
+    }
+  });
+
+  it.each([
+    ['--files-from', utf16('files/a').subarray(2), 'the list list contains NUL bytes, as UTF-16 without'],
+    ['--files-from-verbatim', Buffer.from('files/a\0files/b'), 'the list list contains NUL bytes'],
+    ['--files-from', Buffer.concat([utf16('files/a'), Buffer.from('x')]), 'the list list begins as UTF-16, but is not'],
+    ['--files-from', Buffer.from([0xff, 0xfe, 0, 0, 97, 0, 0, 0]), 'the list list is UTF-32'],
+    ['--exclude-file', utf16('a').subarray(2), 'list contains NUL bytes'],
+    ['--iexclude-file', Buffer.from('a\0b'), 'list contains NUL bytes'],
+    ['--exclude-file', Buffer.from([0xff, 0xfe, 97]), 'list begins as UTF-16, but is not valid'],
+  ])('that are no text are refused: %s', async (option, content, message) => {
+    const scenario = await makeFiles('a', 'b');
+    writeFileSync(join(scenario.directory, 'list'), content);
+    const { code, stderr } = await scenario.run([
+      'backup',
+      option,
+      'list',
+      ...(option.includes('exclude') ? ['files'] : []),
+    ]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect(stderr).toContain('Save it as UTF-8.');
+    expect((await scenario.run(['snapshots'])).stdout).toContain('0 snapshots');
+  });
+
+  it('of patterns in .ldmignore may be UTF-16, and are reported if they are no text', async () => {
+    const scenario = await makeFiles('a', 'b');
+    const file = join(scenario.directory, 'files/.ldmignore');
+    writeFileSync(file, utf16('b\r\n'));
+    expect((await scenario.run(['backup', 'files'])).code).toBe(0);
+    expect(await saved(scenario)).toEqual(['files/.ldmignore', 'files/a']);
+    writeFileSync(file, utf16('b\n').subarray(2));
+    const { code, stderr } = await scenario.run(['backup', 'files']);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('contains NUL bytes')]);
+    expect(await saved(scenario)).toEqual(['files/.ldmignore', 'files/a', 'files/b']);
+  });
+
+  it('of settings and keys may be UTF-16 too', async () => {
+    const { directory, run } = await makeFiles('a');
+    const settings = join(directory, 'settings');
+    mkdirSync(join(settings, 'ldm'), { recursive: true });
+    writeFileSync(join(settings, 'ldm/config.toml'), utf16('[profiles.p.backup]\nhost = "other"\n'));
+    const options = { env: { XDG_CONFIG_HOME: settings } };
+    expect(await run(['-p', 'p', 'backup', 'files'], options)).toMatchObject({ code: 0, stderr: '' });
+    expect((await run(['snapshots'])).stdout).toContain('other');
+  });
+
   it('may have NUL bytes, any name, and come from standard input', async () => {
     const scenario = await makeFiles('a\nb', 'c\xff', 'd');
     symlinkSync('d', join(scenario.directory, 'files/link'));

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
 import { CancelledError, UsageError } from '../../errors.ts';
+import { utf8Of } from '../../files/text-file.ts';
 import { readWholeFile } from '../../files/whole-file.ts';
 import { LINES_PER_KEY, decodeKeyLine } from '../../format/key-page.ts';
 import { recoverBytes } from '../raw-arguments.ts';
@@ -14,7 +15,7 @@ const PAGE_BYTES_MAX = 64 * 1024;
  */
 export async function readKeyPage(file: string | undefined, signal: AbortSignal | undefined): Promise<string> {
   if (file !== undefined && file !== '-') {
-    return readWholeFile(recoverBytes([file])[0]!, { maxBytes: PAGE_BYTES_MAX }).toString();
+    return utf8Of(readWholeFile(recoverBytes([file])[0]!, { maxBytes: PAGE_BYTES_MAX }), file).toString();
   }
   if (file === undefined && process.stdin.isTTY) return await askPage(signal);
   return await readStandardInput(signal);
@@ -31,7 +32,7 @@ async function readStandardInput(signal: AbortSignal | undefined): Promise<strin
       length += part.length;
       if (length > PAGE_BYTES_MAX) throw new UsageError('standard input is too long for a page with a key');
     }
-    return Buffer.concat(parts).toString();
+    return utf8Of(Buffer.concat(parts), 'standard input').toString();
   } finally {
     signal?.removeEventListener('abort', stop);
     signal?.throwIfAborted();

@@ -1,12 +1,13 @@
-import { SourceError } from '../../errors.ts';
+import { SourceError, UsageError } from '../../errors.ts';
 import { DOT_GIT, GitRepositories } from '../../files/git-repository.ts';
 import type { GitWorkTree } from '../../files/git-repository.ts';
 import { IgnorePatterns } from '../../files/ignore-patterns.ts';
 import type { Names } from '../../files/name-list.ts';
 import { isWithin, parentOf } from '../../files/root-paths.ts';
+import { utf8Of } from '../../files/text-file.ts';
 import { readWholeFile } from '../../files/whole-file.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { joinPath } from '../../util/byte-string.ts';
+import { joinPath, textOf } from '../../util/byte-string.ts';
 
 /** The ignore files that apply to the entries of one directory, the innermost one first. */
 export interface IgnoreRules {
@@ -67,7 +68,8 @@ export class IgnoreFiles {
   }
 
   #ownRules(outer: readonly AppliedPatterns[], { name, prefix, names }: EnteredDirectory): readonly AppliedPatterns[] {
-    const inner = this.#usesOwn && names.includes(OWN_NAME) ? this.#read(joinPath(prefix, OWN_NAME)) : [];
+    const inner =
+      this.#usesOwn && names.includes(OWN_NAME) ? this.#read(joinPath(prefix, OWN_NAME), { isText: true }) : [];
     return [...inner, ...below(outer, name)];
   }
 
@@ -104,15 +106,29 @@ export class IgnoreFiles {
   }
 
   /** Returns nothing if the file does not exist. git does not follow a symlink in a work tree either. */
-  #read(path: ByteString, { followsNoLink = true }: { readonly followsNoLink?: boolean } = {}): AppliedPatterns[] {
+  #read(
+    path: ByteString,
+    { followsNoLink = true, isText = false }: { readonly followsNoLink?: boolean; readonly isText?: boolean } = {},
+  ): AppliedPatterns[] {
     try {
-      const patterns = new IgnorePatterns(readWholeFile(path, { maxBytes: FILE_BYTES_MAX, followsNoLink }));
+      const content = readWholeFile(path, { maxBytes: FILE_BYTES_MAX, followsNoLink });
+      const patterns = new IgnorePatterns(isText ? textIn(content, path) : content);
       return patterns.isEmpty ? [] : [{ patterns, directory: '' as ByteString }];
     } catch (error) {
       if (!(error instanceof SourceError)) throw error;
       if (error.errno !== 'ENOENT' && error.errno !== 'ENOTDIR') this.#onUnreadable?.(error);
       return [];
     }
+  }
+}
+
+/** git takes any bytes, and so do we for its files; in our own file, patterns that match nothing are a mistake. */
+function textIn(content: Buffer, path: ByteString): Buffer {
+  try {
+    return utf8Of(content, textOf(path));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new SourceError(`${error.message}: save it as UTF-8`, { path, cause: error });
   }
 }
 

@@ -43,7 +43,7 @@ async function dumped({ backend }: AttributeStage): Promise<Record<string, Buffe
   for (let member = await reader.next(); member !== undefined; member = await reader.next()) {
     const content = Buffer.alloc(member.sizeBytes);
     let end = 0;
-    for (let count = -1; count !== 0; end += count) count = await reader.read(content.subarray(end));
+    for (let count = -1; count !== 0; end += count) count = await reader.content.read(content.subarray(end));
     found[member.path] = member.type === 'hardlink' ? found[member.linkTarget]! : content;
   }
   return found;

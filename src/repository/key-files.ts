@@ -182,6 +182,21 @@ export async function findKeysOfPassword(
   return ids;
 }
 
+/** Returns the newest epoch above this one of which the password opens a key file; undefined if there is none. */
+export async function newestEpochOf(
+  backend: Backend,
+  given: { readonly repositoryId: string; readonly password: Uint8Array; readonly above: number },
+): Promise<number | undefined> {
+  const { usable } = await readKeys(backend, given.repositoryId);
+  for (const key of usable) {
+    if (key.header.keyEpoch <= given.above) return undefined;
+    const bytes = await open(key, given.password);
+    bytes?.fill(0);
+    if (bytes !== undefined) return key.header.keyEpoch;
+  }
+  return undefined;
+}
+
 /** Lists the key files, without a password. Their headers are as claimed: only the password shows whether they are true. */
 export async function listKeys(backend: Backend, repositoryId: string): Promise<KeyListing> {
   const { usable, unusable } = await readKeys(backend, repositoryId);

@@ -8,8 +8,8 @@ import { MAX_KEY_EPOCH } from '../format/constants.ts';
 import { configSeals, inspectConfig } from './config-file.ts';
 import { addKey } from './key-changes.ts';
 import type { KeyPlace, NewKey } from './key-changes.ts';
-import { findKeysOfPassword, listKeys } from './key-files.ts';
-import type { KeyListing, ListedKey, OpenedKey } from './key-files.ts';
+import { findKeysOfPassword, listKeys, newestEpochOf } from './key-files.ts';
+import type { ListedKey, OpenedKey } from './key-files.ts';
 import { listOptional } from './listing.ts';
 
 /** The new master key, and the key files that were removed. */
@@ -43,7 +43,7 @@ export async function rotate(place: KeyPlace, current: OpenedKey, given: Given, 
   const { config, problems } = await inspectConfig(backend, [currentKey]);
   if (config.encryption === undefined) throw new RefusedError('the repository is not encrypted');
   await mendConfig(place, problems, verify);
-  const masterKey = createMasterKey(nextEpoch(await listKeys(backend, repositoryId), current));
+  const masterKey = createMasterKey(await nextEpoch(place, current, given.password));
   try {
     const { epoch } = masterKey;
     const oldKey = { epoch: current.masterKey.epoch, key: Buffer.from(current.masterKey.bytes).toString('hex') };
@@ -79,11 +79,16 @@ async function mendConfig(
 }
 
 /**
- * Above every epoch of which there is a key file: with that of a rotation that was interrupted, another master key would
- * have the same epoch.
+ * Above the epoch of the configuration, and above those that the same password opens: a rotation that was interrupted may
+ * have left them. What other key files claim is not proven. One forged file could use up all epochs.
  */
-function nextEpoch({ keys }: KeyListing, { masterKey }: OpenedKey): number {
-  const epoch = 1 + Math.max(masterKey.epoch, ...keys.map(({ keyEpoch }) => keyEpoch));
+async function nextEpoch(
+  { backend, repositoryId }: KeyPlace,
+  current: OpenedKey,
+  password: Uint8Array,
+): Promise<number> {
+  const { epoch: above } = current.masterKey;
+  const epoch = 1 + ((await newestEpochOf(backend, { repositoryId, password, above })) ?? above);
   if (epoch <= MAX_KEY_EPOCH) return epoch;
   throw new RefusedError(`there can be no master key after epoch ${MAX_KEY_EPOCH}`, { advice: { code: 'list-keys' } });
 }

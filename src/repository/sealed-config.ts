@@ -7,7 +7,7 @@ import { decodeConfig } from '../format/config.ts';
 import { configSeals, readConfigCopies } from './config-copies.ts';
 import type { ConfigCopy } from './config-copies.ts';
 
-/** What the keys of an encrypted repository need of its configuration. Of two copies, that of the newest epoch counts. */
+/** What the keys of an encrypted repository need of its configuration. Of two copies, that of the newest epoch counts, and `config` if both have the same. */
 export interface SealedConfig {
   /** 64 hex digits. */
   readonly repositoryId: string;
@@ -32,11 +32,12 @@ export async function readSealedConfig(backend: Backend): Promise<SealedConfig> 
 /** `copies`: those that can be read, the newest epoch first. */
 export function sealedConfigOf(copies: readonly ConfigCopy[]): SealedConfig {
   const { epoch, head } = copies[0]!;
-  const newest = copies.filter((copy) => copy.epoch === epoch);
   return {
     repositoryId: head.repositoryId,
     epoch,
-    opensConfig: (masterKey) => masterKey.epoch === epoch && newest.some((copy) => opens(copy, masterKey)),
+    // Not any copy of this epoch: a rotation that was suspended and has lost its lock may replace `config.bak` late, by
+    // one that is sealed under another master key of the same epoch.
+    opensConfig: (masterKey) => masterKey.epoch === epoch && opens(copies[0]!, masterKey),
   };
 }
 

@@ -147,7 +147,7 @@ describe('a rotation is refused and changes nothing', () => {
 
   test('after epoch 65535', async () => {
     const backend = keyedRepository(repository.backend.copy());
-    await backend.add('other', { masterKey: createMasterKey(65_535) });
+    await backend.add('mine', { masterKey: createMasterKey(65_535) });
     const before = backend.backend.names();
     await expect(rotateIn(backend.backend)).rejects.toThrow('there can be no master key after epoch 65535');
     expect(backend.backend.names()).toEqual(before);
@@ -161,4 +161,32 @@ test('the epoch of a key file that another rotation left is not used again', asy
   await add('mine', { masterKey: createMasterKey(3) });
   // A process that was suspended may write its key late: of two keys of an epoch, the right one is found.
   await expectUsable(backend);
+});
+
+test.each([2, 3, 65_534, 65_535])(
+  'a key file that claims epoch %d and opens with another password uses up none',
+  async (epoch) => {
+    const { backend, add } = keyedRepository(repository.backend.copy());
+    for (let count = 0; count < 2; count += 1) {
+      await add('forged', { masterKey: createMasterKey(epoch) });
+      expect((await rotateIn(backend)).epoch).toBe(2 + count);
+      await expectUsable(backend);
+    }
+  },
+);
+
+test('a config.bak that is replaced late, under another master key of the same epoch, counts for nothing', async () => {
+  const backend = await interrupted(/^rename .* config$/);
+  const late = backend.peek(CONFIG_COPY_NAME)!;
+  const lateKeys = backend
+    .names()
+    .filter((name) => name.startsWith('keys/') && !repository.backend.names().includes(name));
+  // Another password does not open the key file that the interrupted rotation has left.
+  const other = repository.backend.copy();
+  for (const name of lateKeys) other.poke(name, backend.peek(name)!);
+  expect((await rotateIn(other, 'hers')).epoch).toBe(2);
+  other.poke(CONFIG_COPY_NAME, late);
+  for (const name of lateKeys) other.poke(name, backend.peek(name)!);
+  await expect(open(other, 'mine')).rejects.toThrow('that key does not open the configuration');
+  expect((await open(other, 'hers')).seals.keys!.epoch).toBe(2);
 });

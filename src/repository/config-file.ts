@@ -5,7 +5,14 @@ import { keepMasterKey } from '../crypto/master-key.ts';
 import type { KeptMasterKey } from '../crypto/master-key.ts';
 import { KeyRing, PLAIN } from '../crypto/seals.ts';
 import type { Seals } from '../crypto/seals.ts';
-import { CorruptDataError, NoPasswordError, RefusedError, UsageError, isDamage } from '../errors.ts';
+import {
+  CorruptDataError,
+  NoPasswordError,
+  RefusedError,
+  UsageError,
+  WrongPasswordError,
+  isDamage,
+} from '../errors.ts';
 import { planFilter } from '../ldm/formulas.ts';
 import type { FilterPlan } from '../ldm/formulas.ts';
 import { decodeConfig } from '../format/config.ts';
@@ -29,12 +36,14 @@ export interface OpenedConfig {
   readonly keyId: string | undefined;
   /** Epoch of the master key that opened it; 0 in a plain repository. */
   readonly epoch: number;
-  /**
-   * Throws if a master key may have been replaced since. Does nothing in a plain repository.
-   * @throws RefusedError
-   */
+  /** Returns false if the master key may have been replaced since. True in a plain repository. */
+  readonly isCurrent: () => Promise<boolean>;
+  /** @throws RefusedError if it is not current */
   readonly assertCurrent: () => Promise<void>;
 }
+
+/** In how many rotations of the master key in a row the configuration is read again. */
+const MAX_ROTATIONS_IN_A_ROW = 5;
 
 /** A configuration, and what is wrong with its files. */
 export interface InspectedConfig {
@@ -45,16 +54,28 @@ export interface InspectedConfig {
 }
 
 /**
- * Reads the configuration, or its copy if the first file is damaged or missing. Calls `unlock` at most once for each
- * repository that they say they belong to.
+ * Reads the configuration, or its copy if the first file is damaged or missing. Calls `unlock` once, and again if the
+ * master key was rotated after the configuration was read: the key files that open it are gone by then.
  * @throws NoPasswordError if the repository is encrypted, and there is no `unlock`
  * @throws CorruptDataError if neither can be used
  */
 export async function openConfig(backend: Backend, unlock?: Unlock): Promise<OpenedConfig> {
-  const read = await readConfigCopies(backend);
+  for (let rotationCount = 0; ; rotationCount += 1) {
+    const read = await readConfigCopies(backend);
+    try {
+      return await openCopies(backend, read, unlock);
+    } catch (error) {
+      const mayBeOutdated = error instanceof WrongPasswordError || isDamage(error);
+      if (!mayBeOutdated || rotationCount === MAX_ROTATIONS_IN_A_ROW || (await isUnchanged(backend, read))) throw error;
+    }
+  }
+}
+
+async function openCopies(backend: Backend, read: ReadCopies, unlock: Unlock | undefined): Promise<OpenedConfig> {
   if (!read.copies[0]!.head.isEncrypted) {
     const { config } = judgeCopies(read, [], isDamage);
-    return { config, seals: PLAIN, role: 'full', keyId: undefined, epoch: 0, assertCurrent: async () => undefined };
+    const current = { isCurrent: async () => true, assertCurrent: async () => undefined };
+    return { config, seals: PLAIN, role: 'full', keyId: undefined, epoch: 0, ...current };
   }
   if (unlock === undefined)
     throw new NoPasswordError(`${backend.location} is encrypted`, { advice: { code: 'give-password' } });
@@ -64,6 +85,7 @@ export async function openConfig(backend: Backend, unlock?: Unlock): Promise<Ope
   if (config.encryption?.earlierKeys.some(({ epoch }) => epoch >= newest) === true)
     throw new CorruptDataError(`config: not all of its earlier keys are earlier than epoch ${newest}`);
   const masterKeys = [...earlierKeysOf(config), ...unlocked.masterKeys];
+  const isCurrent = async (): Promise<boolean> => isUnchanged(backend, read);
   return {
     config,
     // While a rotation is incomplete, everything is sealed under a key that both files have: whichever of them a power
@@ -72,8 +94,32 @@ export async function openConfig(backend: Backend, unlock?: Unlock): Promise<Ope
     role: unlocked.role,
     keyId: unlocked.keyId,
     epoch: newest,
-    assertCurrent: async () => assertUnchanged(backend, read),
+    isCurrent,
+    assertCurrent: async () => {
+      if (!(await isCurrent())) throw changedMeanwhile();
+    },
   };
+}
+
+/**
+ * For the holder of a lock, who may have waited for it while somebody rotated the master key: reads the configuration
+ * again then. Nobody rotates the master key under the lock.
+ */
+export async function currentConfig(
+  first: OpenedConfig,
+  readAgain: () => Promise<OpenedConfig>,
+): Promise<OpenedConfig> {
+  if (await first.isCurrent()) return first;
+  const opened = await readAgain();
+  if (opened.config.repositoryId !== first.config.repositoryId) throw changedMeanwhile();
+  await opened.assertCurrent();
+  return opened;
+}
+
+function changedMeanwhile(): RefusedError {
+  return new RefusedError('the configuration was changed meanwhile: another command may have rotated the master key', {
+    hint: 'Run the command again.',
+  });
 }
 
 /** Returns the master keys that a configuration contains. */
@@ -82,7 +128,7 @@ function earlierKeysOf(config: RepositoryConfig | undefined): KeptMasterKey[] {
   return earlier.map(({ epoch, key }) => keepMasterKey({ epoch, bytes: Buffer.from(key, 'hex') }));
 }
 
-async function assertUnchanged(backend: Backend, { copies }: ReadCopies): Promise<void> {
+async function isUnchanged(backend: Backend, { copies }: ReadCopies): Promise<boolean> {
   const read = async ({ name }: ConfigCopy): Promise<ConfigCopy | undefined> =>
     readConfigCopy(backend, name).catch((error: unknown) => {
       if (!isNothingThere(error) && !(error instanceof CorruptDataError)) throw error;
@@ -91,11 +137,9 @@ async function assertUnchanged(backend: Backend, { copies }: ReadCopies): Promis
   // Nothing relies on a copy that was not read.
   for await (const [{ bytes }, reading] of prefetch(copies, backend.readsAtOnce, read)) {
     const now = await reading;
-    if (now !== undefined && Buffer.compare(bytes, now.bytes) === 0) continue;
-    throw new RefusedError('the configuration was changed meanwhile: another command may have rotated the master key', {
-      hint: 'Run the command again.',
-    });
+    if (now === undefined || Buffer.compare(bytes, now.bytes) !== 0) return false;
   }
+  return true;
 }
 
 /**

@@ -23,7 +23,7 @@ import { acquireAccess } from './access.ts';
 import { checkpointName, generationAfter } from '../format/layout.ts';
 import { placePacks } from './place-packs.ts';
 import type { PlacedPacks } from './place-packs.ts';
-import { openConfig } from './config-file.ts';
+import { currentConfig, openConfig } from './config-file.ts';
 import type { OpenedConfig } from './config-file.ts';
 import { CommitRecords } from './commit-records.ts';
 import { DurableOrder } from './durable-order.ts';
@@ -104,19 +104,25 @@ export class Repository {
     this.#fetchBorrowed = made.fetchBorrowed;
   }
 
-  /** Reads the configuration and acquires the lock. Throws before that without the zstd library: it looks like damage. */
+  /**
+   * Reads the configuration and acquires the lock; reads it again if the master key was rotated meanwhile. Throws before
+   * that without the zstd library: it looks like damage.
+   */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
     const { backend, signal, threads, onDamagedCheckpoint, fetchBorrowed } = options;
     const { storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     openZstd();
-    const opened = await openConfig(backend, options.unlock);
-    options.onConfig?.(opened);
-    backend.useCache?.(opened.config);
-    const hasher = new ChunkHasher(opened.config.chunkHash, Buffer.from(opened.config.idKey, 'hex'));
+    const readConfig = async (): Promise<OpenedConfig> => {
+      const config = await openConfig(backend, options.unlock);
+      options.onConfig?.(config);
+      return config;
+    };
+    const first = await readConfig();
+    backend.useCache?.(first.config);
     const lock = await acquireAccess(options);
     try {
-      // Somebody may have rotated the master key while this process waited. Without a lock, `staleness` notices it.
-      if (lock !== undefined) await opened.assertCurrent();
+      const opened = lock === undefined ? first : await currentConfig(first, readConfig);
+      const hasher = new ChunkHasher(opened.config.chunkHash, Buffer.from(opened.config.idKey, 'hex'));
       const placed = await placePacks(backend, { ...opened, ...opened.config }, options);
       const given = { signal, sizes, threads, onDamagedCheckpoint, fetchBorrowed };
       return new Repository({ ...opened, ...placed, ...given, hasher, lock });

@@ -3,9 +3,14 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { backendFailure } from '../../src/backend/backend-failure.ts';
 import type { FileWriter } from '../../src/backend/file-system-backend.ts';
-import { NoPasswordError, RefusedError, WrongPasswordError } from '../../src/errors.ts';
+import { NoPasswordError, WrongPasswordError } from '../../src/errors.ts';
 import { backup } from '../../src/operations/backup.ts';
 import { check } from '../../src/operations/check.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { copySnapshots } from '../../src/operations/copy.ts';
+import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { forgetByPolicy } from '../../src/operations/forget.ts';
+import { tagSnapshots } from '../../src/operations/tag.ts';
 import type { OperationContext, PasswordSource } from '../../src/operations/context.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { exportKeys, importKeys, testKeyPage } from '../../src/operations/key-pages.ts';
@@ -124,9 +129,27 @@ class RotatedMeanwhile extends FaultyBackend {
   }
 }
 
+function snapshotsOf(backend: MemoryBackend): string[] {
+  return backend.names().filter((name) => name.startsWith('snapshots/'));
+}
+
 describe('who opened the repository before', () => {
-  test.each(['backup', 'check', 'repair'] as const)(
-    'and has waited for the lock since is refused (%s), and nothing is taken for damaged',
+  const actions = {
+    backup: async (context: OperationContext, source: string) => backup(context, { sources: [source], cwd: '/' }),
+    check: async (context: OperationContext) => check(context, { readData: true }),
+    repair: async (context: OperationContext) => repair(context),
+    compact: async (context: OperationContext) => compact(context, {}),
+    forget: async (context: OperationContext) => forgetByPolicy(context, { policy: { counts: { last: 1 } } }),
+    delete: async (context: OperationContext) => deleteSnapshots(context, { selectors: ['latest'] }),
+    tag: async (context: OperationContext) => tagSnapshots(context, { selectors: ['latest'], add: ['seen'] }),
+    copy: async (context: OperationContext) =>
+      copySnapshots(context, { destination: contextOf((await makeRepository()).backend) }),
+    'copy to it': async (context: OperationContext) =>
+      copySnapshots(contextOf((await makeRepository()).backend), { destination: context }),
+  };
+
+  test.each(Object.keys(actions) as (keyof typeof actions)[])(
+    'and has waited for the lock since reads the configuration again (%s), and nothing is taken for damaged',
     async (kind) => {
       const { backend, source } = await makeRepository();
       const meanwhile = async (): Promise<void> => {
@@ -135,18 +158,34 @@ describe('who opened the repository before', () => {
         await backUp(backend, source);
       };
       const waiting = new RotatedMeanwhile(backend, { at: /^create locks/, isReadOnly: false, meanwhile });
-      const running = async (): Promise<unknown> =>
-        kind === 'backup'
-          ? backUp(waiting, source)
-          : kind === 'check'
-            ? check(contextOf(waiting))
-            : repair(contextOf(waiting));
-      await expect(running()).rejects.toThrow(RefusedError);
+      await actions[kind](contextOf(waiting), source);
       expect(waiting.hasRotated).toBe(true);
       expect(backend.names().filter((name) => /^(quarantine|locks)\//.test(name))).toEqual([]);
       expect((await check(contextOf(backend), { readData: true })).findings).toEqual([]);
     },
   );
+
+  test('and whose password was removed since is refused', async () => {
+    const { backend, source } = await makeRepository();
+    await addRepositoryKey(contextOf(backend), { newPassword: password('hers') });
+    const meanwhile = async (): Promise<void> => void (await rotateMasterKey(contextOf(backend)));
+    const waiting = new RotatedMeanwhile(backend, { at: /^create locks/, isReadOnly: false, meanwhile });
+    const before = snapshotsOf(backend);
+    await expect(backup(contextOf(waiting, 'hers'), { sources: [source], cwd: '/' })).rejects.toThrow(
+      WrongPasswordError,
+    );
+    expect(snapshotsOf(backend)).toEqual(before);
+    expect(backend.names().filter((name) => name.startsWith('locks/'))).toEqual([]);
+  });
+
+  test.each([/^list keys/, /^read keys/])('before it reads the key files begins again (%s)', async (at) => {
+    const { backend, source } = await makeRepository();
+    const meanwhile = async (): Promise<void> => void (await rotateMasterKey(contextOf(backend)));
+    const waiting = new RotatedMeanwhile(backend, { at, isReadOnly: false, meanwhile });
+    await backup(contextOf(waiting), { sources: [source], cwd: '/' });
+    expect(waiting.hasRotated).toBe(true);
+    expect((await check(contextOf(backend), { readData: true })).findings).toEqual([]);
+  });
 
   test.each([/^list condemned/, /^list index/, /^read snapshots/])(
     'and reads without a lock is told to run the command again (%s)',

@@ -107,6 +107,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'give-password':
     'Give --password-file or --password-command, or set LDM_PASSWORD_FILE, LDM_PASSWORD_COMMAND or LDM_PASSWORD.',
   'give-other-password': 'Nothing was changed. Give the password of one of the keys that `ldm key list` shows.',
+  'accept-plain-destination':
+    'Nothing was copied. If you mean this repository, leave its password out, or add --to-no-encryption if it is that of the other one, or of all.',
   'give-destination-password':
     'Nothing was copied. Give its password with --to-password-file or --to-password-command.',
   'give-origin-password':
@@ -116,7 +118,7 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'accept-older-state':
     'If somebody has put an older state in its place on purpose, repeat the command with --accept-older-state. If not, put the newer state back, or wait until the listings of the server are right.',
   'leave-password-out':
-    'Nothing was read or written. Leave the password out if you mean this repository. To encrypt what is in it, see `ldm copy --help`.',
+    'Nothing was read or written. If you mean this repository, leave the password out, or add --no-encryption if the environment or a profile has one. To encrypt what is in it, see `ldm copy --help`.',
   'import-key':
     'If you have a page that `ldm key export` wrote, run `ldm key import`. Without it and without another copy of the directory keys, nobody can read this repository.',
   'list-keys': 'See `ldm key list`.',

@@ -30,10 +30,17 @@ export function withEnvironment(options: GlobalOptions, environment: NodeJS.Proc
     limitUpload: limitUpload ?? read('LDM_LIMIT_UPLOAD', parseRate, 'bytes per second such as 2MiB'),
     limitDownload: limitDownload ?? read('LDM_LIMIT_DOWNLOAD', parseRate, 'bytes per second such as 2MiB'),
     connections: connections ?? read('LDM_CONNECTIONS', parseConnections, 'a number from 1 to 32'),
+    // A password on the command line is meant for this repository.
+    encryption: options.encryption !== false && (hasPassword(options) || readFlag('LDM_NO_ENCRYPTION') !== true),
     cache: options.cache !== false && readFlag('LDM_NO_CACHE') !== true,
     progress: progress && readFlag('LDM_NO_PROGRESS') !== true,
   };
   return given as GlobalOptions;
+}
+
+/** Whether the command line names the source of a password. */
+export function hasPassword({ passwordFile, passwordCommand }: GlobalOptions): boolean {
+  return (passwordFile ?? passwordCommand) !== undefined;
 }
 
 /** Returns how often to show progress per second, if the environment sets that. */

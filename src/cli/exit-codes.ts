@@ -21,7 +21,7 @@ export const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [5, 'an id, or the content of a file, is definitely absent'],
   [10, 'no repository'],
   [11, 'the repository is locked'],
-  [12, 'no password, or a wrong one'],
+  [12, 'no password, a wrong one, or one for a repository that is not encrypted'],
   [130, 'interrupted by SIGINT (129: SIGHUP, 143: SIGTERM)'],
 ]);
 
@@ -49,6 +49,7 @@ const ERROR_EXIT_CODES: ReadonlyMap<string, number> = new Map([
   ['REPOSITORY_LOCKED', 11],
   ['NO_PASSWORD', 12],
   ['WRONG_PASSWORD', 12],
+  ['NOT_ENCRYPTED', 12],
 ]);
 
 /** As a shell reports them: 128 + signal number. */

@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts';
 import { reasonOf } from '../files/path-failures.ts';
 import { utf8Of } from '../files/text-file.ts';
 import { escapeForTerminal } from './display-path.ts';
-import { readVariable } from './environment.ts';
+import { hasPassword, readVariable } from './environment.ts';
 import { omitUndefined } from './omit-undefined.ts';
 import type { Output } from './output.ts';
 import { namesOf, readTable } from './profile-table.ts';
@@ -100,6 +100,7 @@ export function withProfile(given: GlobalOptions, profile: Profile | undefined):
     ...omitUndefined(given),
     verbose: given.verbose > 0 ? given.verbose : (rest.verbose ?? 0),
     progress: given.progress && rest.progress !== false,
+    encryption: given.encryption !== false && (hasPassword(given) || rest.encryption !== false),
     cache: given.cache !== false && rest.cache !== false,
     // The password of the environment comes first.
     profilePassword: { passwordFile, passwordCommand },

@@ -172,5 +172,9 @@ function defineGlobalOptions(program: Command): void {
     .option(
       '--password-command <command>',
       'take it from what this command prints (LDM_PASSWORD_COMMAND); no shell: quotes work, variables do not',
+    )
+    .option(
+      '--no-encryption',
+      'use a repository that is not encrypted, although the environment or a profile has a password (LDM_NO_ENCRYPTION=1)',
     );
 }

@@ -1,6 +1,8 @@
 import { createProgress } from '../operations/context.ts';
 import type { OperationContext, OtherRepository, PasswordSource } from '../operations/context.ts';
+import { UsageError } from '../errors.ts';
 import { escapeForTerminal } from './display-path.ts';
+import { hasPassword } from './environment.ts';
 import { NoticePrinter } from './notice-printer.ts';
 import type { Output } from './output.ts';
 import { createPasswordSource, findPasswordOrigin, fromOptions, wipePasswords } from './password/password-source.ts';
@@ -18,6 +20,12 @@ export interface NewPasswordFlags {
   readonly newPasswordCommand?: string;
 }
 
+/** Of a second repository. */
+export interface OtherPasswordOptions extends PasswordOptions {
+  /** It is expected not to be encrypted. */
+  readonly isPlain?: boolean | undefined;
+}
+
 /** The context and the output of one command. */
 export interface Session {
   readonly context: OperationContext;
@@ -26,12 +34,14 @@ export interface Session {
   readonly verbosity: number;
   /** No repository was named, so the default place is used. */
   readonly isDefaultRepository: boolean;
+  /** The user wants no encryption. */
+  readonly isPlain: boolean;
   /** Where this machine remembers the last checks of repositories. */
   readonly checksDirectory: string | undefined;
   /** Returns where a new password comes from: what the options say, else the terminal. */
   newPassword(flags: NewPasswordFlags): PasswordSource;
   /** Opens the place of a second repository. Its password is that of the first one, unless the options name another source; `prefix` is that of their names. The session closes it. */
-  openOther(place: string, passwordOptions: PasswordOptions, prefix: string): Promise<OtherRepository>;
+  openOther(place: string, passwordOptions: OtherPasswordOptions, prefix: string): Promise<OtherRepository>;
   /** Returns where the password of a realm key file comes from: what the options say, else the terminal; `prefix`: as for `openOther`. */
   realmPassword(file: string, passwordOptions: PasswordOptions, prefix: string): PasswordSource;
   /** Ends the display of the progress, for a command that goes on when its work is done. */
@@ -47,6 +57,8 @@ export interface Session {
 export async function openSession(options: GlobalOptions, settings: Settings, output: Output): Promise<Session> {
   interruptionSignal.throwIfAborted();
   const origin = findPasswordOrigin(options, process.env);
+  const isPlain = options.encryption === false;
+  assertPlainHasNoPassword(isPlain, options, '--');
   const places = new Places(settings, (message) => warn(output, message));
   const backend = await places.open(settings.repository);
   output.addToSummaries(() => places.trafficFields);
@@ -69,17 +81,15 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
       progress,
       onNotice: (notice) => notices.print(notice),
       memory: memoryOf(settings, output, options.verbose),
-      password: createPasswordSource(
-        origin,
-        questionsAbout(settings.repository),
-        passwordSurroundings,
-        fromOptions(options) !== undefined,
-      ),
+      password: isPlain
+        ? undefined
+        : createPasswordSource(origin, questionsAbout(settings.repository), passwordSurroundings, hasPassword(options)),
       awaitOutput: () => output.caughtUp(interruptionSignal),
     },
     output,
     verbosity: options.verbose,
     isDefaultRepository: settings.isDefaultRepository,
+    isPlain,
     checksDirectory: settings.checksDirectory,
     newPassword: ({ newPasswordFile, newPasswordCommand }) => {
       const given = { passwordFile: newPasswordFile, passwordCommand: newPasswordCommand };
@@ -87,7 +97,9 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
       return createPasswordSource(fromOptions(given, '--new-'), questions, passwordSurroundings);
     },
     openOther: async (place, passwordOptions, prefix) => {
+      assertPlainHasNoPassword(passwordOptions.isPlain === true, passwordOptions, prefix);
       const other = await places.open(resolveLocation(place));
+      if (passwordOptions.isPlain === true) return { backend: other, password: undefined };
       const own = fromOptions(passwordOptions, prefix);
       const questions = questionsAbout(other.location);
       const password = createPasswordSource(own ?? origin, questions, passwordSurroundings, own !== undefined);
@@ -107,6 +119,12 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
       await places.close();
     },
   };
+}
+
+function assertPlainHasNoPassword(isPlain: boolean, options: PasswordOptions, prefix: string): void {
+  if (isPlain && fromOptions(options, prefix) !== undefined) {
+    throw new UsageError(`${prefix}no-encryption and a password cannot be combined`);
+  }
 }
 
 function memoryOf({ memoryDirectory }: Settings, output: Output, verbosity: number): StoredMemory {

@@ -28,6 +28,8 @@ export interface GlobalOptions {
   readonly limitDownload?: number;
   readonly connections?: number;
   readonly cache?: boolean;
+  /** False if the repository is expected not to be encrypted, so that no password is for it. */
+  readonly encryption?: boolean;
   readonly passwordFile?: string;
   readonly passwordCommand?: string;
   readonly profile?: string;

@@ -27,6 +27,8 @@ export interface PasswordSource {
   readonly isConfigured: boolean;
   /** Whether the user has given it for this repository, and not for all. */
   readonly isForThisRepository?: boolean;
+  /** Whether nothing may be changed in a repository that is not encrypted. Default: it is used where it is needed. */
+  readonly meansEncryption?: boolean;
   /**
    * Returns the password. The caller fills it with zeros after use.
    * @throws NoPasswordError

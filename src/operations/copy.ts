@@ -1,4 +1,5 @@
 import { LdmError, NoPasswordError, RepositoryNotFoundError, UsageError, WrongPasswordError } from '../errors.ts';
+import { NotEncryptedError } from './keys/unlock.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { ReusedChunks } from './backup/backup-tally.ts';
@@ -92,6 +93,9 @@ function aboutDestination(error: unknown, subject: string): unknown {
     return new RepositoryNotFoundError(error.message, { advice: { code: 'create-destination', subject } });
   }
   const message = error instanceof LdmError ? `the destination ${subject}: ${error.message}` : '';
+  if (error instanceof NotEncryptedError) {
+    return new NotEncryptedError(message, { advice: { code: 'accept-plain-destination' } });
+  }
   const advice = { code: 'give-destination-password' } as const;
   if (error instanceof WrongPasswordError) return new WrongPasswordError(message, { advice });
   return error instanceof NoPasswordError ? new NoPasswordError(message, { advice }) : error;

@@ -39,7 +39,7 @@ type NoticeOfKind =
   | { readonly kind: 'realm-file-readable'; readonly path: ByteString; readonly mode: number }
   /** It may be typed again. */
   | { readonly kind: 'wrong-password' }
-  /** What is added to the repository is not encrypted. */
+  /** The repository is not encrypted, so anybody who can write to its place may have made what is read. */
   | { readonly kind: 'password-not-used' }
   | { readonly kind: 'checkpoint-not-written'; readonly reason: string }
   | ({ readonly kind: 'older-state' } & OlderState)

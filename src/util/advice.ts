@@ -72,6 +72,7 @@ export type AdviceCode =
   | 'override-append-only'
   | 'accept-older-state'
   | 'leave-password-out'
+  | 'accept-plain-destination'
   | 'import-key'
   | 'list-keys'
   | 'keep-another-key'

@@ -4,9 +4,6 @@ import { expect, test } from 'vitest';
 
 import { decodeConfig, encodeConfig } from '../../src/format/config.ts';
 import { encodeChecked } from '../../src/format/json-reader.ts';
-import { runLdmHere } from '../support/run-ldm-here.ts';
-import type { RunLdmResult } from '../support/run-ldm.ts';
-import { memoryDirectory } from '../support/temp-directory.ts';
 import { contentsOf, makeRemembering } from '../support/remembering.ts';
 
 test('a plain repository at the place of an encrypted one is refused before anything is read or written', async () => {
@@ -193,25 +190,4 @@ test('the default repository is not created where an encrypted one was, except b
   rmSync(repository, { recursive: true });
   // Nothing is remembered of a plain one.
   await runWell(['backup', 'source']);
-});
-
-test('a password for a plain repository is refused if it was given for this one, and else mentioned', async () => {
-  const directory = memoryDirectory();
-  const run = async (args: readonly string[], env = {}): Promise<RunLdmResult> =>
-    await runLdmHere(['-r', 'plain', ...args], { cwd: directory, env });
-  writeFileSync(join(directory, 'password'), 'secret', { mode: 0o600 });
-  await run(['init', '--no-encryption']);
-  const before = contentsOf(join(directory, 'plain'));
-  for (const command of [['backup', 'password'], ['snapshots'], ['check']]) {
-    expect(await run(['--password-file', 'password', ...command])).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: `ldm: ${join(directory, 'plain')} is not encrypted, but a password was given for it\nNothing was read or written. Leave the password out if you mean this repository. To encrypt what is in it, see \`ldm copy --help\`.\n`,
-    });
-  }
-  expect(contentsOf(join(directory, 'plain'))).toEqual(before);
-  const env = { LDM_PASSWORD: 'secret' };
-  const stderr = 'ldm: warning: the repository is not encrypted, so the password is not used\n';
-  expect(await run(['backup', 'password'], env)).toMatchObject({ code: 0, stderr });
-  expect(await run(['snapshots'], env)).toMatchObject({ code: 0, stderr: '' });
 });

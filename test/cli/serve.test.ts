@@ -115,7 +115,7 @@ describe('a repository behind ldm serve', () => {
   it('fails like on a full disk when the quota is used up, and a delete makes room', async () => {
     const { directory, served, run, runApart } = makeStage();
     const quota = ['--quota', '8MiB'];
-    expect(await run(['init', '--no-encryption'], ...quota)).toMatchObject({ code: 0 });
+    expect(await run(['init'], ...quota)).toMatchObject({ code: 0 });
     writeFileSync(join(directory, 'source/first'), createPrng(1).bytes(5_000_000));
     expect(await run(['backup', 'source'], ...quota)).toMatchObject({ code: 0 });
     writeFileSync(join(directory, 'source/second'), createPrng(2).bytes(5_000_000));

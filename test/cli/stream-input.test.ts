@@ -53,7 +53,17 @@ describe('--stdin-from-command', () => {
   it('saves what a command prints', async () => {
     const scenario = await makeScenario();
     const script = 'test -z "$LDM_PASSWORD" && read x; seq 1 100000; echo beside >&2';
-    const args = ['backup', '--stdin-name', 'n.txt', '--stdin-from-command', '--', 'sh', '-c', script];
+    const args = [
+      '--no-encryption',
+      'backup',
+      '--stdin-name',
+      'n.txt',
+      '--stdin-from-command',
+      '--',
+      'sh',
+      '-c',
+      script,
+    ];
     const { code, stderr } = await scenario.runBuilt(args, {
       input: 'not for the command',
       env: { LDM_PASSWORD: 'p' },

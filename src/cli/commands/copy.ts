@@ -12,6 +12,7 @@ interface CopyFlags extends SnapshotFilterFlags {
   readonly to?: string;
   readonly dryRun?: boolean;
   readonly toPasswordFile?: string;
+  readonly toNoEncryption?: boolean;
   readonly toPasswordCommand?: string;
 }
 
@@ -36,6 +37,7 @@ export function defineCopy(program: Command, runner: CommandRunner): void {
       '--to-password-command <command>',
       'take the password of the other repository from what this command prints',
     )
+    .option('--to-no-encryption', 'the other repository is not encrypted: no password is for it')
     .option('-n, --dry-run', 'store nothing, only print what would be added (about, if ids or chunks differ)');
   addSnapshotFilters(command)
     .addHelpText('after', NOTE)
@@ -69,7 +71,11 @@ export function defineCopy(program: Command, runner: CommandRunner): void {
           filter: snapshotFilterOf(flags),
           destination: await session.openOther(
             to,
-            { passwordFile: flags.toPasswordFile, passwordCommand: flags.toPasswordCommand },
+            {
+              passwordFile: flags.toPasswordFile,
+              passwordCommand: flags.toPasswordCommand,
+              isPlain: flags.toNoEncryption,
+            },
             '--to-',
           ),
           onSnapshot: createCopyList(session, dryRun === true),

@@ -134,7 +134,8 @@ async function optionsOf(session: Session, flags: InitFlags): Promise<InitOption
   ]);
   const { chunkSize, chunkHash, packHash, fpr, hashes, compressionLevel, appendOnly, singleWriter, copyParamsFrom } =
     flags;
-  if (!flags.encryption && session.context.password?.isForThisRepository === true) {
+  const isPlain = !flags.encryption || session.isPlain;
+  if (isPlain && session.context.password?.isForThisRepository === true) {
     throw new UsageError('--no-encryption and a password cannot be combined');
   }
   const isCut = flags.chunker !== undefined || chunkSize !== undefined || chunkHash !== undefined;
@@ -151,7 +152,7 @@ async function optionsOf(session: Session, flags: InitFlags): Promise<InitOption
   const passwordOptions = { passwordFile: flags.fromPasswordFile, passwordCommand: flags.fromPasswordCommand };
   const copyParametersFrom =
     copyParamsFrom === undefined ? undefined : await session.openOther(copyParamsFrom, passwordOptions, '--from-');
-  const encryption = flags.encryption ? ('always' as const) : ('never' as const);
+  const encryption = isPlain ? ('never' as const) : ('always' as const);
   const given = {
     chunker,
     chunkHash,

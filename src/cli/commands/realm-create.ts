@@ -64,7 +64,7 @@ export function defineRealmCreate(realm: Command, runner: CommandRunner): void {
         const created = await createRealm({
           file: pathInput(file),
           name: flags.name,
-          isEncrypted: flags.encryption,
+          isEncrypted: flags.encryption && !session.isPlain,
           chunker: chunkerOf(flags.chunker ?? 'fastcdc', flags.chunkSize),
           chunkHash: flags.chunkHash,
           newPassword: seal ? session.realmPassword(file, passwordOptions, '--new-') : undefined,

@@ -126,6 +126,7 @@ export function createPasswordSource(
   const { signal } = surroundings;
   return {
     isConfigured: origin !== undefined,
+    meansEncryption: true,
     isForThisRepository,
     read: async () => read(async ({ askPassword }) => askPassword(questions.current, signal)),
     readNew: async () => read(async ({ askNewPassword }) => askNewPassword(questions.new, signal)),

@@ -47,7 +47,7 @@ function describe(notice: Notice): string {
     case 'wrong-password':
       return 'wrong password';
     case 'password-not-used':
-      return 'the repository is not encrypted, so the password is not used';
+      return 'the repository is not encrypted, so the password is not used; add --no-encryption if that is right';
     case 'checkpoint-not-written':
       return `the filter image could not be saved, so the next command takes longer to start: ${notice.reason}`;
     case 'older-state':

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChunkerParameters } from '../../chunking/chunker.ts';
 import { LdmError, NoPasswordError, RepositoryNotFoundError, WrongPasswordError } from '../../errors.ts';
+import { NotEncryptedError } from '../keys/unlock.ts';
 import type { RepositoryConfig } from '../../format/config.ts';
 import { contextAt, withRepository } from '../context.ts';
 import type { OperationContext, OtherRepository } from '../context.ts';
@@ -50,6 +51,9 @@ function aboutOther(error: unknown, place: string): unknown {
   const message = `the repository ${place}: ${error.message}`;
   const advice = { code: 'give-origin-password' } as const;
   if (error instanceof WrongPasswordError) return new WrongPasswordError(message, { advice });
+  if (error instanceof NotEncryptedError) {
+    return new NotEncryptedError(message, { advice: error.advice });
+  }
   return error instanceof NoPasswordError ? new NoPasswordError(message, { advice }) : error;
 }
 

@@ -1,8 +1,13 @@
-import { NoPasswordError, RefusedError, WrongPasswordError } from '../../errors.ts';
+import { LdmError, NoPasswordError, RefusedError, WrongPasswordError } from '../../errors.ts';
 import type { UnlockOptions, Unlocked, UnusableKey } from '../../repository/key-files.ts';
 import type { KeyStore } from '../../repository/key-store.ts';
 import type { OperationContext, PasswordSource } from '../context.ts';
 import type { Access } from '../permissions.ts';
+
+/** There is a password for a repository that is not encrypted. */
+export class NotEncryptedError extends LdmError {
+  override readonly code: string = 'NOT_ENCRYPTED';
+}
 
 /** Somebody who types a password without seeing it may mistype it. */
 const ATTEMPTS = 3;
@@ -85,15 +90,18 @@ export function assertFullRole({ keyId, role }: Unlocked, what: string): void {
 }
 
 /**
- * For a repository that is not encrypted. Somebody who gives a password relies on encryption, and may have named another
- * repository by mistake.
- * @throws RefusedError
+ * For a repository that is not encrypted. Whoever has set a password relies on encryption, and may have named another
+ * repository by mistake, or somebody may have replaced it. If the password is one for all repositories, what is there can
+ * still be read: that reveals nothing.
+ * @throws NotEncryptedError
  */
 export function assertPasswordUsed({ password, backend, onNotice }: OperationContext, access: Access): void {
-  if (password?.isForThisRepository === true) {
-    throw new RefusedError(`${backend.location} is not encrypted, but a password was given for it`, {
+  if (password?.isConfigured !== true) return;
+  const isReading = access === 'read' || access === 'list';
+  if (password.isForThisRepository === true || (password.meansEncryption === true && !isReading)) {
+    throw new NotEncryptedError(`${backend.location} is not encrypted, but a password was given for it`, {
       advice: { code: 'leave-password-out' },
     });
   }
-  if (password?.isConfigured === true && access === 'add') onNotice?.({ kind: 'password-not-used' });
+  if (access === 'read' || access === 'add') onNotice?.({ kind: 'password-not-used' });
 }

@@ -23,6 +23,7 @@ import { addKey } from './key-changes.ts';
 import type { NewGroup } from './group-changes.ts';
 import { listOptional } from './listing.ts';
 import { assertVacant } from './vacant-place.ts';
+import { typeablePassword } from './password-forms.ts';
 
 export { repositoryExists };
 
@@ -44,6 +45,7 @@ export interface NewRepository {
  * Creates a repository in an empty place. The configuration is written last, and makes it a repository. Of several
  * processes that create one at the same place, only one does.
  * @throws RefusedError if the place is not empty
+ * @throws NoPasswordError if nobody could type the password
  * @throws InstallationError if this installation could not use the repository
  */
 export async function createRepository(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {
@@ -79,6 +81,7 @@ export async function assertNoRepository(backend: Backend): Promise<void> {
 async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {
   const { backend } = access;
   await assertNoRepository(backend);
+  const password = given.password && typeablePassword(given.password);
   createPackDigest(given.config.packHash);
   openZstd();
   const kind = { isEncrypted: given.password !== undefined, isInRealm: given.config.realmId !== undefined };
@@ -87,7 +90,7 @@ async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository)
   try {
     // While this process waited for the lock, another one may have created a repository.
     await assertNoRepository(backend);
-    await fill(access, given, async () => lock.assertHeld());
+    await fill(access, { ...given, password }, async () => lock.assertHeld());
   } finally {
     // The lock of a process that ends does not block others.
     await lock.release().catch(() => undefined);

@@ -4,6 +4,7 @@ import type { Backend, Verify } from '../backend/backend.ts';
 import { hashPassword, newKdfParameters } from '../crypto/argon2.ts';
 import type { KdfParameters } from '../crypto/argon2.ts';
 import type { MasterKey } from '../crypto/master-key.ts';
+import { formsOf } from './password-forms.ts';
 import { sealKey } from '../crypto/sealed-key.ts';
 import { sha256 } from '../crypto/sha256.ts';
 import { CorruptDataError, RefusedError, isDamage } from '../errors.ts';
@@ -45,11 +46,13 @@ export async function assertNewPassword(
   backend: Backend,
   key: Pick<NewKey, 'repositoryId' | 'masterKey' | 'password'> & { readonly signal: AbortSignal | undefined },
 ): Promise<void> {
-  const [id] = await findKeysOfPassword(backend, key);
-  if (id === undefined) return;
-  throw new RefusedError(`the new password is already in use by the key ${id.slice(0, 8)}; nothing was changed`, {
-    hint: 'Choose another password.',
-  });
+  for (const password of formsOf(key.password)) {
+    const [id] = await findKeysOfPassword(backend, { ...key, password });
+    if (id === undefined) continue;
+    throw new RefusedError(`the new password is already in use by the key ${id.slice(0, 8)}; nothing was changed`, {
+      hint: 'Choose another password.',
+    });
+  }
 }
 
 /** Seals the master key under a password in a new key file. Returns its id; the file is durable on return. */

@@ -25,7 +25,7 @@ export function checkedPassword(bytes: Buffer, origin: string): Buffer {
   if (problem === undefined) return bytes.subarray(0, length);
   bytes.fill(0);
   throw new NoPasswordError(`the password from ${origin} ${problem}`, {
-    hint: `A password is 1 to ${MAX_PASSWORD_BYTES} bytes without NUL; one line break at the end does not belong to it.`,
+    hint: `A password is 1 to ${MAX_PASSWORD_BYTES} bytes without NUL; one line break at the end does not belong to it. A file with NUL may be UTF-16: save it as UTF-8.`,
   });
 }
 

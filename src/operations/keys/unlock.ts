@@ -1,4 +1,5 @@
 import { LdmError, NoPasswordError, RefusedError, WrongPasswordError } from '../../errors.ts';
+import { formsOf, typeablePassword } from '../../repository/password-forms.ts';
 import type { UnlockOptions, Unlocked, UnusableKey } from '../../repository/key-files.ts';
 import type { KeyStore } from '../../repository/key-store.ts';
 import type { OperationContext, PasswordSource } from '../context.ts';
@@ -25,7 +26,7 @@ export async function withPassword<T>(
   for (let attempt = 1; ; attempt += 1) {
     const password = await source.read();
     try {
-      return await use(password);
+      return await useForms(password, use);
     } catch (error) {
       if (!(error instanceof WrongPasswordError) || source.isConfigured || attempt === ATTEMPTS) throw error;
       onNotice?.({ kind: 'wrong-password' });
@@ -35,14 +36,31 @@ export async function withPassword<T>(
   }
 }
 
-/** Runs `use` with a new password. */
+/** Runs `use` with one form of the password after the other, until one is right. */
+async function useForms<T>(password: Uint8Array, use: (password: Uint8Array) => Promise<T>): Promise<T> {
+  let first: WrongPasswordError | undefined;
+  for (const form of formsOf(password)) {
+    try {
+      return await use(form);
+    } catch (error) {
+      if (!(error instanceof WrongPasswordError)) throw error;
+      first ??= error;
+    }
+  }
+  throw first!;
+}
+
+/**
+ * Runs `use` with a new password.
+ * @throws NoPasswordError if nobody could type it
+ */
 export async function withNewPassword<T>(
   source: PasswordSource,
   use: (password: Uint8Array) => Promise<T>,
 ): Promise<T> {
   const password = await source.readNew();
   try {
-    return await use(password);
+    return await use(typeablePassword(password));
   } finally {
     password.fill(0);
   }

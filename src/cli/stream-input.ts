@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { SourceError, UsageError } from '../errors.ts';
 import { reasonOf } from '../files/path-failures.ts';
-import { withoutSecrets } from './password/password-command.ts';
+import { startUserCommand } from '../util/programs.ts';
 import { openStandardInput } from './standard-input.ts';
 
 /** How a command has ended. */
@@ -30,8 +29,8 @@ export function standardInput(): AsyncIterable<Uint8Array> {
  * @throws SourceError if it cannot be started, fails or is killed
  */
 export async function* commandOutput(words: readonly string[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const [program = '', ...args] = words;
-  const child = spawn(program, args, { env: withoutSecrets(process.env), stdio: ['ignore', 'pipe', 'inherit'] });
+  const [program = ''] = words;
+  const child = startUserCommand(words, process.env);
   const stop = (): void => {
     child.kill();
     child.stdout.destroy();

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { SourceError } from '../errors.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringFromBytes, byteStringFromText, fsPath, joinPath } from '../util/byte-string.ts';
+import { runProgram } from '../util/programs.ts';
 import { absolutePath, parentOf } from './root-paths.ts';
 import { readWholeFile } from './whole-file.ts';
 
@@ -74,14 +74,14 @@ export class GitRepositories {
 
   /** Returns undefined if it is not set, or if git is not installed. */
   #ask(source: readonly string[], input: Uint8Array): ByteString | undefined {
-    const { status, stdout } = spawnSync(
-      'git',
-      ['config', ...source, '--type=path', '-z', '--get', 'core.excludesFile'],
+    const { status, stdout } = runProgram(
+      ['git', 'config', ...source, '--type=path', '-z', '--get', 'core.excludesFile'],
       {
         input,
         cwd: '/',
         // No repository: neither the one of a hook that runs this process, nor one at the root directory.
-        env: { ...this.#environment, GIT_DIR: '/dev/null' },
+        environment: this.#environment,
+        variables: { GIT_DIR: '/dev/null' },
         timeout: GIT_TIMEOUT_MS,
       },
     );

@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MountError } from '../errors.ts';
+import { startProgram } from '../util/programs.ts';
 import type { FuseCalls } from './system-calls.ts';
 
 /** Mounts and unmounts for every user: it is setuid root. Part of libfuse. */
@@ -40,9 +40,9 @@ export async function createMountPoint(calls: FuseCalls, options: MountPointOpti
   const { directory } = options;
   const [socket, childSocket] = calls.socketPair();
   const mountOptions = ['ro', 'nosuid', 'nodev', 'fsname=ldm', 'subtype=ldm', 'auto_unmount', ...options.options];
-  const child = spawn(PROGRAM, ['-o', mountOptions.join(','), '--', directory], {
+  const child = startProgram([PROGRAM, '-o', mountOptions.join(','), '--', directory], {
     stdio: ['ignore', 'ignore', 'pipe', childSocket],
-    env: { ...process.env, _FUSE_COMMFD: '3' },
+    variables: { _FUSE_COMMFD: '3' },
   });
   const failure = failureOf(child, directory);
   closeSync(childSocket);
@@ -106,7 +106,7 @@ async function failureOf(child: ChildProcess, directory: string): Promise<MountE
 
 /** Runs the program without output, and returns its exit code. */
 async function run(words: readonly string[]): Promise<number | undefined> {
-  const child = spawn(PROGRAM, words, { stdio: 'ignore' });
+  const child = startProgram([PROGRAM, ...words], { stdio: 'ignore' });
   return await new Promise((resolve) => {
     child.on('error', () => resolve(undefined));
     child.on('close', (code) => resolve(code ?? undefined));

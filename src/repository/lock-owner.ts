@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { runProgram } from '../util/programs.ts';
 
 /** The process that holds a lock. On the same machine, others see whether it still runs. Unknown fields are empty. */
 export interface LockOwner {
@@ -111,11 +111,8 @@ function machineAndBoot(): { machineId: string; bootId: string } {
 
 function machineAndBootOfMacos(): { machineId: string; bootId: string } {
   try {
-    const output = execFileSync('/usr/sbin/sysctl', ['-n', 'kern.uuid', 'kern.bootsessionuuid'], {
-      encoding: 'utf8',
-      // The environment may have a password.
-      env: {},
-    });
+    const words = ['/usr/sbin/sysctl', '-n', 'kern.uuid', 'kern.bootsessionuuid'];
+    const output = runProgram(words, { environment: {} }).stdout.toString();
     const [machineId = '', bootId = ''] = output.replaceAll('-', '').split('\n');
     return { machineId, bootId };
   } catch {

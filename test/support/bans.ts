@@ -35,6 +35,12 @@ export const bans: readonly Ban[] = [
     except: /^src\/(cli|operations|util\/clock|repository\/lock|backend\/local)/,
   },
   {
+    pattern: /^(?!import type ).*['"](node:)?child_process['"]/,
+    instead: 'startProgram or runProgram of util/programs, which keep passwords and keys from other programs',
+    where: sources,
+    except: /^src\/util\/programs\.ts$/,
+  },
+  {
     pattern: /['"]koffi['"]/,
     instead: 'loadSystemLibrary, which isolates a library from the functions that Node exports',
     where: sources,

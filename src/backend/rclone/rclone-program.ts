@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
 import type { ChildProcessByStdio } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 
-import { withoutOwnVariables } from '../../util/own-variables.ts';
+import { startProgram } from '../../util/programs.ts';
+import { usesKeysOfAmazon } from './rclone-keys.ts';
 import { StoreError } from '../objects/object-store.ts';
 import { RcloneMessages } from './rclone-messages.ts';
 
@@ -34,8 +34,12 @@ export class RcloneProgram {
    * It runs in a session of its own, because Ctrl+C goes to all programs of a terminal, and rclone handles it even if it
    * is started with the signal ignored. But ldm needs rclone to release its lock. It ends when its input does.
    */
-  constructor([program, ...args]: readonly string[]) {
-    const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: environment() });
+  constructor(words: readonly string[]) {
+    const child = startProgram(words, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      ...environment(words),
+    }) as ChildProcessByStdio<null, Readable, Readable>;
     this.#child = child;
     this.stdout = child.stdout as Socket;
     // Without a listener, it would end ldm. The end of the program tells what has happened.
@@ -87,10 +91,15 @@ export function endError({ code, startError, reason }: ProgramEnd, remote: strin
   return new StoreError(reason, { kind: startError === undefined ? 'transient' : 'other', isAnswer: false, hint });
 }
 
-function environment(): NodeJS.ProcessEnv {
-  // Otherwise, what is removed from B2 is only hidden and never gives its space back. As restic does it.
-  const variables: NodeJS.ProcessEnv = { RCLONE_B2_HARD_DELETE: 'true', ...withoutOwnVariables(process.env) };
-  for (const name of ['RCLONE_VERBOSE', 'RCLONE_QUIET', 'RCLONE_USE_JSON_LOG']) delete variables[name];
-  // Why a file cannot be opened is a detail to rclone.
-  return { ...variables, RCLONE_LOG_LEVEL: 'DEBUG' };
+function environment(words: readonly string[]): Pick<Parameters<typeof startProgram>[1], 'variables' | 'needs'> {
+  const variables: NodeJS.ProcessEnv = {
+    // Otherwise, what is removed from B2 is only hidden and never gives its space back. As restic does it.
+    RCLONE_B2_HARD_DELETE: process.env['RCLONE_B2_HARD_DELETE'] ?? 'true',
+    RCLONE_VERBOSE: undefined,
+    RCLONE_QUIET: undefined,
+    RCLONE_USE_JSON_LOG: undefined,
+    // Why a file cannot be opened is a detail to rclone.
+    RCLONE_LOG_LEVEL: 'DEBUG',
+  };
+  return { variables, needs: usesKeysOfAmazon(words, process.env) ? ['rclone', 'aws'] : ['rclone'] };
 }

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
 
 import { LdmError, UsageError } from '../../errors.ts';
-import { withoutOwnVariables } from '../../util/own-variables.ts';
+import { outputOfShell } from '../../util/programs.ts';
 import { StoreError } from '../objects/object-store.ts';
 import { nonEmpty } from './aws-files.ts';
 import type { AwsProfile } from './aws-files.ts';
@@ -80,10 +78,9 @@ export class CredentialSource {
 
 /** Runs a program that prints keys as JSON. (AWS CLI User Guide, "Sourcing credentials with an external process") */
 async function fromProcess(command: string): Promise<S3Keys> {
-  const env = withoutOwnVariables(process.env);
   try {
-    const { stdout } = await promisify(execFile)('sh', ['-c', command], { env, timeout: PROCESS_MS });
-    return keysFrom(JSON.parse(stdout), 'SessionToken');
+    const answer = await outputOfShell(command, { needs: ['aws'], timeoutMs: PROCESS_MS });
+    return keysFrom(JSON.parse(answer), 'SessionToken');
   } catch (error) {
     // The error of the program would contain its output, and with it the keys.
     const reason =

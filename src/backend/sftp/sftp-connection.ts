@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
 import type { ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { SFTP } from 'ssh2/lib/protocol/SFTP.js';
 import type { SftpProtocol } from 'ssh2/lib/protocol/SFTP.js';
 
-import { withoutOwnVariables } from '../../util/own-variables.ts';
+import { startProgram } from '../../util/programs.ts';
 
 /** The connection is gone, and it is unknown whether the request was carried out. */
 export class ConnectionLostError extends Error {}
@@ -87,9 +86,8 @@ export class SftpConnection {
    * @param signal - ends the attempt; the program is stopped. One that is aborted already has no effect
    * @throws ConnectionLostError with what the program has said, or the reason of the signal
    */
-  static async open([program, ...args]: readonly string[], signal: AbortSignal | undefined): Promise<SftpConnection> {
-    const env = withoutOwnVariables(process.env);
-    const connection = new SftpConnection(spawn(program!, args, { stdio: ['pipe', 'pipe', 'pipe'], env }));
+  static async open(words: readonly string[], signal: AbortSignal | undefined): Promise<SftpConnection> {
+    const connection = new SftpConnection(startProgram(words, { stdio: ['pipe', 'pipe', 'pipe'] }) as Child);
     let isInterrupted = false;
     const giveUp = (): void => {
       isInterrupted = true;

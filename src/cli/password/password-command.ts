@@ -1,15 +1,12 @@
-import { spawn } from 'node:child_process';
 import type { ChildProcessByStdio } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { NoPasswordError } from '../../errors.ts';
 import { reasonOf } from '../../files/path-failures.ts';
+import { startUserCommand } from '../../util/programs.ts';
 import { READ_LIMIT_BYTES, checkedPassword } from './checked-password.ts';
 
 /** How long the children of a command that has ended may still write. */
 const LATE_OUTPUT_MS = 1000;
-
-/** What gives a password must not be seen by programs that have no business with it. */
-const SECRET_VARIABLES = /^LDM_PASSWORD|^CREDENTIALS_DIRECTORY$/;
 
 /**
  * Runs a command without a shell and returns what it prints on stdout. Its stderr is that of this process. Its stdin is
@@ -23,8 +20,8 @@ export async function runPasswordCommand(
   { environment, signal }: { readonly environment: NodeJS.ProcessEnv; readonly signal: AbortSignal },
 ): Promise<Buffer> {
   signal.throwIfAborted();
-  const [program, ...args] = words;
-  const child = spawn(program!, args, { env: withoutSecrets(environment), stdio: ['ignore', 'pipe', 'inherit'] });
+  const [program] = words;
+  const child = startUserCommand(words, environment);
   // The arguments may be secret.
   const origin = `the command ${program}`;
   // Its own children may go on, and hold stdout open.
@@ -45,11 +42,6 @@ export async function runPasswordCommand(
     ended.abort();
     for (const bytes of output) bytes.fill(0);
   }
-}
-
-/** Returns the environment for another program. */
-export function withoutSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !SECRET_VARIABLES.test(name)));
 }
 
 /** Rejects when `signal` is aborted. Stops listening when `ended` is. */

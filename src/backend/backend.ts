@@ -73,6 +73,8 @@ export interface Backend {
   readonly packsAtOnce?: number | undefined;
   /** Whether the other machine has said that it lets nothing be removed or changed. Known after the first request. */
   readonly isAppendOnly?: boolean | undefined;
+  /** How much later it is at the place, in ms, as its answers have shown. Asks nothing; undefined if it is not known. */
+  clockAheadMs?(): number | undefined;
   /** The same place without the cache of this machine, if it has one: to verify what is stored there. */
   readonly uncached?: Backend | undefined;
   /** Says that what was read of a file was wrong: from now on, no cache of this machine is used for it. */

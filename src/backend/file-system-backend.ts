@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 
 import { isAbsent } from '../errors.ts';
 import { GROUP_ID_NAME, directoryOf } from '../format/layout.ts';
+import { wallClockMs } from '../util/clock.ts';
 import type { Backend, BackendFile, Place, StagedFile, Verify } from './backend.ts';
 import { repositoryExists } from './repository-exists.ts';
 
@@ -44,6 +45,9 @@ export abstract class FileSystemBackend implements Backend {
   /** Directories with changed names that are not durable yet, with the number of the latest change. */
   readonly #unsynced = new Map<string, number>();
   #changeCount = 0;
+  /** The last lock that was created, and when by the clock of this machine. */
+  #claimed: { readonly name: string; readonly timeMs: number } | undefined;
+  #clockAheadMs: number | undefined;
   /** The error of a failed fsync of a directory. A second fsync would wrongly succeed: the names may be dropped. */
   #failedSync: { readonly error: unknown } | undefined;
 
@@ -142,7 +146,19 @@ export abstract class FileSystemBackend implements Backend {
 
   async claim(name: string): Promise<void> {
     const writer = await this.#inDirectory(directoryOf(name), async () => this.create(name));
+    this.#claimed = { name, timeMs: wallClockMs() };
     await writer.close();
+  }
+
+  clockAheadMs(): number | undefined {
+    return this.#clockAheadMs;
+  }
+
+  /** A listing shows when a file was last changed. The file system has set that of a new lock, and no heartbeat yet. */
+  protected observeTime(name: string, modifiedMs: number): void {
+    if (this.#claimed?.name !== name) return;
+    this.#clockAheadMs = modifiedMs - this.#claimed.timeMs;
+    this.#claimed = undefined;
   }
 
   async refresh(name: string): Promise<boolean> {

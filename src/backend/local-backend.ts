@@ -78,7 +78,10 @@ export class LocalBackend extends FileSystemBackend {
           if (stats === undefined) continue;
           const name = current === '' ? entry : `${current}/${entry}`;
           if (stats.isDirectory()) pending.push(name);
-          else files.push({ name, sizeBytes: stats.size });
+          else {
+            files.push({ name, sizeBytes: stats.size });
+            this.observeTime(name, stats.mtimeMs);
+          }
         }
       }
       return files.sort((a, b) => (a.name < b.name ? -1 : 1));

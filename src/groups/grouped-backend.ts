@@ -47,6 +47,10 @@ export class GroupedBackend implements Backend {
     return this.#placer.shortCount;
   }
 
+  clockAheadMs(): number | undefined {
+    return this.#metadata.clockAheadMs?.();
+  }
+
   get isAppendOnly(): boolean | undefined {
     return this.#metadata.isAppendOnly;
   }

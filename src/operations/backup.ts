@@ -11,6 +11,7 @@ import { manifestsWithoutCopy } from './backup/manifest-copies.ts';
 import { OwnRepository } from './backup/own-repository.ts';
 import type { SkippedRepository } from './backup/own-repository.ts';
 import { warnOfDamage, warnOfSources } from './backup/problems.ts';
+import { newerOfGroup } from './backup/parent-snapshot.ts';
 import type { SourceProblem } from './backup/problems.ts';
 import type { RemovedCounts } from './backup/removed-entries.ts';
 import { marksOf, snapshotTime } from './backup/snapshot-manifest.ts';
@@ -90,6 +91,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const stored = await storeRelying(given);
     const { snapshot, tally, chunks, parent, removed, filesMoved, continuation, attributes } = stored;
     warnOfSources(context, tally, ownRepository.skipped);
+    warnOfOrder(given, snapshot);
     const { summary } = snapshot;
     const { continued } = continuation;
     const { incompleteCount: attributesIncomplete } = attributes;
@@ -140,6 +142,15 @@ async function planBackup(options: BackupOptions, onProblem: (problem: SourcePro
   if (reliesOn !== undefined)
     throw new UsageError('a stream cannot rely on another domain, because it cannot be read again');
   return planStream(stream);
+}
+
+/** A time that the user has given is no sign of a wrong clock. */
+function warnOfOrder(
+  { context, options, repository, opened }: Parameters<typeof storeRelying>[0],
+  snapshot: Snapshot,
+): void {
+  const newest = options.time === undefined ? newerOfGroup(repository.files, opened, snapshot) : undefined;
+  if (newest !== undefined) context.onNotice?.({ kind: 'dated-before-newest', newest });
 }
 
 function warnOfOffline({ onNotice }: OperationContext, packs: readonly { readonly sizeBytes: number }[]): void {

@@ -124,6 +124,7 @@ export async function withRepository<T>(
   try {
     repository.throwIfAborted();
     reportGroups();
+    if (!isReading(mode)) reportClock(context);
     const watch = watchOf(context, repository, opened?.keyId);
     const command = {
       isExclusive: mode === 'exclusive',
@@ -152,6 +153,15 @@ export async function withRepository<T>(
     onNotice?.({ kind: 'lock-not-released', reason: error.message });
   });
   return result;
+}
+
+/** Small differences are usual, and harm nothing. */
+const CLOCK_TOLERANCE_MS = 5 * 60_000;
+
+/** Snapshots are dated, and retention is applied, by the clock of this machine. */
+function reportClock({ backend, onNotice }: OperationContext): void {
+  const aheadMs = backend.clockAheadMs?.() ?? 0;
+  if (Math.abs(aheadMs) > CLOCK_TOLERANCE_MS) onNotice?.({ kind: 'clocks-differ', aheadMs });
 }
 
 /** For operations that find or repair damage: they must see what is stored, not copies of it on this machine. */

@@ -101,6 +101,10 @@ type NoticeOfKind =
     }
   /** Each of them stays the latest until its date has passed. */
   | { readonly kind: 'dated-in-future'; readonly snapshots: readonly SnapshotListing[] }
+  /** The clock of the place of the repository shows another time. `aheadMs`: how much later. */
+  | { readonly kind: 'clocks-differ'; readonly aheadMs: number }
+  /** The new snapshot is dated before an earlier one of the same host and paths. */
+  | { readonly kind: 'dated-before-newest'; readonly newest: SnapshotListing }
   /** Packs with dead space could not be rewritten. */
   | { readonly kind: 'disk-full'; readonly packCount: number }
   | { readonly kind: 'export-incomplete' }

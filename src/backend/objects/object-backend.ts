@@ -13,6 +13,7 @@ import type { ObjectStore } from './object-store.ts';
 import { assertUsable } from './probe.ts';
 import { StoreRequests } from './store-requests.ts';
 import { StagedObject } from './staged-object.ts';
+import type { Publication } from './staged-object.ts';
 
 /** How long a repository that was seen counts as present. */
 const SEEN_MS = 60_000;
@@ -42,6 +43,10 @@ export class ObjectBackend implements Backend {
     this.#store = store;
     this.#requests = new StoreRequests(location, retry);
     this.readsAtOnce = store.requestsAtOnce;
+  }
+
+  clockAheadMs(): number | undefined {
+    return this.#store.clockAheadMs?.();
   }
 
   async examine(): Promise<Place> {
@@ -242,9 +247,3 @@ export class ObjectBackend implements Backend {
 }
 
 const EXISTS = new StoreError('it exists', { kind: 'exists', isAnswer: true });
-
-interface Publication {
-  readonly name: string;
-  readonly verify?: Verify | undefined;
-  readonly isNew?: boolean | undefined;
-}

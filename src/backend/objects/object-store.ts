@@ -29,6 +29,8 @@ export interface ObjectStore {
    * write at a time.
    */
   readonly isShared: boolean;
+  /** As in `Backend`. */
+  clockAheadMs?(): number | undefined;
   /** How many requests are worth having under way at once. */
   readonly requestsAtOnce: number;
 

@@ -5,10 +5,14 @@ import type { StagedFile, Verify } from '../backend.ts';
 const FIRST_BYTES = 64 * 1024;
 
 /** Stores all the bytes under a name, as `StagedFile.publish` says. */
-type Store = (
-  bytes: Uint8Array,
-  publication: { readonly name: string; readonly verify: Verify | undefined; readonly isNew: boolean | undefined },
-) => Promise<void>;
+type Store = (bytes: Uint8Array, publication: Publication) => Promise<void>;
+
+/** Under which name an object is stored, and whether it must be new. */
+export interface Publication {
+  readonly name: string;
+  readonly verify?: Verify | undefined;
+  readonly isNew?: boolean | undefined;
+}
 
 /** A new file in memory. One request stores it when it is published. */
 export class StagedObject implements StagedFile {

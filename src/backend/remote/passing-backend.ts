@@ -20,6 +20,10 @@ export abstract class PassingBackend implements Backend {
     return this.#inner.isAppendOnly;
   }
 
+  clockAheadMs(): number | undefined {
+    return this.#inner.clockAheadMs?.();
+  }
+
   get traffic(): Backend['traffic'] {
     return this.#inner.traffic;
   }

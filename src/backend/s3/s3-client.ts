@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sign } from 'aws4';
 
+import { wallClockMs } from '../../util/clock.ts';
 import { StoreError } from '../objects/object-store.ts';
 import type { CredentialSource } from './credentials.ts';
 import { errorCodeOf, elementOf } from './s3-answer.ts';
@@ -35,6 +36,7 @@ export class S3Client {
   #region: string;
   /** How much later it is at the server. */
   #skewMs = 0;
+  #clockAheadMs: number | undefined;
 
   constructor(settings: S3Settings, connection: S3Connection, credentials: CredentialSource) {
     this.#settings = settings;
@@ -44,10 +46,17 @@ export class S3Client {
     this.#base = new URL(settings.endpoint);
   }
 
+  /** As its last answer has shown, in ms. */
+  get clockAheadMs(): number | undefined {
+    return this.#clockAheadMs;
+  }
+
   /** @throws StoreError if there is no answer; an answer with an error is returned */
   async send(request: S3Request): Promise<S3Answer> {
     for (let count = 0; ; count += 1) {
       const answer = await this.#sendOnce(request);
+      const serverMs = Date.parse(answer.headers.date ?? '');
+      if (Number.isFinite(serverMs)) this.#clockAheadMs = serverMs - wallClockMs();
       if (answer.status < 300 || count >= CORRECTIONS_MAX || !(await this.#correct(answer))) return answer;
     }
   }

@@ -22,6 +22,10 @@ export class S3Store implements ObjectStore {
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
   }
 
+  clockAheadMs(): number | undefined {
+    return this.#client.clockAheadMs;
+  }
+
   get isShared(): boolean {
     return this.#isShared;
   }

@@ -79,6 +79,7 @@ export class SftpBackend extends FileSystemBackend {
     const listed = await this.#run('list', directory, async (connection) =>
       directories.listTree(connection, this.#pathOf(directory), READS_AT_ONCE, (path) => isOwnDirectory(prefix + path)),
     );
+    for (const { path, modifiedMs } of listed) this.observeTime(prefix + path, modifiedMs);
     const files = listed.map(({ path, sizeBytes }) => ({ name: prefix + path, sizeBytes }));
     return files.sort((a, b) => (a.name < b.name ? -1 : 1));
   }

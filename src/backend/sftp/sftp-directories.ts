@@ -80,8 +80,8 @@ export async function listTree(
   atOnce: number,
   /** Whether a directory must be readable. Another one may be closed to this user. */
   isNeeded: (path: string) => boolean,
-): Promise<{ readonly path: string; readonly sizeBytes: number }[]> {
-  const files: { path: string; sizeBytes: number }[] = [];
+): Promise<{ readonly path: string; readonly sizeBytes: number; readonly modifiedMs: number }[]> {
+  const files: { path: string; sizeBytes: number; modifiedMs: number }[] = [];
   const pending = [''];
   while (pending.length > 0) {
     const some = pending.splice(0, atOnce).map(async (directory) => {
@@ -94,7 +94,7 @@ export async function listTree(
       for (const { filename, attrs } of await listing) {
         const path = `${directory}/${filename}`;
         if ((attrs.mode & constants.S_IFMT) === constants.S_IFDIR) pending.push(path);
-        else files.push({ path: path.slice(1), sizeBytes: attrs.size });
+        else files.push({ path: path.slice(1), sizeBytes: attrs.size, modifiedMs: attrs.mtime * 1000 });
       }
     });
     await Promise.all(some);

@@ -77,9 +77,10 @@ function describe(notice: Notice): string {
     case 'times-in-milliseconds':
       return 'modification times are restored to the millisecond only, because the package koffi cannot be loaded here';
     case 'latest-among-groups':
-      return `${notice.name} is ${describeListing(notice.snapshot)}; there are snapshots of ${notice.groupCount} different hosts or sets of paths`;
     case 'dated-in-future':
-      return describeFuture(notice.snapshots.map(describeListing));
+    case 'dated-before-newest':
+    case 'clocks-differ':
+      return describeDates(notice);
     case 'disk-full':
       return `the disk is full: ${notice.packCount} packs with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
     case 'mount-failure':
@@ -102,6 +103,26 @@ function describeDamage(notice: DamageNotice): string {
     default:
       return 'the repository is damaged: the export omits chunks that are missing or below unreadable trees';
   }
+}
+
+type DateNotice = Extract<
+  Notice,
+  { kind: 'latest-among-groups' | 'dated-in-future' | 'dated-before-newest' | 'clocks-differ' }
+>;
+
+function describeDates(notice: DateNotice): string {
+  if (notice.kind === 'latest-among-groups') {
+    return `${notice.name} is ${describeListing(notice.snapshot)}; there are snapshots of ${notice.groupCount} different hosts or sets of paths`;
+  }
+  if (notice.kind === 'dated-in-future') return describeFuture(notice.snapshots.map(describeListing));
+  if (notice.kind === 'clocks-differ') return describeClocks(notice.aheadMs);
+  return `the new snapshot is dated before ${describeListing(notice.newest)} of the same host and paths, which remains the latest: see whether the clock is right`;
+}
+
+function describeClocks(aheadMs: number): string {
+  const minutes = Math.round(Math.abs(aheadMs) / 60_000);
+  const direction = aheadMs > 0 ? 'behind' : 'ahead of';
+  return `the clock of this machine is ${countNoun(minutes, 'minute')} ${direction} that of the repository: the times of snapshots, and what rules of forget keep, may be wrong`;
 }
 
 function describeFuture(names: readonly string[]): string {

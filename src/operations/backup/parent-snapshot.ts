@@ -5,6 +5,7 @@ import { encodeTree } from '../../format/tree.ts';
 import type { TreeEntry } from '../../format/tree.ts';
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { RepositoryFiles } from '../../repository/repository-files.ts';
+import type { SnapshotListing } from '../../repository/read-snapshots.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { ParentEntries, composeParentTree } from './parent-entries.ts';
@@ -113,7 +114,23 @@ async function chooseForRoots(
   return chosen;
 }
 
-function findCandidates(files: RepositoryFiles, opened: OpenedState, { hostname, nowMs }: Given): Candidate[] {
+/** Returns the newest snapshot of the same host and paths if the new one is dated before it. */
+export function newerOfGroup(
+  files: RepositoryFiles,
+  opened: OpenedState,
+  { hostname, paths, time }: Snapshot,
+): SnapshotListing | undefined {
+  const isSameGroup = ({ snapshot }: Candidate): boolean => snapshot.paths.join('\0') === paths.join('\0');
+  const nowMs = Infinity;
+  const [newest] = findCandidates(files, opened, { hostname, nowMs }).filter(isSameGroup);
+  return newest !== undefined && newest.timeMs > Date.parse(time) ? newest : undefined;
+}
+
+function findCandidates(
+  files: RepositoryFiles,
+  opened: OpenedState,
+  { hostname, nowMs }: Pick<Given, 'hostname' | 'nowMs'>,
+): Candidate[] {
   const present = new Set(opened.listing.snapshotIds);
   const candidates: Candidate[] = [];
   for (const [id, { manifest }] of opened.state.snapshots) {

@@ -144,10 +144,12 @@ async function makePlan(repository: Repository, found: Examined): Promise<Repair
   repairConfig(plan, repository, findings);
   repairRealm(plan, repository, findings);
   repairManifestCopies(plan, repository, opened, findings);
-  repairManifests(plan, repository, opened, findings);
-  repairDeleted(plan, repository, opened, findings);
+  const manifests = new RepairPlan();
+  repairManifests(manifests, repository, opened, findings);
+  repairDeleted(manifests, repository, opened, findings);
+  repairCommits(plan, repository, { opened, findings, manifests });
+  plan.append(manifests);
   repairCondemnations(plan, repository, opened);
-  repairCommits(plan, repository, opened, findings);
   repairPacks(plan, repository, found);
   await repairCheckpoints(plan, repository, opened, findings);
   return plan;

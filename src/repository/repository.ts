@@ -39,8 +39,7 @@ import type { OpenRepositoryOptions } from './open-options.ts';
 
 /** Enough for the trees of a large directory and for a run of blocks. */
 const CACHE_BYTES = 32 * 1024 * 1024;
-
-// Two, so that a damaged checkpoint costs a longer fold and not a rebuild.
+/** Two, so that a damaged one costs a longer fold and not a rebuild. */
 const CHECKPOINTS_KEPT = 2;
 
 /** An opened repository: its configuration, its lock, and access to its contents. */
@@ -185,10 +184,7 @@ export class Repository {
     return new SegmentWriter({ publish, verifyLock, verifyPacks, segmentBytes: sizes.segmentBytes });
   }
 
-  /**
-   * Returns the error to report for a failure. If a file is missing or damaged and the lock of this process is gone,
-   * that is the reason: another process has removed the file since. Not if the whole repository is gone.
-   */
+  /** Returns the error to report: if the lock of this process is gone, others have removed the file that is missing. */
   async explain(error: unknown): Promise<unknown> {
     const isFileGone = isAbsent(error) || error instanceof CorruptDataError;
     if (!isFileGone) return error;

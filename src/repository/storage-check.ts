@@ -131,7 +131,8 @@ export class StorageCheck {
   async #isWhole(from: Backend, file: StoredFile, pause: Pause): Promise<boolean> {
     const { directory, name, sizeBytes } = file;
     const isCommit = isCommitName(name);
-    if (directory !== 'filter' && !isCommit) return (await this.#digest(from, file, sizeBytes, pause)) === baseName(name);
+    if (directory !== 'filter' && !isCommit)
+      return (await this.#digest(from, file, sizeBytes, pause)) === baseName(name);
     // Their digests are at their ends. If a checkpoint is encrypted, its name and the rest tell nothing without the key.
     const isSealedStream = this.head.isEncrypted && !isCommit;
     const endBytes = isSealedStream ? 0 : FILE_ID_BYTES;

@@ -13,6 +13,7 @@ import { initRepository } from '../../src/operations/init.ts';
 import { sha256 } from '../../src/crypto/sha256.ts';
 import { readSegment } from '../../src/repository/manifests.ts';
 import { Repository } from '../../src/repository/repository.ts';
+import { filesIn } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
@@ -35,7 +36,7 @@ async function save(): Promise<string> {
 }
 
 function namesIn(directory: string): string[] {
-  return backend.names().filter((name) => name.startsWith(`${directory}/`));
+  return filesIn(backend, directory);
 }
 
 async function expectClean(): Promise<void> {

@@ -23,7 +23,8 @@ const PASSWORD = 'correct horse battery staple';
 async function setStage(initOptions: readonly string[]): Promise<Stage> {
   const directory = memoryDirectory();
   const repository = join(directory, 'repository');
-  const options = { cwd: directory, env: { LDM_PASSWORD: PASSWORD, LDM_REPOSITORY: repository } };
+  const password = initOptions.includes('--no-encryption') ? {} : { LDM_PASSWORD: PASSWORD };
+  const options = { cwd: directory, env: { ...password, LDM_REPOSITORY: repository } };
   const run = async (...args: string[]): Promise<RunLdmResult> => runLdmHere(args, options);
   const succeed = async (...args: string[]): Promise<RunLdmResult> => {
     const result = await run(...args);

@@ -15,6 +15,8 @@ export type Lie = (process: ModelProcess, disk: MemoryBackend) => BrokenView;
 export interface BrokenView {
   readonly list?: (directory: string) => readonly string[] | undefined;
   readonly exists?: (name: string) => boolean | undefined;
+  /** Only in a store of objects. */
+  readonly hides?: (name: string) => boolean;
 }
 
 /** The directories whose listings may lag behind. That of the locks decides who may run, and must be right. */
@@ -142,9 +144,8 @@ class LyingStore extends MemoryStore {
 
   override async head(key: string): ReturnType<MemoryStore['head']> {
     const status = await super.head(key);
-    const exists = this.#view.exists?.(key);
-    if (exists === false) return undefined;
-    return exists === true ? (status ?? { sizeBytes: 2 ** 40, version: undefined }) : status;
+    if (this.#view.hides?.(key) === true) return undefined;
+    return this.#view.exists?.(key) === true ? (status ?? { sizeBytes: 2 ** 40, version: undefined }) : status;
   }
 }
 

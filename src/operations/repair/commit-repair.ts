@@ -4,24 +4,26 @@ import { damagedNames } from '../findings/findings.ts';
 import type { Finding } from '../findings/findings.ts';
 import type { RepairPlan } from './repair-plan.ts';
 
-/** Commit records: a new one takes the place of all. It lacks the snapshots that were set aside for good. */
+/**
+ * Commit records: a new one takes the place of all. It lacks the snapshots that the repair sets aside for good, and comes
+ * before that: a repair that died in between would leave a record by which they look lost. `manifests` are the actions
+ * for manifests.
+ */
 export function repairCommits(
   plan: RepairPlan,
   { order, commits: records }: Repository,
-  { listing }: OpenedState,
-  findings: readonly Finding[],
+  found: { readonly opened: OpenedState; readonly findings: readonly Finding[]; readonly manifests: RepairPlan },
 ): void {
-  const { commits, snapshotIds } = listing;
+  const { commits, snapshotIds, deletedIds } = found.opened.listing;
   if (commits === undefined) return;
-  const damaged = damagedNames(findings, 'commit-damaged');
-  const ids = new Set([...commits.snapshotIds, ...snapshotIds]);
-  let isOutdated = damaged.length > 0;
-  for (const action of plan.actions) {
-    if (action.kind !== 'snapshot-quarantined' || action.isRewritten) continue;
-    isOutdated ||= commits.snapshotIds.has(action.snapshotId);
-    ids.delete(action.snapshotId);
-  }
-  if (!isOutdated) return;
+  const damaged = damagedNames(found.findings, 'commit-damaged');
+  const setAside = found.manifests.actions.flatMap((action) => {
+    const isManifest = action.kind === 'snapshot-quarantined' || action.kind === 'deleted-snapshot-quarantined';
+    return isManifest && !action.isRewritten ? [action.snapshotId] : [];
+  });
+  if (damaged.length === 0 && !setAside.some((id) => commits.snapshotIds.has(id))) return;
+  const ids = new Set([...commits.snapshotIds, ...snapshotIds, ...deletedIds]);
+  for (const id of setAside) ids.delete(id);
   for (const name of damaged) plan.add({ kind: 'commit-quarantined', name }, async () => order.quarantine(name));
   plan.add({ kind: 'commits-rewritten' }, async () => records.merge(commits, [...ids]));
 }

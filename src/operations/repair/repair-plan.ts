@@ -40,6 +40,10 @@ export class RepairPlan {
     this.#steps.push({ action, run });
   }
 
+  append(other: RepairPlan): void {
+    this.#steps.push(...other.#steps);
+  }
+
   get actions(): RepairAction[] {
     return this.#steps.map(({ action }) => action);
   }

@@ -10,9 +10,9 @@ import type { Lie, ModelProcess } from './scheduled-process.ts';
  */
 export const BROKEN_ORDERS: readonly (readonly [order: string, make: () => OpenSide])[] = [
   ['a lender says that it keeps chunks, and its manifest is never written', () => lenderRenames(async () => undefined)],
+  ['a lender compacts by the holds that it knew before its lock', () => lies('owner', /^owner compact$/, oldManifests)],
   ['a lender keeps chunks without a lock', () => lies('owner', /^holder backup$/, withoutLock)],
   ['a holder ends holds that its packs need', () => lies('owner', HOLDER_RELEASE, greedyRelease)],
-  ['a lender compacts by the holds that it knew before its lock', () => lies('owner', /^owner compact$/, oldManifests)],
   ['a backup commits before its hold is durable', () => lateManifests('snapshots/')],
   ['a backup publishes borrowed packs before its hold is durable', () => lateManifests('index/')],
 ];

@@ -11,6 +11,7 @@ import { LendingModel } from '../support/lending-model.ts';
 import type { OpenSide, Pair } from '../support/lending-model.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
+import { runSeeded } from '../support/repeatable-runs.ts';
 import { scheduledDirectory } from '../support/scheduled-process.ts';
 import { fixedRange, seedRange, seedsIn } from '../support/seeds.ts';
 import type { SeedRange } from '../support/seeds.ts';
@@ -74,7 +75,7 @@ async function runSchedules(
 ): Promise<RunResult> {
   vi.spyOn(performance, 'now').mockReturnValue(0);
   const coordinator = memoryDirectory();
-  const empty = await newPair(coordinator);
+  const empty = await runSeeded(0, async () => newPair(coordinator));
   const atFirst = memoryDirectory();
   cpSync(coordinator, atFirst, { recursive: true });
   const sources = makeSources();
@@ -85,7 +86,7 @@ async function runSchedules(
     cpSync(atFirst, coordinator, { recursive: true });
     const pair = { owner: empty.owner.copy(), holder: empty.holder.copy() };
     const model = new LendingModel({ pair, seed, sources, open, isOwnerBusy });
-    await model.run();
+    await runSeeded(seed, async () => model.run());
     for (const [key, times] of model.outcomes) outcomes.set(key, (outcomes.get(key) ?? 0) + times);
     result = {
       loss: model.loss === undefined ? undefined : `seed ${seed}: ${model.loss}`,
@@ -118,8 +119,8 @@ test(
 
 describe('a loss is found where', () => {
   const LOSING = fixedRange(inSoak(20_000, 2000));
-  // Two of them in each run of the suite, which need few schedules; all of them in a soak, with those that need many.
-  test.each(inSoak(BROKEN_ORDERS, BROKEN_ORDERS.slice(0, 2)))(
+  // One of them in each run of the suite, which needs few schedules; all of them in a soak, with those that need many.
+  test.each(inSoak(BROKEN_ORDERS, BROKEN_ORDERS.slice(0, 1)))(
     `%s ${LOSING.name}`,
     async (_, make) => {
       const { loss } = await runSchedules(LOSING, make(), { isOwnerBusy: inSoak(true, false) });

@@ -7,6 +7,7 @@ import { isCommitName } from '../../src/format/layout.ts';
 import { initRepository } from '../../src/operations/init.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
+import { runSeeded } from '../support/repeatable-runs.ts';
 import { optionsOfTests } from '../support/simulated-process.ts';
 import { fixedRange, seedRange, seedsIn } from '../support/seeds.ts';
 import type { SeedRange } from '../support/seeds.ts';
@@ -47,14 +48,14 @@ async function runSchedules(
   // Records of unfinished backups are written when it is time.
   vi.spyOn(performance, 'now').mockReturnValue(0);
   const empty = new MemoryBackend();
-  await initRepository({ backend: empty, ...optionsOfTests() }, { capacity: 64 });
+  await runSeeded(0, async () => initRepository({ backend: empty, ...optionsOfTests() }, { capacity: 64 }));
   const sources = makeSources(memoryDirectory());
   const outcomes = new Map<string, number>();
   let lostLockCount = 0;
   const isEnough = (): boolean => kinds.every((kind) => outcomes.has(`${kind} done`));
   for (const seed of seedsIn(seeds, 20, isEnough)) {
     const model = new SuspensionModel({ disk: empty.copy(), seed, sources, open: openFor(seed) });
-    await model.run();
+    await runSeeded(seed, async () => model.run());
     lostLockCount += model.lostLockCount;
     for (const [key, count] of model.outcomes) outcomes.set(key, (outcomes.get(key) ?? 0) + count);
     if (model.loss !== undefined) return { loss: `seed ${seed}: ${model.loss}`, outcomes, lostLockCount };
@@ -106,7 +107,7 @@ test.each([
 // schedules without it lose nothing. condemned.test.ts tests it.
 describe('a loss is found where', () => {
   // In the suite, from shortly before the first one that shows those which it runs.
-  const LOSING = fixedRange(20_000, IS_SOAK ? 1 : 48);
+  const LOSING = fixedRange(20_000, IS_SOAK ? 1 : 190);
   const has = ({ calls }: ModelProcess, start: string): boolean => calls.some((call) => call.startsWith(start));
   const isLock = (name: string): boolean => name.startsWith('locks/');
   const isSnapshot = (name: string): boolean => name.startsWith('snapshots/');

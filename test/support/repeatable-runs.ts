@@ -19,25 +19,26 @@ export class RepeatableRuns {
 
   async run<T>(action: () => Promise<T>): Promise<T> {
     if (inSoak(true, false)) return await action();
-    const restore = this.#removeRandomness();
-    try {
-      return await action();
-    } finally {
-      restore();
-    }
+    return await runSeeded(this.#seed, action, this.#now);
   }
+}
 
-  /** Returns a function that restores it. */
-  #removeRandomness(): () => void {
-    const { randomBytes } = crypto;
-    const prng = createPrng(this.#seed);
-    crypto.randomBytes = ((sizeBytes: number) => prng.bytes(sizeBytes)) as typeof randomBytes;
+/** Runs an action whose random bytes come from a seed, and at a fixed time, so that a schedule is the same in each run. */
+export async function runSeeded<T>(
+  seed: number,
+  action: () => Promise<T>,
+  now: Date = new Date('2026-01-01'),
+): Promise<T> {
+  const { randomBytes } = crypto;
+  const prng = createPrng(seed);
+  crypto.randomBytes = ((sizeBytes: number) => prng.bytes(sizeBytes)) as typeof randomBytes;
+  syncBuiltinESMExports();
+  vi.useFakeTimers({ toFake: ['Date'], now });
+  try {
+    return await action();
+  } finally {
+    vi.useRealTimers();
+    crypto.randomBytes = randomBytes;
     syncBuiltinESMExports();
-    vi.useFakeTimers({ toFake: ['Date'], now: this.#now });
-    return () => {
-      vi.useRealTimers();
-      crypto.randomBytes = randomBytes;
-      syncBuiltinESMExports();
-    };
   }
 }

@@ -5,6 +5,7 @@ import type { OperationContext } from '../operations/context.ts';
 export interface RemovalFlags {
   readonly overrideAppendOnly?: boolean;
   readonly acceptOlderState?: boolean;
+  readonly dryRun?: boolean;
 }
 
 export function addRemovalOptions(command: Command): Command {
@@ -17,6 +18,6 @@ export function overriding(context: OperationContext, flags: RemovalFlags): Oper
   return {
     ...context,
     overridesAppendOnly: flags.overrideAppendOnly === true,
-    acceptsOlderState: flags.acceptOlderState === true,
+    acceptsOlderState: flags.acceptOlderState === true && (flags.dryRun === true ? 'once' : true),
   };
 }

@@ -25,9 +25,9 @@ export interface MemoryMessages {
 }
 
 /**
- * What this machine remembers of encrypted repositories: a file for each repository at each place, named by its id and
+ * What this machine remembers of repositories: a file for each repository at each place, named by its id and
  * the SHA-256 of the path. A copy at another place may be older. The name says enough to refuse a plain repository, so a
- * damaged file does that too. Commands change it in turn.
+ * damaged file does that too; those of plain repositories have other names. Commands change it in turn.
  */
 export class StoredMemory implements RepositoryMemory {
   readonly #directory: string | undefined;

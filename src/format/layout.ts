@@ -89,6 +89,8 @@ export function segmentName(id: string): string {
   return `index/${id}`;
 }
 
+/** Has the number of the commit record that took the place of all before it. Missing until there is one. */
+export const COMMITS_NAME = 'index/commits';
 const COMMIT_DIGITS = 12;
 const COMMIT_NAME = /^index\/commit-(\d{12})$/;
 
@@ -103,8 +105,9 @@ export function parseCommitName(name: string): number | undefined {
   return digits === undefined || Number(digits) === 0 ? undefined : Number(digits);
 }
 
+/** Whether a file in `index` is no segment. */
 export function isCommitName(name: string): boolean {
-  return parseCommitName(name) !== undefined;
+  return name === COMMITS_NAME || parseCommitName(name) !== undefined;
 }
 
 export function snapshotName(id: string): string {

@@ -3,7 +3,8 @@ import { DIRECTORIES, baseName, directoryOf } from './layout.ts';
 type Directory = (typeof DIRECTORIES)[number];
 
 const ID = '[0-9a-f]{64}';
-const COMMIT = String.raw`commit-\d{12}`;
+/** A number that is not 0. */
+const COMMIT = String.raw`commit-(?!0{12})\d{12}`;
 const RANDOM = '[0-9a-f]{32}';
 const SEQUENCE = String.raw`\d{12}`;
 /** Letters, digits, dots and hyphens; `~` and two hex digits for any other byte. See `repository/lock-name.ts`. */
@@ -18,7 +19,7 @@ const NAMES: Readonly<Record<Directory, string>> = {
   keys: ID,
   // In the directory of its first two digits.
   packs: `([0-9a-f]{2})/\\1[0-9a-f]{62}`,
-  index: `(?:${ID}|${COMMIT})`,
+  index: `(?:${ID}|${COMMIT}|commits)`,
   snapshots: ID,
   condemned: ID,
   deleted: ID,

@@ -53,9 +53,12 @@ export interface OperationContext extends Pick<
   readonly password?: PasswordSource | undefined;
   /** Changes even an append-only repository. */
   readonly overridesAppendOnly?: boolean | undefined;
-  /** Removes something even if this machine has seen a newer state of the repository. */
-  readonly acceptsOlderState?: boolean | undefined;
-  /** Remembers encrypted repositories. Default: nothing is remembered. */
+  /**
+   * Removes something even if this machine has seen a newer state of the repository, and forgets that state. `once`: does
+   * not forget it.
+   */
+  readonly acceptsOlderState?: boolean | 'once' | undefined;
+  /** Remembers repositories. Default: nothing is remembered. */
   readonly memory?: RepositoryMemory | undefined;
   /** Returns a promise while the receiver of results and notices is too slow. Long operations wait for it. */
   readonly awaitOutput?: (() => Promise<void> | undefined) | undefined;
@@ -129,7 +132,7 @@ export async function withRepository<T>(
     const command = {
       isExclusive: mode === 'exclusive',
       mayRemove: mayRemove(access),
-      isAccepted: context.acceptsOlderState === true,
+      isAccepted: (context.acceptsOlderState ?? false) !== false,
     };
     await watch?.begin(command, (older) => onNotice?.({ kind: 'older-state', ...older }));
     result = await work(repository).finally(reportGroups);
@@ -139,7 +142,7 @@ export async function withRepository<T>(
       const { publishChanges } = await import('./realm/publish.ts');
       await publishChanges(context, repository);
     }
-    if (!isReading(mode)) await watch?.end();
+    if (!isReading(mode)) await watch?.end(context.acceptsOlderState === true);
   } catch (error) {
     const reported = await repository.explain(error);
     // The first error is the one to report.
@@ -191,13 +194,12 @@ export function accessOptions(context: OperationContext, mode: AccessMode): Acce
   };
 }
 
-/** A plain repository is not remembered, since everybody could change it unnoticed. */
 function watchOf(
   { memory, backend }: OperationContext,
   repository: Repository,
   keyId: string | undefined,
 ): RepositoryWatch | undefined {
-  if (memory === undefined || repository.config.encryption === undefined) return undefined;
+  if (memory === undefined) return undefined;
   return new RepositoryWatch({ memory, place: backend.location, repository, keyId });
 }
 

@@ -19,7 +19,7 @@ export interface SeenRepository {
 }
 
 /**
- * What this machine remembers of encrypted repositories, by place and id: a copy at another place may be older. No method
+ * What this machine remembers of repositories, by place and id: a copy at another place may be older. No method
  * throws: a command does not fail because of its memory.
  */
 export interface RepositoryMemory {
@@ -33,14 +33,12 @@ export interface RepositoryMemory {
   forgetPlace(place: string): void;
 }
 
-/** What shows that the state of a repository may be older than one that this machine has seen. */
+/** What shows that the state of a repository is older than one that this machine has seen. */
 export interface OlderState {
   /** Snapshots that are gone. */
   readonly snapshots: readonly { readonly id: string; readonly time: string | undefined }[];
   /** The numbers of the newest checkpoints, if the one found is older. */
   readonly generations: { readonly seen: number; readonly found: number } | undefined;
-  /** Whether nothing shows that another machine has done it. Then nothing is removed until somebody accepts the state. */
-  readonly isCertain: boolean;
 }
 
 /** What a machine has seen of a repository that is new to it. */
@@ -125,11 +123,17 @@ export function assertNoneRemembered({ memory, backend: { location } }: Remember
   );
 }
 
+/** The id under which a repository is remembered. Only that of an encrypted one says that there was one. */
+export function rememberedId({ encryption, repositoryId }: Repository['config']): string {
+  return encryption === undefined ? `plain-${repositoryId}` : repositoryId;
+}
+
 /** Call this before and after snapshots are deleted or set aside, so that this machine does not miss them. */
 export function forgetSnapshots(context: Remembering, { config }: Repository, ids: readonly string[]): void {
   const { memory, backend } = context;
-  if (memory?.recall(backend.location, config.repositoryId) === undefined) return;
-  memory.update(backend.location, config.repositoryId, (seen = NOTHING_SEEN) => without(seen, ids));
+  const id = rememberedId(config);
+  if (memory?.recall(backend.location, id) === undefined) return;
+  memory.update(backend.location, id, (seen = NOTHING_SEEN) => without(seen, ids));
 }
 
 /** Returns what is known without these snapshots. */

@@ -1,15 +1,16 @@
 import { BackendError, CorruptDataError, RefusedError, isAbsent, isDamage } from '../errors.ts';
-import { deletedName, generationAfter, isCheckpointName, parseCommitName, snapshotName } from '../format/layout.ts';
+import { deletedName, generationAfter, isCheckpointName, snapshotName } from '../format/layout.ts';
+import { commitNumbersOf, lastCommitOf } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { RepositoryFiles } from '../repository/repository-files.ts';
-import { NOTHING_SEEN, without } from './repository-memory.ts';
+import { NOTHING_SEEN, rememberedId, without } from './repository-memory.ts';
 import type { OlderState, RepositoryMemory, SeenRepository } from './repository-memory.ts';
 
 /** Times are only for messages, and reading all manifests of a large repository takes seconds. */
 const TIMES_READ_MAX = 100;
 
 /**
- * Compares an opened encrypted repository with what this machine remembers, and remembers what is there. Both are done
+ * Compares an opened repository with what this machine remembers, and remembers what is there. Both are done
  * under the lock of the command.
  *
  * What is remembered must be there. Only the holder of an exclusive lock may remove deleted snapshots and the newest
@@ -32,58 +33,65 @@ export class RepositoryWatch {
   }) {
     this.#memory = made.memory;
     this.#place = made.place;
-    this.#repositoryId = made.repository.config.repositoryId;
+    this.#repositoryId = rememberedId(made.repository.config);
     this.#files = made.repository.files;
     this.#keyId = made.keyId;
   }
 
   /**
-   * Calls `onOlder` if something is missing. Only what other machines have removed is not missed again, and whatever is
-   * missing if the state `isAccepted`.
-   * @throws RefusedError if the state is certainly older, and the command `mayRemove` something
+   * Calls `onOlder` if the state is older. It is missed again until it is accepted, which `end` remembers.
+   * @throws RefusedError if the state is older, is not accepted, and the command `mayRemove` something
    */
   async begin(
     command: { readonly isExclusive: boolean; readonly mayRemove: boolean; readonly isAccepted: boolean },
     onOlder: (older: OlderState) => void,
   ): Promise<void> {
     const { isExclusive, mayRemove, isAccepted } = command;
-    await unlessUnreadable(async () => {
+    const compare = async (): Promise<void> => {
       // In this order: another command may add something to both in between.
       const seen = this.#recall();
       const found = await look(this.#files, mayRemove);
-      const older = await findOlder(this.#files, { seen, found, isExclusive });
-      if (older?.isCertain === true && !isAccepted) {
-        this.#update((known) => ({ ...known, isOlder: true }));
-        if (mayRemove) throw olderStateError();
-        return onOlder(older);
+      const { older, goneIds } = await compareWith(this.#files, { seen, found, isExclusive });
+      if (older === undefined) {
+        return await this.#remember(found, { goneIds, generation: isExclusive ? 0 : undefined, isOver: true });
       }
-      if (older !== undefined) onOlder(older);
-      const generation = isExclusive ? 0 : older?.generations?.found;
-      const gone = older?.snapshots.map(({ id }) => id);
-      await this.#remember(found, { gone, generation, isAccepted, isOver: true });
-    });
+      if (mayRemove && !isAccepted) {
+        this.#update((known) => ({ ...known, isOlder: true }));
+        throw olderStateError();
+      }
+      onOlder(older);
+      if (!isAccepted) this.#update((known) => ({ ...known, isOlder: true }));
+    };
+    // Nothing is removed without a comparison.
+    await (mayRemove ? compare() : unlessUnreadable(compare));
   }
 
-  /** What has gone since the beginning is missed by the next command. */
-  async end(): Promise<void> {
-    await unlessUnreadable(async () => this.#remember(await look(this.#files, true)));
+  /** What has gone since the beginning is missed by the next command, unless an older state `isAccepted` for good. */
+  async end(isAccepted: boolean): Promise<void> {
+    await unlessUnreadable(async () => {
+      const found = await look(this.#files, true);
+      if (!isAccepted) return await this.#remember(found);
+      const present = new Set(found.snapshotIds);
+      const goneIds = [...(this.#recall()?.snapshots.keys() ?? [])].filter((id) => !present.has(id));
+      await this.#remember(found, { goneIds, generation: found.generation, commit: found.commit, isOver: true });
+    });
   }
 
   #recall(): SeenRepository | undefined {
     return this.#memory.recall(this.#place, this.#repositoryId);
   }
 
-  /** `generation`: by default the highest that was seen. `isOver`: the state is not older now, or that is accepted. */
+  /** `generation` and `commit`: by default the highest that was seen. `isOver`: the state is not older, or that is accepted. */
   async #remember(found: Found, given: Remembered = {}): Promise<void> {
-    const { gone = [], generation, isAccepted = false, isOver = false } = given;
+    const { goneIds = [], generation, isOver = false } = given;
     const known = this.#recall()?.snapshots;
     const fresh = found.snapshotIds.filter((id) => known?.has(id) !== true);
     const times = await timesOf(this.#files, fresh);
     this.#update((seen) => {
       const snapshots = new Map([...times, ...seen.snapshots]);
-      for (const id of gone) snapshots.delete(id);
+      for (const id of goneIds) snapshots.delete(id);
       const highest = Math.max(seen.generation, found.generation);
-      const commit = isAccepted ? found.commit : Math.max(seen.commit, found.commit);
+      const commit = given.commit ?? Math.max(seen.commit, found.commit);
       return {
         ...seen,
         keyId: this.#keyId,
@@ -106,9 +114,9 @@ export class RepositoryWatch {
 }
 
 interface Remembered {
-  readonly gone?: readonly string[] | undefined;
+  readonly goneIds?: readonly string[] | undefined;
   readonly generation?: number | undefined;
-  readonly isAccepted?: boolean;
+  readonly commit?: number;
   readonly isOver?: boolean;
 }
 
@@ -127,35 +135,37 @@ async function look(files: RepositoryFiles, withCommits: boolean): Promise<Found
     files.snapshotIds(),
   ]);
   const checkpoints = listed.map(({ name }) => name).filter((name) => isCheckpointName(name));
-  const commit = Math.max(0, ...index.map(({ name }) => parseCommitName(name) ?? 0));
+  const commit = lastCommitOf(commitNumbersOf(index));
   return { snapshotIds, generation: generationAfter(checkpoints) - 1, commit };
 }
 
-/** Under an exclusive lock, deleted snapshots count as gone: their space is about to be reclaimed. */
-async function findOlder(
+/**
+ * Returns the snapshots that are gone, and in what the state is older. Under an exclusive lock, deleted snapshots count as
+ * gone: their space is about to be reclaimed.
+ */
+async function compareWith(
   files: RepositoryFiles,
   compared: { readonly seen: SeenRepository | undefined; readonly found: Found; readonly isExclusive: boolean },
-): Promise<OlderState | undefined> {
+): Promise<{ readonly goneIds: readonly string[]; readonly older?: OlderState }> {
   const { seen, found, isExclusive } = compared;
-  if (seen === undefined) return undefined;
+  if (seen === undefined) return { goneIds: [] };
   const present = new Set(found.snapshotIds);
-  const snapshots: { id: string; time: string | undefined }[] = [];
+  const goneIds: string[] = [];
   const lost: string[] = [];
-  for (const [id, time] of seen.snapshots) {
+  for (const id of seen.snapshots.keys()) {
     if (present.has(id)) continue;
     const isDeleted = await files.exists(deletedName(id));
     // It may have been brought back since the listing, or the listing may lag behind.
     if ((isDeleted && !isExclusive) || (await files.exists(snapshotName(id)))) continue;
-    snapshots.push({ id, time });
+    goneIds.push(id);
     if (!isDeleted) lost.push(id);
   }
   const isGenerationOlder = found.generation < seen.generation;
-  if (snapshots.length === 0 && !isGenerationOlder) return undefined;
-  return {
-    snapshots,
-    generations: isGenerationOlder ? { seen: seen.generation, found: found.generation } : undefined,
-    isCertain: seen.isOlder || (await isOlderLog(files, { seen, lost, isGenerationOlder })),
-  };
+  if (lost.length === 0 && !isGenerationOlder) return { goneIds };
+  if (!seen.isOlder && !(await isOlderLog(files, { seen, lost, isGenerationOlder }))) return { goneIds };
+  const snapshots = lost.map((id) => ({ id, time: seen.snapshots.get(id) }));
+  const generations = isGenerationOlder ? { seen: seen.generation, found: found.generation } : undefined;
+  return { goneIds, older: { snapshots, generations } };
 }
 
 async function isOlderLog(

@@ -5,7 +5,7 @@ import type { LdmError } from '../errors.ts';
 import { decodeCommitRecord } from '../format/commit-record.ts';
 import type { CommitRecord } from '../format/commit-record.ts';
 import { FILE_ID_BYTES } from '../format/constants.ts';
-import { commitName } from '../format/layout.ts';
+import { COMMITS_NAME, commitName } from '../format/layout.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
 
@@ -24,8 +24,8 @@ export interface CommitLog {
   readonly numbers: readonly number[];
   /** The snapshots that were committed and not reclaimed since. */
   readonly snapshotIds: ReadonlySet<string>;
-  /** Those that cannot be read. */
-  readonly damaged: ReadonlyMap<number, LdmError>;
+  /** The names of those that cannot be read. */
+  readonly damaged: ReadonlyMap<string, LdmError>;
 }
 
 /** A process that has lost its lock takes its record back, which leaves a gap. */
@@ -33,47 +33,116 @@ const GAP_MAX = 2;
 
 /** Reads all commit records. `listed`: the numbers of those that a listing has. */
 export async function readCommitLog(place: FilePlace, listed: readonly number[]): Promise<CommitLog> {
-  const first = listed.length === 0 ? 1 : Math.min(...listed);
-  const end = await findEnd(place, Math.max(0, ...listed));
-  const numbers = new Set(listed);
-  const snapshotIds = new Set<string>();
-  const damaged = new Map<number, LdmError>();
-  for await (const [number, reading] of prefetch(countDown(end, first), place.backend.readsAtOnce, async (each) =>
-    readCommit(place, each),
-  )) {
+  const log = new LogReading(place, listed);
+  await log.read();
+  return log;
+}
+
+class LogReading implements CommitLog {
+  end = 0;
+  readonly damaged: Map<string, LdmError> = new Map();
+  readonly snapshotIds: Set<string> = new Set();
+  readonly #place: FilePlace;
+  readonly #listed: readonly number[];
+  readonly #found: Set<number>;
+
+  constructor(place: FilePlace, listed: readonly number[]) {
+    this.#place = place;
+    this.#listed = listed;
+    this.#found = new Set(listed);
+  }
+
+  get numbers(): readonly number[] {
+    return [...this.#found];
+  }
+
+  async read(): Promise<void> {
+    const first = await this.#readFirst();
+    await this.#findEnd(first);
+    await this.#readAll(countDown(this.end, Math.max(1, first)));
+    const strays = this.#listed.filter((number) => number > this.end);
+    // Whoever has added them may not be one of ours: they say what to look for, and nothing takes their place.
+    await this.#readAll(strays, true);
+    if (first === 0 && strays.length > 0) this.#miss(COMMITS_NAME);
+    if (first > 0 && !this.#found.has(first)) this.#miss(commitName(first));
+  }
+
+  /** Returns the number of the record that took the place of all before it; 0 if there is none. */
+  async #readFirst(): Promise<number> {
     try {
-      const record = await reading;
-      if (record === undefined) continue;
-      numbers.add(number);
-      for (const id of record.snapshotIds) snapshotIds.add(id);
-      if (record.isWhole) break;
+      return (await readRecord(this.#place, COMMITS_NAME))?.number ?? 0;
     } catch (error) {
       if (!isDamage(error)) throw error;
-      numbers.add(number);
-      damaged.set(number, error);
+      this.damaged.set(COMMITS_NAME, error);
+      return 0;
     }
   }
-  return { end, numbers: [...numbers], snapshotIds, damaged };
+
+  /** Asks for names where the listing ends, since it may lack some. */
+  async #findEnd(first: number): Promise<void> {
+    for (this.end = first; ;) {
+      const end = endOfRun(this.#listed, this.end);
+      this.end = await askForEnd(this.#place, end);
+      if (this.end === end) return;
+    }
+  }
+
+  async #readAll(numbers: Iterable<number>, areStrays = false): Promise<void> {
+    const read = async (number: number): Promise<CommitRecord | undefined> => readCommit(this.#place, number);
+    for await (const [number, reading] of prefetch(numbers, this.#place.backend.readsAtOnce, read)) {
+      try {
+        const record = await reading;
+        if (record === undefined) {
+          this.#found.delete(number);
+          continue;
+        }
+        this.#found.add(number);
+        for (const id of record.snapshotIds) this.snapshotIds.add(id);
+        if (record.isWhole && !areStrays) return;
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        this.#found.add(number);
+        this.damaged.set(commitName(number), error);
+      }
+    }
+  }
+
+  #miss(name: string): void {
+    if (!this.damaged.has(name)) this.damaged.set(name, new CorruptDataError(`${name} is missing`));
+  }
 }
 
 /** Returns the ids in the records after that of a number. */
 export async function committedAfter(place: FilePlace, end: number): Promise<string[]> {
   const ids: string[] = [];
-  const last = await findEnd(place, end);
+  const last = await askForEnd(place, end);
   for (let number = end + 1; number <= last; number += 1) {
     ids.push(...((await readCommit(place, number))?.snapshotIds ?? []));
   }
   return ids;
 }
 
-/** @throws CorruptDataError */
-async function readCommit({ backend, seals }: FilePlace, number: number): Promise<CommitRecord | undefined> {
+/** Returns the highest of these numbers that follows on a number, with gaps that records taken back may leave. */
+export function endOfRun(numbers: readonly number[], from: number): number {
+  let end = from;
+  for (const number of numbers.toSorted((a, b) => a - b)) {
+    if (number > end && number <= end + GAP_MAX + 1) end = number;
+  }
+  return end;
+}
+
+async function readCommit(place: FilePlace, number: number): Promise<CommitRecord | undefined> {
   const name = commitName(number);
+  const record = await readRecord(place, name);
+  if (record === undefined || record.number === number) return record;
+  throw new CorruptDataError(`${name}: it is the commit record ${record.number}`);
+}
+
+/** @throws CorruptDataError */
+async function readRecord({ backend, seals }: FilePlace, name: string): Promise<CommitRecord | undefined> {
   try {
     const sealed = await readSurely(backend, name, async (from) => withoutDigest(await from.read(name)));
-    const record = decodeCommitRecord(seals.open('commits', sealed));
-    if (record.number !== number) throw new CorruptDataError(`it is the commit record ${record.number}`);
-    return record;
+    return decodeCommitRecord(seals.open('commits', sealed));
   } catch (error) {
     if (isAbsent(error)) return undefined;
     if (!(error instanceof CorruptDataError)) throw error;
@@ -89,7 +158,7 @@ function withoutDigest(bytes: Uint8Array): Uint8Array {
 }
 
 /** Returns the highest number in use, by asking for the names after a number. */
-async function findEnd({ backend }: FilePlace, from: number): Promise<number> {
+async function askForEnd({ backend }: FilePlace, from: number): Promise<number> {
   for (let end = from; ;) {
     const next = Array.from({ length: GAP_MAX + 1 }, (_, index) => end + 1 + index);
     const sizes = await backend.sizesOf(next.map((number) => commitName(number)));

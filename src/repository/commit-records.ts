@@ -3,11 +3,11 @@ import { sha256 } from '../crypto/sha256.ts';
 import { BackendError } from '../errors.ts';
 import { encodeCommitRecord } from '../format/commit-record.ts';
 import type { CommitRecord } from '../format/commit-record.ts';
-import { commitName, parseCommitName } from '../format/layout.ts';
+import { COMMITS_NAME, commitName } from '../format/layout.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { DurableOrder } from './durable-order.ts';
-import { listOptional } from './listing.ts';
+import { commitNumbersOf, idsOf, lastCommitOf, listOptional } from './listing.ts';
 
 /** Writes commit records, which `readCommitLog` reads. */
 export class CommitRecords {
@@ -23,25 +23,30 @@ export class CommitRecords {
     this.#assertLocked = assertLocked;
   }
 
-  /** Tells the highest number that a listing has, which saves another listing. */
+  /** Tells the numbers that a listing has, which saves another listing. */
   saw(number: number): void {
     this.#last = Math.max(this.#last ?? 0, number);
   }
 
-  /** Records that snapshots were committed. */
+  /**
+   * Records that snapshots were committed. The first record has those that were there before, too: an earlier build has
+   * left no records of them.
+   */
   async record(snapshotIds: readonly string[]): Promise<void> {
     this.#last ??= await this.#listLast();
-    await this.#publish({ isWhole: false, snapshotIds });
+    const before = this.#last === 0 ? idsOf(await listOptional(this.#place.backend, 'snapshots')) : [];
+    await this.#publish({ isWhole: false, snapshotIds: [...new Set([...snapshotIds, ...before])] });
   }
 
-  /**
-   * Replaces all records of a log by one with these snapshots. Needs the exclusive lock. The record before it stays, unless
-   * `replacesAll`: if a listing lacks the new one, the old one shows where to look.
-   */
-  async merge({ end, numbers }: CommitLog, snapshotIds: readonly string[], replacesAll = false): Promise<void> {
-    this.saw(end);
+  /** Replaces all records of a log by one with these snapshots. Needs the exclusive lock. */
+  async merge({ end, numbers }: CommitLog, snapshotIds: readonly string[]): Promise<void> {
+    this.#last = end;
     await this.#publish({ isWhole: true, snapshotIds: snapshotIds.toSorted() });
-    const old = numbers.filter((number) => number !== end || replacesAll).map((number) => commitName(number));
+    const number = this.#last;
+    const first = this.#encode({ number, isWhole: true, snapshotIds: [] });
+    await this.#order.publishFile(COMMITS_NAME, first, this.#assertLocked);
+    await this.#order.takeBackUnless(this.#assertLocked, COMMITS_NAME);
+    const old = numbers.filter((each) => each !== number).map((each) => commitName(each));
     await this.#order.remove(old, this.#assertLocked);
   }
 
@@ -53,10 +58,8 @@ export class CommitRecords {
     for (;;) {
       const number = (this.#last = (this.#last ?? 0) + 1);
       const name = commitName(number);
-      const sealed = this.#place.seals.seal('commits', encodeCommitRecord({ ...record, number }));
-      const digest = Buffer.from(sha256(sealed), 'hex');
       try {
-        await this.#order.publishNew(name, Buffer.concat([sealed, digest]), this.#assertLocked);
+        await this.#order.publishNew(name, this.#encode({ ...record, number }), this.#assertLocked);
       } catch (error) {
         if (error instanceof BackendError && error.kind === 'exists') continue;
         throw error;
@@ -65,8 +68,12 @@ export class CommitRecords {
     }
   }
 
+  #encode(record: CommitRecord): Uint8Array {
+    const sealed = this.#place.seals.seal('commits', encodeCommitRecord(record));
+    return Buffer.concat([sealed, Buffer.from(sha256(sealed), 'hex')]);
+  }
+
   async #listLast(): Promise<number> {
-    const files = await listOptional(this.#place.backend, 'index');
-    return Math.max(0, ...files.map(({ name }) => parseCommitName(name) ?? 0));
+    return lastCommitOf(commitNumbersOf(await listOptional(this.#place.backend, 'index')));
   }
 }

@@ -4,6 +4,7 @@ import { CONFIG_COPY_NAME, CONFIG_NAME, baseName, isCommitName, parseCommitName 
 import { isOwnName } from '../format/own-names.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { readCondemnations } from './condemned.ts';
+import { endOfRun } from './commit-log.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { Condemnations } from './condemned.ts';
 
@@ -68,7 +69,7 @@ export async function listRepository(
   const checkpoints = (await listed('filter')).map((file) => file.name).toReversed();
   const index = await list('index');
   const segmentIds = segmentIdsOf(index);
-  const commitNumbers = index.map(({ name }) => parseCommitName(name)).filter((number) => number !== undefined);
+  const commitNumbers = commitNumbersOf(index);
   const packs = new Map<string, number>();
   const copyBytes = new Map<string, number>();
   for (const file of await list('packs')) {
@@ -78,7 +79,7 @@ export async function listRepository(
   }
   const offlineGroups = place.offlineIsAbsent === true ? [] : (backend.offlineParts ?? []);
   const listing: Listing = {
-    lastCommit: Math.max(0, ...commitNumbers),
+    lastCommit: lastCommitOf(commitNumbers),
     lostCommitIds: [],
     offlineGroups,
     condemned,
@@ -176,6 +177,16 @@ function ownFilesOf(files: readonly BackendFile[], foreignNames: string[]): Back
     if (!isOwn) foreignNames.push(name);
     return isOwn;
   });
+}
+
+/** Numbers of the commit records among the files in `index`. */
+export function commitNumbersOf(files: readonly BackendFile[]): number[] {
+  return files.map(({ name }) => parseCommitName(name)).filter((number) => number !== undefined);
+}
+
+/** The highest number that belongs to the others. Anybody may have added a file with a higher one. */
+export function lastCommitOf(numbers: readonly number[]): number {
+  return numbers.length === 0 ? 0 : endOfRun(numbers, Math.min(...numbers));
 }
 
 /** Ids of the segments among the files in `index`. */

@@ -3,14 +3,7 @@ import { readSurely } from '../backend/sure-reading.ts';
 import { EPOCH_HEADER_BYTES, epochOfHeader } from '../crypto/envelope.ts';
 import { CorruptDataError } from '../errors.ts';
 import { PACK_HEADER_BYTES } from '../format/constants.ts';
-import {
-  CONFIG_COPY_NAME,
-  CONFIG_NAME,
-  REALM_NAME,
-  RESERVE_NAME,
-  directoriesOf,
-  parseCommitName,
-} from '../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, REALM_NAME, RESERVE_NAME, directoriesOf } from '../format/layout.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { FilePlace } from '../store/pack-end.ts';
@@ -23,7 +16,7 @@ import type { ConfigProblem } from './config-copies.ts';
 import { findForeignNames } from './foreign-files.ts';
 import { listKeys } from './key-files.ts';
 import type { UnusableKey } from './key-files.ts';
-import { idsOf, listOptional, listRepository, listUnlessMissing } from './listing.ts';
+import { commitNumbersOf, idsOf, listOptional, listRepository, listUnlessMissing } from './listing.ts';
 import type { Listing } from './listing.ts';
 import { decodeManifest, readManifest, readManifestCopy, readSegment } from './manifests.ts';
 import type { ReadManifest } from './manifests.ts';
@@ -72,11 +65,7 @@ export class RepositoryFiles {
   }
 
   async readCommits(): Promise<CommitLog> {
-    const numbers = (await this.list('index')).map(({ name }) => parseCommitName(name));
-    return await readCommitLog(
-      this.#place,
-      numbers.filter((number) => number !== undefined),
-    );
+    return await readCommitLog(this.#place, commitNumbersOf(await this.list('index')));
   }
 
   /** Ids of the snapshots in the commit records after that of a number. They may have been deleted since. */

@@ -22,7 +22,7 @@ const TRANSIENT =
  * `quarantine/`.
  */
 const ADDABLE =
-  /^(?:config|config\.bak|reserve|realm|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|packs\/[0-9a-f]{2}\/[0-9a-f]{64}(?:\.\d{1,9}-[0-9a-f]{8})?|holds\/[0-9a-f]{64}-[0-9a-f]{64}|(?:keys|index|snapshots|manifests\.bak)\/[0-9a-f]{64}|index\/commit-\d{12}|filter\/\d{12}-[0-9a-f]{8}|unfinished\/[0-9a-f]{32})$/;
+  /^(?:config|config\.bak|reserve|realm|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|packs\/[0-9a-f]{2}\/[0-9a-f]{64}(?:\.\d{1,9}-[0-9a-f]{8})?|holds\/[0-9a-f]{64}-[0-9a-f]{64}|(?:keys|index|snapshots|manifests\.bak)\/[0-9a-f]{64}|index\/commit-(?!0{12})\d{12}|filter\/\d{12}-[0-9a-f]{8}|unfinished\/[0-9a-f]{32})$/;
 /** Directories below those of a repository. */
 const INNER_DIRECTORY = /^(?:packs\/[0-9a-f]{2}|planes\/\d{12})$/;
 /** Files at the top of a repository or of the place of a group. A directory of such a name would stay for ever. */

@@ -5,8 +5,11 @@ import { expect, test } from 'vitest';
 
 import { contentsOf, makeRemembering } from '../support/remembering.ts';
 
-test('nothing is removed from an older state before somebody accepts it', async () => {
-  const { run, runWell, backUp, directory, repository } = await makeRemembering();
+test.each([
+  ['an encrypted', {}],
+  ['a plain', { LDM_PASSWORD: undefined, LDM_NO_ENCRYPTION: '1' }],
+])('nothing is removed from an older state of %s repository before somebody accepts it', async (_, given) => {
+  const { run, runWell, backUp, directory, repository } = await makeRemembering(given);
   await backUp();
   // What a program that copies repositories may put back, beside newer packs and segments.
   const small = ['snapshots', 'manifests.bak', 'filter', 'deleted', 'condemned'];
@@ -29,6 +32,11 @@ test('nothing is removed from an older state before somebody accepts it', async 
     expect({ args, code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('--accept-older-state') });
     expect(packs()).toEqual(before);
   }
+  // What changes nothing accepts nothing for good.
+  expect((await run(['compact', '--accept-older-state', '--dry-run', '--forget-lost'])).code).toBe(0);
+  expect((await run(['delete', 'abcdef', '--accept-older-state'])).code).toBe(1);
+  expect((await run(['compact', '--forget-lost'])).stderr).toContain('--accept-older-state');
+  expect(packs()).toEqual(before);
   // A backup says it, and goes on; a machine that has seen nothing finds the record of the commit.
   expect((await run(['backup', 'source'])).stderr).toMatch(/1 snapshot that this machine has seen is gone/);
   const elsewhere = { XDG_STATE_HOME: join(directory, 'elsewhere') };

@@ -122,8 +122,8 @@ test('a state before a delete is older, too', async () => {
   expect(stderr).toMatch(/the repository is older than this machine has seen it: its newest checkpoint has the number/);
 });
 
-test('what this machine has removed is not missed; what another one has removed is', async () => {
-  const { run, runWell, backUp, directory } = await makeRemembering();
+test('what this machine or another one has removed is not missed', async () => {
+  const { runWell, backUp, directory } = await makeRemembering();
   for (let count = 0; count < 3; count += 1) await backUp();
   await runWell(['delete', 'latest', '--no-reclaim']);
   await runWell(['undelete', 'latest']);
@@ -136,9 +136,9 @@ test('what this machine has removed is not missed; what another one has removed 
   await runWell(['delete', 'latest', '--no-reclaim'], elsewhere);
   // It can be brought back.
   await runWell(['snapshots']);
-  expect((await run(['compact'])).stderr).toMatch(/warning: 1 snapshot that this machine has seen is gone, such as/);
+  await runWell(['compact']);
   await runWell(['delete', 'latest'], elsewhere);
-  expect((await run(['snapshots'])).stderr).toMatch(/warning: 1 snapshot .* it was deleted from another machine/);
+  await runWell(['snapshots']);
   await runWell(['snapshots']);
 });
 

@@ -93,8 +93,8 @@ describe('a removal has two phases, and each step is durable before the next one
       ...BEGIN,
       'remove filter',
       'sync filter',
-      // The commit record.
-      ...['name', 'sync', 'remove', 'sync'].map((step) => `${step} index`),
+      // The commit record, and then the file with its number.
+      ...['name', 'sync', 'name', 'sync', 'remove', 'sync'].map((step) => `${step} index`),
       ...removed.flatMap((name) => [`remove ${name}`, `sync ${name}`]),
     ]);
     expectVerified(operations);

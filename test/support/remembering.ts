@@ -8,7 +8,7 @@ import { memoryDirectory } from './temp-directory.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A machine with an encrypted repository of one snapshot at the default place, and what it remembers of it. */
+/** A machine with a repository of one snapshot at the default place, and what it remembers of it. */
 export interface Remembering {
   readonly directory: string;
   readonly repository: string;
@@ -18,11 +18,11 @@ export interface Remembering {
   readonly runWell: (args: readonly string[], env?: Environment) => Promise<RunLdmResult>;
   /** Adds to the source and backs it up. Returns the id of the snapshot. */
   readonly backUp: () => Promise<string>;
-  /** The paths of all that is remembered. */
+  /** The paths of all that is remembered of encrypted repositories. */
   readonly memoryFiles: () => string[];
 }
 
-export async function makeRemembering(): Promise<Remembering> {
+export async function makeRemembering(given: Environment = {}): Promise<Remembering> {
   const directory = memoryDirectory();
   const repository = join(directory, 'data', 'ldm', 'repository');
   const source = join(directory, 'source');
@@ -31,6 +31,7 @@ export async function makeRemembering(): Promise<Remembering> {
     LDM_PASSWORD: 'secret',
     XDG_DATA_HOME: join(directory, 'data'),
     XDG_STATE_HOME: join(directory, 'state'),
+    ...given,
   };
   const run: Remembering['run'] = async (args, other = {}) =>
     await runLdmHere(args, { cwd: directory, env: { ...env, ...other } });
@@ -47,7 +48,10 @@ export async function makeRemembering(): Promise<Remembering> {
   await runWell(['init']);
   await backUp();
   const memory = join(directory, 'state', 'ldm', 'repositories');
-  const memoryFiles = (): string[] => (existsSync(memory) ? readdirSync(memory).map((name) => join(memory, name)) : []);
+  const memoryFiles = (): string[] =>
+    (existsSync(memory) ? readdirSync(memory) : [])
+      .filter((name) => !name.startsWith('plain-'))
+      .map((name) => join(memory, name));
   return { directory, repository, env, run, runWell, backUp, memoryFiles };
 }
 

@@ -134,7 +134,7 @@ export class Compaction {
     const { snapshotIds, numbers } = commits;
     const areSame = snapshotIds.size === ids.size && [...snapshotIds].every((id) => ids.has(id));
     if (areSame && numbers.length <= COMMIT_RECORDS_KEPT && !this.#replacesCheckpoints) return;
-    await this.#repository.commits.merge(commits, [...ids], this.#replacesCheckpoints);
+    await this.#repository.commits.merge(commits, [...ids]);
   }
 
   /** If a copy remained after its manifest or the chunks of its snapshot, the snapshot would look lost. */

@@ -1,6 +1,6 @@
 import { CorruptDataError, UnsupportedFormatError, isAbsent } from '../../errors.ts';
 import type { LdmError } from '../../errors.ts';
-import { REALM_NAME, commitName } from '../../format/layout.ts';
+import { REALM_NAME } from '../../format/layout.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Listing } from '../../repository/listing.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -114,9 +114,9 @@ function addPacks(
 }
 
 function commitProblems({ commits }: Listing, isFinding: (error: unknown) => boolean): Finding[] {
-  return [...(commits?.damaged ?? [])].map(([number, error]) => {
+  return [...(commits?.damaged ?? [])].map(([name, error]) => {
     if (!isFinding(error)) throw error;
-    return { severity: 'error', kind: 'commit-damaged', name: commitName(number), reason: error.message };
+    return { severity: 'error', kind: 'commit-damaged', name, reason: error.message };
   });
 }
 

@@ -47,7 +47,7 @@ const TIMEOUT_MS = 30_000;
 const ADMISSION_MS = 5000;
 const CLOSE_MS = 5000;
 
-const HOLD = /^\/v1\/holds\/([0-9a-f]{64})\/([0-9a-f]{64})\/([\w.-]+?)(\?by=secret)?$/;
+const HOLD = /^\/v1\/holds\/([0-9a-f]{64})\/([0-9a-f]{64})\/([\w.-]+)\?by=secret$/;
 const HELD = /^\/v1\/held\/([0-9a-f]{64})$/;
 const RELEASE = /^\/v1\/release\/([0-9a-f]{64})$/;
 
@@ -64,7 +64,7 @@ const CLOSE = { connection: 'close' };
  * - `GET /v1/planes`: a JSON array of names; `GET /v1/planes/<generation>/<file>`: the bytes of a file.
  * - `POST /v1/holds/<domain>/<hold>/<name>?by=secret` with ids: a byte for each, 1 if it is kept. `POST /v1/held/<domain>`
  *   with holds of 32 bytes: a JSON array of those that there are. `POST /v1/release/<domain>` with the secrets of holds, 32
- *   bytes each: ends them. Without `?by=secret`, which earlier builds do not send, the id of the hold ends it. Holds are
+ *   bytes each: ends them. Holds are
  *   not listed: who does not know their ids learns nothing of them.
  * - `GET /v1/status`: `PeerStatus` in JSON.
  *
@@ -214,10 +214,10 @@ export class AgentServer {
   }
 
   async #change(request: IncomingMessage, url: string): Promise<Reply> {
-    const [, domainId = '', holdId = '', name = '', bySecret] = HOLD.exec(url) ?? [];
+    const [, domainId = '', holdId = '', name = ''] = HOLD.exec(url) ?? [];
     if (domainId !== '' && isDomainName(name)) {
       const ids = await readItems(request, MAX_HELD_IDS, ID_BYTES);
-      return found(await this.#service.holds.place({ domainId, holdId, name, isOpen: bySecret === undefined }, ids));
+      return found(await this.#service.holds.place({ domainId, holdId, name, isOpen: false }, ids));
     }
     const [, askedId] = HELD.exec(url) ?? [];
     const [, holderId = askedId] = RELEASE.exec(url) ?? [];

@@ -87,7 +87,10 @@ test('a hold of an earlier build ends with the last snapshot that needs it', asy
   // As an earlier build has placed and noted it: its id is all there is.
   const [holdId, holderId] = ['cd'.repeat(32), await idOf(holder)];
   const open = { domainId: holderId, name: 'holder', holdId };
-  await (await agentOf(owner)).holds.place({ ...open, isOpen: true }, (await borrowedIds(holder)).subarray(0, 20));
+  const ids = (await borrowedIds(holder)).subarray(0, 20);
+  await placeHold(owner.context, { ...open, isOpen: true }, ids);
+  // Nobody gets another one: a false agent on the way could make a hold open, and end it.
+  await expect((await agentOf(owner)).holds.place({ ...open, isOpen: true }, ids)).rejects.toThrow();
   writeFileSync(join(holder.place, 'holds', `${await idOf(owner)}-${holdId}`), `${holdId}\n`);
   expect((await owner.holds()).filter(({ snapshot }) => snapshot.hold!.isOpen)).toHaveLength(1);
   await compact(holder.context, ALL);
@@ -120,6 +123,15 @@ test('a domain has a limit of holds, and others have their own', async () => {
   await expect(placeHold(owner.context, hold, ids, 1)).rejects.toThrow(message);
   expect(await placeHold(owner.context, { ...hold, domainId: 'ab'.repeat(32) }, ids, 1)).toEqual(Uint8Array.of(1));
   expect(await placeHold(owner.context, hold, ids)).toEqual(Uint8Array.of(1));
+  const another = (index: number): typeof hold => ({
+    ...hold,
+    domainId: `${index}`.repeat(64),
+    name: `other-${index}`,
+  });
+  for (let index = 0; index < 7; index += 1) await placeHold(owner.context, another(index), ids, 1);
+  await expect(placeHold(owner.context, another(7), ids, 1)).rejects.toThrow('10 holds of all domains together');
+  const own = placeHold(owner.context, { ...hold, domainId: await idOf(owner) }, ids);
+  await expect(own).rejects.toThrow('holds nothing for itself');
 });
 
 test('an agent says that there are too many holds, and that its domain is not damaged', async () => {

@@ -1,4 +1,5 @@
 import { holdIdOf } from '../../realm/hold-secrets.ts';
+import { RefusedError } from '../../errors.ts';
 import { TooManyHoldsError } from '../../realm/realm-errors.ts';
 import type { Hold } from '../../format/snapshot-marks.ts';
 import { NO_ATTRIBUTES } from '../../format/tree-entry.ts';
@@ -28,6 +29,8 @@ import { commitDelete } from '../remove-snapshots.ts';
 const RELEASE_WAIT_MS = 2000;
 /** A backup that borrows makes one for up to 100,000 chunks. */
 const HOLDS_PER_DOMAIN_MAX = 10_000;
+/** All domains together may have as many holds as so many domains. */
+const DOMAINS_MAX = 10;
 /** The tree of a hold has a file for each so many chunks. */
 const CHUNKS_PER_FILE = 65_536;
 
@@ -78,11 +81,18 @@ export async function placeHold(
   });
 }
 
-/** A hold is a snapshot: without a limit, one domain could make the repository slow for its owner. */
-async function assertRoomFor({ files }: Repository, { domainId, name }: Hold, max: number): Promise<void> {
+/**
+ * A hold is a snapshot: without limits, one domain could make the repository slow for its owner, or whoever has the realm
+ * key file in the name of many.
+ */
+async function assertRoomFor({ files, config }: Repository, { domainId, name }: Hold, max: number): Promise<void> {
+  if (domainId === config.repositoryId) throw new RefusedError('a repository holds nothing for itself');
   const { listings } = await files.readSnapshots();
-  if (holdsFor(domainId, listings).length < max) return;
-  throw new TooManyHoldsError(`this repository already has ${max} holds of the domain ${name}`);
+  if (holdsFor(domainId, listings).length >= max)
+    throw new TooManyHoldsError(`this repository already has ${max} holds of the domain ${name}`);
+  const total = listings.filter(({ snapshot }) => snapshot.hold !== undefined).length;
+  if (total >= max * DOMAINS_MAX)
+    throw new TooManyHoldsError(`this repository already has ${total} holds of all domains together`);
 }
 
 function keptChunks({ state }: OpenedState, chunks: RepositoryChunkSaver, ids: Uint8Array): Uint8Array {

@@ -114,6 +114,8 @@ export type {
 } from './operations/keys.ts';
 export { loseGroup } from './operations/group-lost.ts';
 export type { GroupLoss, GroupLossOptions } from './operations/group-lost.ts';
+export { recoverFromGroups } from './operations/group-recover.ts';
+export type { GroupRecovery, GroupRecoveryOptions } from './operations/group-recover.ts';
 export { drainGroup, rebalanceGroups, removeGroup } from './operations/group-moves.ts';
 export type { GroupMoveOptions, GroupMoves, UnmovedPack } from './operations/group-moves.ts';
 export { addGroup, listGroups, setCopies, setGroupPlace, setGroupState } from './operations/groups.ts';

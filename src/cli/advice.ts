@@ -34,6 +34,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'list-groups':
     'Make every group available, such as by mounting its disk, and run the command again. See `ldm group list`.',
   'name-group': 'See `ldm group list`.',
+  'name-missing-groups':
+    'Nothing was changed. A newer state may be there. Mount its disk, or name the place where the group is now; if it is lost, --allow-missing goes on without it.',
   'join-realm':
     'Join it with `ldm realm join --coordinator PLACE`. If it was a member, its file `realm` is lost: join with the same --name, and it is as before.',
   'join-again':
@@ -145,7 +147,12 @@ export const HINTS_ABOUT: Readonly<Record<SubjectAdviceCode, (subject: string) =
     `Nothing was changed. Move what can be read to the other groups with \`ldm group drain ${name}\`. To give up a disk that fails, unmount it first.`,
   'remove-offline-group': (name) =>
     `Nothing was changed. Make it available again, or, if its data is lost for good, see \`ldm group lost ${name}\`.`,
-  'create-repository': (place) => `Create one with \`ldm -r ${place} init\`, or ${OTHER_PLACE}.`,
+  'create-repository': (place) =>
+    `Create one with \`ldm -r ${place} init\`, or ${OTHER_PLACE}. If a repository with copies in groups is lost, see \`ldm group recover --help\`.`,
+  'recover-from-group': (place) =>
+    `If the place of the repository is lost, \`ldm -r NEW group recover ${place}\` makes it again in a new directory, from the copies that its groups have.`,
+  'recover-or-choose-place': (place) =>
+    `Nothing was changed. If the place of that repository is lost, \`ldm -r NEW group recover ${place}\` makes it again in a new directory. If nobody needs it any more, remove the file group-id.`,
   'create-destination': (place) => `Create one with \`ldm -r ${place} init\`, or name another place with --to.`,
   'unpin-snapshot': (id) =>
     `Nothing was deleted. \`ldm unpin ${id.slice(0, 8)}\` removes the pin; then repeat the command.`,

@@ -5,6 +5,7 @@ import type { CopyResult } from '../operations/copy.ts';
 import type { CheckResult } from '../operations/check.ts';
 import type { DiffResult } from '../operations/diff.ts';
 import type { GroupLoss } from '../operations/group-lost.ts';
+import type { GroupRecovery } from '../operations/group-recover.ts';
 import type { GroupMoves } from '../operations/group-moves.ts';
 import type { HaveResult } from '../operations/have.ts';
 import type { LocateResult } from '../operations/realm/locate.ts';
@@ -104,6 +105,11 @@ export function exitCodeOfMoves({ unmoved }: Pick<GroupMoves, 'unmoved'>): numbe
 /** If the group is given up, the command has done what it was told to. */
 export function exitCodeOfLoss({ paths, isRemoved }: Pick<GroupLoss, 'paths' | 'isRemoved'>): number {
   return paths.length > 0 && !isRemoved ? EXIT_DAMAGED : EXIT_SUCCESS;
+}
+
+/** What is missing is not in the repository that was recovered. */
+export function exitCodeOfRecovery({ unreadableNames }: Pick<GroupRecovery, 'unreadableNames'>): number {
+  return unreadableNames.length > 0 ? EXIT_DAMAGED : EXIT_SUCCESS;
 }
 
 /** A snapshot that cannot be read is not copied. */

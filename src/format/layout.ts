@@ -44,6 +44,8 @@ export const GROUPS_COPY_NAME = 'groups.bak';
 export const REALM_NAME = 'realm';
 /** In the place of a group: which group of which repository it is. */
 export const GROUP_ID_NAME = 'group-id';
+/** In the place of a group: copies of what is small in the repository, under the same names. */
+export const METADATA_DIRECTORY = 'metadata';
 /** A file of random bytes. It is removed when the disk is full, so that a delete can still reclaim space. */
 export const RESERVE_NAME = 'reserve';
 export const RESERVE_BYTES: number = 1024 * 1024;
@@ -103,6 +105,19 @@ export function commitName(number: number): string {
 export function parseCommitName(name: string): number | undefined {
   const [, digits] = COMMIT_NAME.exec(name) ?? [];
   return digits === undefined || Number(digits) === 0 ? undefined : Number(digits);
+}
+
+const STATE_DIGITS = 15;
+const STATE_NAME = /^index\/state-(\d{15})-[0-9a-f]{8}$/;
+
+/** Says what the copies of the small files in a group are: see `MetadataState`. Later ones have larger numbers. */
+export function stateName(number: number): string {
+  return `index/state-${String(number).padStart(STATE_DIGITS, '0')}-${randomBytes(4).toString('hex')}`;
+}
+
+/** Whether a name is that of a state of the copies in a group. */
+export function isStateName(name: string): boolean {
+  return STATE_NAME.test(name);
 }
 
 /** Whether a file in `index` is no segment. */

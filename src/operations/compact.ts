@@ -1,5 +1,6 @@
 import { isDiskFull } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
+import { REMOVED_BY_COMPACTION } from '../repository/own-metadata.ts';
 import type { Repository } from '../repository/repository.ts';
 import { RESERVE_NAME, commitName } from '../format/layout.ts';
 import { assertAllOnline } from '../repository/listing.ts';
@@ -73,6 +74,8 @@ export async function compact(context: OperationContext, options: CompactOptions
     if (!isDryRun) {
       await endHolds(context, repository);
       await restoreImageAndReserve(repository);
+      // Only now nothing is missing but what was removed: no compaction runs while anything is lost.
+      await repository.groups?.copyMetadata?.(repository.assertLocked, REMOVED_BY_COMPACTION);
     }
     const freedBytes = estimateFreed(first.plan, listing) + (copies?.surplusBytes ?? 0);
     const bytesAfter = isDryRun ? bytesBefore - freedBytes : await repository.files.measure();

@@ -142,6 +142,7 @@ export async function withRepository<T>(
       const { publishChanges } = await import('./realm/publish.ts');
       await publishChanges(context, repository);
     }
+    if (!isReading(mode)) await repository.groups?.copyMetadata?.(repository.assertLocked).finally(reportGroups);
     if (!isReading(mode)) await watch?.end(context.acceptsOlderState === true);
   } catch (error) {
     const reported = await repository.explain(error);

@@ -130,7 +130,7 @@ export async function removeGroup(context: OperationContext, name: string): Prom
         advice: { code: 'drain-group', subject: name },
       });
     }
-    return await changes.remove(name, true);
+    return await changes.remove(name, true, async () => repository.groups?.copyMetadata?.(repository.assertLocked));
   });
 }
 

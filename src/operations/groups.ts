@@ -26,6 +26,8 @@ export interface ListedGroup extends StorageGroup {
   readonly packBytes: number | undefined;
   /** How many chunks of the average size fit in its capacity. Undefined without a capacity. */
   readonly chunksMax: number | undefined;
+  /** Its copies of everything small. Undefined if packs have no copies, or the group is offline. */
+  readonly metadata: 'current' | 'outdated' | 'none' | undefined;
 }
 
 export interface GroupListing extends CopyRules {
@@ -43,7 +45,8 @@ export interface GroupListing extends CopyRules {
 /** Lists the groups of a repository. */
 export async function listGroups(context: OperationContext): Promise<GroupListing> {
   return await withRepository(context, 'read', async (repository) => {
-    const { all, rules } = groupsOf(repository);
+    const { all, rules, metadataStates } = groupsOf(repository);
+    const states = rules.copies > 1 ? await metadataStates() : undefined;
     const listing = withoutCondemned(await repository.files.listAll());
     const chunkBytes = averageChunkBytes(repository.config);
     const groups: ListedGroup[] = [];
@@ -54,6 +57,7 @@ export async function listGroups(context: OperationContext): Promise<GroupListin
         ...group.entry,
         offlineReason: group.offlineReason,
         ...countIn(group, packs),
+        metadata: states?.get(group.id),
         chunksMax: capacityBytes === undefined ? undefined : Math.floor(capacityBytes / chunkBytes),
       });
     }

@@ -59,6 +59,8 @@ export class Removal {
       await this.abandon();
       throw error;
     }
+    // What the copies of the metadata say is needed must not be removed from the groups.
+    await this.#repository.groups?.copyMetadata?.(assertLocked);
     await this.#repository.renewLock();
     for (const id of [...(await files.snapshotIds()), ...(await files.committedAfter(this.#lastCommit))]) {
       if (this.#knownSnapshotIds.has(id)) continue;

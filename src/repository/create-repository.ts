@@ -22,6 +22,7 @@ import { DurableOrder } from './durable-order.ts';
 import { addKey } from './key-changes.ts';
 import type { NewGroup } from './group-changes.ts';
 import { listOptional } from './listing.ts';
+import { placePacks } from './place-packs.ts';
 import { assertVacant } from './vacant-place.ts';
 import { typeablePassword } from './password-forms.ts';
 
@@ -67,15 +68,16 @@ export async function createRepository(access: Omit<AccessOptions, 'mode'>, give
 }
 
 /**
+ * `known`: files that may be there nevertheless.
  * @throws RefusedError if there is a repository, or something else
  */
-export async function assertNoRepository(backend: Backend): Promise<void> {
+export async function assertNoRepository(backend: Backend, known?: ReadonlySet<string>): Promise<void> {
   if (await repositoryExists(backend)) {
     throw new RefusedError(`${backend.location} is already a repository`, {
       hint: 'It was not changed. Use it, or choose another place.',
     });
   }
-  await assertVacant(backend);
+  await assertVacant(backend, known);
 }
 
 async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {
@@ -139,6 +141,13 @@ async function fill(
   if ((await backend.sizeOf(CONFIG_COPY_NAME)) === undefined || !(await isOurs()))
     await order.publishFile(CONFIG_COPY_NAME, bytes);
   await order.remove(leftovers.map(({ name }) => name));
+  if (groups === undefined) return;
+  const placed = await placePacks(backend, { ...setUp.config, seals: setUp.seals }, { openPlace });
+  try {
+    await placed.groups?.copyMetadata?.(verify);
+  } finally {
+    await placed.closePlaced();
+  }
 }
 
 /** Another process has created the repository. If our copy of the configuration is in the place of its own, it goes. */

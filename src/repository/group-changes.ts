@@ -6,8 +6,10 @@ import { BackendError, LdmError, RefusedError, UsageError, isAbsent } from '../e
 import { MAX_GROUPS, SINGLE_COPIES, encodeGroupIdentity } from '../format/group-list.ts';
 import { encodeGroupList, isGroupName, isGroupWeight } from '../format/group-list.ts';
 import type { CopyRules, GroupIdentity, GroupList, StorageGroup } from '../format/group-list.ts';
-import { GROUPS_COPY_NAME, GROUPS_NAME, GROUP_ID_NAME } from '../format/layout.ts';
+import { GROUPS_COPY_NAME, GROUPS_NAME, GROUP_ID_NAME, METADATA_DIRECTORY } from '../format/layout.ts';
 import { groupListSeals, readGroupList } from '../groups/group-list-file.ts';
+import { Group } from '../groups/group.ts';
+import { MetadataCopy } from '../groups/metadata-copy.ts';
 import { readGroupIdentity } from '../groups/offline-reason.ts';
 import type { OpenPlace } from '../groups/open-groups.ts';
 import { openBackend } from '../backend/open-backend.ts';
@@ -29,7 +31,7 @@ export interface NewGroup {
 const IGNORED = /^(lost\+found|\.Trash-\d+)$/;
 /** What is in the place of a group. */
 const OWN_DIRECTORIES: readonly string[] = ['packs', 'tmp', 'quarantine'];
-const OWN_NAMES: readonly string[] = [GROUP_ID_NAME, ...OWN_DIRECTORIES];
+const OWN_NAMES: readonly string[] = [GROUP_ID_NAME, METADATA_DIRECTORY, ...OWN_DIRECTORIES];
 
 /** Changes the list of groups of a repository, under an exclusive lock that `verify` verifies. */
 export class GroupChanges {
@@ -97,23 +99,27 @@ export class GroupChanges {
   }
 
   /**
-   * Takes a group out of the list. `isEmptied`: then nothing there says any more that it is a group.
+   * Takes a group out of the list. `isEmptied`: then, after `onListed`, nothing there says any more that it is a group.
    * @throws RefusedError if it is the only one
    */
-  async remove(name: string, isEmptied: boolean): Promise<StorageGroup> {
+  async remove(name: string, isEmptied: boolean, onListed?: () => Promise<void>): Promise<StorageGroup> {
     const { list } = await this.#read();
     const removed = findGroup(list, name);
     const groups = list.groups.filter((group) => group !== removed);
     if (groups.length === 0) throw new RefusedError(`${name} is the only group`, { advice: { code: 'add-group' } });
     if (isEmptied) assertEnoughFor(list, groups.length);
     await this.#write({ ...list, version: list.version + 1, groups });
+    await onListed?.();
     if (isEmptied) await this.#removeIdentity(removed);
     return removed;
   }
 
-  async #removeIdentity({ place }: StorageGroup): Promise<void> {
-    const backend = await this.#openPlace(place);
+  /** Nothing of the repository stays behind: keys that are removed later must not be there. */
+  async #removeIdentity(entry: StorageGroup): Promise<void> {
+    const backend = await this.#openPlace(entry.place);
     try {
+      const known = { repositoryId: this.#repository.repositoryId, location: this.#backend.location };
+      await (await MetadataCopy.open(new Group(entry, backend, known))).removeAll();
       await new DurableOrder({ backend, seals: PLAIN }).remove([GROUP_ID_NAME], this.#verify);
     } finally {
       await backend.close();
@@ -139,11 +145,7 @@ export class GroupChanges {
     try {
       const known = await identityAt(backend);
       if (known !== undefined && known.repositoryId !== repositoryId)
-        throw refused(
-          place,
-          'it is a group of another repository',
-          `If none uses it any more, remove its ${GROUP_ID_NAME}.`,
-        );
+        throw refused(place, 'it is a group of another repository', 'recover-or-choose-place');
       if (known !== undefined && others.some(({ id }) => id === known.groupId))
         throw refused(place, 'it is a group of this repository already');
       const groupId = known?.groupId ?? randomBytes(16).toString('hex');
@@ -222,7 +224,7 @@ async function assertEmpty(backend: Backend): Promise<void> {
   const names = place === undefined ? await namesIn(backend) : place.names;
   const foreign = names.find((name) => !IGNORED.test(name) && !OWN_NAMES.includes(name));
   if (foreign !== undefined) throw refused(location, `it is not empty: it has ${foreign}`);
-  for (const directory of OWN_DIRECTORIES) {
+  for (const directory of [...OWN_DIRECTORIES, METADATA_DIRECTORY]) {
     const [file] = await backend.list(directory).catch((error: unknown) => {
       if (isAbsent(error)) return [];
       throw error;
@@ -240,6 +242,7 @@ async function namesIn(backend: Backend): Promise<string[]> {
   }
 }
 
-function refused(place: string, reason: string, hint?: string): LdmError {
-  return new RefusedError(`${place} cannot be used for this group: ${reason}`, { hint });
+function refused(place: string, reason: string, code?: 'recover-or-choose-place'): LdmError {
+  const advice = code && { code, subject: place };
+  return new RefusedError(`${place} cannot be used for this group: ${reason}`, { advice });
 }

@@ -2,6 +2,8 @@ import type { Verify } from '../backend/backend.ts';
 import type { MasterKey } from '../crypto/master-key.ts';
 import { PLAIN } from '../crypto/seals.ts';
 import { RefusedError } from '../errors.ts';
+import type { ConfigHead } from '../format/config.ts';
+import { KEYS_DIRECTORY } from '../format/layout.ts';
 import { acquireAccess } from './access.ts';
 import type { AccessOptions } from './access.ts';
 import { DurableOrder } from './durable-order.ts';
@@ -12,6 +14,7 @@ import { rotate } from './key-rotation.ts';
 import type { Rotation } from './key-rotation.ts';
 import type { KeyListing, OpenedKey, UnlockOptions, Unlocked } from './key-files.ts';
 import type { LockMode } from './lock-name.ts';
+import { placePacks } from './place-packs.ts';
 import { readSealedConfig } from './sealed-config.ts';
 import type { SealedConfig } from './sealed-config.ts';
 
@@ -80,9 +83,23 @@ export class KeyStore {
     try {
       // Read again: it may have changed while this process waited for a password or the lock.
       const config = await readSealedConfig(this.#access.backend);
-      return await work(this.#changes(config, async () => lock?.assertHeld()));
+      const verify: Verify = async () => lock?.assertHeld();
+      const result = await work(this.#changes(config, verify));
+      await this.#copyMetadata(config.head, verify, mode);
+      return result;
     } finally {
       await lock?.release().catch(onUnreleased);
+    }
+  }
+
+  /** What has changed is in the copies in groups, too, before it is reported. A key that was removed is not. */
+  async #copyMetadata(head: ConfigHead, verify: Verify, mode: LockMode): Promise<void> {
+    const placed = await placePacks(this.#access.backend, { ...head, seals: undefined }, this.#access);
+    const exactIn = mode === 'exclusive' ? [KEYS_DIRECTORY] : undefined;
+    try {
+      await placed.groups?.copyMetadata?.(verify, exactIn);
+    } finally {
+      await placed.closePlaced();
     }
   }
 

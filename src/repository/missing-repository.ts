@@ -1,5 +1,6 @@
 import type { Backend, Place } from '../backend/backend.ts';
 import { BackendError, RepositoryNotFoundError } from '../errors.ts';
+import { GROUP_ID_NAME } from '../format/layout.ts';
 import type { Advice } from '../util/advice.ts';
 
 const ELSEWHERE: Advice = { code: 'choose-other-place' };
@@ -14,8 +15,9 @@ export async function missingRepository(backend: Backend): Promise<RepositoryNot
   const absent = `there is no repository at ${location}`;
   const create: Advice = { code: 'create-repository', subject: location };
   const place = await examine(backend);
-  if (place === undefined) return notFound(absent, create);
+  if (place === undefined) return (await isGroup(backend)) ? groupThere(location) : notFound(absent, create);
   const { missing, file, names, target } = place;
+  if (names.includes(GROUP_ID_NAME)) return groupThere(location);
   if (file === location) return notFound(`${location} is a file, not a repository`, ELSEWHERE);
   if (file !== undefined) return notFound(`${absent}: ${file} is a file, not a directory`, ELSEWHERE);
   if (target !== undefined) {
@@ -31,6 +33,21 @@ export async function missingRepository(backend: Backend): Promise<RepositoryNot
   return names.length === 0
     ? notFound(`${absent}: the directory is empty; is the disk mounted?`, create)
     : notFound(`${location} is a directory, but not a repository`, ELSEWHERE);
+}
+
+function groupThere(location: string): RepositoryNotFoundError {
+  return notFound(`${location} is a group of a repository, not the place of the repository itself`, {
+    code: 'recover-from-group',
+    subject: location,
+  });
+}
+
+/** False also if the place cannot be read. */
+async function isGroup(backend: Backend): Promise<boolean> {
+  return await backend.sizeOf(GROUP_ID_NAME).then(
+    (sizeBytes) => sizeBytes !== undefined,
+    () => false,
+  );
 }
 
 function notFound(message: string, advice: Advice): RepositoryNotFoundError {

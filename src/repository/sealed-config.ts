@@ -4,6 +4,7 @@ import type { KeptMasterKey, MasterKey } from '../crypto/master-key.ts';
 import { KeyRing } from '../crypto/seals.ts';
 import { RefusedError, isDamage } from '../errors.ts';
 import { decodeConfig } from '../format/config.ts';
+import type { ConfigHead } from '../format/config.ts';
 import { configSeals, readConfigCopies } from './config-copies.ts';
 import type { ConfigCopy } from './config-copies.ts';
 
@@ -21,9 +22,10 @@ export interface SealedConfig {
  * Reads what can be read of the configuration without a key.
  * @throws RefusedError if the repository is not encrypted
  */
-export async function readSealedConfig(backend: Backend): Promise<SealedConfig> {
+export async function readSealedConfig(backend: Backend): Promise<SealedConfig & { readonly head: ConfigHead }> {
   const { copies } = await readConfigCopies(backend);
-  if (copies[0]!.head.isEncrypted) return sealedConfigOf(copies);
+  const [{ head }] = copies as [ConfigCopy, ...ConfigCopy[]];
+  if (head.isEncrypted) return { ...sealedConfigOf(copies), head };
   throw new RefusedError('the repository is not encrypted, so it has no keys', {
     hint: 'Anybody who can read its files can read what is in it.',
   });

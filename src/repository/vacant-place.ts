@@ -18,9 +18,9 @@ const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, GROUPS_NAME
 
 /**
  * Refuses a place that contains anything except the remains of an interrupted `init` and locks. A repository writes and removes
- * files under its names, so no other files may be among them.
+ * files under its names, so no other files may be among them. `known`: files that may be there, too.
  */
-export async function assertVacant(backend: Backend): Promise<void> {
+export async function assertVacant(backend: Backend, known: ReadonlySet<string> = new Set()): Promise<void> {
   const place = await backend.examine();
   if (place?.file !== undefined) {
     const reason = place.file === backend.location ? 'it is a file' : `${place.file} is a file`;
@@ -30,15 +30,16 @@ export async function assertVacant(backend: Backend): Promise<void> {
     const reason = `${place.missing} is a symlink to ${place.target}, which does not exist`;
     throw new RefusedError(`cannot create a repository at ${backend.location}: ${reason}`, { hint: HINT });
   }
-  const foreign = place?.names.find((name) => !OWN_NAMES.has(name)) ?? (await foreignFile(backend));
+  const foreign =
+    place?.names.find((name) => !OWN_NAMES.has(name) && !known.has(name)) ?? (await foreignFile(backend, known));
   if (foreign === undefined) return;
   throw new RefusedError(`${backend.location} is not empty: it contains ${foreign}`, { hint: HINT });
 }
 
-async function foreignFile(backend: Backend): Promise<string | undefined> {
+async function foreignFile(backend: Backend, known: ReadonlySet<string>): Promise<string | undefined> {
   for (const directory of DIRECTORIES) {
     for (const { name } of await listEverything(backend, directory)) {
-      if (!isOwnName(name) || !LEFT_BY_INIT.has(directory)) return name;
+      if (!known.has(name) && (!isOwnName(name) || !LEFT_BY_INIT.has(directory))) return name;
     }
   }
   const reserveBytes = await backend.sizeOf(RESERVE_NAME);

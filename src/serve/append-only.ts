@@ -5,6 +5,7 @@ import {
   GROUPS_COPY_NAME,
   GROUPS_NAME,
   GROUP_ID_NAME,
+  METADATA_DIRECTORY,
   REALM_NAME,
   RESERVE_NAME,
   isTemporaryName,
@@ -22,7 +23,7 @@ const TRANSIENT =
  * `quarantine/`.
  */
 const ADDABLE =
-  /^(?:config|config\.bak|reserve|realm|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|packs\/[0-9a-f]{2}\/[0-9a-f]{64}(?:\.\d{1,9}-[0-9a-f]{8})?|holds\/[0-9a-f]{64}-[0-9a-f]{64}|(?:keys|index|snapshots|manifests\.bak)\/[0-9a-f]{64}|index\/commit-(?!0{12})\d{12}|filter\/\d{12}-[0-9a-f]{8}|unfinished\/[0-9a-f]{32})$/;
+  /^(?:config|config\.bak|reserve|realm|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|packs\/[0-9a-f]{2}\/[0-9a-f]{64}(?:\.\d{1,9}-[0-9a-f]{8})?|holds\/[0-9a-f]{64}-[0-9a-f]{64}|(?:keys|index|snapshots|manifests\.bak)\/[0-9a-f]{64}|index\/(?:commit-(?!0{12})\d{12}|state-\d{15}-[0-9a-f]{8})|filter\/\d{12}-[0-9a-f]{8}|unfinished\/[0-9a-f]{32})$/;
 /** Directories below those of a repository. */
 const INNER_DIRECTORY = /^(?:packs\/[0-9a-f]{2}|planes\/\d{12})$/;
 /** Files at the top of a repository or of the place of a group. A directory of such a name would stay for ever. */
@@ -47,7 +48,7 @@ function innerName(name: string): string {
 /** A repository has certain directories. Where none is yet, any name may lead to the place of a new one. */
 function mayBeDirectory(name: string, isInRepository: boolean): boolean {
   const inner = innerName(name);
-  if (OWN_DIRECTORIES.has(inner) || INNER_DIRECTORY.test(inner)) return true;
+  if (OWN_DIRECTORIES.has(inner) || inner === METADATA_DIRECTORY || INNER_DIRECTORY.test(inner)) return true;
   return !inner.includes('/') && !TOP_FILES.has(inner) && !isInRepository;
 }
 

@@ -38,6 +38,7 @@ const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
   'group move': ['setGroupPlace'],
   'group read-only': ['setGroupState'],
   'group rebalance': ['rebalanceGroups'],
+  'group recover': ['recoverFromGroups'],
   'group remove': ['removeGroup'],
   have: ['findContent'],
   history: ['findHistory'],

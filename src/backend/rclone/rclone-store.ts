@@ -1,4 +1,4 @@
-import { baseName, directoryOf, packName } from '../../format/layout.ts';
+import { METADATA_DIRECTORY, baseName, directoryOf, packName } from '../../format/layout.ts';
 import { StoreError } from '../objects/object-store.ts';
 import type { ObjectStatus, ObjectStore, PutOptions, StoredObject } from '../objects/object-store.ts';
 import { parseDirectory, parseList, rcloneError, sizeFrom } from './rclone-answer.ts';
@@ -9,6 +9,8 @@ import { formatRemote } from './rclone-place.ts';
 import type { RcloneAddress } from './rclone-place.ts';
 import { RcloneProgram, endError } from './rclone-program.ts';
 
+/** Where a group has copies of what is small in the repository. */
+const COPIES = `${METADATA_DIRECTORY}/`;
 const REQUESTS_AT_ONCE = 16;
 /** Its cache would show locks as they were, and files that others have removed. */
 const SERVE = ['serve', 'restic', '--stdio', '--cache-objects=false', '--ask-password=false', '--'];
@@ -85,8 +87,10 @@ export class RcloneStore implements ObjectStore {
 
   /** rclone tells only the last part of each name. Where that is not enough, the directories are listed one by one. */
   async list(prefix: string): Promise<StoredObject[]> {
-    if (prefix === '') return await this.#listAll();
-    return await this.#list(prefix, prefix === 'packs/' ? packName : (name) => prefix + name);
+    if (prefix === '' || prefix === COPIES) return await this.#listAll(prefix);
+    if (prefix.endsWith('packs/'))
+      return await this.#list(prefix, (name) => prefix.replace(/packs\/$/, '') + packName(name));
+    return await this.#list(prefix, (name) => prefix + name);
   }
 
   async children(prefix: string): Promise<string[]> {
@@ -104,11 +108,11 @@ export class RcloneStore implements ObjectStore {
     return parseList(answer.body, keyOf);
   }
 
-  async #listAll(): Promise<StoredObject[]> {
+  async #listAll(prefix: string): Promise<StoredObject[]> {
     const objects: StoredObject[] = [];
-    for (const { name, sizeBytes } of await this.#listDirectory('')) {
-      if (sizeBytes === undefined) objects.push(...(await this.list(`${name}/`)));
-      else objects.push({ key: name, sizeBytes });
+    for (const { name, sizeBytes } of await this.#listDirectory(prefix)) {
+      if (sizeBytes === undefined) objects.push(...(await this.list(`${prefix}${name}/`)));
+      else objects.push({ key: prefix + name, sizeBytes });
     }
     return objects;
   }

@@ -9,6 +9,7 @@ import { defineGroupList } from './group-list.ts';
 import { defineGroupLost } from './group-lost.ts';
 import { defineGroupMove } from './group-move.ts';
 import { defineGroupRebalance } from './group-rebalance.ts';
+import { defineGroupRecover } from './group-recover.ts';
 import { defineGroupRemove } from './group-remove.ts';
 import { defineGroupState } from './group-state.ts';
 import { defineHelp } from './help.ts';
@@ -16,7 +17,8 @@ import { defineHelp } from './help.ts';
 const DETAILS = `
 A repository that was created with \`ldm init --group\` keeps the contents of files in several places, its groups:
 directories, such as the mount points of disks, directories on SFTP servers, and buckets. Everything else, also all names
-and directories, is in the place of the repository itself. docs/groups.md has more about it.`;
+and directories, is in the place of the repository itself; with two copies or more, each group has a copy of it. docs/groups.md
+has more about it.`;
 
 export function defineGroup(program: Command, runner: CommandRunner): void {
   const group = program
@@ -44,5 +46,6 @@ export function defineGroup(program: Command, runner: CommandRunner): void {
   defineGroupDrain(group, runner);
   defineGroupRemove(group, runner);
   defineGroupLost(group, runner);
+  defineGroupRecover(group, runner);
   defineHelp(group, 'group help add');
 }

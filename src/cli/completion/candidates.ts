@@ -18,7 +18,7 @@ export interface Completion {
 const PLACEHOLDERS: readonly (readonly [placeholder: RegExp, wanted: Wanted])[] = [
   [/^snapshots?\[:path\]/, 'snapshot paths'],
   [/^snapshots?\b/, 'snapshots'],
-  [/^(place|directory|dir|mount point)$/, 'directories'],
+  [/^(places?|directory|dir|mount point)$/, 'directories'],
   [/^(files?|paths?|base|other)\b/, 'files'],
 ];
 

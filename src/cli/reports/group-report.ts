@@ -18,9 +18,11 @@ export function reportGroups(output: Output, listing: GroupListing): void {
     fillLevelOf(group),
     group.chunksMax === undefined ? '' : formatCount(group.chunksMax),
     String(group.weight),
+    ...(copies > 1 ? [group.metadata ?? '?'] : []),
     escapeForTerminal(group.place),
   ]);
-  const head = ['Group', 'State', 'Packs', 'Data', 'Capacity', 'Full', 'Chunks max', 'Weight', 'Place'];
+  const counts = ['Packs', 'Data', 'Capacity', 'Full', 'Chunks max', 'Weight'];
+  const head = ['Group', 'State', ...counts, ...(copies > 1 ? ['Metadata'] : []), 'Place'];
   output.line(formatTable(rows, { head, rightAligned: [2, 3, 4, 5, 6, 7] }));
   output.message('summary', {
     groups: groups.length,
@@ -90,5 +92,6 @@ function listedFields(group: ListedGroup): Record<string, unknown> {
     packs: packCount,
     bytes: packBytes,
     chunks_max: chunksMax,
+    metadata: group.metadata,
   };
 }

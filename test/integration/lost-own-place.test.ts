@@ -1,0 +1,85 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { RefusedError } from '../../src/errors.ts';
+import { check } from '../../src/operations/check.ts';
+import { recoverFromGroups } from '../../src/operations/group-recover.ts';
+import { initRepository } from '../../src/operations/init.ts';
+import { restore } from '../../src/operations/restore.ts';
+import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { keepDirectory } from '../support/kept-directory.ts';
+import { KilledError, KilledPlaces } from '../support/killed-places.ts';
+import { inSoak } from '../support/soak.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+import { threadsOfTests } from '../support/test-threads.ts';
+import { backUp, deleteOne, makeStage, loseOwn } from '../support/lost-places.ts';
+
+describe('a repository whose own place is lost', () => {
+  it('is made again right after init', async () => {
+    const directory = memoryDirectory();
+    const context = { backend: new LocalBackend(join(directory, 'own')), threads: threadsOfTests() };
+    const groups = ['a', 'b'].map((name) => ({ name, place: join(directory, name) }));
+    await initRepository(context, { groups, copies: 2, encryption: 'never' });
+    const fresh = await loseOwn({ directory, context }, 'b');
+    expect((await check(fresh)).findings).toEqual([]);
+  });
+
+  it('is made again by the same command if that was killed', async () => {
+    const stage = await makeStage({ run: backUp });
+    const reset = keepDirectory(stage.directory);
+    const own = join(stage.directory, 'own');
+    const recover = async (places: KilledPlaces): Promise<unknown> =>
+      recoverFromGroups({ ...stage.context, backend: places.wrap(new LocalBackend(own)) }, [
+        join(stage.directory, 'a'),
+      ]);
+    rmSync(own, { recursive: true });
+    const whole = new KilledPlaces();
+    await recover(whole);
+    const step = Math.ceil(whole.count / inSoak(1000, 5));
+    for (let at = 1; at <= whole.count; at += step) {
+      reset();
+      rmSync(own, { recursive: true });
+      await expect(recover(new KilledPlaces(at))).rejects.toThrow(KilledError);
+      rmSync(join(own, 'locks'), { recursive: true, force: true });
+      if (existsSync(join(own, 'config'))) continue;
+      await recover(new KilledPlaces());
+      expect((await check({ ...stage.context, backend: new LocalBackend(own) })).findings).toEqual([]);
+    }
+  });
+
+  it('is made of the newest copies: those of a group that was away are not used', async () => {
+    const stage = await makeStage({ run: backUp });
+    const { directory, context } = stage;
+    const reset = keepDirectory(join(directory, 'a'));
+    await deleteOne(context, true);
+    const ids = (await listSnapshots(context)).map(({ id }) => id);
+    reset();
+    const fresh = await loseOwn(stage, 'a');
+    expect((await listSnapshots(fresh)).map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('is not made if a group with newer copies may be missing, unless that is accepted', async () => {
+    const stage = await makeStage({ run: backUp });
+    const { directory, context } = stage;
+    rmSync(join(directory, 'own'), { recursive: true });
+    rmSync(join(directory, 'b'), { recursive: true });
+    const fresh = { ...context, backend: new LocalBackend(join(directory, 'own')) };
+    const places = [join(directory, 'a')];
+    await expect(recoverFromGroups(fresh, places)).rejects.toThrow(RefusedError);
+    expect(existsSync(join(directory, 'own'))).toBe(false);
+    const recovered = await recoverFromGroups(fresh, places, { allowMissing: true });
+    expect(recovered).toMatchObject({ snapshotCount: 2, missing: ['b'], from: ['a'] });
+    for (const { id } of await listSnapshots(fresh))
+      expect((await restore(fresh, { selector: id, target: join(directory, id) })).problems).toEqual([]);
+  });
+
+  it('is not made where something is', async () => {
+    const stage = await makeStage({ run: backUp });
+    const places = [join(stage.directory, 'a')];
+    await expect(recoverFromGroups(stage.context, places)).rejects.toThrow('is already a repository');
+    const backend = new LocalBackend(join(stage.directory, 'source'));
+    await expect(recoverFromGroups({ ...stage.context, backend }, places)).rejects.toThrow('is not empty');
+  });
+});

@@ -135,6 +135,7 @@ describe('the command line', () => {
     const { code, stdout } = await runLdmHere(['--json', '-r', place, 'group', 'recover', repository.place('b')]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ change: 'recovered', snapshots: 1, from_groups: ['b', 'a'] });
-    expect(await runLdmHere(['-r', place, 'check', '--read-data'])).toMatchObject({ code: 0 });
+    const recovered = { ...repository.context, backend: new LocalBackend(place) };
+    expect((await check(recovered, { readData: true })).findings).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ export interface MetadataState {
   readonly number: number;
   /** The number of the state in which there was no file that the repository did not have; 0 if there was none. */
   readonly exactNumber: number;
-  /** The files whose bytes change under the same name: the configuration, the list of groups, the membership in a realm. */
+  /** The files whose bytes change under the same name: the configuration, the list of groups, the membership in a realm, `index/commits`. */
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
 

@@ -4,6 +4,7 @@ import { BackendError, CorruptDataError } from '../errors.ts';
 import { decodeConfigHead } from '../format/config.ts';
 import type { ConfigHead } from '../format/config.ts';
 import {
+  COMMITS_NAME,
   CONFIG_COPY_NAME,
   CONFIG_NAME,
   GROUPS_COPY_NAME,
@@ -79,7 +80,7 @@ class Recovery {
     }
     const order = new DurableOrder({ backend: this.#backend, seals: PLAIN });
     await order.keepReserve();
-    for (const name of [REALM_NAME, GROUPS_COPY_NAME, GROUPS_NAME]) {
+    for (const name of [COMMITS_NAME, REALM_NAME, GROUPS_COPY_NAME, GROUPS_NAME]) {
       const bytes = this.#found.state.files.get(name);
       if (bytes !== undefined) await order.publishFile(name, bytes, this.#verify);
     }

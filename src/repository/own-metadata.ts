@@ -3,6 +3,7 @@ import { isAbsent, isDamage } from '../errors.ts';
 import { MAX_CONFIG_BYTES } from '../format/constants.ts';
 import { parseChecked } from '../format/json-reader.ts';
 import {
+  COMMITS_NAME,
   CONFIG_COPY_NAME,
   CONFIG_NAME,
   GROUPS_COPY_NAME,
@@ -53,24 +54,30 @@ const LISTED = [
   HOLDS_DIRECTORY,
 ];
 /** Files whose bytes can change. A damaged one must not take the place of a good copy. */
-const CHECKED_NAMES = [CONFIG_NAME, CONFIG_COPY_NAME, GROUPS_NAME, GROUPS_COPY_NAME];
+const CHECKED_NAMES: readonly string[] = [CONFIG_NAME, CONFIG_COPY_NAME, GROUPS_NAME, GROUPS_COPY_NAME];
 
 export type ListedMetadata = ReadonlyMap<string, readonly BackendFile[]>;
 
 /** Lists what groups have copies of, by directory. `own`: the place of the repository, without its groups. */
 export async function listMetadata(own: Backend): Promise<ListedMetadata> {
   const listed = new Map<string, readonly BackendFile[]>();
-  for (const directory of LISTED) listed.set(directory, await listOptional(own, directory));
+  for (const directory of LISTED) {
+    const files = await listOptional(own, directory);
+    listed.set(
+      directory,
+      files.filter(({ name }) => name !== COMMITS_NAME),
+    );
+  }
   return listed;
 }
 
 /** Reads the files whose bytes can change, except for those that are damaged. */
 export async function readChangeable(own: Backend): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
-  for (const name of [...CHECKED_NAMES, REALM_NAME]) {
+  for (const name of [...CHECKED_NAMES, REALM_NAME, COMMITS_NAME]) {
     try {
       const bytes = await own.read(name);
-      if (name !== REALM_NAME) parseChecked(bytes, { maxBytes: MAX_CONFIG_BYTES, what: name });
+      if (CHECKED_NAMES.includes(name)) parseChecked(bytes, { maxBytes: MAX_CONFIG_BYTES, what: name });
       files.set(name, bytes);
     } catch (error) {
       if (!isAbsent(error) && !isDamage(error)) throw error;

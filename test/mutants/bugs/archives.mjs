@@ -28,8 +28,7 @@ export const bugs = [
   {
     id: 'T5',
     file: 'operations/import/archive-run.ts',
-    find: `    this.#earlyLinks.delete(names.join('/'));
-`,
+    find: "    if (this.#earlyLinks.size > 0) this.#earlyLinks.delete(names.join('/'));\n",
     replace: '',
     tests: ['operations/import-tar'],
     note: 'a hard link that came before its target replaces a later file of the same name',
@@ -37,8 +36,9 @@ export const bugs = [
   {
     id: 'T7',
     file: 'format/tar/tar-reader.ts',
-    find: 'this.#globals = new Map([...this.#globals, ...records]);',
-    replace: 'this.#globals = new Map(records);',
+    find: '      for (const [key, value] of decodePaxRecords(await this.#readText(block))) this.#globals.set(',
+    replace: `      this.#globals = new Map();
+      for (const [key, value] of decodePaxRecords(await this.#readText(block))) this.#globals.set(`,
     tests: ['operations/import-tar-metadata'],
     note: 'a second global header makes the reader forget the first',
   },

@@ -34,8 +34,8 @@ export const bugs = [
   {
     id: 'F5',
     file: 'operations/forget.ts',
-    find: 'kept.every(({ reasons }) => reasons.length === 0)',
-    replace: 'kept.length === 0',
+    find: 'kept.every(({ reasons }) => ',
+    replace: 'kept.every(({ reasons, protection }) => protection === undefined && ',
     tests: ['operations/forget'],
     note: 'a pin hides that the rules would delete everything else',
   },
@@ -50,8 +50,8 @@ export const bugs = [
   {
     id: 'F7',
     file: 'operations/forget.ts',
-    find: '(allowEmptyGroup ? kept : kept.slice(1))',
-    replace: 'kept',
+    find: 'allowEmptyGroup ? dated : dated.slice(1)',
+    replace: 'dated',
     tests: ['operations/size-limit'],
     note: 'a limit of the size deletes the last snapshot of a group',
   },

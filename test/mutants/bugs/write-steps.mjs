@@ -32,11 +32,11 @@ export const bugs = [
   {
     id: 'WO21',
     file: ORDER,
-    find: `      await this.#takeBackUnless(verify, manifestCopyName(id));
+    find: `      await this.takeBackUnless(verify, manifestCopyName(id));
     }
     await this.#backend.barrier();
 `,
-    replace: `      await this.#takeBackUnless(verify, manifestCopyName(id));
+    replace: `      await this.takeBackUnless(verify, manifestCopyName(id));
     }
 `,
     tests: STEPS,
@@ -45,7 +45,7 @@ export const bugs = [
   {
     id: 'WO22',
     file: ORDER,
-    find: '      await this.#takeBackUnless(verify, manifestCopyName(id));\n',
+    find: '      await this.takeBackUnless(verify, manifestCopyName(id));\n',
     replace: '',
     tests: STEPS,
     note: 'a process that slept leaves the copy of a manifest that others have reclaimed: the snapshot looks lost',
@@ -62,7 +62,7 @@ export const bugs = [
   {
     id: 'WO24',
     file: ORDER,
-    find: `    await this.#takeBackUnless(verify, name);
+    find: `    await this.takeBackUnless(verify, name);
   }
 
   /**
@@ -78,8 +78,8 @@ export const bugs = [
     id: 'WO25',
     file: ORDER,
     find: `        await verify?.();
-        if (await moveUnlessGone`,
-    replace: '        if (await moveUnlessGone',
+        if (await moveMakingRoom`,
+    replace: '        if (await moveMakingRoom',
     tests: STEPS,
     note: 'a delete goes on without its lock',
   },
@@ -123,7 +123,7 @@ export const bugs = [
     id: 'WO30',
     file: ORDER,
     find: `    await this.#backend.barrier();
-    await this.#takeBackUnless(verify, name);
+    await this.takeBackUnless(verify, name);
 `,
     replace: '    await this.#backend.barrier();\n',
     tests: STEPS,

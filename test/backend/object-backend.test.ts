@@ -28,6 +28,14 @@ function failOnce(store: MemoryStore, pattern: RegExp, error: Error, isDone = fa
   return () => hasFailed;
 }
 
+/** Opens at the end of the test at the latest: a backend waits for its uploads when it is closed. */
+function gateOfTest(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  onTestFinished(open);
+  return { opened, open };
+}
+
 /** Every so many answers with an object have one wrong bit. */
 class FlippingStore extends MemoryStore {
   readonly #prng = createPrng(4);
@@ -165,19 +173,18 @@ describe('uploads of packs', () => {
     const store = new MemoryStore();
     const backend = objectBackend(store);
     let [current, most] = [0, 0];
-    let open: (() => void) | undefined;
-    const gate = new Promise<void>((resolve) => (open = resolve));
+    const gate = gateOfTest();
     store.onRequest = async (_request, done) => {
       current += done ? -1 : 1;
       most = Math.max(most, current);
-      if (!done) await gate;
+      if (!done) await gate.opened;
     };
     const all = (async () => {
       for (let index = 0; index < 20; index += 1) await backend.publish(`packs/${index}`, Buffer.from('x'));
     })();
     await new Promise((resolve) => setImmediate(resolve));
     expect(most).toBe(6);
-    open?.();
+    gate.open();
     await all;
     await backend.barrier();
     expect([current, most, store.objects.size]).toEqual([0, 6, 20]);
@@ -198,16 +205,15 @@ describe('uploads of packs', () => {
     const store = new MemoryStore();
     const backend = objectBackend(store);
     await backend.claim('locks/a');
-    let open: (() => void) | undefined;
-    const gate = new Promise<void>((resolve) => (open = resolve));
+    const gate = gateOfTest();
     store.onRequest = async (request, done) => {
-      if (request === 'put packs/a' && !done) await gate;
+      if (request === 'put packs/a' && !done) await gate.opened;
     };
     await backend.publish('packs/a', Buffer.from('x'));
     const releasing = backend.release('locks/a');
     await new Promise((resolve) => setImmediate(resolve));
     expect([...store.objects.keys()]).toEqual(['locks/a']);
-    open?.();
+    gate.open();
     expect(await releasing).toBe(true);
     expect([...store.objects.keys()]).toEqual(['packs/a']);
   });

@@ -3,6 +3,8 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
+import { isCommitName } from '../../src/format/layout.ts';
+
 import { exampleOf } from '../format/format-document.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
@@ -37,7 +39,7 @@ async function makeStored(...options: readonly string[]): Promise<Stored> {
 /** Changes a byte of the first file in a directory. Returns the name of the file. */
 function spoil(repository: string, directory: string): string {
   const entries = readdirSync(join(repository, directory), { recursive: true, withFileTypes: true, encoding: 'utf8' });
-  const [entry] = entries.filter((each) => each.isFile());
+  const [entry] = entries.filter((each) => each.isFile() && !isCommitName(`${directory}/${each.name}`));
   const path = join(entry!.parentPath, entry!.name);
   const bytes = readFileSync(path);
   bytes[20]! ^= 1;

@@ -56,6 +56,8 @@ describe('a lock left by kill -9', () => {
       expect(await restoreOne(backend, id, describeTree(work)), command[0]).toEqual([]);
       await backend.close();
       rmSync(scenario.repository, { recursive: true });
+      // The next command gets an older state, and is to believe that it is the first one here.
+      rmSync(join(scenario.home, 'state'), { recursive: true });
     }
   });
 

@@ -56,7 +56,7 @@ export async function makeProcessScenario(): Promise<ProcessScenario> {
   const home = makeEndlessHome();
   const repository = join(home, 'repository');
   const expected = new Map<string, Expected>();
-  const surroundings = { cwd: home, env: { LDM_REPOSITORY: repository } };
+  const surroundings = { cwd: home, env: { LDM_REPOSITORY: repository, XDG_STATE_HOME: join(home, 'state') } };
   const runWith =
     ({ env, ...options }: StartOptions): ProcessScenario['run'] =>
     async (...args) =>

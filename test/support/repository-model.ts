@@ -156,7 +156,7 @@ export class RepositoryModel {
     await this.compact(context, { maxUnusedPercent: 0 });
     const left = this.disk
       .names()
-      .filter((name) => !/^(config|config\.bak|reserve|filter\/.*|index\/commit-\d+)$/.test(name));
+      .filter((name) => !/^(config|config\.bak|reserve|filter\/.*|index\/commit(s|-\d+))$/.test(name));
     assert.deepEqual(left, []);
   }
 

@@ -41,7 +41,7 @@ export async function readFileLists(flags: FileListFlags, signal: AbortSignal): 
     for (const line of linesOf(await readList(file, signal), file))
       if (line !== '') paths.push(bytesOf(line as ByteString));
   }
-  for (const file of filesFromRaw) paths.push(...rawNames(await readList(file, signal), file));
+  for (const file of filesFromRaw) for (const name of rawNames(await readList(file, signal), file)) paths.push(name);
   if (patterns.length + paths.length === 0) throw new SourceError('nothing to back up: the lists of files are empty');
   return { patterns, paths };
 }

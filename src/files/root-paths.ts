@@ -37,6 +37,13 @@ export function parentOf(path: ByteString): ByteString {
   return end <= 0 ? ROOT : (path.slice(0, end) as ByteString);
 }
 
+/** All directories that contain a path, from its own to the root directory. */
+export function directoriesAbove(path: ByteString): ByteString[] {
+  const directories: ByteString[] = [];
+  for (let at = path; at !== ROOT; directories.push(at)) at = parentOf(at);
+  return directories;
+}
+
 /**
  * Returns the deepest directory that contains all roots. The root tree of a snapshot lists the entries of that
  * directory: for `/home/me/docs` it is `/home/me`, so the tree contains `docs`. For `/` it is `/` itself.

@@ -6,7 +6,7 @@ import { byteStringFromBytes, byteStringOf, fsPath, joinPath } from '../util/byt
 import type { GlobExpander } from './glob-expansion.ts';
 import { loadGlobExpander, mayBePattern } from './glob-expansion.ts';
 import { errnoOf, sourceError } from './path-failures.ts';
-import { absolutePath, isWithin, mergeRoots } from './root-paths.ts';
+import { absolutePath, directoriesAbove, mergeRoots } from './root-paths.ts';
 
 export { commonParent } from './root-paths.ts';
 
@@ -114,7 +114,7 @@ function mergeFollowing(
   while (askedCount < asked.size) {
     askedCount = asked.size;
     for (const [link, target] of targets) {
-      if ([...asked].some((other) => other !== link && isWithin(link, other))) asked.add(target);
+      if (directoriesAbove(link).some((directory) => asked.has(directory))) asked.add(target);
     }
   }
   const roots = mergeRoots(asked);

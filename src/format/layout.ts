@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { largestOf } from '../util/largest.ts';
 
 /** Records of backups that have not ended. Missing until there is one. */
 export const UNFINISHED_DIRECTORY = 'unfinished';
@@ -200,5 +201,5 @@ export function isCheckpointName(name: string): boolean {
 /** Returns the generation after the newest of these checkpoints. */
 export function generationAfter(names: readonly string[]): number {
   const generations = names.map((name) => Number.parseInt(baseName(name), 10));
-  return Math.max(0, ...generations.filter((generation) => Number.isSafeInteger(generation))) + 1;
+  return largestOf(generations.filter((generation) => Number.isSafeInteger(generation))) + 1;
 }

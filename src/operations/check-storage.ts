@@ -99,9 +99,9 @@ async function run(
       counts.bytesRead += file.sizeBytes;
       countFile(context, file);
     }
-    findings.push(...findingsAboutCopies(files, damagedCopies));
+    for (const finding of findingsAboutCopies(files, damagedCopies)) findings.push(finding);
   }
-  findings.push(...findMisplaced(foreignNames, seen));
+  for (const finding of findMisplaced(foreignNames, seen)) findings.push(finding);
   return { findings, isEncrypted, foreignNames, ...counts };
 }
 
@@ -113,12 +113,13 @@ interface DamagedCopy {
 /** A pack is damaged if all its copies are. */
 function findingsAboutCopies(files: readonly StoredFile[], damaged: readonly DamagedCopy[]): Finding[] {
   const findings = new Map<string, Finding>();
+  const damagedFiles = new Set(damaged.map(({ file }) => file));
+  const soundNames = new Set(files.filter((file) => !damagedFiles.has(file)).map(({ name }) => name));
   for (const { file, problem } of damaged) {
     const { name, copy } = file;
-    const isSound = (other: StoredFile): boolean => other.name === name && damaged.every((each) => each.file !== other);
     const packId = baseName(name);
     const problems = [packProblem(problem)];
-    if (!files.some(isSound)) findings.set(name, findingAbout(file, problem));
+    if (!soundNames.has(name)) findings.set(name, findingAbout(file, problem));
     else findings.set(copy!.address, { severity: 'error', kind: 'copy-damaged', packId, group: copy!.group, problems });
   }
   return [...findings.values()];

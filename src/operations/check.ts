@@ -220,14 +220,14 @@ function unreadablePack(packId: string): Finding {
 }
 
 async function lostSnapshots({ files }: Repository, { damage, listing, remembered }: OpenedState): Promise<Finding[]> {
-  const { snapshotIds } = listing;
-  const unknown = [...damage.snapshots.keys()].filter((id) => !snapshotIds.includes(id));
+  const listed = new Set(listing.snapshotIds);
+  const unknown = new Set([...damage.snapshots.keys()].filter((id) => !listed.has(id)));
   const findings: Finding[] = [];
   for (const snapshotId of [...damage.lostSnapshots, ...unknown]) {
     // A snapshot that was undeleted between two listings is in neither of them.
     if (await files.exists(snapshotName(snapshotId))) continue;
     const isRepairable = remembered.has(snapshotId);
-    const outlook = unknown.includes(snapshotId) ? 'copy-damaged' : isRepairable ? 'repairable' : 'gone';
+    const outlook = unknown.has(snapshotId) ? 'copy-damaged' : isRepairable ? 'repairable' : 'gone';
     findings.push({ severity: 'error', kind: 'snapshot-lost', snapshotId, outlook });
   }
   return findings;

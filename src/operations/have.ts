@@ -92,7 +92,7 @@ class ContentSearch {
         const place = path === named ? (followLink(absolute(path)) ?? absolute(path)) : absolute(path);
         const { type, sizeBytes } = readMetadata(place);
         if (type === 'file') await this.#seek({ path, place, sizeBytes });
-        else if (type === 'directory') open.push(...childrenOf(path));
+        else if (type === 'directory') for (const child of childrenOf(path)) open.push(child);
       } catch (error) {
         this.#report(path, error, path === named);
       }

@@ -6,6 +6,7 @@ import { formatTime } from '../util/format-time.ts';
 import type { OperationContext } from './context.ts';
 import { lostMessage } from '../repository/read-snapshots.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
+import { PREFIX_DIGITS_MIN, listingsNear } from './listings-by-id.ts';
 import { groupKey, matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 import { joinVersions } from './snapshot-versions.ts';
@@ -44,7 +45,7 @@ export interface SnapshotChoice {
 }
 
 const LATEST = /^latest(?:~(\d{1,9}))?$/;
-const ID_PREFIX = /^[0-9a-f]{4,64}$/;
+const ID_PREFIX = new RegExp(`^[0-9a-f]{${PREFIX_DIGITS_MIN},64}$`);
 /** The maximum number of items listed in a message. */
 const SHOWN_MAX = 20;
 
@@ -192,7 +193,7 @@ function findById(
   }
   const damagedMatches = [...damaged].filter(([id]) => id.startsWith(prefix));
   // A snapshot that is deleted for a time has a new id, and people know the old one.
-  const matches = listings.filter(
+  const matches = listingsNear(listings, prefix).filter(
     ({ id, snapshot: { replaces } }) => id.startsWith(prefix) || (deleted && replaces?.startsWith(prefix) === true),
   );
   if (matches.length + damagedMatches.length > 1) {

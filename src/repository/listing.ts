@@ -186,7 +186,12 @@ export function commitNumbersOf(files: readonly BackendFile[]): number[] {
 
 /** The highest number that belongs to the others. Anybody may have added a file with a higher one. */
 export function lastCommitOf(numbers: readonly number[]): number {
-  return numbers.length === 0 ? 0 : endOfRun(numbers, Math.min(...numbers));
+  return numbers.length === 0
+    ? 0
+    : endOfRun(
+        numbers,
+        numbers.reduce((least, each) => Math.min(least, each)),
+      );
 }
 
 /** Ids of the segments among the files in `index`. */

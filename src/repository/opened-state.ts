@@ -167,7 +167,8 @@ class StateOpening {
     const knownBefore = state.filter.liveCount + state.filter.deadCount;
     await this.#addSegments();
     const deleted = new Set(deletedIds);
-    const gone = [...state.snapshots.keys()].filter((id) => deleted.has(id) && !snapshotIds.includes(id));
+    for (const id of snapshotIds) deleted.delete(id);
+    const gone = [...state.snapshots.keys()].filter((id) => deleted.has(id));
     const fresh = snapshotIds.filter((id) => !state.snapshots.has(id));
     await this.#retain(fresh);
     const lost = await this.#retainLost();
@@ -198,12 +199,11 @@ class StateOpening {
       this.#snapshots.damaged.set(id, `${snapshotName(id)} is gone, and its copy ${manifestCopyName(id)} is damaged`);
     }
     const lost = [...this.#known.snapshots].filter(([id]) => !listed.has(id));
-    const { backend } = this.#options;
     const lostIds: string[] = [];
     for (const [id, folded] of lost) {
       if (!this.#state.snapshots.has(id)) await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
       // Another process may have committed, deleted or undeleted it between two of the listings.
-      if ((await backend.sizesOf([snapshotName(id), deletedName(id)])).size === 0) lostIds.push(id);
+      if ((await this.#options.backend.sizesOf([snapshotName(id), deletedName(id)])).size === 0) lostIds.push(id);
     }
     const isKnown = (id: string): boolean => this.#known.snapshots.has(id) || this.#snapshots.damaged.has(id);
     return [...lostIds, ...this.#listing.lostCommitIds.filter((id) => !isKnown(id))];

@@ -2,6 +2,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { readFileLists } from '../../src/cli/file-lists.ts';
+import { temporaryDirectory } from '../support/temp-directory.ts';
 import { makeScenario } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { startLdm } from './start-ldm.ts';
@@ -42,6 +44,14 @@ describe('file lists', () => {
     expect(code).toBe(3);
     expect(stderr).toContain('files/?');
     expect(await saved(scenario)).toEqual([' f ', '#d', '*', '[x]']);
+  });
+
+  it('may name more files than a function can have arguments', async () => {
+    const list = join(temporaryDirectory(), 'list');
+    writeFileSync(list, 'name\0'.repeat(300_000));
+    const flags = { filesFrom: [], filesFromVerbatim: [], filesFromRaw: [list] };
+    const { paths } = await readFileLists(flags, new AbortController().signal);
+    expect(paths).toHaveLength(300_000);
   });
 
   const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');

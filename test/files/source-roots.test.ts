@@ -9,6 +9,7 @@ import type { SourceRoots } from '../../src/files/source-roots.ts';
 import { byteStringFromText, fsPath, joinPath } from '../../src/util/byte-string.ts';
 import type { PathInput } from '../../src/util/byte-string.ts';
 import { compileForChild } from '../support/compile-for-child.ts';
+import { countStringCalls } from '../support/counted-searches.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';
 import { giveToNobody, withoutPrivileges } from '../support/unprivileged.ts';
 import { bytes } from './sample-entry.ts';
@@ -41,6 +42,19 @@ describe('paths', () => {
     expect(names(directory, result)).toEqual(['a', 'a-z', 'a.z', 'ab']);
     expect((await resolveRoots(['a', '/'], directory)).roots).toEqual(['/']);
     expect((await resolveRoots(['.', 'a'], directory)).roots).toEqual([directory]);
+  });
+
+  it('that are links below others are found without comparing each with each', async () => {
+    const count = 300;
+    const directory = directoryWith('links/', 'target/x');
+    const words = Array.from({ length: count }, (_, index) => `links/${index}`);
+    for (const word of words) symlinkSync('../target', join(directory, word));
+    const calls = countStringCalls('startsWith');
+    const separate = await resolveRoots(words, directory);
+    expect(separate.roots).toHaveLength(count);
+    const together = await resolveRoots([...words, 'links'], directory);
+    expect(names(directory, together)).toEqual(['links', 'target']);
+    expect(calls.count).toBeLessThan(30 * count);
   });
 
   it('that do not exist are reported as given', async () => {

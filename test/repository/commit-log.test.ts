@@ -74,3 +74,7 @@ test('a missing record, or a missing name of it, is damage', async () => {
   await disk.remove(COMMITS_NAME);
   expect([...(await read([9, 10, 11])).damaged.keys()]).toEqual([COMMITS_NAME]);
 });
+
+test('a listing can have more commit records than a function can have arguments', () => {
+  expect(lastCommitOf(Array.from({ length: 300_000 }, (_, index) => index + 1))).toBe(300_000);
+});

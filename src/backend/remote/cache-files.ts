@@ -65,10 +65,13 @@ export function readFully(descriptor: number, offset: number, target: Uint8Array
   return done;
 }
 
+/** Used again, because most files are small. */
+let piece: Buffer | undefined;
+
 export function digestOfFile(path: string, digest: RunningDigest): string {
   const descriptor = openSync(path, 'r');
   try {
-    const piece = Buffer.allocUnsafe(PIECE_BYTES);
+    piece ??= Buffer.allocUnsafeSlow(PIECE_BYTES);
     for (let offset = 0; ;) {
       const readBytes = readFully(descriptor, offset, piece);
       digest.update(piece.subarray(0, readBytes));

@@ -1,19 +1,10 @@
-import {
-  closeSync,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  unlinkSync,
-} from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import { createPackDigest } from '../../crypto/pack-digest.ts';
 import type { PackHash } from '../../crypto/pack-digest.ts';
 import { baseName, directoryOf } from '../../format/layout.ts';
 import { errnoOf } from '../backend-failure.ts';
 import { DescriptorCache } from '../descriptor-cache.ts';
+import { CacheRoom } from './cache-room.ts';
 import { digestOfFile, markUsed, newDraft, readFully, removeOldDrafts, writeFully, writeTag } from './cache-files.ts';
 
 /** The directories of a repository whose files are kept. */
@@ -55,6 +46,8 @@ export class FileCache {
   /** The name in the cache by the name in the repository. */
   readonly #files = new Map<string, string>();
   readonly #verified = new Set<string>();
+  /** Measured by the first file that is added. */
+  #room: CacheRoom | undefined;
   #isUsable = true;
 
   constructor(options: FileCacheOptions) {
@@ -189,6 +182,7 @@ export class FileCache {
     const file = this.#files.get(name);
     if (file === undefined) return;
     this.#files.delete(name);
+    this.#room?.remove(name);
     this.#verified.delete(name);
     this.#readers.forget(`${this.#root}/${file}`);
     rmSync(`${this.#root}/${file}`, { force: true });
@@ -196,18 +190,12 @@ export class FileCache {
 
   /** Removes what was not used for the longest time, and `kept` only if it is too large on its own. */
   #makeRoom(kept: string): void {
-    const { maxBytes } = this.#options;
-    const files = [...this.#files].flatMap(([name, file]) => {
-      const stats = lstatSync(`${this.#root}/${file}`, { throwIfNoEntry: false });
-      return stats === undefined ? [] : [{ name, sizeBytes: stats.size, usedMs: stats.mtimeMs }];
-    });
-    let totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    for (const { name, sizeBytes } of files.sort((one, other) => one.usedMs - other.usedMs)) {
-      if (totalBytes <= maxBytes) return;
-      if (name === kept && sizeBytes <= maxBytes) continue;
-      this.#remove(name);
-      totalBytes -= sizeBytes;
-    }
+    const pathOf = (name: string): string => `${this.#root}/${this.#files.get(name)}`;
+    if (this.#room === undefined) {
+      const paths = new Map([...this.#files.keys()].map((name) => [name, pathOf(name)]));
+      this.#room = new CacheRoom(paths, this.#options.maxBytes);
+    } else this.#room.add(kept, pathOf(kept));
+    for (let name; (name = this.#room.surplus(kept, pathOf)) !== undefined;) this.#remove(name);
   }
 
   /** Returns undefined after a failure. Another process may remove any file at any time. */

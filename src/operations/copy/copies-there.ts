@@ -37,7 +37,9 @@ export class CopiesThere {
   add(listing: SnapshotListing): void {
     this.#readIds.add(listing.id);
     const original = originalIdOf(listing);
-    this.#byOriginal.set(original, [...(this.#byOriginal.get(original) ?? []), listing]);
+    const known = this.#byOriginal.get(original);
+    if (known === undefined) this.#byOriginal.set(original, [listing]);
+    else known.push(listing);
   }
 
   /**

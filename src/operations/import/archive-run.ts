@@ -89,7 +89,7 @@ export class ArchiveRun {
       const path = names.join('/');
       left.delete(path);
       this.#leaveOut(member, tree.addLink(names, this.#target(member)));
-      if (tree.has(names)) ready.push(...(linksByTarget.get(path) ?? []));
+      if (tree.has(names)) for (const link of linksByTarget.get(path) ?? []) ready.push(link);
       linksByTarget.delete(path);
     }
     return left;

@@ -66,11 +66,12 @@ function fileNameOf(text: string): ByteString {
 /** Snapshots of the same second get a number after the time: all but the first one. */
 function byTime(listings: readonly SnapshotListing[]): SnapshotDirectory {
   const entries = new Map<ByteString, NamedSnapshot>();
+  const counts = new Map<string, number>();
   for (const listing of listings) {
     const time = formatZonedTime(listing.snapshot.time);
-    let name = time;
-    for (let number = 1; entries.has(name as ByteString); number += 1) name = `${time}-${number}`;
-    entries.set(name as ByteString, { kind: 'snapshot', listing });
+    const number = counts.get(time) ?? 0;
+    counts.set(time, number + 1);
+    entries.set((number === 0 ? time : `${time}-${number}`) as ByteString, { kind: 'snapshot', listing });
   }
   const newest = [...entries.keys()].at(-1);
   if (newest !== undefined) entries.set(LATEST, { kind: 'link', target: newest });

@@ -55,7 +55,7 @@ export class NeededBy {
     const open = [entry];
     const found: string[] = [];
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
-      found.push(...(this.#snapshots.get(at) ?? []));
+      for (const id of this.#snapshots.get(at) ?? []) found.push(id);
       for (const parent of this.#parents.get(at) ?? []) {
         if (!seen.has(parent)) open.push(parent);
         seen.add(parent);

@@ -117,7 +117,8 @@ async function replace(
 export function findLostSnapshots(opened: OpenedState, findings: readonly Finding[]): Finding[] {
   const { remembered, damage, listing } = opened;
   const damaged = damagedIds(findings, 'snapshot-damaged').filter((id) => !remembered.has(id));
-  const unread = [...damage.snapshots.keys()].filter((id) => !listing.snapshotIds.includes(id));
+  const listed = new Set(listing.snapshotIds);
+  const unread = [...damage.snapshots.keys()].filter((id) => !listed.has(id));
   const gone = damage.lostSnapshots.filter((id) => !remembered.has(id));
   const lost = { severity: 'error', kind: 'snapshot-lost' } as const;
   return [

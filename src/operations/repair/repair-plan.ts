@@ -41,7 +41,7 @@ export class RepairPlan {
   }
 
   append(other: RepairPlan): void {
-    this.#steps.push(...other.#steps);
+    for (const step of other.#steps) this.#steps.push(step);
   }
 
   get actions(): RepairAction[] {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { nameSnapshots } from '../../../src/operations/mount/snapshot-names.ts';
 import type { NamedSnapshot } from '../../../src/operations/mount/snapshot-names.ts';
@@ -53,6 +53,22 @@ describe('the names of snapshots', () => {
       if (zone === undefined) delete process.env['TZ'];
       else process.env['TZ'] = zone;
     }
+  });
+
+  it('are found at once for thousands of snapshots of one second', () => {
+    const count = 2000;
+    const listings = Array.from({ length: count }, (_, index) =>
+      listing(index.toString(16).padStart(8, 'a'), 'tower', '2026-01-31T02:00:00.000Z'),
+    );
+    const has = vi.spyOn(Map.prototype, 'has');
+    const { entries } = nameSnapshots(listings);
+    const lookUps = has.mock.calls.length;
+    has.mockRestore();
+    const snapshots = entries.get('snapshots' as ByteString);
+    const names = snapshots?.kind === 'directory' ? [...snapshots.entries.keys()] : [];
+    expect(names.slice(-2)).toEqual([expect.stringMatching(`-${count - 1}$`), 'latest']);
+    expect(new Set(names).size).toBe(count + 1);
+    expect(lookUps).toBeLessThan(10 * count);
   });
 
   it('of nothing are four empty directories', () => {

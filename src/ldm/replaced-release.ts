@@ -28,6 +28,8 @@ export async function measureReplacedRelease(
   const { overlay } = await planRelease(state, snapshotIds, readTree);
   const pending: number[] = [];
   const visited = new Set<string>();
+  // A stack of our own: trees can be nested deeper than calls.
+  const fresh: Uint8Array[] = [];
   const visit = (kind: ChunkKind, ids: Uint8Array, offset: number): void => {
     const entry = filter.find(ids, offset);
     if (entry >= 0 && filter.refs(entry) > 0) {
@@ -41,12 +43,16 @@ export async function measureReplacedRelease(
     const tree = trees.get(id);
     if (tree === undefined || visited.has(id)) return;
     visited.add(id);
-    forEachChild(tree, (childKind, childOffset) => visit(childKind, tree, childOffset));
+    fresh.push(tree);
   };
   for (const root of roots) visit('tree', root, 0);
-  for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
-    const tree = await readTree(entry);
-    forEachChild(tree, (kind, offset) => visit(kind, tree, offset));
+  const next = async (): Promise<Uint8Array | undefined> => {
+    const entry = fresh.length > 0 ? undefined : pending.pop();
+    return entry === undefined ? fresh.pop() : await readTree(entry);
+  };
+  for (let tree = await next(); tree !== undefined; tree = await next()) {
+    const ids = tree;
+    forEachChild(ids, (kind, offset) => visit(kind, ids, offset));
   }
   const measure = { chunkCount: 0, treeCount: 0, rawBytes: 0, storedBytes: 0 };
   overlay.forEach((entry, count, label) => {

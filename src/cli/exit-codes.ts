@@ -61,7 +61,8 @@ export function exitCodeOfError(error: LdmError): number {
   return ERROR_EXIT_CODES.get(error.code) ?? EXIT_FAILURE;
 }
 
-export function exitCodeOfBackup({ problems }: Pick<BackupResult, 'problems'>): number {
+export function exitCodeOfBackup({ problems, verified }: Pick<BackupResult, 'problems' | 'verified'>): number {
+  if (verified !== undefined && verified.wrongCount > 0) return EXIT_DAMAGED;
   return problems.length > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
 }
 

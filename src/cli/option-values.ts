@@ -183,6 +183,14 @@ export function subsetValue(text: string): ReturnType<typeof partValue> | { perc
   throw new InvalidArgumentError('Give n/m, a percentage above 0 and up to 100 such as 5%, or a size such as 2GiB.');
 }
 
+/** A part of many things: `n/m`, or a percentage with its sign. */
+export function shareValue(text: string): ReturnType<typeof partValue> | { percent: number } {
+  const percent = text.endsWith('%') ? parsePercent(text) : undefined;
+  if (percent !== undefined && percent > 0) return { percent };
+  if (text.includes('/')) return partValue(text);
+  throw new InvalidArgumentError('Give n/m, or a percentage above 0 and up to 100 such as 1%.');
+}
+
 /** Parses RFC 3339, or a local date with or without a time. Returns the time in RFC 3339. */
 export function timeValue(text: string): string {
   const time = parseTime(text);

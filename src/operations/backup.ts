@@ -2,9 +2,11 @@ import { BackendError, UsageError } from '../errors.ts';
 import { encodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
-import { storeRelying } from './backup/relying-run.ts';
+import { storeVerified } from './backup/relying-run.ts';
 import type { BackupOptions } from './backup/backup-run.ts';
 import type { ReusedChunks } from './backup/backup-tally.ts';
+import { assertReadData } from './check/pack-selector.ts';
+import type { VerifiedReuse } from './backup/reused-sample.ts';
 import type { Continued } from './backup/continuation.ts';
 import { Exclusion } from './backup/exclusion.ts';
 import { manifestsWithoutCopy } from './backup/manifest-copies.ts';
@@ -26,6 +28,7 @@ import type { OperationContext } from './context.ts';
 export type { BackupOptions } from './backup/backup-run.ts';
 export type { Continued } from './backup/continuation.ts';
 export type { BackupEntry } from './backup/entry-listing.ts';
+export type { ReusedShare } from './backup/reused-sample.ts';
 export type { StreamedFile } from './backup/content-stream.ts';
 export type { SkippedRepository } from './backup/own-repository.ts';
 export type { SourceProblem } from './backup/problems.ts';
@@ -48,6 +51,8 @@ export interface BackupResult {
   readonly continued: Continued | undefined;
   /** New chunks that another domain keeps, and their bytes. */
   readonly borrowed: { readonly chunks: number; readonly bytes: number };
+  /** The reused chunks that were read; undefined if that was not asked for. */
+  readonly verified: VerifiedReuse | undefined;
   /** Bytes of chunks that the snapshot needs and that are in groups that are offline. */
   readonly offlineBytes: number;
   /** Sockets, which a restore leaves out. */
@@ -88,23 +93,23 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const ownRepository = new OwnRepository({ repositoryId, place: context.backend.localDirectory, base: plan.base });
     const sources = { plan, exclusion, ownRepository, problems, onProblem };
     const given = { context, options, repository, opened, startedAt, time, marks, ...sources };
-    const stored = await storeRelying(given);
-    const { snapshot, tally, chunks, parent, removed, filesMoved, continuation, attributes } = stored;
+    const stored = await storeVerified(given);
+    const { verified, snapshot, tally, chunks, parent, removed, filesMoved, continuation, attributes } = stored;
     warnOfSources(context, tally, ownRepository.skipped);
     warnOfOrder(given, snapshot);
     const { summary } = snapshot;
     const { continued } = continuation;
     const { incompleteCount: attributesIncomplete } = attributes;
-    const { socketCount } = tally;
     const { reused, offlineBytes, borrowed } = chunks;
     const counts = {
+      verified,
       borrowed,
       removed,
       filesMoved,
       reused,
       offlineBytes,
       continued,
-      socketCount,
+      socketCount: tally.socketCount,
       attributesIncomplete,
     };
     // Patterns do not apply to a stream. Those of a profile are meant for its paths.
@@ -136,17 +141,20 @@ export async function backup(context: OperationContext, options: BackupOptions):
 
 /** @throws UsageError */
 async function planBackup(options: BackupOptions, onProblem: (problem: SourceProblem) => void): Promise<SourcePlan> {
-  const { stream, sources, reliesOn, cwd, listed } = options;
+  const { stream, sources, reliesOn, verifyReused, cwd, listed } = options;
+  assertReadData(verifyReused);
   if (stream === undefined) return await planSources(sources, cwd, onProblem, listed);
   if (sources.length > 0) throw new UsageError('a stream and sources cannot be combined');
   if (reliesOn !== undefined)
     throw new UsageError('a stream cannot rely on another domain, because it cannot be read again');
+  if (verifyReused !== undefined)
+    throw new UsageError('the reused chunks of a stream cannot be verified, because it cannot be read again');
   return planStream(stream);
 }
 
 /** A time that the user has given is no sign of a wrong clock. */
 function warnOfOrder(
-  { context, options, repository, opened }: Parameters<typeof storeRelying>[0],
+  { context, options, repository, opened }: Parameters<typeof storeVerified>[0],
   snapshot: Snapshot,
 ): void {
   const newest = options.time === undefined ? newerOfGroup(repository.files, opened, snapshot) : undefined;

@@ -9,7 +9,7 @@ import { findDamagedHolds } from './damaged-holds.ts';
 import type { Finding } from './findings/findings.ts';
 import { findDamage } from './findings/damage-findings.ts';
 import type { BorrowedFrom } from './check/borrowed-check.ts';
-import { PackCheck } from './check/pack-check.ts';
+import { PackCheck, wasReadSound } from './check/pack-check.ts';
 import { findCopyProblems } from './check/copy-problems.ts';
 import { assertReadData, packSelector } from './check/pack-selector.ts';
 import type { ReadData } from './check/pack-selector.ts';
@@ -32,6 +32,8 @@ export type { PackProblem } from '../store/pack-report.ts';
 export interface CheckOptions {
   /** Reads every byte of every pack, or of part `part` of `of`. By default only sizes and footers are read. */
   readonly readData?: ReadData;
+  /** Says which packs were read before, so that they are left out. A pack never changes. */
+  readonly isKnown?: (repositoryId: string) => (packId: string) => boolean;
   /** Only the snapshots with these names and what they need: ids, `latest` or `latest~N`. */
   readonly selectors?: readonly string[];
   /** Only the snapshots that match, and what they need. */
@@ -50,6 +52,9 @@ export interface CheckResult {
   /** Packs whose whole content was read. */
   readonly packsRead: number;
   readonly bytesRead: number;
+  /** The ids of all packs that were checked, and of those that were read and have no damaged copy. */
+  readonly packIds: readonly string[];
+  readonly soundIds: readonly string[];
   /** The size of all packs that were checked. */
   readonly packBytes: number;
   /** What other domains keep for the snapshots. Only if all snapshots are checked. */
@@ -82,9 +87,10 @@ export async function check(context: OperationContext, options: CheckOptions = {
     beginPhase(context.progress, 'checking');
     repository.shareBlocks(SHARED_BLOCK_BYTES);
     const isSelection = selectors.length > 0 || Object.keys(filter).length > 0;
+    const run = { context, repository, readData, isKnown: options.isKnown?.(repository.config.repositoryId) };
     const { findings, reports, ...counts } = isSelection
-      ? await checkSelection({ context, repository, readData }, { selectors, filter })
-      : await checkAll({ context, repository, readData });
+      ? await checkSelection(run, { selectors, filter })
+      : await checkAll(run);
     const sizes = reports.map(({ pack }) => pack.sizeBytes);
     return {
       findings: [...older, ...findings],
@@ -94,6 +100,8 @@ export async function check(context: OperationContext, options: CheckOptions = {
       ...counts,
       packsChecked: reports.length,
       packsRead: reports.filter(({ bytesRead }) => bytesRead > 0).length,
+      packIds: reports.map(({ pack }) => pack.id),
+      soundIds: reports.filter(wasReadSound).map(({ pack }) => pack.id),
       bytesRead: reports.reduce((total, report) => total + report.bytesRead, 0),
       packBytes: sizes.reduce((total, sizeBytes) => total + sizeBytes, 0),
       offlineGroups: (repository.groups?.all ?? []).filter(({ isOnline }) => !isOnline).map(({ entry }) => entry.name),
@@ -105,13 +113,14 @@ interface CheckRun {
   readonly context: OperationContext;
   readonly repository: Repository;
   readonly readData: ReadData | undefined;
+  readonly isKnown?: ((packId: string) => boolean) | undefined;
 }
 
-async function checkAll({ context, repository, readData }: CheckRun): Promise<Checked> {
+async function checkAll({ context, repository, readData, isKnown = () => false }: CheckRun): Promise<Checked> {
   // Before the trees are read, so that those in verified packs are read with them.
   const listing = withoutCondemned(await repository.files.listAll({ isExact: true }));
   const isRead = packSelector(readData, listing.packs);
-  const packs = new PackCheck(context, repository, listing.packs, ({ id }) => isRead(id));
+  const packs = new PackCheck(context, repository, listing.packs, ({ id }) => isRead(id) && !isKnown(id));
   const first = await surveyRepository(repository, listing, isDamage);
   await packs.verify([...first.packs.values()]);
   const opened = await repository.openState({ isExact: true });

@@ -92,7 +92,7 @@ export async function importTar(context: OperationContext, options: ImportTarOpt
     const unknown = { parentId: undefined, attributes: undefined, marks };
     const snapshot = describeSnapshot({ hostname, tags, plan: roots, tree, time, summary, ...unknown });
     const isEncrypted = repository.config.encryption !== undefined;
-    const unknownCounts = { removed: undefined, filesMoved: undefined };
+    const unknownCounts = { verified: undefined, removed: undefined, filesMoved: undefined };
     const { reused, offlineBytes, borrowed } = chunks;
     const counts = { ...unknownCounts, borrowed, reused, offlineBytes, continued: undefined, socketCount: 0 };
     const isDryRun = options.dryRun === true;

@@ -56,6 +56,13 @@ type NoticeOfKind =
   | { readonly kind: 'repository-damaged'; readonly unreadableCount: number }
   /** Directories of the parent snapshot cannot be read, and are stored again. */
   | { readonly kind: 'parent-damaged' }
+  /** Chunks that a backup would have relied on have other bytes than their ids say. `isStored`: they are stored again. */
+  | {
+      readonly kind: 'reused-wrong';
+      readonly chunkCount: number;
+      readonly exampleId: string;
+      readonly isStored: boolean;
+    }
   | ({ readonly kind: 'source-problem' } & SourceProblem)
   /** What it lists is saved. */
   | { readonly kind: 'ignore-file-unreadable'; readonly reason: string }

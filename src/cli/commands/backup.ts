@@ -1,14 +1,14 @@
 import { constants, setPriority } from 'node:os';
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { BackupOptions } from '../../operations/backup.ts';
+import type { BackupOptions, ReusedShare } from '../../operations/backup.ts';
 import type { CommandRunner } from '../command-runner.ts';
 import { REPOSITORY_EXIT_CODES, exitCodeOfBackup } from '../exit-codes.ts';
 import { EXCLUSION_HELP, addExclusionOptions, readExclusionOptions } from '../exclusion-options.ts';
 import type { ExclusionFlags } from '../exclusion-options.ts';
 import { formatHelpFooter } from '../help-footer.ts';
 import { omitUndefined } from '../omit-undefined.ts';
-import { collectTags, textValue, timeValue } from '../option-values.ts';
+import { collectTags, shareValue, textValue, timeValue } from '../option-values.ts';
 import { PLACEMENT_HELP, addPlacementOptions, placeBackup } from '../placement-option.ts';
 import type { PlacementFlags } from '../placement-option.ts';
 import { interruptionSignal } from '../signals.ts';
@@ -30,6 +30,7 @@ interface BackupFlags extends ExclusionFlags, SourceFlags, PlacementFlags {
   readonly keepUntil?: string;
   readonly offline?: 'rely' | 'store';
   readonly relyOn?: string;
+  readonly verifyReused?: ReusedShare;
 }
 
 function offlineOption(): Option {
@@ -53,6 +54,7 @@ const FOOTER = {
   meanings: {
     1: 'error: no snapshot was saved, unless a message says otherwise',
     3: 'a snapshot was saved, but some files could not be read',
+    4: 'a snapshot was saved, and --verify-reused found wrong chunks of earlier backups',
   },
 } as const;
 
@@ -66,6 +68,11 @@ function addRareOptions(command: Command): Command {
       '--rely-on <domain>',
       'store nothing that this domain of the realm has: it keeps that for this repository',
       textValue,
+    )
+    .option(
+      '--verify-reused <part>',
+      'also read a part of the chunks that are not stored because the repository has them, such as 1% or 1/30, and store again what is wrong',
+      shareValue,
     )
     .option('--low-priority', 'let other programs have the processor and the disk first (nice 19)');
 }
@@ -126,6 +133,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
             comment,
             keepUntil,
             reliesOn: flags.relyOn,
+            verifyReused: flags.verifyReused,
             onEntry: createEntryList(session),
           }),
         };

@@ -13,9 +13,24 @@ import type { SnapshotFilterFlags } from '../snapshot-filter-options.ts';
 interface CheckFlags extends SnapshotFilterFlags {
   readonly readData?: ReadData;
   readonly readDataSubset?: ReadData;
+  readonly new?: boolean;
   /** False with --no-key. */
   readonly key: boolean;
 }
+
+const FOOTER = {
+  examples: [
+    ['ldm check', 'structure and reference counts'],
+    ['ldm check --read-data', 'all data'],
+    ['ldm check --read-data=1/7', 'a seventh of it, for every day of the week'],
+    ['ldm check --read-data-subset 5%', 'other data each time, for every night'],
+    ['ldm check --read-data --new', 'what was added since, for every night: finds chunks that a client has forged'],
+    ['ldm check latest --read-data', 'can the newest snapshot be restored?'],
+    ['ldm check --no-key', 'on the machine that stores the repository: finds damaged files, not missing ones'],
+  ],
+  exitCodes: REPOSITORY_EXIT_CODES,
+  meanings: { 4: 'damage was found' },
+} as const;
 
 export function defineCheck(program: Command, runner: CommandRunner): void {
   const command = program
@@ -28,23 +43,10 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
       'read a part of the data: n/m, or packs chosen at random: 5%, 2GiB',
       subsetValue,
     )
+    .option('--new', 'with --read-data: only the packs that this machine has not read and found sound before')
     .option('--no-key', 'need no password: only compare every stored file with the digest in its name');
   addSnapshotFilters(command)
-    .addHelpText(
-      'after',
-      formatHelpFooter({
-        examples: [
-          ['ldm check', 'structure and reference counts'],
-          ['ldm check --read-data', 'all data'],
-          ['ldm check --read-data=1/7', 'a seventh of it, for every day of the week'],
-          ['ldm check --read-data-subset 5%', 'other data each time, for every night'],
-          ['ldm check latest --read-data', 'can the newest snapshot be restored?'],
-          ['ldm check --no-key', 'on the machine that stores the repository: finds damaged files, not missing ones'],
-        ],
-        exitCodes: REPOSITORY_EXIT_CODES,
-        meanings: { 4: 'damage was found' },
-      }),
-    )
+    .addHelpText('after', formatHelpFooter(FOOTER))
     .action(
       runner.inSession(async ({ context, output, checksDirectory }, selectors: string[], flags: CheckFlags) => {
         if (flags.readData !== undefined && flags.readDataSubset !== undefined) {
@@ -52,6 +54,7 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
         }
         const readData = flags.readData ?? flags.readDataSubset;
         const filter = snapshotFilterOf(flags);
+        assertNewFits(flags, selectors.length > 0 || Object.keys(filter).length > 0);
         if (!flags.key) {
           if (selectors.length > 0 || Object.keys(filter).length > 0) {
             throw new UsageError('--no-key cannot be restricted to snapshots: which files they need is encrypted');
@@ -64,17 +67,32 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
           reportStorageCheck(output, found);
           return exitCodeOfCheck(found);
         }
-        const [{ check }, { reportCheck }, { rememberCheck }] = await Promise.all([
-          import('../../operations/check.ts'),
-          import('../reports/check-report.ts'),
-          import('../check-memory.ts'),
-        ]);
-        const result = await check(context, { selectors, filter, ...omitUndefined({ readData }) });
+        const [{ check }, { reportCheck }, { rememberCheck }, { recallReadPacks, rememberReadPacks }] =
+          await Promise.all([
+            import('../../operations/check.ts'),
+            import('../reports/check-report.ts'),
+            import('../check-memory.ts'),
+            import('../read-packs.ts'),
+          ]);
+        const place = { directory: checksDirectory, location: context.backend.location };
+        const isKnown = (repositoryId: string): ((id: string) => boolean) =>
+          recallReadPacks({ ...place, repositoryId });
+        const onlyNew = flags.new === true ? { isKnown } : {};
+        const result = await check(context, { selectors, filter, ...omitUndefined({ readData }), ...onlyNew });
+        if (flags.new === true) rememberReadPacks({ ...place, ...result }, result.packIds, result.soundIds);
         if (!result.isSelection) rememberCheck(checksDirectory, result.repositoryId, lastCheckOf(result));
         reportCheck(output, result);
         return exitCodeOfCheck(result);
       }),
     );
+}
+
+/** @throws UsageError */
+function assertNewFits({ new: isNew, readData, key }: CheckFlags, isSelection: boolean): void {
+  if (isNew !== true) return;
+  if (readData === undefined) throw new UsageError('--new needs --read-data');
+  if (isSelection) throw new UsageError('--new cannot be restricted to snapshots');
+  if (!key) throw new UsageError('--new needs the key: without it, nobody can tell whether a chunk has the right id');
 }
 
 function lastCheckOf({ findings, bytesRead, packBytes }: CheckResult): LastCheck {

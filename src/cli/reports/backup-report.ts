@@ -88,6 +88,7 @@ function figuresOf({
   reused,
   borrowed,
   offlineBytes,
+  verified,
   continued,
   socketCount,
   isDryRun: dryRun,
@@ -111,6 +112,7 @@ function figuresOf({
       dryRun ? 'would rely on' : 'relied on',
       `${formatBytes(borrowed.bytes)} in ${countNoun(borrowed.chunks, 'chunk')} that another domain ${dryRun ? 'has' : 'keeps'}`,
     ]);
+  if (verified !== undefined) rows.push(['verified', describeVerified(verified)]);
   if (offlineBytes > 0)
     rows.push(['offline', `${formatBytes(offlineBytes)} of the snapshot are in groups that are offline`]);
   if (continued !== undefined)
@@ -120,6 +122,11 @@ function figuresOf({
     ]);
   if (socketCount > 0) rows.push(['sockets', `${formatCount(socketCount)}, which a restore leaves out`]);
   return rows;
+}
+
+function describeVerified({ chunkCount, bytes, wrongCount }: NonNullable<BackupResult['verified']>): string {
+  const found = wrongCount === 0 ? 'all right' : `${formatCount(wrongCount)} of them wrong`;
+  return `${formatBytes(bytes)} in ${countNoun(chunkCount, 'chunk')} of earlier backups read: ${found}`;
 }
 
 /** A file that was moved or renamed is both new and removed. */
@@ -150,6 +157,9 @@ function backupFields(result: BackupResult, durationMs: number): Record<string, 
     ...(result.borrowed.chunks === 0
       ? {}
       : { blobs_borrowed: result.borrowed.chunks, data_borrowed: result.borrowed.bytes }),
+    ...(result.verified === undefined
+      ? {}
+      : { blobs_verified: result.verified.chunkCount, blobs_wrong: result.verified.wrongCount }),
     files_continued: continued?.filesCount ?? 0,
     bytes_continued: continued?.bytes ?? 0,
     sockets: socketCount,

@@ -54,12 +54,12 @@ function describe(notice: Notice): string {
       return describeOlderState(notice);
     case 'manifest-damaged':
       return notice.reason;
-    case 'tree-unreadable':
-      return `${displayPath(notice.path)} in snapshot ${shortId(notice.snapshotId)} cannot be read: ${notice.reason}`;
     case 'manifest-copy-not-written':
       return `the second copy of the manifest could not be written; the next backup will try again: ${notice.reason}`;
+    case 'tree-unreadable':
     case 'repository-damaged':
     case 'parent-damaged':
+    case 'reused-wrong':
     case 'export-incomplete':
       return describeDamage(notice);
     case 'ignore-file-unreadable':
@@ -92,17 +92,32 @@ function describe(notice: Notice): string {
   }
 }
 
-type DamageNotice = Extract<Notice, { kind: 'repository-damaged' | 'parent-damaged' | 'export-incomplete' }>;
+type DamageNotice = Extract<
+  Notice,
+  { kind: 'tree-unreadable' | 'repository-damaged' | 'parent-damaged' | 'reused-wrong' | 'export-incomplete' }
+>;
 
 function describeDamage(notice: DamageNotice): string {
   switch (notice.kind) {
+    case 'tree-unreadable':
+      return `${displayPath(notice.path)} in snapshot ${shortId(notice.snapshotId)} cannot be read: ${notice.reason}`;
     case 'repository-damaged':
       return `the repository is damaged: ${notice.unreadableCount} trees, segments or snapshots cannot be read, and this snapshot may depend on them; run \`ldm check\``;
     case 'parent-damaged':
       return 'the repository is damaged: some directories of the last snapshot cannot be read and are stored again; run `ldm repair`, then `ldm check --read-data`';
+    case 'reused-wrong':
+      return describeWrong(notice);
     default:
       return 'the repository is damaged: the export omits chunks that are missing or below unreadable trees';
   }
+}
+
+function describeWrong({ chunkCount, exampleId, isStored }: Extract<Notice, { kind: 'reused-wrong' }>): string {
+  const found = `the repository is damaged: ${countNoun(chunkCount, 'chunk')} of earlier backups cannot be read, or not with the right content, such as ${exampleId}`;
+  const stored = isStored
+    ? '; this snapshot does not rely on them, because the files that need them are stored again'
+    : '';
+  return `${found}${stored}; run \`ldm check --read-data\`, then \`ldm repair\``;
 }
 
 type DateNotice = Extract<

@@ -35,6 +35,7 @@ import type { ChunkLender } from './offered-chunks.ts';
 import { RemovedEntries } from './removed-entries.ts';
 import type { RemovedCounts } from './removed-entries.ts';
 import { RepositoryChunkSaver } from './repository-chunk-saver.ts';
+import type { ReusedSample, ReusedShare } from './reused-sample.ts';
 import { storeStream } from './stream-tree.ts';
 import type { WalkServices } from './walk-step.ts';
 import { describeSnapshot, summarize } from './snapshot-manifest.ts';
@@ -66,6 +67,8 @@ export interface BackupOptions extends ExclusionOptions {
   readonly skipIfUnchanged?: boolean;
   /** Stores again what is known only in groups that are offline. */
   readonly storesOffline?: boolean;
+  /** Reads these of the chunks that are reused, and stores again what is wrong. */
+  readonly verifyReused?: ReusedShare;
   /** Does not store what this domain of the realm has, and has it keep that instead. */
   readonly reliesOn?: string;
   /** The time of the snapshot in RFC 3339. Default: now. */
@@ -101,6 +104,8 @@ export interface BackupRunOptions {
   readonly lender: ChunkLender | undefined;
   /** Packs on which the snapshot must not rely. */
   readonly unreliable: ReadonlySet<string>;
+  /** Some of the chunks that are reused, to be verified later. */
+  readonly sample?: ReusedSample | undefined;
 }
 
 export interface StoredSources {
@@ -133,6 +138,7 @@ export class BackupRun {
       offlinePackIds: offlinePackIds(opened),
       progress: context.progress,
       lender: this.#given.lender,
+      sample: this.#given.sample,
     });
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context);

@@ -1,5 +1,8 @@
 import type { ChunkKind } from '../../format/chunk-kind.ts';
 import type { ChunkWriter, StagedChunk } from '../../store/chunk-writer.ts';
+import type { Progress } from '../context.ts';
+import type { ChunkLender } from './offered-chunks.ts';
+import type { ReusedSample } from './reused-sample.ts';
 
 /** Saves the chunks of a new snapshot: stores those that the repository lacks. */
 export interface ChunkSaver {
@@ -40,4 +43,17 @@ export interface HashingChunk {
   readonly hashing: ReturnType<ChunkWriter['startHash']>;
   /** Undefined in a dry run. */
   readonly staged?: StagedChunk;
+}
+
+export interface ChunkSaverOptions {
+  readonly writes: boolean;
+  /** Packs that may be removed at any moment. Their chunks are stored again. */
+  readonly condemnedPackIds: ReadonlySet<string>;
+  /** Packs in no group that can be reached. Their chunks count as stored, and are counted. Default: none. */
+  readonly offlinePackIds?: ReadonlySet<string>;
+  readonly progress?: Progress | undefined;
+  /** Another repository that may keep new chunks of files. */
+  readonly lender?: ChunkLender | undefined;
+  /** Some of the chunks that are reused, to be verified later. */
+  readonly sample?: ReusedSample | undefined;
 }

@@ -1,13 +1,20 @@
 import type { NamedDomain } from '../../format/snapshot-marks.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { Pacer } from '../context.ts';
 import type { Lender } from '../realm/lender.ts';
 import { BackupRun } from './backup-run.ts';
 import type { BackupRunOptions, StoredSources } from './backup-run.ts';
 import { NotKeptError } from './offered-chunks.ts';
 import { unreliablePackIds } from './relied-packs.ts';
 import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
+import { ReusedSample } from './reused-sample.ts';
+import type { VerifiedReuse } from './reused-sample.ts';
 
-type Given = Omit<BackupRunOptions, 'lender' | 'unreliable'> & { readonly problems: unknown[] };
+type Given = Omit<BackupRunOptions, 'lender' | 'unreliable'> & {
+  readonly problems: unknown[];
+  /** Packs with wrong chunks. */
+  readonly wrongPacks?: ReadonlySet<string>;
+};
 
 type Verified = Omit<BackupRunOptions, 'lender'> & Given;
 
@@ -16,9 +23,10 @@ type Verified = Omit<BackupRunOptions, 'lender'> & Given;
  * it does not keep everything that it had, or cannot be asked any more, all is read again and stored here: what it had is
  * not in memory any more.
  */
-export async function storeRelying(asked: Given): Promise<StoredSources> {
+async function storeRelying(asked: Given): Promise<StoredSources> {
   const { context, repository, options } = asked;
-  const unreliable = await unreliablePackIds(context, repository, asked.opened, options.force !== true);
+  const known = await unreliablePackIds(context, repository, asked.opened, options.force !== true);
+  const unreliable = new Set([...known, ...(asked.wrongPacks ?? [])]);
   const given = { ...asked, unreliable };
   const { reliesOn } = options;
   if (reliesOn === undefined) return await withReliance(given, undefined);
@@ -36,6 +44,32 @@ export async function storeRelying(asked: Given): Promise<StoredSources> {
   } finally {
     await lender.close();
   }
+}
+
+export interface VerifiedSources extends StoredSources {
+  /** Undefined if that was not asked for. */
+  readonly verified: VerifiedReuse | undefined;
+}
+
+/**
+ * Stores the sources, and verifies some of the chunks that were not stored because the repository has them. Somebody who
+ * can add packs may have stored other bytes under their ids. If one is wrong, the sources are stored again without
+ * relying on the packs with wrong chunks: that reads only the files that need those packs.
+ */
+export async function storeVerified(asked: Given): Promise<VerifiedSources> {
+  const { context, options, opened } = asked;
+  if (options.verifyReused === undefined) return { ...(await storeRelying(asked)), verified: undefined };
+  const sample = new ReusedSample(options.verifyReused);
+  const stored = await storeRelying({ ...asked, sample });
+  const verified = await sample.verify(opened, new Pacer(context));
+  const { wrongCount, exampleId, packIds } = verified;
+  if (exampleId === undefined) return { ...stored, verified };
+  const isStored = options.dryRun !== true;
+  context.onNotice?.({ kind: 'reused-wrong', chunkCount: wrongCount, exampleId, isStored });
+  if (!isStored) return { ...stored, verified };
+  // They are found again.
+  asked.problems.length = 0;
+  return { ...(await storeRelying({ ...asked, wrongPacks: packIds })), verified };
 }
 
 /** The manifest names the domains on which the snapshot relies, those of earlier backups too. */

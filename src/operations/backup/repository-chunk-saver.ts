@@ -10,22 +10,10 @@ import type { ChunkWriter, StagedChunk } from '../../store/chunk-writer.ts';
 import type { Progress } from '../context.ts';
 import { EntrySet } from '../live-walk.ts';
 import { ReusedChunks } from './backup-tally.ts';
-import type { ChunkSaver, HashingChunk } from './chunk-saver.ts';
+import type { ChunkSaver, ChunkSaverOptions, HashingChunk } from './chunk-saver.ts';
 import { OfferedChunks } from './offered-chunks.ts';
-import type { ChunkLender } from './offered-chunks.ts';
 import { PendingChunks } from './pending-chunks.ts';
 import { ReliedPacks } from './relied-packs.ts';
-
-export interface ChunkSaverOptions {
-  readonly writes: boolean;
-  /** Packs that may be removed at any moment. Their chunks are stored again. */
-  readonly condemnedPackIds: ReadonlySet<string>;
-  /** Packs in no group that can be reached. Their chunks count as stored, and are counted. Default: none. */
-  readonly offlinePackIds?: ReadonlySet<string>;
-  readonly progress?: Progress | undefined;
-  /** Another repository that may keep new chunks of files. */
-  readonly lender?: ChunkLender | undefined;
-}
 
 const NO_BYTES = new Uint8Array();
 
@@ -43,6 +31,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
   readonly #packs: ReliedPacks;
   readonly #segments: SegmentWriter;
   readonly #progress: Progress | undefined;
+  readonly #sample: ChunkSaverOptions['sample'];
   /** Indexes of the packs in which some tree could not be read. */
   readonly #damagedPacks = new Set<number>();
   #pending = new PendingChunks();
@@ -55,6 +44,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
     this.#repository = repository;
     this.#state = state;
     this.#progress = options.progress;
+    this.#sample = options.sample;
     const { condemnedPackIds: condemnedIds, offlinePackIds: offlineIds = new Set() } = options;
     this.#packs = new ReliedPacks(state, repository, { condemnedIds, offlineIds });
     this.#segments = repository.segmentWriter(async (packs) => this.#packs.assertPacksPresent(packs));
@@ -92,6 +82,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
     if (entry < 0 || !filter.hasLocation(entry)) return undefined;
     const packIndex = filter.packIndexOf(entry);
     if (!this.#packs.rely(packIndex)) return undefined;
+    this.#sample?.offer(entry, ids, offset);
     const lengthBytes = filter.lengthOf(entry);
     if (this.#packs.isOffline(packIndex) && this.#offlineChunks.add(entry)) this.offlineBytes += lengthBytes;
     if (filter.refs(entry) === 0) this.reused.add(entry, lengthBytes);

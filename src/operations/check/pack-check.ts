@@ -60,3 +60,8 @@ export class PackCheck {
     return readsData ? await verifier.verifyData(pack) : await verifier.verifyStructure(pack);
   }
 }
+
+/** Whether all copies were read, and each is sound. */
+export function wasReadSound({ bytesRead, problems, damagedCopies = [] }: PackReport): boolean {
+  return bytesRead > 0 && problems.length === 0 && damagedCopies.length === 0;
+}

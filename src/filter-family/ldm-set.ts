@@ -114,9 +114,9 @@ export class LdmSet implements ErasableFilter, MergeableFilter<LdmSet> {
     return measureChains(this.#filter).byLink;
   }
 
-  /** Chains that a lookup walks; neighbouring link positions share one. */
-  walkedChains(): ChainStatistics {
-    return measureChains(this.#filter).walked;
+  /** Chains as they are saved; neighbouring link positions share one. */
+  savedChains(): ChainStatistics {
+    return measureChains(this.#filter).saved;
   }
 
   longestChain(): number {

@@ -2,7 +2,7 @@ import type { FilterPlan } from './formulas.ts';
 import { headOfLink } from './positions.ts';
 
 /**
- * Statistics about one kind of chain: chains by link position, the chains that a lookup walks, or the cells of a DIBF.
+ * Statistics about one kind of chain: chains by link position, those of a saved filter, those that a look-up walks, or the cells of a DIBF.
  */
 export interface ChainStatistics {
   /** Number of non-empty chains. */
@@ -39,10 +39,9 @@ export function describeChains(histogram: readonly number[]): ChainStatistics {
 export interface LdmChains {
   /** Chains as the LDM paper defines them: the chunks with exactly the same link position. */
   readonly byLink: ChainStatistics;
-  /**
-   * The chains that a lookup walks: the chunks under one chain head of a saved filter, which neighbouring link positions
-   * share. That two of them are joined in memory is not counted.
-   */
+  /** The chunks under one chain head of a saved filter, which neighbouring link positions share. */
+  readonly saved: ChainStatistics;
+  /** The chains that a look-up walks: in memory, each pair of neighbouring chains of a saved filter is one. */
   readonly walked: ChainStatistics;
 }
 
@@ -50,16 +49,25 @@ export interface LdmChains {
 export interface ChainView {
   readonly plan: FilterPlan;
   forEachLiveInChainOrder(visit: (entry: number, link: number) => void): void;
+  forEachChainLength(visit: (length: number) => void): void;
 }
 
 export function measureChains(filter: ChainView): LdmChains {
   const byLink = new RunLengths();
-  const walked = new RunLengths();
+  const saved = new RunLengths();
   filter.forEachLiveInChainOrder((_entry, link) => {
     byLink.add(link);
-    walked.add(headOfLink(link, filter.plan));
+    saved.add(headOfLink(link, filter.plan));
   });
-  return { byLink: describeChains(byLink.finish()), walked: describeChains(walked.finish()) };
+  const walked: number[] = [0];
+  filter.forEachChainLength((length) => {
+    if (length > 0) walked[length] = (walked[length] ?? 0) + 1;
+  });
+  return {
+    byLink: describeChains(byLink.finish()),
+    saved: describeChains(saved.finish()),
+    walked: describeChains(walked),
+  };
 }
 
 /** Builds a histogram of the lengths of runs of equal numbers in an ordered sequence. */

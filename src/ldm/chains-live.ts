@@ -24,15 +24,15 @@ export class LiveChains {
     if (savedHeads !== undefined) this.#join(savedHeads);
   }
 
-  find(link: number, id: Uint32Array): number {
-    return findOnChain(this.#entries, this.heads[this.#pairOf(link)]!, id);
+  /** `visited` gets the entries that were compared. */
+  find(link: number, id: Uint32Array, visited?: number[]): number {
+    return findOnChain(this.#entries, this.heads[this.#pairOf(link)]!, id, visited);
   }
 
-  /** The entries that `find` walks for a link position, in its order. */
-  entriesAt(link: number): number[] {
-    const entries: number[] = [];
-    const length = readChain(this.#entries, this.heads[this.#pairOf(link)]!, entries);
-    return entries.slice(0, length);
+  /** Calls `visit` with the length of each chain in memory, empty ones too. */
+  forEachLength(visit: (length: number) => void): void {
+    const chain: number[] = [];
+    for (const first of this.heads) visit(readChain(this.#entries, first, chain));
   }
 
   push(link: number, entry: number): void {

@@ -8,11 +8,13 @@ export function emptyHeads(headCount: number): Uint32Array {
   return new Uint32Array(headCount).fill(NIL);
 }
 
-/** Returns the entry with this id on one chain, or NIL. */
-export function findOnChain(entries: EntryTable, first: number, id: Uint32Array): number {
-  let entry = first;
-  while (entry !== NIL && !entries.hasId(entry, id)) entry = entries.get(entry, NEXT);
-  return entry;
+/** Returns the entry with this id on one chain, or NIL. `visited` gets the entries that were compared, in their order. */
+export function findOnChain(entries: EntryTable, first: number, id: Uint32Array, visited?: number[]): number {
+  for (let entry = first; entry !== NIL; entry = entries.get(entry, NEXT)) {
+    visited?.push(entry);
+    if (entries.hasId(entry, id)) return entry;
+  }
+  return NIL;
 }
 
 export function pushOnChain(entries: EntryTable, heads: Uint32Array, head: number, entry: number): void {

@@ -30,7 +30,9 @@ export interface FilterStatistics {
   readonly capacity: number;
   /** Chains as the LDM paper defines them, by exact link position. */
   readonly chains: ChainStatistics;
-  /** Chains that a lookup walks; neighbouring link positions share one. */
+  /** Chains as a checkpoint has them; neighbouring link positions share one. */
+  readonly savedChains: ChainStatistics;
+  /** Chains that a look-up walks; two neighbouring saved chains are one. */
   readonly walkedChains: ChainStatistics;
 }
 
@@ -49,7 +51,7 @@ const PROBE_SEED = 20;
 export function collectStatistics(filter: FilterView, counters: CounterArray): FilterStatistics {
   const { positions, hashes, capacity } = filter.plan;
   const counts = counters.histogram();
-  const { byLink, walked } = measureChains(filter);
+  const { byLink, saved, walked } = measureChains(filter);
   return {
     elements: filter.liveCount,
     positions,
@@ -65,6 +67,7 @@ export function collectStatistics(filter: FilterView, counters: CounterArray): F
     memoryBytes: filter.memoryBytes,
     capacity,
     chains: byLink,
+    savedChains: saved,
     walkedChains: walked,
   };
 }

@@ -100,10 +100,10 @@ export class LdmFilter {
     return this.#entries.memoryBytes + this.#live.counters.bytes.byteLength + headBytes;
   }
 
-  /** Returns the entry of a known chunk, live or dead, or NO_ENTRY. */
-  find(ids: Uint8Array, offset: number): number {
+  /** Returns the entry of a known chunk, live or dead, or NO_ENTRY. `visited` gets the live ones that were compared. */
+  find(ids: Uint8Array, offset: number, visited?: number[]): number {
     readIdWords(ids, offset, this.#id);
-    let entry = this.#live.find(this.#id);
+    let entry = this.#live.find(this.#id, visited);
     if (entry === NIL) entry = this.#dead.find(this.#id);
     return entry === NIL ? NO_ENTRY : entry;
   }
@@ -119,10 +119,9 @@ export class LdmFilter {
     return this.#live.counters;
   }
 
-  /** The entries of the chain that a look-up of a live chunk walks, in its order. */
-  chainOf(ids: Uint8Array, offset: number): number[] {
-    readIdWords(ids, offset, this.#id);
-    return this.#live.chainOf(this.#id);
+  /** Calls `visit` with the length of each chain of live chunks that look-ups walk. */
+  forEachChainLength(visit: (length: number) => void): void {
+    this.#live.chains.forEachLength(visit);
   }
 
   /** Adds an unknown chunk without references (dead) and returns its entry. */

@@ -2,7 +2,7 @@ import { LiveChains } from './chains-live.ts';
 import { CounterArray } from './counters.ts';
 import { baseOf, NIL, type EntryTable } from './entry-table.ts';
 import type { FilterPlan } from './formulas.ts';
-import { linkFrom, linkOf, startOf, strideOf } from './positions.ts';
+import { linkFrom, startOf, strideOf } from './positions.ts';
 
 /** The counters and chains of the live chunks for one plan. A larger plan needs a new object. */
 export class LiveChunks {
@@ -32,24 +32,20 @@ export class LiveChunks {
 
   /**
    * Returns the entry of a live chunk, or NIL. If any counter is 0 the chunk is absent, and the chain is not walked.
+   * `visited` gets the entries that were compared.
    */
-  find(id: Uint32Array): number {
+  find(id: Uint32Array, visited?: number[]): number {
     const { positions, hashes } = this.plan;
     const start = startOf(id, 0, positions);
     const stride = strideOf(id, 0, positions);
     if (!this.counters.probe(start, stride)) return NIL;
-    return this.chains.find(linkFrom(start, stride, positions, hashes), id);
+    return this.chains.find(linkFrom(start, stride, positions, hashes), id, visited);
   }
 
   /** Probes the counters only, like the first half of `find`. */
   mayContain(id: Uint32Array): boolean {
     const { positions } = this.plan;
     return this.counters.probe(startOf(id, 0, positions), strideOf(id, 0, positions));
-  }
-
-  chainOf(id: Uint32Array): number[] {
-    const { positions, hashes } = this.plan;
-    return this.chains.entriesAt(linkOf(id, 0, positions, hashes));
   }
 
   /** Increments the k counters of a chunk and adds it to the chain at its link position. */

@@ -124,7 +124,7 @@ describe('--json', () => {
     ];
     expect(Object.keys(messages[0]!['filter'] as object)).toEqual(expect.arrayContaining(names));
     const chainNames = ['count', 'histogram', 'max', 'mean', 'mean_visited'];
-    for (const kind of ['chains', 'walked_chains']) {
+    for (const kind of ['chains', 'saved_chains', 'walked_chains']) {
       expect(Object.keys(messages[0]![kind] as object).toSorted(), kind).toEqual(chainNames);
     }
   });

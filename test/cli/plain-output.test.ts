@@ -71,7 +71,8 @@ describe('output in a pipe', () => {
       'Space',
       'LDM filter',
       expect.stringMatching(/^Chains by/),
-      expect.stringMatching(/^Chains as/),
+      expect.stringMatching(/^Chains as saved/),
+      expect.stringMatching(/^Chains as walked/),
     ]);
     expect(stdout).toMatch(/^ +false positive rate +\S+ % predicted, \S+ % measured$/m);
     expect(stdout).toMatch(/^ +1 +\d+ +█+$/m);

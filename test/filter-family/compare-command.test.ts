@@ -29,7 +29,7 @@ describe('ldm filter compare', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ {2}dibf +by cell +1,024 +\d+ \(3\d\.\d %\) +[\d.]+ +\d+ +[\d.]+ +\d+\.\d\d$/m);
     expect(stdout).toMatch(/^ {2}ldm +by link position +10,\d{3} +9,\d{3} \(9\d\.\d %\)/m);
-    expect(stdout).toMatch(/^ {2}ldm +as walked +1,000 +\d+ \(3\d\.\d %\)/m);
+    expect(stdout).toMatch(/^ {2}ldm +as saved +1,000 +\d+ \(3\d\.\d %\)/m);
     expect(stdout).toMatch(/ldm takes \d+\.\d\d times the memory of dibf/);
   });
 

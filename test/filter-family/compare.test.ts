@@ -40,7 +40,7 @@ Chains, and the memory for them, with n elements
   structure  chains            places            empty  mean  longest  visited per hit  bits/el.
   dibf       by cell            1,369     537 (39.2 %)  1.56        6             1.50    648.25
   ldm        by link position  13,147  11,904 (90.5 %)  1.05        3             1.05   1291.56
-  ldm        as walked          1,300     486 (37.4 %)  1.60        5             1.52   1291.56
+  ldm        as saved           1,300     486 (37.4 %)  1.60        5             1.52   1291.56
   ldm takes 1.99 times the memory of dibf; it also stores locations and reference counts, unlike dibf`;
 
 /** Has the measurements ask for fewer absent ids, the first ones of the same stream. */
@@ -179,7 +179,7 @@ describe('the comparison', async () => {
     expect(structures.filter(({ chains }) => chains !== undefined).map(({ name }) => name)).toEqual(['dibf', 'ldm']);
     const [cells] = byName.get('dibf')!.chains!;
     const [links, heads] = byName.get('ldm')!.chains!;
-    expect([cells, links, heads].map((each) => each!.definition)).toEqual(['by cell', 'by link position', 'as walked']);
+    expect([cells, links, heads].map((each) => each!.definition)).toEqual(['by cell', 'by link position', 'as saved']);
     expect([cells!.places, heads!.places]).toEqual([DIBF_SIDE ** 2, ELEMENTS]);
     const emptyShare = ({ places, chains }: NonNullable<typeof cells>): number => (places - chains.count) / places;
     // e^-n/m of the places are empty: a third of the cells and of the heads, nine of ten link positions.

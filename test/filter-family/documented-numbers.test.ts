@@ -64,14 +64,14 @@ describe('docs/filters.md', () => {
     const seed = 1 + Number(args[args.indexOf('--seed') + 1]);
     const { groups } = await simulateChains({ runs: Math.ceil(runs / inSoak(10, 25)), seed, samples: 1 });
     const pattern =
-      /^ +([\d,]+) {2}(LDM|DIBF) +(by link position|as walked|by cell) +(arrays|LdmFilter|DibfFilter).* ([\d.]+) ± ([\d.]+) +([\d.]+) /gm;
+      /^ +([\d,]+) {2}(LDM|DIBF) +(by link position|as saved|by cell) +(arrays|LdmFilter|DibfFilter).* ([\d.]+) ± ([\d.]+) +([\d.]+) /gm;
     const rows = [...parts.at(-1)!.matchAll(pattern)];
     expect(rows).toHaveLength(10);
     for (const [row, chunks, name, chains, measuredIn, mean, error, theory] of rows) {
       const { samples } = groups.find(({ elements }) => String(elements) === chunks!.replace(',', ''))!;
       const structure = name === 'LDM' ? 'ldm' : 'dibf';
-      const isWalked = chains === 'as walked';
-      const kind = measuredIn === 'arrays' ? structure : (`${structure}Filter${isWalked ? 'Walked' : ''}` as ChainKind);
+      const isSaved = chains === 'as saved';
+      const kind = measuredIn === 'arrays' ? structure : (`${structure}Filter${isSaved ? 'Saved' : ''}` as ChainKind);
       const chain: LongestChain = samples[0]![kind];
       const tolerance = 5 * Math.hypot(chain.standardError, Number(error));
       expect(Math.abs(chain.mean - Number(mean)), `${row}, seed ${seed}`).toBeLessThan(tolerance);

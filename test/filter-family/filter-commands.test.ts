@@ -158,7 +158,7 @@ describe('filter simulate', () => {
       ldm: { expected: expect.closeTo(2.97, 2), min: expect.any(Number) },
       dibf: { expected: expect.closeTo(5.75, 2), max: expect.any(Number) },
       ldm_filter: { expected: expect.closeTo(2.97, 2) },
-      ldm_filter_walked: { expected: expect.closeTo(5.75, 2) },
+      ldm_filter_saved: { expected: expect.closeTo(5.75, 2) },
       dibf_filter: { expected: expect.closeTo(5.75, 2) },
     });
     expect(stdout).not.toContain('published');
@@ -184,7 +184,7 @@ describe('filter inspect', () => {
     expect(stdout).toMatch(/^ {2}next +after 4,0\d\d more chunks$/m);
     expect(stdout).toMatch(/^Counters\n.*\n +0 +41,\d{3} +41,\d{3} {2}█{40}$/m);
     expect(stdout).toMatch(/^Chains by link position.*\n +length +positions.*\n +1 +\d+ +\d+ {2}█{40}$/m);
-    expect(stdout).toMatch(/^Chains as walked.*\n +length +heads.*\n +1 +\d+ +\d+ {2}█{40}$/m);
+    expect(stdout).toMatch(/^Chains as saved.*\n +length +heads.*\n +1 +\d+ +\d+ {2}█{40}$/m);
     const { messages } = await runJson(['filter', 'inspect']);
     expect(messages).toEqual([
       expect.objectContaining({
@@ -194,7 +194,7 @@ describe('filter inspect', () => {
         fpr_probes: { count: 2 ** 18, seed: 20 },
         counters: { histogram: expect.any(Array), expected: expect.any(Array) },
         chains: expect.objectContaining({ mean_visited: expect.any(Number), expected: expect.any(Array) }),
-        walked_chains: expect.objectContaining({ mean_visited: expect.any(Number), expected: expect.any(Array) }),
+        saved_chains: expect.objectContaining({ mean_visited: expect.any(Number), expected: expect.any(Array) }),
       }),
     ]);
   });

@@ -24,18 +24,18 @@ async function inspectFilled(): Promise<InspectResult> {
 
 describe('inspect', () => {
   it('counts every position and every live chunk', async () => {
-    const { statistics, countersExpected, chainsExpected, walkedChainsExpected, plan } = await inspectFilled();
-    const { counterHistogram, chains, walkedChains, elements, positions, hashes } = statistics;
+    const { statistics, countersExpected, chainsExpected, savedChainsExpected, plan } = await inspectFilled();
+    const { counterHistogram, chains, savedChains, elements, positions, hashes } = statistics;
     expect(elements).toBeGreaterThan(200);
     expect(counterHistogram.reduce((sum, count) => sum + count, 0)).toBe(positions);
     expect(weigh(counterHistogram)).toBe(elements * hashes);
     expect(weigh(chains.histogram)).toBe(elements);
     expect(countersExpected).toHaveLength(counterHistogram.length);
     expect(weigh(countersExpected)).toBeCloseTo(elements * hashes, 3);
-    expect(weigh(walkedChains.histogram)).toBe(elements);
+    expect(weigh(savedChains.histogram)).toBe(elements);
     for (const [expected, found] of [
       [chainsExpected, chains],
-      [walkedChainsExpected, walkedChains],
+      [savedChainsExpected, savedChains],
     ] as const) {
       expect(expected).toHaveLength(found.histogram.length);
       expect(expected[0]).toBe(0);

@@ -83,6 +83,6 @@ describe('statistics', () => {
     const statistics = filterWith(planFilter(), new Uint8Array(0)).statistics();
     expect(statistics).toMatchObject({ elements: 0, fillRatio: 0, fprPredicted: 0, fprMeasured: 0, counterMax: 0 });
     const none = { count: 0, mean: 0, max: 0, histogram: [0], meanVisited: 0 };
-    expect([statistics.chains, statistics.walkedChains]).toEqual([none, none]);
+    expect([statistics.chains, statistics.savedChains]).toEqual([none, none]);
   });
 });

@@ -80,13 +80,13 @@ async function expectTrueFigures({ backend, trees }: Stage): Promise<void> {
   expect(stats.dedupRatio).toBeCloseTo(stats.logicalBytes / stats.uniqueBytes, 12);
   expect(stats.compressionRatio).toBeCloseTo((stats.uniqueBytes + stats.treeBytes) / stats.storedBytes, 12);
   expect(stats.packs.deadBytes).toBe(await deadBytes(backend, chunks, live));
-  const { chains, walkedChains, elements } = stats.filter;
+  const { chains, savedChains, elements } = stats.filter;
   expect(elements).toBe(live.length);
-  for (const { histogram, count } of [chains, walkedChains]) {
+  for (const { histogram, count } of [chains, savedChains]) {
     expect(sum(histogram.map((chainCount, length) => chainCount * length))).toBe(elements);
     expect(sum(histogram.slice(1))).toBe(count);
   }
-  expect(walkedChains.count).toBeLessThanOrEqual(chains.count);
+  expect(savedChains.count).toBeLessThanOrEqual(chains.count);
 }
 
 /** Sizes of the files; a file with several names counts with each. */

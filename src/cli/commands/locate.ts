@@ -34,7 +34,7 @@ export function defineLocate(program: Command, runner: CommandRunner): void {
         .choices(['maybe', 'all'])
         .default('maybe'),
     )
-    .option('--explain', 'show how the filter finds each chunk: positions, counters, link position, chain')
+    .option('--explain', 'show how the filter finds each chunk: positions, counters, link position, compared chunks')
     .option(
       '--range <ranges>',
       'ask domains with files of these times, paths and sizes first: time=FROM..TO,path=BEGINNING,size=FROM..TO',

@@ -12,7 +12,7 @@ const BAR_WIDTH = 40;
 export function reportInspection(output: Output, result: InspectResult): void {
   output.message('inspection', inspectionFields(result));
   if (output.json) return;
-  const { statistics, countersExpected, chainsExpected, walkedChainsExpected } = result;
+  const { statistics, countersExpected, chainsExpected, savedChainsExpected, walkedChainsExpected } = result;
   const sections = [
     describeFilter(result),
     describeRates(result),
@@ -32,7 +32,14 @@ export function reportInspection(output: Output, result: InspectResult): void {
       expected: chainsExpected,
     }),
     formatHistogram({
-      heading: 'Chains as walked: neighbouring link positions share a head',
+      heading: 'Chains as saved: neighbouring link positions share a head',
+      value: 'length',
+      places: 'heads',
+      counts: statistics.savedChains.histogram,
+      expected: savedChainsExpected,
+    }),
+    formatHistogram({
+      heading: 'Chains as walked: in memory, two neighbouring chains share a head',
       value: 'length',
       places: 'heads',
       counts: statistics.walkedChains.histogram,
@@ -43,7 +50,7 @@ export function reportInspection(output: Output, result: InspectResult): void {
 }
 
 function describeFilter({ statistics, deadElements }: InspectResult): string {
-  const { elements, capacity, positions, hashes, fillRatio, chains, walkedChains } = statistics;
+  const { elements, capacity, positions, hashes, fillRatio, chains, savedChains, walkedChains } = statistics;
   return formatSection('LDM filter', [
     ['live chunks (n)', `${formatCount(elements)} of ${formatCount(capacity)} (${formatPercent(elements / capacity)})`],
     ['dead chunks', `${formatCount(deadElements)}, outside the counters`],
@@ -52,6 +59,7 @@ function describeFilter({ statistics, deadElements }: InspectResult): string {
     ['fill', `${formatPercent(fillRatio)} of the counters are not 0`],
     ['counters', `${statistics.counterBits} bits, ${formatCount(statistics.saturated)} saturated`],
     ['chains by link position', describeLengths(chains)],
+    ['chains as saved', describeLengths(savedChains)],
     ['chains as walked', describeLengths(walkedChains)],
     ['memory', formatBytes(statistics.memoryBytes)],
   ]);
@@ -133,6 +141,7 @@ function inspectionFields(result: InspectResult): Record<string, unknown> {
     saturated: statistics.saturated,
     counters: { histogram: statistics.counterHistogram, expected: result.countersExpected },
     chains: { ...chainFields(statistics.chains), expected: result.chainsExpected },
+    saved_chains: { ...chainFields(statistics.savedChains), expected: result.savedChainsExpected },
     walked_chains: { ...chainFields(statistics.walkedChains), expected: result.walkedChainsExpected },
   };
 }

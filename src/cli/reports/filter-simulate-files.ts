@@ -63,7 +63,7 @@ const ROWS: readonly (readonly [kind: ChainKind, name: string, positions: (group
   ['ldm', 'ldm', ({ positions }) => positions],
   ['dibf', 'dibf', ({ side }) => side ** 2],
   ['ldmFilter', 'ldm_filter', ({ plan }) => plan.positions],
-  ['ldmFilterWalked', 'ldm_filter_walked', ({ plan }) => plan.capacity],
+  ['ldmFilterSaved', 'ldm_filter_saved', ({ plan }) => plan.capacity],
   ['dibfFilter', 'dibf_filter', ({ side }) => side ** 2],
 ];
 

@@ -46,7 +46,7 @@ function chainCells({ mean, standardError, expected }: LongestChain): string[] {
 const ROWS: readonly (readonly [kind: ChainKind, filter: string, chains: string, measuredIn: string])[] = [
   ['ldm', 'LDM', 'by link position', 'arrays, k hash values'],
   ['ldmFilter', 'LDM', 'by link position', 'LdmFilter'],
-  ['ldmFilterWalked', 'LDM', 'as walked', 'LdmFilter'],
+  ['ldmFilterSaved', 'LDM', 'as saved', 'LdmFilter'],
   ['dibf', 'DIBF', 'by cell', 'arrays, k hash values'],
   ['dibfFilter', 'DIBF', 'by cell', 'DibfFilter'],
 ];
@@ -78,7 +78,7 @@ function simulationFields({ runs, seed, hashes, groups }: SimulationResult): Rec
         ldm: chainFields(sample.ldm),
         dibf: chainFields(sample.dibf),
         ldm_filter: chainFields(sample.ldmFilter),
-        ldm_filter_walked: chainFields(sample.ldmFilterWalked),
+        ldm_filter_saved: chainFields(sample.ldmFilterSaved),
         dibf_filter: chainFields(sample.dibfFilter),
       })),
     })),

@@ -88,8 +88,8 @@ export class LocateReport {
     line(`  counters ${counters.map(({ position, counter }) => `${position}: ${counter}`).join(', ')}`);
     line(`  link     ${link}`);
     const walked = chain.map(({ id, link: at }) => `${id.slice(0, 10)} (link ${at})`).join(', ');
-    const empty = isCertainlyAbsent ? 'not walked: a counter is 0' : 'empty';
-    line(`  chain    ${walked === '' ? empty : walked}`);
+    const empty = isCertainlyAbsent ? 'nothing: a counter is 0' : 'nothing: the chain is empty';
+    line(`  compared ${walked === '' ? empty : walked}`);
   }
 }
 

@@ -95,9 +95,10 @@ function describeFilter({ filter }: StatsResult, isVerbose: boolean): string {
   return formatSection('LDM filter', isVerbose ? [rate, ...parameters] : [rate]);
 }
 
-function describeChains({ filter: { chains, walkedChains } }: StatsResult): string {
+function describeChains({ filter: { chains, savedChains, walkedChains } }: StatsResult): string {
   const figures = `Chains by link position: ${describeLengths(chains)}`;
-  const walked = `Chains as walked (neighbouring positions share one): ${describeLengths(walkedChains)}`;
+  const saved = `Chains as saved (neighbouring positions share one): ${describeLengths(savedChains)}`;
+  const walked = `${saved}\nChains as walked (two saved ones share a head in memory): ${describeLengths(walkedChains)}`;
   const lengths = chains.histogram
     .map((positions, length) => ({ positions, length }))
     .filter(({ positions }) => positions > 0);
@@ -168,6 +169,7 @@ function statsFields(stats: StatsResult): Record<string, unknown> {
       memory_bytes: filter.memoryBytes,
     },
     chains: chainFields(filter.chains),
+    saved_chains: chainFields(filter.savedChains),
     walked_chains: chainFields(filter.walkedChains),
     packs: {
       count: packs.count,

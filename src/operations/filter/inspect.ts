@@ -26,7 +26,9 @@ export interface InspectResult {
    * histogram.
    */
   readonly chainsExpected: readonly number[];
-  /** The same for the chains that a lookup walks, with one head per chunk of the capacity. */
+  /** The same for the chains of a saved filter, with one head per chunk of the capacity. */
+  readonly savedChainsExpected: readonly number[];
+  /** The same for the chains that a look-up walks, with half as many heads. */
   readonly walkedChainsExpected: readonly number[];
 }
 
@@ -41,7 +43,8 @@ export async function inspectFilter(context: OperationContext): Promise<InspectR
 function inspect(filter: LdmFilter): InspectResult {
   const { plan, liveCount, deadCount } = filter;
   const statistics = filter.statistics();
-  const { positions, hashes, capacity, counterHistogram, chains, walkedChains } = statistics;
+  const { positions, hashes, capacity, counterHistogram, chains, savedChains, walkedChains } = statistics;
+  const heads = Math.ceil(capacity / 2);
   return {
     plan,
     statistics,
@@ -50,7 +53,8 @@ function inspect(filter: LdmFilter): InspectResult {
     nextPlan: planAfterGrowth(filter),
     countersExpected: expectedCounts(positions, (hashes * liveCount) / positions, counterHistogram.length),
     chainsExpected: expectedCounts(positions, liveCount / positions, chains.histogram.length).with(0, 0),
-    walkedChainsExpected: expectedCounts(capacity, liveCount / capacity, walkedChains.histogram.length).with(0, 0),
+    savedChainsExpected: expectedCounts(capacity, liveCount / capacity, savedChains.histogram.length).with(0, 0),
+    walkedChainsExpected: expectedCounts(heads, liveCount / heads, walkedChains.histogram.length).with(0, 0),
   };
 }
 

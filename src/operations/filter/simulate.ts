@@ -103,7 +103,7 @@ function describeSamples(group: ChainGroup, sizes: readonly number[], summaries:
     dibf: side * side,
     ldmFilter: plan.positions,
     // One chain head per chunk of the capacity.
-    ldmFilterWalked: plan.capacity,
+    ldmFilterSaved: plan.capacity,
     dibfFilter: side * side,
   };
   const expected = byKind((kind) => expectedLongestChains(places[kind], elements));

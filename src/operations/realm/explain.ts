@@ -12,7 +12,7 @@ export interface Explanation {
   readonly link: number;
   /** Whether a counter is 0, so that the chain need not be walked. */
   readonly isCertainlyAbsent: boolean;
-  /** Hex ids on the chain as walked, up to the sought one, each with its link position. */
+  /** Hex ids that the look-up compared, the sought one last if it is live, each with its link position. */
   readonly chain: readonly { readonly id: string; readonly link: number }[];
 }
 
@@ -29,13 +29,13 @@ export function explainLookUp(filter: LdmFilter, id: Uint8Array): Explanation {
     counter: filter.counters.countAt(position),
   }));
   const isCertainlyAbsent = counters.some(({ counter }) => counter === 0);
-  const chain: { id: string; link: number }[] = [];
-  for (const entry of isCertainlyAbsent ? [] : filter.chainOf(id, 0)) {
+  const visited: number[] = [];
+  void filter.find(id, 0, visited);
+  const chain = visited.map((entry) => {
     const found = new Uint8Array(ID_BYTES);
     filter.copyId(entry, found, 0);
-    chain.push({ id: Buffer.from(found).toString('hex'), link: linkAt(found) });
-    if (Buffer.compare(found, id) === 0) break;
-  }
+    return { id: Buffer.from(found).toString('hex'), link: linkAt(found) };
+  });
   return { positions, hashes, counters, link: linkAt(id), isCertainlyAbsent, chain };
 }
 

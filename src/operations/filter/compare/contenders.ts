@@ -30,7 +30,7 @@ interface ContenderOptions {
 
 /** Chains by one definition. */
 export interface ChainFigures {
-  readonly definition: 'by cell' | 'by link position' | 'as walked';
+  readonly definition: 'by cell' | 'by link position' | 'as saved';
   /** Number of cells, link positions or heads that can have a chain. */
   readonly places: number;
   readonly chains: ChainStatistics;
@@ -94,7 +94,7 @@ function makeLdm(options: ContenderOptions): Entrant {
     counters: { predictedRate: predict, ask: (id) => filter.mayHave(id) },
     chains: () => [
       { definition: 'by link position', places: set.plan.positions, chains: set.chains() },
-      { definition: 'as walked', places: set.plan.capacity, chains: set.walkedChains() },
+      { definition: 'as saved', places: set.plan.capacity, chains: set.savedChains() },
     ],
   };
 }

@@ -15,10 +15,10 @@ export interface ChainGroup {
 
 /**
  * The kinds of chains whose longest is measured. `ldm` and `dibf` are arrays filled as the paper describes; `ldmFilter`
- * and `dibfFilter` are the classes of this program, by link position and by cell; `ldmFilterWalked` are the chains that
+ * and `dibfFilter` are the classes of this program, by link position and by cell; `ldmFilterSaved` are the chains that
  * a lookup in the LDM filter walks, whose heads neighbouring link positions share.
  */
-export const CHAIN_KINDS = ['ldm', 'dibf', 'ldmFilter', 'ldmFilterWalked', 'dibfFilter'] as const;
+export const CHAIN_KINDS = ['ldm', 'dibf', 'ldmFilter', 'ldmFilterSaved', 'dibfFilter'] as const;
 export type ChainKind = (typeof CHAIN_KINDS)[number];
 
 /** The longest chain of each kind in one store. */

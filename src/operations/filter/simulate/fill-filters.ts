@@ -5,7 +5,7 @@ import { fillRandomIds } from '../../../ldm/random-ids.ts';
 import { DibfFilter } from '../../../filter-family/dibf.ts';
 import type { ChainGroup, LongestChains } from './fill-arrays.ts';
 
-type FilterChains = Pick<LongestChains, 'ldmFilter' | 'ldmFilterWalked' | 'dibfFilter'>;
+type FilterChains = Pick<LongestChains, 'ldmFilter' | 'ldmFilterSaved' | 'dibfFilter'>;
 
 /** The location of a chunk is irrelevant here. */
 const LOCATION = { packIndex: 0, blockOffset: 0, offsetInBlock: 0, lengthBytes: 1, storedBytes: 1 };
@@ -25,8 +25,8 @@ export function fillFilters(
     ldm.retain(ldm.insert(id, 0, LOCATION));
     dibf.add(id);
     if (stored !== sizes[results.length]) continue;
-    const { byLink, walked } = measureChains(ldm);
-    results.push({ ldmFilter: byLink.max, ldmFilterWalked: walked.max, dibfFilter: dibf.longestChain() });
+    const { byLink, saved } = measureChains(ldm);
+    results.push({ ldmFilter: byLink.max, ldmFilterSaved: saved.max, dibfFilter: dibf.longestChain() });
   }
   return results;
 }

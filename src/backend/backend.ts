@@ -4,6 +4,11 @@ export interface BackendFile {
   readonly sizeBytes: number;
   /** The size of further copies in other parts of the place. */
   readonly copyBytes?: number;
+  /**
+   * A FIFO, a socket, a device, or a symlink to something that is not a file. It does not belong to ldm, whatever its
+   * name is.
+   */
+  readonly isForeign?: boolean;
 }
 
 /** What is at the place of a repository. Paths are as in `location`. */

@@ -1,9 +1,7 @@
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
+import { openRegular } from './regular-file.ts';
 
-/** Opening a FIFO in the place of a file would wait for a writer; like this, it is an empty file. */
-const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
-
-/** Caches descriptors for reading; closes the least recently used first. Throws the errors of `node:fs`. */
+/** Caches descriptors for reading; closes the least recently used first. Throws what `openRegular` throws. */
 export class DescriptorCache {
   readonly #limit: number;
   /** In order of use, because a Map keeps the insertion order. */
@@ -22,7 +20,7 @@ export class DescriptorCache {
       return known;
     }
     if (this.#descriptors.size >= this.#limit) this.#forgetOldest();
-    const descriptor = openSync(path, FLAGS);
+    const descriptor = openRegular(path);
     this.#descriptors.set(path, descriptor);
     return descriptor;
   }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import {
+  closeSync,
   linkSync,
   lstatSync,
   openSync,
   readFileSync,
   readSync,
-  readdirSync,
   renameSync,
   unlinkSync,
   utimesSync,
@@ -14,15 +14,16 @@ import { resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
 import { CorruptDataError } from '../errors.ts';
-import { isOwnDirectory } from '../format/own-names.ts';
 import { backendFailure, errnoOf } from './backend-failure.ts';
 import type { BackendOperation } from './backend-failure.ts';
 import type { BackendFile, Place } from './backend.ts';
 import { DescriptorCache } from './descriptor-cache.ts';
 import { FileSystemBackend, assertInside } from './file-system-backend.ts';
 import type { FileWriter } from './file-system-backend.ts';
+import { listLocally } from './local-listing.ts';
 import { examinePath } from './local-place.ts';
 import { LocalWriter } from './local-writer.ts';
+import { openRegular, unreadableName } from './regular-file.ts';
 import { syncDirectoryPath, syncOuterDirectories } from './sync-directory.ts';
 import { makeDirectories } from '../util/make-directories.ts';
 
@@ -66,47 +67,31 @@ export class LocalBackend extends FileSystemBackend {
   }
 
   async list(directory: string): Promise<BackendFile[]> {
-    return this.#run('list', directory, () => {
-      const files: BackendFile[] = [];
-      const pending = [directory];
-      for (let current = pending.pop(); current !== undefined; current = pending.pop()) {
-        const path = this.#pathOf(current);
-        const entries = current === directory ? readdirSync(path) : this.#namesBelow(current);
-        for (const entry of entries) {
-          const stats = lstatSync(`${path}/${entry}`, { throwIfNoEntry: false });
-          // Another process has removed the file; treat it as removed before the listing.
-          if (stats === undefined) continue;
-          const name = current === '' ? entry : `${current}/${entry}`;
-          if (stats.isDirectory()) pending.push(name);
-          else {
-            files.push({ name, sizeBytes: stats.size });
-            this.observeTime(name, stats.mtimeMs);
-          }
-        }
-      }
-      return files.sort((a, b) => (a.name < b.name ? -1 : 1));
-    });
-  }
-
-  /** A directory that another program has made may be closed to this user, and may be gone again. */
-  #namesBelow(directory: string): string[] {
-    try {
-      return readdirSync(this.#pathOf(directory));
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT' || !isOwnDirectory(directory)) return [];
-      throw error;
-    }
+    const files = this.#run('list', directory, () =>
+      listLocally(directory, {
+        pathOf: (name) => this.#pathOf(name),
+        onTime: (name, modifiedMs) => this.observeTime(name, modifiedMs),
+      }),
+    );
+    return files.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   async sizeOf(name: string): Promise<number | undefined> {
     return this.#run('sizeOf', name, () => {
       const stats = lstatSync(this.#pathOf(name), { throwIfNoEntry: false });
-      return stats === undefined || stats.isDirectory() ? undefined : stats.size;
+      return stats?.isFile() === true || stats?.isSymbolicLink() === true ? stats.size : undefined;
     });
   }
 
   async read(name: string): Promise<Uint8Array> {
-    return this.#run('read', name, () => readFileSync(this.#pathOf(name)));
+    return this.#run('read', name, () => {
+      const descriptor = openRegular(this.#pathOf(name));
+      try {
+        return readFileSync(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+    });
   }
 
   async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {
@@ -202,21 +187,15 @@ export class LocalBackend extends FileSystemBackend {
     return `${this.location}/${name}`;
   }
 
-  /** A listing has such a name. It must not look like a file that another process has removed since. */
-  #isSymlink(operation: BackendOperation, name: string): boolean {
-    if (operation !== 'read' && operation !== 'readRange') return false;
-    return lstatSync(this.#pathOf(name), { throwIfNoEntry: false })?.isSymbolicLink() === true;
-  }
-
   #run<T>(operation: BackendOperation, name: string, action: () => T): T {
     try {
       return action();
     } catch (cause) {
       if (cause instanceof assert.AssertionError) throw cause;
       const errno = errnoOf(cause);
-      if (errno === 'ENOENT' && this.#isSymlink(operation, name)) {
-        throw new CorruptDataError(`repository ${this.location}: ${name} is a symlink to nothing`, { cause });
-      }
+      const isRead = operation === 'read' || operation === 'readRange';
+      const damage = isRead && unreadableName(this.#pathOf(name), `repository ${this.location}: ${name}`, cause);
+      if (damage) throw damage;
       throw backendFailure({ location: this.location, operation, name, errno, cause });
     }
   }

@@ -42,6 +42,9 @@ const PATTERNS: ReadonlyMap<string, RegExp> = new Map(
   ]),
 );
 
+/** Directories with files that may disappear at any time. */
+const TRANSIENT: ReadonlySet<string> = new Set(['locks', 'tmp', 'unfinished']);
+
 /** Names that say what a file is, wherever it is: those of packs, with their copies in groups, and of checkpoints. */
 const TELLING = new RegExp(
   `^(?:${ID}(?:\\.[1-9]\\d{0,8}-[0-9a-f]{8})?|${COMMIT}|${NAMES.filter}|${NAMES.holds}|${NAMES.locks}|(?:base|delta-${SEQUENCE})-${SEQUENCE})$`,
@@ -61,6 +64,14 @@ export function isMisplaced(name: string): boolean {
 export function isOwnDirectory(name: string): boolean {
   if (directoryOf(name) === '') return PATTERNS.has(name);
   return /^(?:packs\/[0-9a-f]{2}|planes\/(?:\d{12}|ranges))$/.test(name);
+}
+
+/**
+ * Returns whether the loss of a file of this name must be noticed. A name in `locks`, `tmp` or `unfinished` that leads to
+ * nothing is none of ours.
+ */
+export function mayBeDamaged(name: string): boolean {
+  return !TRANSIENT.has(topOf(name));
 }
 
 function topOf(name: string): string {

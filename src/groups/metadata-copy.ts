@@ -33,7 +33,8 @@ export class MetadataCopy {
   static async open(group: Group): Promise<MetadataCopy> {
     const sizes = new Map<string, number>();
     const stateNames: string[] = [];
-    for (const { name, sizeBytes } of await group.list(METADATA_DIRECTORY)) {
+    for (const { name, sizeBytes, isForeign } of await group.list(METADATA_DIRECTORY)) {
+      if (isForeign === true) continue;
       const inner = name.slice(METADATA_DIRECTORY.length + 1);
       if (isStateName(inner)) stateNames.unshift(inner);
       else if (isOwnName(inner)) sizes.set(inner, sizeBytes);

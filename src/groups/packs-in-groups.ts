@@ -42,8 +42,13 @@ export class PacksInGroups {
   /** Lists the packs of all groups that can be reached. Each is listed once. */
   async list(): Promise<BackendFile[]> {
     const copies = new Map<string, PackCopy[]>();
+    const foreign: BackendFile[] = [];
     await this.#inEach(async (home) => {
       for (const file of await home.list('packs')) {
+        if (file.isForeign === true) {
+          foreign.push(file);
+          continue;
+        }
         const [name, copy] = copyFrom(home, file);
         const others = copies.get(name);
         if (others === undefined) copies.set(name, [copy]);
@@ -54,7 +59,7 @@ export class PacksInGroups {
     for (const each of copies.values()) each.sort((a, b) => b.sizeBytes - a.sizeBytes || compareRanks(a, b));
     this.#listed = copies;
     this.#found.clear();
-    return [...copies].map(([name, each]) => listedPack(name, each)).sort(byName);
+    return [...foreign, ...[...copies].map(([name, each]) => listedPack(name, each))].sort(byName);
   }
 
   /** A pack that is set aside stays in its group. */

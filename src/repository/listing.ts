@@ -172,8 +172,8 @@ export async function listEverything(backend: Backend, directory: string): Promi
 }
 
 function ownFilesOf(files: readonly BackendFile[], foreignNames: string[]): BackendFile[] {
-  return files.filter(({ name }) => {
-    const isOwn = isOwnName(name);
+  return files.filter(({ name, isForeign }) => {
+    const isOwn = isForeign !== true && isOwnName(name);
     if (!isOwn) foreignNames.push(name);
     return isOwn;
   });

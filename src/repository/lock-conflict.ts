@@ -55,7 +55,10 @@ export async function findLockConflict(search: LockSearch, isRepeated = false): 
  * directory is listed once more, and a lock in either of the listings counts.
  */
 async function listLocks({ backend, ownNames }: LockSearch): Promise<Set<string>> {
-  const list = async (): Promise<string[]> => (await backend.list(LOCK_DIRECTORY)).map(({ name }) => name);
+  const list = async (): Promise<string[]> => {
+    const files = await backend.list(LOCK_DIRECTORY);
+    return files.filter(({ isForeign }) => isForeign !== true).map(({ name }) => name);
+  };
   const first = await list();
   const isOdd = ownNames.some((name) => !first.includes(name)) || !first.every((name) => isOwnName(name));
   return new Set([...first, ...(isOdd ? await list() : [])].filter((name) => isOwnName(name)));

@@ -38,8 +38,8 @@ export async function assertVacant(backend: Backend, known: ReadonlySet<string> 
 
 async function foreignFile(backend: Backend, known: ReadonlySet<string>): Promise<string | undefined> {
   for (const directory of DIRECTORIES) {
-    for (const { name } of await listEverything(backend, directory)) {
-      if (!known.has(name) && (!isOwnName(name) || !LEFT_BY_INIT.has(directory))) return name;
+    for (const { name, isForeign } of await listEverything(backend, directory)) {
+      if (!known.has(name) && (isForeign === true || !isOwnName(name) || !LEFT_BY_INIT.has(directory))) return name;
     }
   }
   const reserveBytes = await backend.sizeOf(RESERVE_NAME);

@@ -12,6 +12,7 @@ import * as directories from './sftp-directories.ts';
 import { OPEN_MODE } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import { ReadHandles } from './read-handles.ts';
+import { RegularNames, mayBeFile } from './regular-names.ts';
 import { existsOr, fullOr, sftpFailure } from './sftp-failure.ts';
 import { renameIfNew, replaceByRename, unlinkPath } from './sftp-rename.ts';
 import { SftpSession } from './sftp-session.ts';
@@ -43,6 +44,7 @@ export class SftpBackend extends FileSystemBackend {
   readonly #path: string;
   readonly #session: SftpSession;
   readonly #handles = new ReadHandles();
+  readonly #regularNames = new RegularNames();
   /** Names that were removed and come back if the server loses its memory, with the connection that removed them. */
   readonly #removed = new Map<string, SftpConnection>();
 
@@ -76,18 +78,18 @@ export class SftpBackend extends FileSystemBackend {
 
   async list(directory: string): Promise<BackendFile[]> {
     const prefix = directory === '' ? '' : `${directory}/`;
-    const listed = await this.#run('list', directory, async (connection) =>
-      directories.listTree(connection, this.#pathOf(directory), READS_AT_ONCE, (path) => isOwnDirectory(prefix + path)),
-    );
-    for (const { path, modifiedMs } of listed) this.observeTime(prefix + path, modifiedMs);
-    const files = listed.map(({ path, sizeBytes }) => ({ name: prefix + path, sizeBytes }));
-    return files.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const isNeeded = (path: string): boolean => isOwnDirectory(prefix + path);
+    return await this.#run('list', directory, async (connection) => {
+      const listed = await directories.listTree(connection, this.#pathOf(directory), READS_AT_ONCE, isNeeded);
+      for (const { path, modifiedMs } of listed) this.observeTime(prefix + path, modifiedMs);
+      return await this.#regularNames.mark(connection, listed, { prefix, top: this.#pathOf(directory) });
+    });
   }
 
   async sizeOf(name: string): Promise<number | undefined> {
     return await this.#run('sizeOf', name, async (connection) => {
       const status = await calls.statusOf(connection, this.#pathOf(name));
-      return status === undefined || status.isDirectory() ? undefined : status.size;
+      return mayBeFile(status?.mode) ? status?.size : undefined;
     });
   }
 
@@ -101,16 +103,22 @@ export class SftpBackend extends FileSystemBackend {
   }
 
   async read(name: string): Promise<Uint8Array> {
-    return await this.#run('read', name, async (connection) => calls.readWhole(connection, this.#pathOf(name)));
+    const path = this.#pathOf(name);
+    return await this.#run('read', name, async (connection) => {
+      await this.#regularNames.check(connection, name, path, this.location);
+      return await calls.readWhole(connection, path);
+    });
   }
 
   async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {
     const bytes = Buffer.from(target.buffer, target.byteOffset, target.byteLength);
-    const readBytes = await this.#run('readRange', name, async (connection) =>
-      this.#handles.reading(connection, this.#pathOf(name), async (handle) =>
+    const path = this.#pathOf(name);
+    const readBytes = await this.#run('readRange', name, async (connection) => {
+      await this.#regularNames.check(connection, name, path, this.location);
+      return await this.#handles.reading(connection, path, async (handle) =>
         calls.readAt(connection, handle, bytes, offset),
-      ),
-    );
+      );
+    });
     if (readBytes === target.length) return;
     throw new CorruptDataError(
       `repository ${this.location}: ${name} ends at byte ${offset + readBytes}, but ${target.length} bytes were expected from byte ${offset}`,
@@ -162,12 +170,11 @@ export class SftpBackend extends FileSystemBackend {
 
   async touch(name: string): Promise<boolean> {
     return await this.#run('touch', name, async (connection) => {
-      const path = this.#pathOf(name);
-      const status = await calls.statusOf(connection, path);
+      const status = await calls.statusOf(connection, this.#pathOf(name));
       if (status === undefined) return false;
       // Times have only whole seconds here, but two heartbeats in one second must differ.
       const nowSeconds = Math.floor((performance.timeOrigin + performance.now()) / 1000);
-      return await calls.setTime(connection, path, Math.max(nowSeconds, status.mtime + 1));
+      return await calls.setTime(connection, this.#pathOf(name), Math.max(nowSeconds, status.mtime + 1));
     });
   }
 

@@ -118,6 +118,11 @@ export async function statusOf(connection: SftpConnection, path: string): Promis
   return await unlessAbsent(async () => connection.request<Stats>((protocol, done) => protocol.lstat(path, done)));
 }
 
+/** As `statusOf`, for what a symlink leads to. */
+export async function followedStatus(connection: SftpConnection, path: string): Promise<Stats | undefined> {
+  return await unlessAbsent(async () => connection.request<Stats>((protocol, done) => protocol.stat(path, done)));
+}
+
 /** Sets the time of the last change, in whole seconds. Returns false if the file does not exist. */
 export async function setTime(connection: SftpConnection, path: string, mtime: number): Promise<boolean> {
   const set = async (): Promise<true> => {

@@ -6,10 +6,10 @@ import {
   STATUS,
   bothOf,
   closeLater,
+  followedStatus,
   hasStatus,
   openFile,
   syncHandle,
-  unlessAbsent,
   unlessStatus,
 } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
@@ -70,6 +70,15 @@ export async function listDirectory(connection: SftpConnection, path: string): P
   }
 }
 
+/** Anything that is not a directory. */
+export interface TreeFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly modifiedMs: number;
+  /** Without the bits of the type if the server does not tell it. */
+  readonly mode: number | undefined;
+}
+
 /**
  * Lists all files below a directory, with their paths from there. A server keeps a directory open while it is listed, and
  * may have few descriptors, so only some are listed at once.
@@ -80,8 +89,8 @@ export async function listTree(
   atOnce: number,
   /** Whether a directory must be readable. Another one may be closed to this user. */
   isNeeded: (path: string) => boolean,
-): Promise<{ readonly path: string; readonly sizeBytes: number; readonly modifiedMs: number }[]> {
-  const files: { path: string; sizeBytes: number; modifiedMs: number }[] = [];
+): Promise<TreeFile[]> {
+  const files: TreeFile[] = [];
   const pending = [''];
   while (pending.length > 0) {
     const some = pending.splice(0, atOnce).map(async (directory) => {
@@ -94,7 +103,10 @@ export async function listTree(
       for (const { filename, attrs } of await listing) {
         const path = `${directory}/${filename}`;
         if ((attrs.mode & constants.S_IFMT) === constants.S_IFDIR) pending.push(path);
-        else files.push({ path: path.slice(1), sizeBytes: attrs.size, modifiedMs: attrs.mtime * 1000 });
+        else {
+          const { mode, size: sizeBytes, mtime } = attrs;
+          files.push({ path: path.slice(1), sizeBytes, modifiedMs: mtime * 1000, mode });
+        }
       }
     });
     await Promise.all(some);
@@ -134,8 +146,4 @@ export async function makeDirectories(connection: SftpConnection, path: string):
 export function outerOf(path: string): string {
   const end = path.lastIndexOf('/');
   return end < 0 ? '.' : path.slice(0, Math.max(1, end));
-}
-
-async function followedStatus(connection: SftpConnection, path: string): Promise<Stats | undefined> {
-  return await unlessAbsent(async () => connection.request<Stats>((protocol, done) => protocol.stat(path, done)));
 }

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Backend } from '../../../src/backend/backend.ts';
 import { CachedBackend } from '../../../src/backend/remote/cached-backend.ts';
 import { MeteredBackend } from '../../../src/backend/remote/metered-backend.ts';
+import { isId } from '../../../src/format/layout.ts';
 import { check } from '../../../src/operations/check.ts';
 import { compact } from '../../../src/operations/compact.ts';
 import type { OperationContext } from '../../../src/operations/context.ts';
@@ -187,7 +188,8 @@ describe('a cache of a repository', () => {
 
   it('never keeps a damaged file of the repository', async () => {
     await backUp();
-    const [segment] = readdirSync(join(repository.context.backend.location, 'index'));
+    const index = readdirSync(join(repository.context.backend.location, 'index'));
+    const segment = index.find((name) => isId(name));
     const path = join(repository.context.backend.location, 'index', segment!);
     const original = readFileSync(path);
     const flipped = Buffer.from(original);

@@ -1,0 +1,54 @@
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { isOwnDirectory, mayBeDamaged } from '../format/own-names.ts';
+import { errnoOf } from './backend-failure.ts';
+import type { BackendFile } from './backend.ts';
+
+interface LocalListing {
+  readonly pathOf: (name: string) => string;
+  /** Gets when a file was last changed. */
+  readonly onTime: (name: string, modifiedMs: number) => void;
+}
+
+/** Lists all files below a directory, in no order. Throws the errors of `node:fs`. */
+export function listLocally(directory: string, { pathOf, onTime }: LocalListing): BackendFile[] {
+  const files: BackendFile[] = [];
+  const pending = [directory];
+  for (let current = pending.pop(); current !== undefined; current = pending.pop()) {
+    const path = pathOf(current);
+    const entries = current === directory ? readdirSync(path) : namesBelow(current, path);
+    for (const entry of entries) {
+      const stats = lstatSync(`${path}/${entry}`, { throwIfNoEntry: false });
+      // Another process has removed the file; treat it as removed before the listing.
+      if (stats === undefined) continue;
+      const name = current === '' ? entry : `${current}/${entry}`;
+      if (stats.isDirectory()) {
+        pending.push(name);
+        continue;
+      }
+      const file = { name, sizeBytes: stats.size };
+      onTime(name, stats.mtimeMs);
+      const isFile = stats.isFile() || (stats.isSymbolicLink() && isFileBehind(`${path}/${entry}`, name));
+      files.push(isFile ? file : { ...file, isForeign: true });
+    }
+  }
+  return files;
+}
+
+/** A directory that another program has made may be closed to this user, and may be gone again. */
+function namesBelow(directory: string, path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || !isOwnDirectory(directory)) return [];
+    throw error;
+  }
+}
+
+/** What cannot be reached counts as a file that is damaged, unless it cannot be one. */
+function isFileBehind(path: string, name: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return mayBeDamaged(name);
+  }
+}

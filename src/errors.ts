@@ -162,11 +162,11 @@ export function isOffline(error: unknown): error is BackendError {
 }
 
 /**
- * Returns whether a part of the repository cannot be used: its bytes are wrong, the disk cannot read them, or they are
- * offline. Only a `CorruptDataError` surely means that it is lost.
+ * Returns whether a part of the repository cannot be used: its bytes are wrong, the disk cannot read them, this user may
+ * not, or they are offline. Only a `CorruptDataError` surely means that it is lost.
  */
 export function isDamage(error: unknown): error is CorruptDataError | BackendError {
-  return error instanceof CorruptDataError || isOfKind(error, 'damaged') || isOffline(error);
+  return error instanceof CorruptDataError || isOfKind(error, 'damaged') || isDenied(error) || isOffline(error);
 }
 
 /** Details of an error about one path of a source or target, besides the message. */

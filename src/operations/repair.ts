@@ -1,4 +1,5 @@
-import { CorruptDataError } from '../errors.ts';
+import { CorruptDataError, isDamage } from '../errors.ts';
+import type { LdmError } from '../errors.ts';
 import { condemnationName, RESERVE_NAME } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import { assertAllOnline, withoutCondemned } from '../repository/listing.ts';
@@ -74,7 +75,7 @@ async function runRepair(context: OperationContext, options: RepairOptions): Pro
     await judge.judgeListed(withoutCondemned(listed));
     const dryRun = options.dryRun === true;
     const { fetched, ...examined } = await examineAndFetch(context, repository, { ...options, judge, dryRun });
-    const { opened, findings, survey } = examined;
+    const { opened, findings, unread, survey } = examined;
     const plan = await makePlan(repository, examined);
     const copiesMissing = await repairCopies(plan, context, { repository, opened, judge });
     if (!dryRun) {
@@ -91,8 +92,9 @@ async function runRepair(context: OperationContext, options: RepairOptions): Pro
       : await repository.openState({ ignoreCheckpoints: true, onTree });
     const remaining = [
       ...findings.filter(({ kind }) => kind === 'key-damaged'),
+      ...unread,
       ...findLostSnapshots(opened, findings),
-      ...(await findDamage(after, [])),
+      ...(await findDamage(after, judge.unreadReports)),
       ...(await sizes.findings(after)),
       ...(await findDamagedHolds(repository, after)),
       ...copiesMissing,
@@ -105,6 +107,8 @@ async function runRepair(context: OperationContext, options: RepairOptions): Pro
 interface Examined {
   readonly opened: OpenedState;
   readonly findings: readonly Finding[];
+  /** About what the place does not read now. It stays where it is. */
+  readonly unread: readonly Finding[];
   readonly survey: PackSurvey;
 }
 
@@ -125,39 +129,52 @@ async function examineAndFetch(
 async function examine(repository: Repository, judge: PackJudge): Promise<Examined> {
   const opened = await repository.openState();
   assertAllOnline(opened.listing);
-  const { findings } = await surveyRepository(repository, opened.listing, isWrong);
-  return { opened, findings, survey: await surveyPacks(repository, opened, judge) };
+  const { findings, unread } = await surveyFiles(repository, opened);
+  return { opened, findings, unread, survey: await surveyPacks(repository, opened, judge) };
 }
 
 function setAside({ actions }: RepairPlan): string[] {
   return actions.flatMap((action) => (action.kind === 'snapshot-quarantined' ? [action.snapshotId] : []));
 }
 
-/** What a disk cannot read now may be sound later, or in a copy of the disk: it is not set aside, and repair ends. */
-function isWrong(error: unknown): error is CorruptDataError {
-  return error instanceof CorruptDataError;
+/** What a disk cannot read now may be sound later, or in a copy of the disk: only what is wrong is set aside. */
+async function surveyFiles(
+  repository: Repository,
+  { listing }: OpenedState,
+): Promise<Pick<Examined, 'findings' | 'unread'>> {
+  const refusals: string[] = [];
+  const isFinding = (error: unknown): error is LdmError => {
+    if (!isDamage(error)) return false;
+    if (!(error instanceof CorruptDataError)) refusals.push(error.message);
+    return true;
+  };
+  const { findings: all } = await surveyRepository(repository, listing, isFinding);
+  const isUnread = (finding: Finding): boolean =>
+    'reason' in finding && refusals.some((message) => finding.reason.endsWith(message));
+  return { findings: all.filter((finding) => !isUnread(finding)), unread: all.filter(isUnread) };
 }
 
 async function makePlan(repository: Repository, found: Examined): Promise<RepairPlan> {
-  const { opened, findings } = found;
+  const { opened, findings, unread } = found;
   const plan = new RepairPlan();
   repairConfig(plan, repository, findings);
   repairRealm(plan, repository, findings);
-  repairManifestCopies(plan, repository, opened, findings);
+  repairManifestCopies(plan, repository, opened, found);
   const manifests = new RepairPlan();
-  repairManifests(manifests, repository, opened, findings);
-  repairDeleted(manifests, repository, opened, findings);
-  repairCommits(plan, repository, { opened, findings, manifests });
+  repairManifests(manifests, repository, opened, found);
+  repairDeleted(manifests, repository, opened, found);
+  repairCommits(plan, repository, { opened, findings, unread, manifests });
   plan.append(manifests);
   repairCondemnations(plan, repository, opened);
   repairPacks(plan, repository, found);
-  await repairCheckpoints(plan, repository, opened, findings);
+  await repairCheckpoints(plan, repository, found);
   return plan;
 }
 
 /** Lists of what is about to be removed: without a list its packs and segments simply stay. */
 function repairCondemnations(plan: RepairPlan, { order }: Repository, { listing }: OpenedState): void {
-  for (const condemnationId of listing.condemned.damaged.keys()) {
+  for (const [condemnationId, error] of listing.condemned.damaged) {
+    if (!(error instanceof CorruptDataError)) continue;
     plan.add({ kind: 'condemnation-quarantined', condemnationId }, async () =>
       order.quarantine(condemnationName(condemnationId)),
     );
@@ -168,8 +185,7 @@ function repairCondemnations(plan: RepairPlan, { order }: Repository, { listing 
 async function repairCheckpoints(
   plan: RepairPlan,
   repository: Repository,
-  opened: OpenedState,
-  findings: readonly Finding[],
+  { opened, findings, unread }: Examined,
 ): Promise<void> {
   const damaged = damagedNames(findings, 'checkpoint-damaged');
   const recounted = await repository.openState({ ignoreCheckpoints: true });
@@ -177,7 +193,8 @@ async function repairCheckpoints(
   for (const name of new Set([...damaged, ...wrong.map((finding) => finding.name)])) {
     plan.add({ kind: 'checkpoint-quarantined', name }, async () => repository.order.quarantine(name));
   }
-  if (plan.actions.length === 0) return;
+  // A new one would take the place of all others. What is not readable now may be all that is left of a manifest.
+  if (plan.actions.length === 0 || damagedNames(unread, 'checkpoint-damaged').length > 0) return;
   plan.add({ kind: 'checkpoint-rewritten' }, async () => {
     const { state } = await repository.openState({ ignoreCheckpoints: true });
     if (state.isComplete) await repository.writeCheckpoint(state);

@@ -1,4 +1,5 @@
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
+import type { LdmError } from '../errors.ts';
 import type { Condemned } from '../format/condemnation.ts';
 import { condemnationName } from '../format/layout.ts';
 import type { FilePlace } from '../store/pack-end.ts';
@@ -14,7 +15,7 @@ export interface Condemnations {
   /** Those of the segments and packs that move to quarantine/ instead of being deleted. */
   readonly damagedIds: ReadonlySet<string>;
   /** Ids of the files that cannot be read, with the reason. */
-  readonly damaged: ReadonlyMap<string, string>;
+  readonly damaged: ReadonlyMap<string, LdmError>;
 }
 
 /** Reads the files in `condemned/`. One that vanished was the last step of a removal: nothing that it lists is left. */
@@ -23,7 +24,7 @@ export async function readCondemnations(place: FilePlace, listedIds: readonly st
   const segmentIds = new Set<string>();
   const packIds = new Set<string>();
   const damagedIds = new Set<string>();
-  const damaged = new Map<string, string>();
+  const damaged = new Map<string, LdmError>();
   const read = async (id: string): Promise<Condemned> => readCondemnation(place, id);
   for await (const [id, reading] of prefetch(listedIds, place.backend.readsAtOnce, read)) {
     try {
@@ -35,7 +36,7 @@ export async function readCondemnations(place: FilePlace, listedIds: readonly st
     } catch (error) {
       if (isAbsent(error)) continue;
       if (!isDamage(error)) throw error;
-      damaged.set(id, error.message);
+      damaged.set(id, error);
     }
   }
   return { ids, segmentIds, packIds, damagedIds, damaged };
@@ -46,7 +47,7 @@ export async function readCondemnations(place: FilePlace, listedIds: readonly st
  * @throws CorruptDataError
  */
 export function assertCondemnationsReadable(condemned: Condemnations): void {
-  for (const [id, message] of condemned.damaged) {
+  for (const [id, { message }] of condemned.damaged) {
     throw new CorruptDataError(
       `the list ${condemnationName(id)} of what is about to be removed is damaged: ${message}`,
       {

@@ -3,7 +3,7 @@ import { isNothingThere } from '../backend/repository-exists.ts';
 import { readSurely } from '../backend/sure-reading.ts';
 import { epochOfEnvelope } from '../crypto/envelope.ts';
 import type { Seals } from '../crypto/seals.ts';
-import { CorruptDataError, isDamage } from '../errors.ts';
+import { CorruptDataError, isDamage, isDenied } from '../errors.ts';
 import { decodeConfigHead, sealedPartOf } from '../format/config.ts';
 import type { ConfigHead, ConfigSeals } from '../format/config.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from '../format/layout.ts';
@@ -49,6 +49,7 @@ export async function readConfigCopies(
   const copies: ConfigCopy[] = [];
   const problems: ConfigProblem[] = [];
   let absentCount = 0;
+  let denied: unknown;
   const read = async (name: string): Promise<ConfigCopy> => readConfigCopy(backend, name);
   for await (const [name, reading] of prefetch([CONFIG_NAME, CONFIG_COPY_NAME], backend.readsAtOnce, read)) {
     try {
@@ -56,11 +57,12 @@ export async function readConfigCopies(
     } catch (error) {
       if (isNothingThere(error)) absentCount += 1;
       else if (!isFinding(error)) throw error;
+      if (isDenied(error)) denied ??= error;
       problems.push({ name, message: `${name}: ${(error as Error).message}` });
     }
   }
   if (absentCount === 2) throw await missingRepository(backend);
-  if (copies.length === 0) throw unreadable(problems);
+  if (copies.length === 0) throw denied ?? unreadable(problems);
   const [first, second] = copies;
   const isSame = second === undefined || sameHead(first!.head, second.head);
   if (!isSame) throw differing();

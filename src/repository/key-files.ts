@@ -5,7 +5,14 @@ import { hashPassword } from '../crypto/argon2.ts';
 import type { MasterKey } from '../crypto/master-key.ts';
 import { openKey } from '../crypto/sealed-key.ts';
 import { sha256 } from '../crypto/sha256.ts';
-import { CorruptDataError, UnsupportedFormatError, WrongPasswordError, isAbsent, isDamage } from '../errors.ts';
+import {
+  CorruptDataError,
+  UnsupportedFormatError,
+  WrongPasswordError,
+  isAbsent,
+  isDamage,
+  isDenied,
+} from '../errors.ts';
 import type { LdmError } from '../errors.ts';
 import { MAX_KEY_FILE_BYTES } from '../format/constants.ts';
 import { decodeKeyFile } from '../format/key-file.ts';
@@ -139,6 +146,8 @@ async function open({ header, associatedData, sealed }: ReadKey, password: Uint8
 function noUsableKey(unusable: readonly UnusableKey[]): LdmError {
   const unsupported = unusable.find(({ error }) => error instanceof UnsupportedFormatError);
   if (unsupported !== undefined) return unsupported.error;
+  const refused = unusable.find(({ error }) => isDenied(error));
+  if (refused !== undefined) return refused.error;
   const [damaged] = unusable;
   const problem =
     damaged === undefined

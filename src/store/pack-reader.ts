@@ -1,6 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { readSurely } from '../backend/sure-reading.ts';
-import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
+import { CorruptDataError, isAbsent, isDamage, isDenied } from '../errors.ts';
 import { baseName, packName } from '../format/layout.ts';
 import { PACK_HEADER_BYTES, PACK_TRAILER_BYTES, decodePackFooter } from '../format/pack.ts';
 import { decodePackHeader } from '../format/pack-header.ts';
@@ -75,7 +75,7 @@ async function readBeginning(
     return await read(Math.min(leftBytes, Math.max(expectedBytes, BLOCK_PREFIX_BYTES)));
   } catch (error) {
     // The unreadable part may lie beyond this block.
-    if (!isDamage(error)) throw error;
+    if (!isDamage(error) || isDenied(error)) throw error;
     return await read(BLOCK_PREFIX_BYTES);
   }
 }
@@ -185,7 +185,7 @@ async function readPackEnd({ backend, seals }: FilePlace, name: string, packByte
   };
   const tail = await readLast(Math.min(TAIL_BYTES, packBytes)).catch(async (error: unknown) => {
     // The unreadable part may lie before the footer.
-    if (!isDamage(error)) throw error;
+    if (!isDamage(error) || isDenied(error)) throw error;
     return await readLast(trailerBytesOf(seals));
   });
   const sizeBytes = locatePackEnd(tail, packBytes, seals);

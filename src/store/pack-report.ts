@@ -18,6 +18,8 @@ export interface PackReport {
   /** Hex ids of the chunks that cannot be read from the pack. */
   readonly damagedChunks: readonly string[];
   readonly bytesRead: number;
+  /** The place did not read some of it: what is stored there may be sound. */
+  readonly isUnread?: boolean;
   /** The digest of all bytes that were read, to compare two reads. Undefined if the pack was not read as a whole. */
   readonly digest?: string;
   /** The damaged ones of several copies. Then the problems of the pack are those that no copy makes up for. */

@@ -124,20 +124,21 @@ export class PackVerifier {
     const readBytes = Math.min(sizeBytes, pack.sizeBytes);
     const buffer = this.#buffers.take(readBytes);
     const bytes = buffer.subarray(0, readBytes);
-    await this.#readBytes(pack, copyId, bytes, problems);
+    const isUnread = await this.#readBytes(pack, copyId, bytes, problems);
     const digest = packDigestOf(this.#packHash, bytes);
     if (digest === pack.id) problems.push(...footerProblems(bytes, pack, this.#codec.seals));
     else problems.push({ kind: 'digest-differs' });
     const damagedChunks = await this.#verifyBlocks(bytes, pack, problems);
     this.#buffers.give(buffer);
-    return { pack, problems, damagedChunks, bytesRead: readBytes, digest };
+    return { pack, problems, damagedChunks, bytesRead: readBytes, digest, isUnread };
   }
 
-  /** Reads a pack. Blocks that the disk cannot read are filled with zeros, which is not a valid block. */
-  async #readBytes(pack: PackContents, copyId: string, bytes: Buffer, problems: PackProblem[]): Promise<void> {
+  /** Reads a pack; zeros, which are no valid block, for what the disk cannot read. Returns whether there is any. */
+  async #readBytes(pack: PackContents, copyId: string, bytes: Buffer, problems: PackProblem[]): Promise<boolean> {
     const name = packName(copyId);
     try {
       await this.#backend.readRange(name, 0, bytes);
+      return false;
     } catch (error) {
       // The size that was listed may be outdated. Otherwise, the answer of another machine is too short.
       const mayBeShort = this.#listed.has(pack.id) || this.#backend.localDirectory === undefined;
@@ -148,6 +149,7 @@ export class PackVerifier {
         const block = bytes.subarray(offset, offset + sizeBytes);
         await this.#backend.readRange(name, offset, block).catch(unreadable);
       }
+      return !(error instanceof CorruptDataError);
     }
   }
 

@@ -1,15 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import type { Backend } from '../../src/backend/backend.ts';
 import { LocalBackend } from '../../src/backend/local-backend.ts';
 import { CorruptDataError } from '../../src/errors.ts';
+import { mayBeDamaged } from '../../src/format/own-names.ts';
 import { check } from '../../src/operations/check.ts';
 import { repair } from '../../src/operations/repair.ts';
+import { runLdmHere } from '../support/run-ldm-here.ts';
+import type { RunLdmResult } from '../support/run-ldm.ts';
 import { sftpBackend, sftpProblem } from '../support/sftp-server.ts';
-import { temporaryDirectory } from '../support/temp-directory.ts';
+import { memoryDirectory, temporaryDirectory } from '../support/temp-directory.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 
 const ID = 'b'.repeat(64);
@@ -91,4 +94,42 @@ describe.each(BACKENDS)('in %s', (_name, { open, problem }) => {
     expect(await backend.list('locks')).toEqual([expect.objectContaining({ isForeign: true })]);
     await expect(backend.read(`keys/${ID}`)).rejects.toThrow(CorruptDataError);
   });
+});
+
+/** Everything in an encrypted repository that may be damaged. */
+const DAMAGED_NAMES = NAMES.filter((name) => mayBeDamaged(name));
+const PASSWORD = 'correct horse battery staple';
+
+/** An encrypted repository with one snapshot. `run` returns the exit code and what was printed. */
+async function encryptedRepository(): Promise<{
+  readonly repository: string;
+  readonly run: (...args: string[]) => Promise<RunLdmResult>;
+}> {
+  const directory = memoryDirectory();
+  const repository = join(directory, 'repository');
+  const options = { cwd: directory, env: { LDM_PASSWORD: PASSWORD, LDM_REPOSITORY: repository } };
+  const run = async (...args: string[]): Promise<RunLdmResult> => runLdmHere(args, options);
+  mkdirSync(join(directory, 'source'));
+  writeFileSync(join(directory, 'source', 'file'), 'content');
+  await run('init');
+  await run('backup', 'source');
+  return { repository, run };
+}
+
+test.each(DAMAGED_NAMES)('a symlink loop in the place of %s stops no command', async (name) => {
+  const { repository, run } = await encryptedRepository();
+  const id = readdirSync(join(repository, 'snapshots'))[0]!;
+  mkdirSync(dirname(join(repository, name)), { recursive: true });
+  symlinkSync(join(repository, name), join(repository, name));
+  expect(await run('snapshots')).toMatchObject({ code: 0 });
+  expect(await run('ls', id)).toMatchObject({ code: 0 });
+  expect(await run('restore', id, '--target', 'restored')).toMatchObject({ code: 0 });
+  const found = await run('check');
+  // No segment lists the pack, so nothing is lost.
+  if (!name.startsWith('packs/')) expect(found).toMatchObject({ code: 4, stdout: expect.stringContaining(name) });
+  const repaired = await run('repair');
+  expect([0, 4]).toContain(repaired.code);
+  // Only its owner can say that nobody needs a key any more.
+  if (!name.startsWith('keys/')) expect(await run('check')).toMatchObject({ code: 0 });
+  expect(await run('backup', 'source')).toMatchObject({ code: 0 });
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { compact } from '../../src/operations/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
 import { backupWork } from '../support/crash-stage.ts';
 import {
@@ -49,18 +50,56 @@ test('what is wrong only once is not damaged', async () => {
 });
 
 test.each(['config', 'packs', 'index', 'snapshots', 'deleted', 'manifests.bak', 'filter'])(
-  'nothing in %s is set aside because the disk cannot read it now',
+  'nothing in %s is set aside because the disk cannot read it now, and repair goes on',
   async (directory) => {
     const stage = await setDamageStage(memoryDirectory());
     const files = directory === 'config' ? ['config', 'config.bak'] : filesIn(stage.backend, directory);
     expect(files.length).toBeGreaterThan(0);
-    for (const file of files) {
-      const disk = await spoil(stage, unreadable(file, 0));
-      await expect(repairAll(disk)).rejects.toMatchObject({ code: 'BACKEND', errno: 'EIO' });
-      expect(contents(disk)).toEqual(contents(stage.backend));
+    for (const [index, file] of files.entries()) {
+      const errno = index % 2 === 0 ? 'EIO' : 'EACCES';
+      const disk = await spoil(stage, unreadable(file, 0, errno));
+      const { exitCode, remaining } = await repairAll(disk);
+      expect(exitCode, file).toBe(4);
+      expect(JSON.stringify(remaining)).toContain(errno);
+      const left = contents(disk);
+      // The packs of a segment get another one, and then the filter is written anew.
+      const isKept = (name: string): boolean => directory !== 'index' || !name.startsWith('filter/');
+      for (const [name, bytes] of contents(stage.backend)) {
+        if (isKept(name)) expect(left.get(name), name).toEqual(bytes);
+      }
+      expect(filesIn(disk, 'quarantine')).toEqual([]);
+      expect((await repairAll(disk)).actions).toEqual([]);
     }
   },
 );
+
+test.each(['config', 'packs', 'index', 'snapshots', 'deleted', 'manifests.bak', 'filter', 'condemned'])(
+  'what the disk cannot read in %s does not stop the repair of other files',
+  async (directory) => {
+    const stage = await setDamageStage(memoryDirectory());
+    const [snapshot = ''] = filesIn(stage.backend, 'snapshots');
+    if (directory === 'condemned') stage.backend.poke(`condemned/${'b'.repeat(64)}`, Buffer.from('list'));
+    const file =
+      directory === 'config' ? 'config' : filesIn(stage.backend, directory).find((name) => name !== snapshot)!;
+    const wrong = copyOf(snapshot) === file ? filesIn(stage.backend, 'snapshots')[1]! : snapshot;
+    const disk = await spoil(stage, unreadable(file, 0), flip(stage.backend, wrong, 40));
+    const { actions } = await repairAll(disk);
+    expect(actions.map((action) => action.file)).toContain(wrong);
+    expect(disk.peek(file)).toEqual(stage.backend.peek(file));
+    expect(disk.peek(wrong)).toEqual(stage.backend.peek(wrong));
+  },
+);
+
+test('a compaction refuses while the disk cannot read a manifest that has no copy, also after a repair', async () => {
+  const stage = await setDamageStage(memoryDirectory());
+  const [file = ''] = filesIn(stage.backend, 'snapshots');
+  const witnesses = [...filesIn(stage.backend, 'filter'), copyOf(file)].map((name) => missing(name));
+  const disk = await spoil(stage, unreadable(file, 0), ...witnesses);
+  expect(await repairAll(disk)).toMatchObject({ exitCode: 4 });
+  const packs = filesIn(disk, 'packs');
+  await expect(compact(simulatedProcess(disk), { maxUnusedPercent: 0 })).rejects.toMatchObject({ code: 'REFUSED' });
+  expect(filesIn(disk, 'packs')).toEqual(packs);
+});
 
 test('what a pack with a damaged footer holds gets a pack of a new name, and the damaged one is set aside', async () => {
   const stage = await setDamageStage(memoryDirectory());

@@ -80,12 +80,12 @@ export function missing(file: string): Damage {
   return { name: `${file}: missing`, file, apply: async (disk) => void (await disk.remove(file)) };
 }
 
-/** A place that the disk cannot give, whoever asks for it. */
-export function unreadable(file: string, position: number): Damage {
+/** A place that the disk cannot give, whoever asks for it; or the permissions, with EACCES. */
+export function unreadable(file: string, position: number, errno: 'EIO' | 'EACCES' = 'EIO'): Damage {
   const apply = async (disk: MemoryBackend): Promise<void> => {
     const [read, readRange] = [disk.read.bind(disk), disk.readRange.bind(disk)];
     const failure = (operation: 'read' | 'readRange'): BackendError =>
-      backendFailure({ location: disk.location, operation, name: file, errno: 'EIO' });
+      backendFailure({ location: disk.location, operation, name: file, errno });
     disk.read = async (name) => {
       if (name === file) throw failure('read');
       return await read(name);

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { CHUNK_ID_BYTES } from '../../format/constants.ts';
-import { isDamage } from '../../errors.ts';
 import type { OpenEntries } from '../../repository/state-reader.ts';
 import { prefetch } from '../../util/prefetch.ts';
 import { EntrySet } from '../live-walk.ts';
@@ -8,7 +7,7 @@ import { PLANNED_CHUNKS_MAX, storeChunk } from './content-copier.ts';
 import type { ContentCopier, CopierServices } from './content-copier.ts';
 import type { Content } from './cut-memo.ts';
 import { IdMap } from './id-map.ts';
-import { awaitSource } from './source-damage.ts';
+import { awaitSource, isSourceDamage } from './source-damage.ts';
 
 /** Blocks that are read and decompressed ahead. With twice as many, a copy is not faster and takes 20 MB more. */
 const BLOCKS_AHEAD: number = Math.min(Math.max(2, availableParallelism()), 8);
@@ -112,7 +111,7 @@ export class ChunkCopier implements ContentCopier {
     try {
       return await this.#services.source.reader.openBlock(entry);
     } catch (error) {
-      if (isDamage(error)) return undefined;
+      if (isSourceDamage(error)) return undefined;
       throw error;
     }
   }
@@ -137,7 +136,7 @@ function bytesIn(block: OpenEntries | undefined, entry: number): Uint8Array | un
   try {
     return block?.bytesOf(entry);
   } catch (error) {
-    if (isDamage(error)) return undefined;
+    if (isSourceDamage(error)) return undefined;
     throw error;
   }
 }

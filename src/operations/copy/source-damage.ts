@@ -1,4 +1,4 @@
-import { isDamage } from '../../errors.ts';
+import { isDamage, isDenied } from '../../errors.ts';
 import type { LdmError } from '../../errors.ts';
 import { shownPathOf } from '../../util/path-node.ts';
 import type { PathNode } from '../../util/path-node.ts';
@@ -38,7 +38,12 @@ export async function awaitSource<T>(read: () => T | Promise<T>, place?: PathNod
   }
 }
 
+/** Whether a part of the source cannot be copied. What this user may not read is for its owner to copy. */
+export function isSourceDamage(error: unknown): error is LdmError {
+  return isDamage(error) && !isDenied(error);
+}
+
 /** Returns what to throw for an error of a read from the source. */
 export function asSourceDamage(error: unknown, place?: PathNode): unknown {
-  return isDamage(error) ? new SourceDamage(error, place === undefined ? undefined : shownPathOf(place)) : error;
+  return isSourceDamage(error) ? new SourceDamage(error, place === undefined ? undefined : shownPathOf(place)) : error;
 }

@@ -37,8 +37,10 @@ export async function surveyRepository(
   }
   findings.push(...(await keyProblems(files, isFinding)), ...(await realmProblems(files, isFinding)));
   findings.push(...commitProblems(listing, isFinding));
-  for (const [condemnationId, reason] of listing.condemned.damaged)
-    findings.push({ severity: 'error', kind: 'condemnation-damaged', condemnationId, reason });
+  for (const [condemnationId, error] of listing.condemned.damaged) {
+    if (!isFinding(error)) throw error;
+    findings.push({ severity: 'error', kind: 'condemnation-damaged', condemnationId, reason: error.message });
+  }
   const attempt = async (
     findingFor: (reason: string) => UnreadableFile,
     reading: Promise<unknown>,

@@ -1,7 +1,7 @@
 import type { OpenedState } from '../../repository/opened-state.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { damagedNames } from '../findings/findings.ts';
-import type { Finding } from '../findings/findings.ts';
+import type { RepairFindings } from './manifest-repair.ts';
 import type { RepairPlan } from './repair-plan.ts';
 
 /**
@@ -12,10 +12,12 @@ import type { RepairPlan } from './repair-plan.ts';
 export function repairCommits(
   plan: RepairPlan,
   { order, commits: records }: Repository,
-  found: { readonly opened: OpenedState; readonly findings: readonly Finding[]; readonly manifests: RepairPlan },
+  found: RepairFindings & { readonly opened: OpenedState; readonly manifests: RepairPlan },
 ): void {
   const { commits, snapshotIds, deletedIds } = found.opened.listing;
   if (commits === undefined) return;
+  // A new record would take the place of one that may be sound.
+  if (damagedNames(found.unread, 'commit-damaged').length > 0) return;
   const damaged = damagedNames(found.findings, 'commit-damaged');
   const setAside = found.manifests.actions.flatMap((action) => {
     const isManifest = action.kind === 'snapshot-quarantined' || action.kind === 'deleted-snapshot-quarantined';

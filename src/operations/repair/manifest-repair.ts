@@ -6,6 +6,12 @@ import { damagedNames } from '../findings/findings.ts';
 import type { Finding, UnreadableFile } from '../findings/findings.ts';
 import type { RepairPlan } from './repair-plan.ts';
 
+/** What is damaged, and what the place does not read now: that may be sound, and nothing follows from it. */
+export interface RepairFindings {
+  readonly findings: readonly Finding[];
+  readonly unread: readonly Finding[];
+}
+
 /** Configuration: the damaged copy is written again from the whole one, and one of an earlier epoch from the newer. */
 export function repairConfig(plan: RepairPlan, repository: Repository, findings: readonly Finding[]): void {
   const damaged = damagedNames(findings, 'config-damaged');
@@ -34,12 +40,15 @@ export function repairRealm(plan: RepairPlan, { order }: Repository, findings: r
   }
 }
 
-/** Manifests: what a copy or a filter image has is written again, what neither has is set aside. */
+/**
+ * Manifests: what a copy or a filter image has is written again, what neither has is set aside. `unread`: about what the
+ * place does not read. It stays, unless only a filter image has it, since a repair may remove that.
+ */
 export function repairManifests(
   plan: RepairPlan,
   { order }: Repository,
   opened: OpenedState,
-  findings: readonly Finding[],
+  { findings, unread }: RepairFindings,
 ): void {
   const { snapshots } = opened.state;
   const write = (snapshotId: string): void => {
@@ -56,6 +65,8 @@ export function repairManifests(
     );
     if (isRewritten) write(snapshotId);
   }
+  const copied = soundIds(opened.listing.manifestCopyIds, 'snapshot-copy-damaged', { findings, unread });
+  for (const id of damagedIds(unread, 'snapshot-damaged')) if (snapshots.has(id) && !copied.has(id)) write(id);
 }
 
 /** Manifests of deleted snapshots: without them an undelete is not possible, but nothing else is lost. */
@@ -63,11 +74,10 @@ export function repairDeleted(
   plan: RepairPlan,
   repository: Repository,
   opened: OpenedState,
-  findings: readonly Finding[],
+  found: RepairFindings,
 ): void {
-  const damagedCopies = damagedIds(findings, 'snapshot-copy-damaged');
-  const copied = new Set(opened.listing.manifestCopyIds.filter((id) => !damagedCopies.includes(id)));
-  for (const id of damagedIds(findings, 'deleted-snapshot-damaged')) {
+  const copied = soundIds(opened.listing.manifestCopyIds, 'snapshot-copy-damaged', found);
+  for (const id of damagedIds(found.findings, 'deleted-snapshot-damaged')) {
     const known = opened.remembered.get(id)?.manifest;
     const read = async (): Promise<Uint8Array> => known ?? (await repository.files.readManifestCopy(id)).bytes;
     const source = known !== undefined || copied.has(id) ? read : undefined;
@@ -84,11 +94,10 @@ export function repairManifestCopies(
   plan: RepairPlan,
   repository: Repository,
   opened: OpenedState,
-  findings: readonly Finding[],
+  found: RepairFindings,
 ): void {
-  const damagedDeleted = damagedIds(findings, 'deleted-snapshot-damaged');
-  const deleted = new Set(opened.listing.deletedIds.filter((id) => !damagedDeleted.includes(id)));
-  for (const id of damagedIds(findings, 'snapshot-copy-damaged')) {
+  const deleted = soundIds(opened.listing.deletedIds, 'deleted-snapshot-damaged', found);
+  for (const id of damagedIds(found.findings, 'snapshot-copy-damaged')) {
     const known = (opened.state.snapshots.get(id) ?? opened.remembered.get(id))?.manifest;
     const read = async (): Promise<Uint8Array> =>
       known ?? (await repository.files.readManifest(id, { deleted: true })).bytes;
@@ -128,6 +137,12 @@ export function findLostSnapshots(opened: OpenedState, findings: readonly Findin
 }
 
 type SnapshotKind = Extract<UnreadableFile, { readonly snapshotId: string }>['kind'];
+
+/** The ids of the files that can be read. */
+function soundIds(ids: readonly string[], kind: SnapshotKind, { findings, unread }: RepairFindings): Set<string> {
+  const damaged = new Set(damagedIds([...findings, ...unread], kind));
+  return new Set(ids.filter((id) => !damaged.has(id)));
+}
 
 function damagedIds(findings: readonly Finding[], kind: SnapshotKind): string[] {
   return findings.flatMap((finding) => (finding.kind === kind ? [finding.snapshotId] : []));

@@ -1,7 +1,8 @@
-import { CorruptDataError, isAbsent } from '../../errors.ts';
+import { CorruptDataError, isAbsent, isDamage } from '../../errors.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { Listing } from '../../repository/listing.ts';
 import type { Repository } from '../../repository/repository.ts';
+import type { PackReport } from '../../store/pack-report.ts';
 import type { PackVerifier } from '../../store/pack-verifier.ts';
 
 /** Remembers the verdict on each pack: several segments may name it, and one of them may lie about it. */
@@ -10,6 +11,9 @@ export class PackJudge {
   readonly #verifier: PackVerifier;
   /** By pack: whether it is whole as it is listed, by the digest of the listing. */
   readonly #verdicts = new Map<string, Map<string, boolean>>();
+  /** The reports on packs that the place does not read. They stay as they are. */
+  readonly #unread = new Map<string, PackReport>();
+  readonly #unreadIndex = new Set<string>();
   readonly #damagedCopies = new Map<string, readonly string[]>();
 
   constructor(repository: Repository) {
@@ -24,6 +28,20 @@ export class PackJudge {
   /** By pack that has a sound copy: the ids of its damaged copies. See `PackStore.copyIdsOf`. */
   get damagedCopies(): ReadonlyMap<string, readonly string[]> {
     return this.#damagedCopies;
+  }
+
+  get unreadReports(): PackReport[] {
+    return [...this.#unread.values()];
+  }
+
+  /** Whether the place does not read a segment. */
+  isUnreadSegment(id: string): boolean {
+    return this.#unreadIndex.has(id);
+  }
+
+  /** Whether nothing may rely on a pack. */
+  isDoubtful(id: string): boolean {
+    return this.isBad(id) || this.#unread.has(id);
   }
 
   isBad(id: string): boolean {
@@ -47,11 +65,13 @@ export class PackJudge {
     try {
       return await this.#repository.files.readSegment(id);
     } catch (error) {
-      if (!(error instanceof CorruptDataError) && !isAbsent(error)) throw error;
+      if (!isDamage(error) && !isAbsent(error)) throw error;
+      if (!(error instanceof CorruptDataError || isAbsent(error))) this.#unreadIndex.add(id);
       return undefined;
     }
   }
 
+  /** Whether nothing shows that a pack is damaged. One that the place does not read counts as whole. */
   async isWhole(pack: PackContents): Promise<boolean> {
     const verdicts = this.#verdicts.get(pack.id) ?? new Map<string, boolean>();
     this.#verdicts.set(pack.id, verdicts);
@@ -63,9 +83,13 @@ export class PackJudge {
     return isWhole;
   }
 
-  /** A pack that no segment lists, by its own footer; undefined if it is damaged. */
+  /** A pack that no segment lists, by its own footer; undefined if it is damaged or not readable. */
   async readUnindexed(id: string): Promise<PackContents | undefined> {
-    const pack = await this.#repository.packs.readSoundContents(id);
+    const pack = await this.#repository.packs.readSoundContents(id).catch((error: unknown) => {
+      if (!isDamage(error)) throw error;
+      return 'unread' as const;
+    });
+    if (pack === 'unread') return undefined;
     if (pack !== undefined && (await this.isWhole(pack))) return pack;
     if (!this.#verdicts.has(id)) this.#verdicts.set(id, new Map());
     return undefined;
@@ -73,7 +97,11 @@ export class PackJudge {
 
   async #hasSoundCopy(pack: PackContents): Promise<boolean> {
     const copyIds = await this.#repository.packs.copyIdsOf(pack.id);
-    if (copyIds.length === 0) return await this.#isSound(pack, pack.id);
+    if (copyIds.length === 0) {
+      const report = await this.#verifier.verifyData(pack, pack.id);
+      if (report.isUnread === true) this.#unread.set(pack.id, report);
+      return report.problems.length === 0 || report.isUnread === true;
+    }
     const damaged: string[] = [];
     for (const copyId of copyIds) if (!(await this.#isSound(pack, copyId))) damaged.push(copyId);
     if (damaged.length === copyIds.length) return false;

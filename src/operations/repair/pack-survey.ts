@@ -1,4 +1,4 @@
-import { CorruptDataError, isAbsent } from '../../errors.ts';
+import { isAbsent, isDamage } from '../../errors.ts';
 import { forEachChunk } from '../../format/packed-block.ts';
 import type { PackContents } from '../../format/pack.ts';
 import type { ReadManifest } from '../../repository/manifests.ts';
@@ -16,7 +16,7 @@ export interface PackSurvey {
   readonly packsKept: readonly PackContents[];
   /** Condemned packs that are whole and hold live chunks. They are copied, and stay for a compaction to remove. */
   readonly packsCondemned: readonly PackContents[];
-  /** Ids of packs that are there and damaged. */
+  /** Ids of packs that are there and damaged. What the place does not read is in none of these lists. */
   readonly packsDamaged: readonly string[];
   readonly packsMissing: readonly string[];
 }
@@ -33,24 +33,29 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
   const condemned = new Map<string, PackContents>();
   /** The judge knows others too: it may have seen an earlier survey. */
   const named = new Set<string>();
+  let isSegmentUnread = false;
   for await (const [id, segment] of judge.readSegments(listing.segmentIds)) {
     const packs = await segment;
     if (packs === undefined) {
-      segmentsDamaged.push(id);
+      if (judge.isUnreadSegment(id)) isSegmentUnread = true;
+      else segmentsDamaged.push(id);
       continue;
     }
     const sound: PackContents[] = [];
+    let unreadCount = 0;
     for (const pack of packs) {
       named.add(pack.id);
       if (!(await judge.isWhole(pack))) continue;
-      if (listing.condemned.packIds.has(pack.id)) condemned.set(pack.id, pack);
-      else sound.push(pack);
+      if (!listing.condemned.packIds.has(pack.id)) sound.push(pack);
+      else if (judge.isDoubtful(pack.id)) unreadCount += 1;
+      else condemned.set(pack.id, pack);
     }
-    if (sound.length === packs.length) continue;
+    if (sound.length + unreadCount === packs.length) continue;
     segmentsReplaced.push(id);
     for (const pack of sound) kept.set(pack.id, pack);
   }
-  const isSegmentGone = segmentsReplaced.length + segmentsDamaged.length + damage.lostSegments.length > 0;
+  const goneCount = segmentsReplaced.length + segmentsDamaged.length + damage.lostSegments.length;
+  const isSegmentGone = isSegmentUnread || goneCount > 0;
   if (isSegmentGone || (await isChunkMissing(repository, opened))) {
     for (const id of listing.packs.keys()) {
       if (named.has(id) || listing.condemned.packIds.has(id)) continue;
@@ -68,7 +73,8 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
       if (named.has(id) || (await repository.packs.sizeOf(id)) === undefined) continue;
       present.add(id);
       const pack = await judge.readUnindexed(id);
-      if (pack !== undefined && hasLiveChunk(pack, opened, judge)) condemned.set(id, pack);
+      if (pack === undefined || judge.isDoubtful(id)) continue;
+      if (hasLiveChunk(pack, opened, judge)) condemned.set(id, pack);
     }
   }
   return {
@@ -91,7 +97,7 @@ function hasLiveChunk(pack: PackContents, { state }: OpenedState, judge: PackJud
       // Below a tree that cannot be read, nobody knows what is needed.
       const isLive = entry < 0 ? state.unreadableTrees.size > 0 : filter.refs(entry) > 0;
       const isElsewhere = entry >= 0 && filter.hasLocation(entry);
-      if (isLive && !(isElsewhere && !judge.isBad(packs.get(filter.packIndexOf(entry)).id))) hasAny = true;
+      if (isLive && !(isElsewhere && !judge.isDoubtful(packs.get(filter.packIndexOf(entry)).id))) hasAny = true;
     });
   }
   return hasAny;
@@ -106,7 +112,7 @@ async function isChunkMissing({ files }: Repository, opened: OpenedState): Promi
       const { snapshot } = await manifest;
       if ((await findMissing(opened, Buffer.from(snapshot.tree, 'hex'))) !== undefined) return true;
     } catch (error) {
-      if (!(error instanceof CorruptDataError) && !isAbsent(error)) throw error;
+      if (!isDamage(error) && !isAbsent(error)) throw error;
     }
   }
   return false;

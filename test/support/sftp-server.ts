@@ -27,6 +27,11 @@ export function plainServer(): string[] {
   return [process.execPath, join(import.meta.dirname, 'plain-server.mjs'), server!];
 }
 
+/** The command of a server of which some answers about the size of an open file are wrong in the byte at an offset. */
+export function lyingServer(offset: number, count: number): string[] {
+  return [process.execPath, join(import.meta.dirname, 'lying-server.mjs'), server!, String(offset), String(count)];
+}
+
 /** The command of the server of OpenSSH. It ignores the arguments for ssh. */
 export function openSshServer(...options: readonly string[]): string[] {
   return ['sh', '-c', `exec "$0" ${options.join(' ')}`, server!];

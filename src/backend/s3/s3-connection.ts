@@ -60,12 +60,14 @@ export class S3Connection {
       request.on('response', (response) => {
         // Some servers send a body after all, which is an error of the protocol.
         if (method === 'HEAD') resolve({ status: response.statusCode ?? 0, headers: response.headers, body: NOTHING });
+        const tooLong = (): void => void request.destroy(new Error('the answer is too long'));
+        if (Number(response.headers['content-length']) > ANSWER_BYTES_MAX && method !== 'HEAD') return tooLong();
         const parts: Buffer[] = [];
         let lengthBytes = 0;
         response.on('data', (part: Buffer) => {
           parts.push(part);
           lengthBytes += part.length;
-          if (lengthBytes > ANSWER_BYTES_MAX) request.destroy(new Error('the answer is too long'));
+          if (lengthBytes > ANSWER_BYTES_MAX) tooLong();
         });
         response.on('error', fail);
         response.on('close', () => {

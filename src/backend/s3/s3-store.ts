@@ -79,7 +79,11 @@ export class S3Store implements ObjectStore {
     const answer = this.#accept(response, [404]);
     if (answer === undefined) return undefined;
     const { etag, 'content-length': lengthBytes } = answer.headers;
-    return { sizeBytes: Number(lengthBytes), version: etag?.replace(/^W\//, '').replaceAll('"', '') };
+    const sizeBytes = lengthBytes === undefined ? NaN : Number(lengthBytes);
+    if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0) {
+      throw new StoreError('the server does not say how long it is', { kind: 'transient', isAnswer: true });
+    }
+    return { sizeBytes, version: etag?.replace(/^W\//, '').replaceAll('"', '') };
   }
 
   async remove(key: string): Promise<void> {

@@ -89,7 +89,7 @@ export class SftpBackend extends FileSystemBackend {
   async sizeOf(name: string): Promise<number | undefined> {
     return await this.#run('sizeOf', name, async (connection) => {
       const status = await calls.statusOf(connection, this.#pathOf(name));
-      return mayBeFile(status?.mode) ? status?.size : undefined;
+      return status !== undefined && mayBeFile(status.mode) ? calls.sizeIn(status) : undefined;
     });
   }
 

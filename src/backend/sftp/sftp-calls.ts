@@ -1,6 +1,6 @@
 import type { Stats } from 'ssh2';
 import type { SftpConnection } from './sftp-connection.ts';
-import { SftpStatusError } from './sftp-connection.ts';
+import { SftpStatusError, WrongAnswerError } from './sftp-connection.ts';
 
 /** Flags of SSH_FXP_OPEN (draft-ietf-secsh-filexfer-02, section 6.3). */
 export const OPEN_MODE = { READ: 1, WRITE: 2, CREAT: 8, EXCL: 32 } as const;
@@ -25,6 +25,8 @@ const FILE_MODE = 0o600;
 /** Every server accepts packets of 34,000 bytes; those with the extension `limits` more than 256 KiB. */
 const TRANSFER_BYTES = 32 * 1024;
 const LARGE_TRANSFER_BYTES = 255_000;
+/** No file that is read as a whole is larger. */
+const WHOLE_BYTES_MAX = 2 ** 31;
 /** Requests of one transfer that may be under way. With small requests, 4 MiB: enough for 100 MB/s at 40 ms. */
 const TRANSFERS_AT_ONCE = 128;
 
@@ -45,7 +47,16 @@ export function closeLater(connection: SftpConnection, handle: Buffer): void {
 }
 
 export async function sizeOfHandle(connection: SftpConnection, handle: Buffer): Promise<number> {
-  return (await connection.request<Stats>((protocol, done) => protocol.fstat(handle, done))).size;
+  return sizeIn(await connection.request<Stats>((protocol, done) => protocol.fstat(handle, done)));
+}
+
+/**
+ * Returns a size that can be right.
+ * @throws WrongAnswerError
+ */
+export function sizeIn({ size }: { readonly size: number }): number {
+  if (Number.isSafeInteger(size)) return size;
+  throw new WrongAnswerError('the server says that it has an impossible size');
 }
 
 /** Makes the content of a file durable, where the server can do that. */
@@ -99,6 +110,7 @@ export async function readWhole(connection: SftpConnection, path: string): Promi
       sizeOfHandle(connection, handle),
       readOnce(connection, handle, first, 0),
     );
+    if (sizeBytes > WHOLE_BYTES_MAX) throw new WrongAnswerError(`the server says that it is ${sizeBytes} bytes long`);
     if (firstBytes >= sizeBytes) return first.subarray(0, firstBytes);
     const bytes = Buffer.alloc(sizeBytes);
     first.copy(bytes, 0, 0, firstBytes);

@@ -8,6 +8,9 @@ import { startProgram } from '../../util/programs.ts';
 /** The connection is gone, and it is unknown whether the request was carried out. */
 export class ConnectionLostError extends Error {}
 
+/** An answer cannot be right: something has damaged it on the way. */
+export class WrongAnswerError extends Error {}
+
 /** The server has refused a request. */
 export class SftpStatusError extends Error {
   /** As in draft-ietf-secsh-filexfer-02, section 7. */

@@ -9,6 +9,7 @@ import {
   followedStatus,
   hasStatus,
   openFile,
+  sizeIn,
   syncHandle,
   unlessStatus,
 } from './sftp-calls.ts';
@@ -104,8 +105,8 @@ export async function listTree(
         const path = `${directory}/${filename}`;
         if ((attrs.mode & constants.S_IFMT) === constants.S_IFDIR) pending.push(path);
         else {
-          const { mode, size: sizeBytes, mtime } = attrs;
-          files.push({ path: path.slice(1), sizeBytes, modifiedMs: mtime * 1000, mode });
+          const { mode, mtime } = attrs;
+          files.push({ path: path.slice(1), sizeBytes: sizeIn(attrs), modifiedMs: mtime * 1000, mode });
         }
       }
     });

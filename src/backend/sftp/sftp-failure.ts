@@ -2,7 +2,7 @@ import { backendFailure } from '../backend-failure.ts';
 import type { BackendFailure } from '../backend-failure.ts';
 import { STATUS, hasStatus, statusOf } from './sftp-calls.ts';
 import { NotDirectoryError, outerOf } from './sftp-directories.ts';
-import { ConnectionLostError, SftpStatusError } from './sftp-connection.ts';
+import { ConnectionLostError, SftpStatusError, WrongAnswerError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 
 /** The errors that a server names. Everything else is a `FAILURE`. */
@@ -82,6 +82,7 @@ export function sftpFailure(step: Omit<BackendFailure, 'errno'>, wasConnected: b
       ? backendFailure({ ...step, errno: 'ECONNRESET', reason })
       : backendFailure({ ...step, operation: 'connect', name: '', errno: undefined, reason, hint: CONNECT_HINT });
   }
+  if (cause instanceof WrongAnswerError) return backendFailure({ ...step, errno: undefined, reason: cause.message });
   if (cause instanceof ExistsError) return backendFailure({ ...step, errno: 'EEXIST' });
   if (cause instanceof NotDirectoryError) return backendFailure({ ...step, errno: 'ENOTDIR' });
   if (cause instanceof FullError) return backendFailure({ ...step, errno: 'ENOSPC' });

@@ -1,6 +1,6 @@
 import type { RetryOptions } from '../retry.ts';
 import { retrying } from '../retry.ts';
-import { ConnectionLostError, SftpConnection } from './sftp-connection.ts';
+import { ConnectionLostError, SftpConnection, WrongAnswerError } from './sftp-connection.ts';
 
 /** Keeps a connection to an SFTP server, and makes a new one where it is lost. */
 export class SftpSession {
@@ -27,14 +27,14 @@ export class SftpSession {
   }
 
   /**
-   * Runs requests, and repeats them if the connection is lost meanwhile. The first connection is tried once: a wrong
+   * Runs requests, and repeats them if the connection is lost meanwhile, or an answer was damaged. The first connection is tried once: a wrong
    * name or key does not become right.
    * @throws SftpStatusError, or ConnectionLostError once it was repeated for long enough
    */
   async run<T>(action: (connection: SftpConnection, isRepeated: boolean) => Promise<T>): Promise<T> {
     return await retrying(
       async (isRepeated) => action(await this.#connected(), isRepeated),
-      (error) => error instanceof ConnectionLostError && this.#wasConnected,
+      (error) => error instanceof WrongAnswerError || (error instanceof ConnectionLostError && this.#wasConnected),
       this.#retry,
     );
   }

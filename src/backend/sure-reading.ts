@@ -84,7 +84,7 @@ export function unreliable(backend: Pick<Backend, 'location'>, name: string): Un
     `repository ${backend.location}: ${READS_MAX} reads of ${name} gave wrong bytes: other ones each time, or fewer than it has`,
     {
       kind: 'other',
-      hint: 'The connection, the server, or memory damages data on the way. Nothing was changed, and what is stored may be sound: run the command on another machine or over another connection.',
+      hint: 'The connection, the server, or memory damages data on the way. What is stored may be sound: run the command on another machine or over another connection.',
     },
   );
 }

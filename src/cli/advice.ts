@@ -121,6 +121,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'If somebody has put an older state in its place on purpose, repeat the command with --accept-older-state. If not, put the newer state back, or wait until the listings of the server are right.',
   'leave-password-out':
     'Nothing was read or written. If you mean this repository, leave the password out, or add --no-encryption if the environment or a profile has one. To encrypt what is in it, see `ldm copy --help`.',
+  'list-or-import-key':
+    'If the repository is on another machine, the listing may be wrong: run the command again, or over another connection. If the files are really gone, put them back from another copy of the directory keys, or run `ldm key import` with a page that `ldm key export` wrote.',
   'import-key':
     'If you have a page that `ldm key export` wrote, run `ldm key import`. Without it and without another copy of the directory keys, nobody can read this repository.',
   'list-keys': 'See `ldm key list`.',

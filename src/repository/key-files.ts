@@ -5,19 +5,13 @@ import { hashPassword } from '../crypto/argon2.ts';
 import type { MasterKey } from '../crypto/master-key.ts';
 import { openKey } from '../crypto/sealed-key.ts';
 import { sha256 } from '../crypto/sha256.ts';
-import {
-  CorruptDataError,
-  UnsupportedFormatError,
-  WrongPasswordError,
-  isAbsent,
-  isDamage,
-  isDenied,
-} from '../errors.ts';
+import { CorruptDataError, UnsupportedFormatError, WrongPasswordError, isAbsent, isDamage } from '../errors.ts';
 import type { LdmError } from '../errors.ts';
 import { MAX_KEY_FILE_BYTES } from '../format/constants.ts';
 import { decodeKeyFile } from '../format/key-file.ts';
 import type { KeyFile, KeyHeader, KeyRole } from '../format/key-file.ts';
 import { KEYS_DIRECTORY, baseName } from '../format/layout.ts';
+import { noUsableKey, wrongPassword } from './key-errors.ts';
 import { listOptional } from './listing.ts';
 import type { SealedConfig } from './sealed-config.ts';
 
@@ -82,9 +76,9 @@ export async function unlock(
   password: Uint8Array,
   { config, first, onUnusable, signal }: UnlockOptions = {},
 ): Promise<Unlocked> {
-  const { usable, unusable } = await readKeys(backend, repositoryId);
+  const { usable, unusable } = await readSomeKeys(backend, repositoryId);
   for (const key of unusable) onUnusable?.(key);
-  if (usable.length === 0) throw noUsableKey(unusable);
+  if (usable.length === 0) throw noUsableKey(unusable.map(({ error }) => error));
   const opened: OpenedKey[] = [];
   // A key of another epoch does not open the configuration; somebody may have forged it to cost time.
   const rankOf = ({ id, header }: ReadKey): number => (id === first ? 0 : header.keyEpoch === config?.epoch ? 1 : 2);
@@ -143,28 +137,6 @@ async function open({ header, associatedData, sealed }: ReadKey, password: Uint8
   }
 }
 
-function noUsableKey(unusable: readonly UnusableKey[]): LdmError {
-  const unsupported = unusable.find(({ error }) => error instanceof UnsupportedFormatError);
-  if (unsupported !== undefined) return unsupported.error;
-  const refused = unusable.find(({ error }) => isDenied(error));
-  if (refused !== undefined) return refused.error;
-  const [damaged] = unusable;
-  const problem =
-    damaged === undefined
-      ? `the repository is encrypted, but ${KEYS_DIRECTORY}/ has no key file`
-      : `the repository is encrypted, but no key file can be used: ${damaged.error.message}`;
-  return new CorruptDataError(problem, { advice: { code: 'import-key' } });
-}
-
-function wrongPassword(usableCount: number, unusableCount: number): WrongPasswordError {
-  const keys = usableCount === 1 ? 'the only key' : `none of the ${usableCount} keys`;
-  const damaged = unusableCount === 0 ? '' : ` (another ${unusableCount} cannot be used)`;
-  const verb = usableCount === 1 ? 'does not open' : 'opens';
-  return new WrongPasswordError(`wrong password: it ${verb} ${keys} of the repository${damaged}`, {
-    advice: { code: 'give-other-password' },
-  });
-}
-
 /**
  * Returns the ids of the key files that have this master key and that the password opens. `only`: of these files. Takes a
  * quarter of a second for each.
@@ -210,6 +182,12 @@ export async function newestEpochOf(
 export async function listKeys(backend: Backend, repositoryId: string): Promise<KeyListing> {
   const { usable, unusable } = await readKeys(backend, repositoryId);
   return { keys: usable.map(({ id, header }) => ({ id, ...header })), unusable };
+}
+
+/** A listing without any key is asked for once more: an answer may be damaged. */
+async function readSomeKeys(...place: Parameters<typeof readKeys>): ReturnType<typeof readKeys> {
+  const found = await readKeys(...place);
+  return found.usable.length + found.unusable.length > 0 ? found : await readKeys(...place);
 }
 
 async function readKeys(

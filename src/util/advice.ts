@@ -75,6 +75,7 @@ export type AdviceCode =
   | 'leave-password-out'
   | 'accept-plain-destination'
   | 'import-key'
+  | 'list-or-import-key'
   | 'list-keys'
   | 'keep-another-key'
   | 'archive-directory'

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { ObjectBackend } from '../../src/backend/objects/object-backend.ts';
 import { CredentialSource } from '../../src/backend/s3/credentials.ts';
 import { S3Client } from '../../src/backend/s3/s3-client.ts';
 import { S3Connection } from '../../src/backend/s3/s3-connection.ts';
@@ -42,6 +43,22 @@ describe('a list of objects', () => {
 it('a range is the same from a server that ignores it and sends the whole object', async () => {
   const store = await storeAnswering('0123456789');
   expect(Buffer.from(await store.getRange('a', 3, 4)).toString()).toBe('3456');
+});
+
+it('a first answer that is cut off is asked for again', async () => {
+  let count = 0;
+  const endpoint = await serve((_request, response) => {
+    count += 1;
+    if (count > 1) {
+      response.end('whole');
+      return;
+    }
+    response.writeHead(200, { 'content-length': '100' });
+    response.write('half', () => response.destroy());
+  });
+  const store = new S3Store(clientOf(endpoint, fixedKeys()), '');
+  const backend = new ObjectBackend('s3:test', store, { retryForMs: 60_000, firstWaitMs: 2 });
+  expect(Buffer.from(await backend.read('config')).toString()).toBe('whole');
 });
 
 /** Answers without a network. */

@@ -137,7 +137,7 @@ describe('a key file that cannot be used', () => {
   test('of which nothing is left says what helps', async () => {
     const failed = unlockIn(keyedRepository(new MemoryBackend()).backend, 'first');
     await expect(failed).rejects.toThrow('the repository is encrypted, but keys/ has no key file');
-    await expect(failed).rejects.toMatchObject({ advice: { code: 'import-key' } });
+    await expect(failed).rejects.toMatchObject({ advice: { code: 'list-or-import-key' } });
     await expect(unlockIn(new MemoryBackend(), 'first')).rejects.toThrow(CorruptDataError);
   });
 });
@@ -174,6 +174,17 @@ test('the list has what the files say openly, and nothing of the secret', async 
   expect(keys.map(({ id }) => id).toSorted()).toEqual([firstId, secondId].toSorted());
   expect(keys.find(({ id }) => id === firstId)).toMatchObject({ label: 'mine', role: 'full', keyEpoch: 1 });
   expect(JSON.stringify(keys)).not.toContain('sealed');
+});
+
+test('a listing without any key is asked for once more', async () => {
+  const backend = repository.backend.copy();
+  const list = backend.list.bind(backend);
+  let count = 0;
+  backend.list = async (directory) => {
+    count += 1;
+    return count === 1 ? [] : await list(directory);
+  };
+  expect((await unlockIn(backend, 'first')).keyId).toBe(firstId);
 });
 
 test('other files in the directory are left alone', async () => {

@@ -49,7 +49,8 @@ export class S3Connection {
   /** @throws StoreError if there is no complete answer */
   async send({ method, url, path, headers, body }: RawRequest): Promise<S3Answer> {
     return await new Promise((resolve, reject) => {
-      const fail = (cause: Error): void => reject(noAnswer(cause, url));
+      let hasBegun = false;
+      const fail = (cause: Error): void => reject(noAnswer(cause, url, hasBegun));
       const isSecure = url.protocol === 'https:';
       const options = { method, host: url.hostname.replaceAll(/[[\]]/g, ''), port: url.port, path, headers };
       const request = isSecure
@@ -58,6 +59,7 @@ export class S3Connection {
       request.setTimeout(this.#silenceMs, () => request.destroy(new Error('the server has not answered in time')));
       request.on('error', fail);
       request.on('response', (response) => {
+        hasBegun = true;
         // Some servers send a body after all, which is an error of the protocol.
         if (method === 'HEAD') resolve({ status: response.statusCode ?? 0, headers: response.headers, body: NOTHING });
         const tooLong = (): void => void request.destroy(new Error('the answer is too long'));
@@ -93,11 +95,13 @@ function readCertificates(path: string): Buffer {
   }
 }
 
-function noAnswer(cause: Error, { host }: URL): StoreError {
+/** `hasBegun`: an answer that is cut off shows that there is a server at the address. */
+function noAnswer(cause: Error, { host }: URL, hasBegun: boolean): StoreError {
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   // Of a host with several addresses, the message is empty.
   const reason = cause.message === '' ? code : cause.message;
   const kind = LASTING.test(code) ? 'other' : 'transient';
   const hint = kind === 'other' ? 'Name a file with the certificate of its authority in AWS_CA_BUNDLE.' : undefined;
-  return new StoreError(`no answer from ${host}: ${reason}`, { kind, isAnswer: false, hint, cause });
+  const subject = hasBegun ? 'no complete answer' : 'no answer';
+  return new StoreError(`${subject} from ${host}: ${reason}`, { kind, isAnswer: hasBegun, hint, cause });
 }

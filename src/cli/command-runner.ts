@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { RepositoryNotFoundError } from '../errors.ts';
+import { NoPasswordError, RepositoryNotFoundError } from '../errors.ts';
 import type { Output } from './output.ts';
 import type { Session } from './session.ts';
 import type { GlobalOptions } from './settings.ts';
@@ -29,6 +29,15 @@ function missingDefault(location: string, error: RepositoryNotFoundError): Repos
   return new RepositoryNotFoundError(`there is no repository yet at the default place, ${location}`, { hint });
 }
 
+/** Says what keeps a password from being used, which may be there. */
+function passwordUnused(error: NoPasswordError, isOption: boolean, isVariable: boolean): NoPasswordError {
+  const setting = isOption ? '--no-encryption' : isVariable ? 'LDM_NO_ENCRYPTION' : '`no-encryption` in the profile';
+  return new NoPasswordError(error.message, {
+    hint: `${setting} keeps the password from being used: remove it${isOption ? '' : ', or name the source of the password on the command line'}.`,
+    cause: error,
+  });
+}
+
 function programOf(command: Command): Command {
   return command.parent === null ? command : programOf(command.parent);
 }
@@ -47,7 +56,8 @@ export function createCommandRunner(): CommandRunner {
           import('./profile.ts'),
         ]);
         const command = received.pop() as Command;
-        const given = withEnvironment(command.optsWithGlobals<GlobalOptions>(), process.env);
+        const options = command.optsWithGlobals<GlobalOptions>();
+        const given = withEnvironment(options, process.env);
         const profile = await profiles.readProfile(given, process.env, programOf(command));
         if (profile !== undefined) profiles.applyToCommand(profile, command, received);
         const globals = profiles.withProfile(given, profile);
@@ -64,6 +74,9 @@ export function createCommandRunner(): CommandRunner {
         try {
           runner.exitCode = await handler(session, ...(received as Arguments));
         } catch (error) {
+          if (error instanceof NoPasswordError && globals.encryption === false) {
+            throw passwordUnused(error, options.encryption === false, given.encryption === false);
+          }
           const isDefaultMissing = settings.isDefaultRepository && error instanceof RepositoryNotFoundError;
           throw isDefaultMissing ? missingDefault(settings.repository, error) : error;
         } finally {

@@ -137,3 +137,20 @@ describe('--no-encryption', () => {
     expect(await run(['--no-encryption', 'copy', '--to', 'encrypted'], env)).toMatchObject({ code: 0, stderr: '' });
   });
 });
+
+test.each<[string, string[], Environment, RegExp]>([
+  ['LDM_NO_ENCRYPTION', ['snapshots'], { LDM_NO_ENCRYPTION: '1' }, /^LDM_NO_ENCRYPTION keeps/m],
+  ['--no-encryption', ['snapshots', '--no-encryption'], {}, /^--no-encryption keeps/m],
+  ['a profile', ['-p', 'open', 'snapshots'], {}, /^`no-encryption` in the profile keeps/m],
+])(
+  'what keeps the password of an encrypted repository from being used is named: %s',
+  async (_what, args, env, hint) => {
+    const { directory, run } = await makePlain();
+    const secret = { LDM_REPOSITORY: join(directory, 'secret'), LDM_PASSWORD: 'secret' };
+    expect(await run(['init'], secret)).toMatchObject({ code: 0 });
+    const refused = await run(args, { ...secret, ...env });
+    expect(refused).toMatchObject({ code: 12, stderr: expect.stringMatching(hint) });
+    expect(refused.stderr).toContain('is encrypted');
+    expect(refused.stderr).not.toContain('set LDM_PASSWORD');
+  },
+);

@@ -135,9 +135,15 @@ function describeDates(notice: DateNotice): string {
 }
 
 function describeClocks(aheadMs: number): string {
-  const minutes = Math.round(Math.abs(aheadMs) / 60_000);
   const direction = aheadMs > 0 ? 'behind' : 'ahead of';
-  return `the clock of this machine is ${countNoun(minutes, 'minute')} ${direction} that of the repository: the times of snapshots, and what rules of forget keep, may be wrong`;
+  return `the clock of this machine is ${describeSpan(Math.abs(aheadMs))} ${direction} that of the repository: the times of snapshots, and what rules of forget keep, may be wrong`;
+}
+
+/** In the largest unit of which there are two or more. */
+function describeSpan(spanMs: number): string {
+  const minutes = Math.round(spanMs / 60_000);
+  if (minutes < 120) return countNoun(minutes, 'minute');
+  return minutes < 48 * 60 ? countNoun(Math.round(minutes / 60), 'hour') : countNoun(Math.round(minutes / 1440), 'day');
 }
 
 function describeFuture(names: readonly string[]): string {

@@ -44,7 +44,7 @@ export async function listGroupPacks(groups: readonly Group[]): Promise<GroupPac
 async function listUnlessOffline(group: Group): Promise<BackendFile[]> {
   if (!group.isOnline) return [];
   try {
-    return await group.list('packs');
+    return (await group.list('packs')).filter(({ isForeign }) => isForeign !== true);
   } catch (error) {
     if (!isOffline(error)) throw error;
     return [];

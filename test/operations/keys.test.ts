@@ -204,7 +204,7 @@ describe('an exported page', () => {
     const { context, keyId } = await repositoryWith();
     const page = (await exportKeys(context)).lines.join('\n');
     await context.backend.remove(keyName(keyId));
-    await expect(exportKeys(context)).rejects.toMatchObject({ advice: { code: 'import-key' } });
+    await expect(exportKeys(context)).rejects.toMatchObject({ advice: { code: 'list-or-import-key' } });
     expect((await testKeyPage(context, { page })).epochs).toEqual([1]);
     expect(await context.backend.list('keys')).toEqual([]);
     const { keyIds } = await importKeys(context, { page, newPassword: passwords(['new']), label: 'from paper' });

@@ -8,6 +8,7 @@ import { bringBack } from './kept-deleted.ts';
 import { findMissing, isSnapshotWhole } from './live-walk.ts';
 import { assertUnprotected } from './protection.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
+import { recordBroughtBack } from './backup/manifest-copies.ts';
 import type { Repository } from '../repository/repository.ts';
 import { commitDelete, measureSnapshots, reclaim } from './remove-snapshots.ts';
 import type { FreedBytes, Reclaimed } from './remove-snapshots.ts';
@@ -71,7 +72,7 @@ export async function undeleteSnapshots(
     const kept = selected.filter(isKept);
     if (kept.length > 0 && !mayReplace) return undefined;
     const gone = selected.filter((listing) => !isKept(listing));
-    await undoDeletes(repository, gone);
+    await undoDeletes(context, repository, gone);
     const back: SnapshotListing[] = [];
     for (const listing of kept) back.push(await bringBack(context, repository, listing));
     return [...gone, ...back];
@@ -83,7 +84,11 @@ export async function undeleteSnapshots(
   return { snapshots: snapshots ?? [] };
 }
 
-async function undoDeletes(repository: Repository, listings: readonly SnapshotListing[]): Promise<void> {
+async function undoDeletes(
+  context: OperationContext,
+  repository: Repository,
+  listings: readonly SnapshotListing[],
+): Promise<void> {
   const opened = await repository.openState();
   assertCondemnationsReadable(opened.listing.condemned);
   if (opened.needsCondemned) throw new RefusedError(INTERRUPTED, { advice: { code: 'repair-and-repeat' } });
@@ -95,6 +100,7 @@ async function undoDeletes(repository: Repository, listings: readonly SnapshotLi
   } catch (error) {
     throw isAbsent(error) ? noLongerDeleted(error, listings) : error;
   }
+  await recordBroughtBack(context, repository, ids);
 }
 
 function noLongerDeleted(cause: BackendError, selected: readonly SnapshotListing[]): SnapshotNotFoundError {

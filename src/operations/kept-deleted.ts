@@ -2,6 +2,7 @@ import { CorruptDataError, isAbsent } from '../errors.ts';
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { OperationContext } from './context.ts';
+import { recordBroughtBack } from './backup/manifest-copies.ts';
 import { isSnapshotWhole } from './live-walk.ts';
 import { replaceSnapshots } from './replace-snapshots.ts';
 import { forgetSnapshots } from './repository-memory.ts';
@@ -30,7 +31,7 @@ export async function bringBack(
   repository: Repository,
   kept: SnapshotListing,
 ): Promise<SnapshotListing> {
-  const old = await moveBack(repository, kept.snapshot.replaces ?? '');
+  const old = await moveBack(context, repository, kept.snapshot.replaces ?? '');
   if (old === undefined) {
     const [replaced] = await replaceSnapshots(context, repository, [kept], () => ({ deletedUntil: undefined }));
     return replaced!.new;
@@ -40,10 +41,15 @@ export async function bringBack(
 }
 
 /** Returns undefined if the old manifest has been reclaimed or cannot be read: it is not needed. */
-async function moveBack(repository: Repository, id: string): Promise<SnapshotListing | undefined> {
+async function moveBack(
+  context: OperationContext,
+  repository: Repository,
+  id: string,
+): Promise<SnapshotListing | undefined> {
   try {
     const { snapshot } = await repository.files.readManifest(id, { deleted: true });
     await repository.order.undoDelete([id], repository.assertLocked, async () => isSnapshotWhole(repository, id));
+    await recordBroughtBack(context, repository, [id]);
     return { id, snapshot };
   } catch (error) {
     if (isAbsent(error) || error instanceof CorruptDataError) return undefined;

@@ -12,14 +12,32 @@ export async function copyManifests(
   repository: Repository,
   manifests: ReadonlyMap<string, Uint8Array>,
 ): Promise<void> {
-  try {
+  await orWarn(context, async () => {
     await repository.order.copyManifests(manifests, async () => repository.assertLocked());
     if (manifests.size > 0) await repository.commits.record([...manifests.keys()]);
+  });
+}
+
+/**
+ * Records that snapshots were brought back: a compaction that died before it reclaimed them has left them out of the
+ * commit records.
+ */
+export async function recordBroughtBack(
+  context: OperationContext,
+  repository: Repository,
+  snapshotIds: readonly string[],
+): Promise<void> {
+  if (snapshotIds.length > 0) await orWarn(context, async () => repository.commits.record(snapshotIds));
+}
+
+async function orWarn({ onNotice }: OperationContext, write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
   } catch (error) {
     const isLockLost = error instanceof RefusedError;
     if (!(isLockLost || error instanceof BackendError)) throw error;
     const reason = isLockLost ? 'this process has lost its lock' : error.message;
-    context.onNotice?.({ kind: 'manifest-copy-not-written', reason });
+    onNotice?.({ kind: 'manifest-copy-not-written', reason });
   }
 }
 

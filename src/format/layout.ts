@@ -51,6 +51,17 @@ export const METADATA_DIRECTORY = 'metadata';
 export const RESERVE_NAME = 'reserve';
 export const RESERVE_BYTES: number = 1024 * 1024;
 
+/** Files at the top of a repository, or of the place of a group. */
+export const TOP_FILES: ReadonlySet<string> = new Set([
+  CONFIG_NAME,
+  CONFIG_COPY_NAME,
+  GROUPS_NAME,
+  GROUPS_COPY_NAME,
+  REALM_NAME,
+  GROUP_ID_NAME,
+  RESERVE_NAME,
+]);
+
 /** `packs/ab/abcdef...` */
 export function packName(id: string): string {
   return `packs/${id.slice(0, 2)}/${id}`;

@@ -13,7 +13,7 @@ export interface NamedDomain {
 export interface Hold extends NamedDomain {
   /** 64 hex digits: the SHA-256 of a secret of 32 bytes, or random (`isOpen`). */
   readonly holdId: string;
-  /** Whether the hold ends for whoever knows its id, as those of earlier builds do, and not only for who has the secret. */
+  /** Whether the id of the hold suffices to end it, as in earlier builds. Otherwise that takes its secret. */
   readonly isOpen: boolean;
 }
 

@@ -17,8 +17,8 @@ interface Stranger {
 
 /**
  * Keeps connections that have not shown the token from those that have. Strangers have little time, there are few of one
- * network, and they make room for every newer connection, so that whoever opens many and says nothing keeps no member
- * away.
+ * network, and they make room for every newer connection, so that many silent connections do not
+ * keep members out.
  */
 export class AgentConnections {
   readonly #limits: ConnectionLimits;

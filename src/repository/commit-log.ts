@@ -61,7 +61,7 @@ class LogReading implements CommitLog {
     await this.#findEnd(first);
     await this.#readAll(countDown(this.end, Math.max(1, first)));
     const strays = this.#listed.filter((number) => number > this.end);
-    // Whoever has added them may not be one of ours: they say what to look for, and nothing takes their place.
+    // A hostile client may have added these. Their ids are looked up, but they never replace other records.
     await this.#readAll(strays, true);
     if (first === 0 && strays.length > 0) this.#miss(COMMITS_NAME);
     if (first > 0 && !this.#found.has(first)) this.#miss(commitName(first));

@@ -45,7 +45,7 @@ export interface Listing {
 export async function listRepository(
   place: FilePlace & {
     readonly offlineIsAbsent?: boolean | undefined;
-    /** Looks for snapshots that were committed and are not listed: for whoever removes what no snapshot uses. */
+    /** Looks up committed snapshots that are not listed. Required before unused data is removed. */
     readonly isExact?: boolean | undefined;
     /** Lists deleted snapshots only if there seem to be any: their references do not matter to who only reads. */
     readonly isForReading?: boolean;

@@ -1,15 +1,4 @@
-import {
-  CONFIG_COPY_NAME,
-  CONFIG_NAME,
-  DIRECTORIES,
-  GROUPS_COPY_NAME,
-  GROUPS_NAME,
-  GROUP_ID_NAME,
-  METADATA_DIRECTORY,
-  REALM_NAME,
-  RESERVE_NAME,
-  isTemporaryName,
-} from '../format/layout.ts';
+import { DIRECTORIES, METADATA_DIRECTORY, TOP_FILES, isTemporaryName } from '../format/layout.ts';
 import { RequestError, STATUS } from './request-error.ts';
 
 /**
@@ -26,16 +15,6 @@ const ADDABLE =
   /^(?:config|config\.bak|reserve|realm|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|packs\/[0-9a-f]{2}\/[0-9a-f]{64}(?:\.\d{1,9}-[0-9a-f]{8})?|holds\/[0-9a-f]{64}-[0-9a-f]{64}|(?:keys|index|snapshots|manifests\.bak)\/[0-9a-f]{64}|index\/(?:commit-(?!0{12})\d{12}|state-\d{15}-[0-9a-f]{8})|filter\/\d{12}-[0-9a-f]{8}|unfinished\/[0-9a-f]{32})$/;
 /** Directories below those of a repository. */
 const INNER_DIRECTORY = /^(?:packs\/[0-9a-f]{2}|planes\/\d{12})$/;
-/** Files at the top of a repository or of the place of a group. A directory of such a name would stay for ever. */
-const TOP_FILES = new Set([
-  CONFIG_NAME,
-  CONFIG_COPY_NAME,
-  GROUPS_NAME,
-  GROUPS_COPY_NAME,
-  REALM_NAME,
-  GROUP_ID_NAME,
-  RESERVE_NAME,
-]);
 const OWN_DIRECTORIES = new Set<string>(DIRECTORIES);
 
 /** Returns the name in its repository, which may be in a directory below the one that is served. */
@@ -49,6 +28,7 @@ function innerName(name: string): string {
 function mayBeDirectory(name: string, isInRepository: boolean): boolean {
   const inner = innerName(name);
   if (OWN_DIRECTORIES.has(inner) || inner === METADATA_DIRECTORY || INNER_DIRECTORY.test(inner)) return true;
+  // A directory with the name of such a file would stay for ever.
   return !inner.includes('/') && !TOP_FILES.has(inner) && !isInRepository;
 }
 

@@ -108,9 +108,9 @@ export function assertFullRole({ keyId, role }: Unlocked, what: string): void {
 }
 
 /**
- * For a repository that is not encrypted. Whoever has set a password relies on encryption, and may have named another
- * repository by mistake, or somebody may have replaced it. If the password is one for all repositories, what is there can
- * still be read: that reveals nothing.
+ * For a repository that is not encrypted. A user who set a password relies on encryption: the repository may be the
+ * wrong one, or may have been replaced. With a password that applies to all repositories, it can still be read: reading
+ * reveals nothing.
  * @throws NotEncryptedError
  */
 export function assertPasswordUsed({ password, backend, onNotice }: OperationContext, access: Access): void {

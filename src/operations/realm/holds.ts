@@ -82,8 +82,8 @@ export async function placeHold(
 }
 
 /**
- * A hold is a snapshot: without limits, one domain could make the repository slow for its owner, or whoever has the realm
- * key file in the name of many.
+ * A hold is a snapshot. Without limits, one domain, or a holder of the realm key file that poses as many domains, could
+ * make the repository slow for its owner.
  */
 async function assertRoomFor({ files, config }: Repository, { domainId, name }: Hold, max: number): Promise<void> {
   if (domainId === config.repositoryId) throw new RefusedError('a repository holds nothing for itself');

@@ -94,7 +94,7 @@ test.each([
     expect(lostLockCount).toBeGreaterThan(scheduleCount);
     const count = (pattern: RegExp): number =>
       [...outcomes].reduce((sum, [key, times]) => sum + (pattern.test(key) ? times : 0), 0);
-    expect(count(/^(backup|delete) done/)).toBeGreaterThan(scheduleCount / 4);
+    expect(count(/^(backup|delete) done/)).toBeGreaterThan(scheduleCount / 2);
     for (const kind of KINDS) {
       expect(count(new RegExp(`^${kind} done`)), kind).toBeGreaterThan(0);
     }
